@@ -27,8 +27,6 @@ export const commands = {
 	sessions: (query: SessionQuery) => typedError<SessionRow[], Fault>(__TAURI_INVOKE("sessions", { query })),
 	/**  Requests, newest first. */
 	requests: (query: RequestQuery) => typedError<RequestRow[], Fault>(__TAURI_INVOKE("requests", { query })),
-	/**  The rows of a timeline that began or ended after an event; 0 for all. */
-	timeline: (requestId: string, afterSeq: number) => typedError<Timeline, Fault>(__TAURI_INVOKE("timeline", { requestId, afterSeq })),
 	/**  Everything about one execution of a block. */
 	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),
 	/**  Items, oldest first. */
@@ -45,6 +43,38 @@ export const commands = {
 	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
+	/**  Goes on with a request. */
+	resume: (requestId: string, options: ResumeOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("resume", { requestId, options })),
+	/**  Runs a request's action once more with the same input, as a new request. */
+	retry: (requestId: string, models: Models) => typedError<GoingOn, Fault>(__TAURI_INVOKE("retry", { requestId, models })),
+	/**  Goes on from a finished step of a request as a new request, in a new session. */
+	fork: (requestId: string, options: ForkOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("fork", { requestId, options })),
+	/**  Runs a request again in memory, with its recorded effects and the code of today. */
+	replay: (requestId: string) => typedError<Replay, Fault>(__TAURI_INVOKE("replay", { requestId })),
+	/**  Questions that requests ask somebody outside: those of one request that wait, or those of a session or of all. */
+	suspensions: (query: SuspensionQuery) => typedError<SuspensionRow[], Fault>(__TAURI_INVOKE("suspensions", { query })),
+	/**  Events that hold a text, newest first. */
+	search: (query: TextQuery) => typedError<HitRow[], Fault>(__TAURI_INVOKE("search", { query })),
+	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
+	history: (requestId: string, place: string) => typedError<WriteRow[], Fault>(__TAURI_INVOKE("history", { requestId, place })),
+	/**  A session's journal, oldest first. */
+	journal: (session: string) => typedError<Json[], Fault>(__TAURI_INVOKE("journal", { session })),
+	/**  The checkpoints of a request's sequencers. */
+	checkpoints: (requestId: string) => typedError<CheckpointRow[], Fault>(__TAURI_INVOKE("checkpoints", { requestId })),
+	/**  What differs between two instants of every scope. */
+	compare: (query: CompareQuery) => typedError<Change[], Fault>(__TAURI_INVOKE("compare", { query })),
+	/**  How large the database is. */
+	stats: () => typedError<Stats, Fault>(__TAURI_INVOKE("stats")),
+	/**  Whether the database is what its events say. */
+	checkData: () => typedError<DataCheck, Fault>(__TAURI_INVOKE("check_data")),
+	/**  Gives back what deleted sessions left. */
+	compact: () => typedError<CompactedRow, Fault>(__TAURI_INVOKE("compact")),
+	/**  Deletes a session with all its requests. */
+	deleteSession: (session: string) => typedError<DeletedRow, Fault>(__TAURI_INVOKE("delete_session", { session })),
+	/**  Writes a session, or one request, into a file. */
+	exportSession: (options: ExportOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_session", { options })),
+	/**  Reads the sessions of a file. */
+	importFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("import_file", { file })),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
 	/**  Raw events, oldest first. */
@@ -67,6 +97,10 @@ export const commands = {
 	closeView: (view: number) => typedError<null, Fault>(__TAURI_INVOKE("close_view", { view })),
 	/**  Rows of a view, as they are folded and filtered now. */
 	viewRows: (view: number, query: RowsQuery) => typedError<ViewRows, Fault>(__TAURI_INVOKE("view_rows", { view, query })),
+	/**  Items of a view, as an audience sees them. */
+	viewItems: (view: number, query: ItemsQuery) => typedError<ViewItems, Fault>(__TAURI_INVOKE("view_items", { view, query })),
+	/**  Whether updates of a view tell of its items. */
+	viewWatchItems: (view: number, watching: boolean) => typedError<null, Fault>(__TAURI_INVOKE("view_watch_items", { view, watching })),
 	/**  Folds or unfolds rows. Answers how many rows there are. */
 	viewFold: (view: number, query: FoldQuery) => typedError<number, Fault>(__TAURI_INVOKE("view_fold", { view, query })),
 	/**  Shows only what a filter fits and what is around it; everything for an empty text. */
@@ -77,6 +111,8 @@ export const commands = {
 	viewRowOf: (view: number, query: BlockQuery) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_row_of", { view, query })),
 	/**  The rows of executions, shown or not, at most 200; without those that are not there. */
 	viewBlocks: (view: number, instanceIds: string[]) => typedError<ViewRow[], Fault>(__TAURI_INVOKE("view_blocks", { view, instanceIds })),
+	/**  The ticks and Calls of a view that began, ended or ran on after an event; 0 for all. */
+	viewCalls: (view: number, afterSeq: number) => typedError<ViewCalls, Fault>(__TAURI_INVOKE("view_calls", { view, afterSeq })),
 	/**  The last begin or end of a block at or before a time. */
 	viewSeqAt: (view: number, time: number) => typedError<number, Fault>(__TAURI_INVOKE("view_seq_at", { view, time })),
 	/**  The event that the slider goes to. */
@@ -142,6 +178,18 @@ export type Audience =
 "history" | 
 /**  What only a developer may see. */
 "trace";
+
+/**  How many items each audience sees. */
+export type AudienceCounts = {
+	/**  Every item. */
+	all: number,
+	/**  What the client gets. */
+	client: number,
+	/**  What models see later. */
+	history: number,
+	/**  What only a developer may see. */
+	trace: number,
+};
 
 /**  Everything about one block. */
 export type BlockDetail = {
@@ -338,6 +386,43 @@ export type ChangeParts = {
 	by?: string | null,
 };
 
+/**  The latest saved state of one sequencer instance (SEMANTICS §4.8). */
+export type CheckpointRow = {
+	/**  `requestId:path:attempt`. */
+	blockInstanceId: string,
+	/**  The sequencer's path. */
+	path: string,
+	/**  Its state, without transient slots. */
+	state: Json,
+	/**  How often it changed. */
+	version: number,
+	/**  The block that changed it last; `__initial__` when none has. */
+	stepName: string,
+	/**  Whether the sequencer has ended. */
+	terminal: boolean,
+	/**  When it changed last, in milliseconds since the epoch. */
+	createdAt: number,
+};
+
+/**  The size of the database before and after it was compacted. */
+export type CompactedRow = {
+	/**  In bytes. */
+	before: number,
+	/**  In bytes. */
+	after: number,
+};
+
+/**
+ *  Two instants: of one request, or of two. Where one is absent: the first block of a request and its end, or the ends
+ *  of both.
+ */
+export type CompareQuery = {
+	left: string,
+	right?: string | null,
+	from?: number | null,
+	to?: number | null,
+};
+
 /**  How many blocks of a request stand how. */
 export type Counts = {
 	/**  All executions of blocks. */
@@ -366,6 +451,33 @@ export type CriticalPart = {
 	to: number,
 	/**  The innermost such block. */
 	node: number,
+};
+
+/**  Whether a database is what its events say. */
+export type DataCheck = {
+	/**  Whether nothing is wrong. */
+	ok: boolean,
+	/**  Requests that were looked at. */
+	requests: number,
+	/**  Their events. */
+	events: number,
+	/**  What is wrong. */
+	problems: ProblemRow[],
+	/**
+	 *  Kinds of events that this version does not know, and how many there are: no problem, but what they say was
+	 *  not looked at.
+	 */
+	unknown?: { [key in string]: number },
+};
+
+/**  A session that is gone. */
+export type DeletedRow = {
+	/**  Its id. */
+	sessionId: string,
+	/**  How many requests it had. */
+	requests: number,
+	/**  How many events they had. */
+	events: number,
 };
 
 /**  One place in an input that is wrong. */
@@ -400,6 +512,18 @@ export type DifferenceKind =
 "changed" | 
 /**  The same element at another index: `old` and `new` are the indexes' paths. */
 "moved";
+
+/**  Where a replay left its recording. */
+export type Divergence = {
+	/**  The recorded event. */
+	seq: number,
+	/**  The block. */
+	path: string,
+	/**  What it did then. */
+	recorded: Json,
+	/**  What it does now. */
+	found: Json,
+};
 
 /**  [`EffectRow`](super::EffectRow) as the window gets it. */
 export type EffectParts = {
@@ -499,6 +623,32 @@ export type EventRow = {
 	payload: Json,
 };
 
+/**  What to write into which file. */
+export type ExportOptions = {
+	session?: string | null,
+	request?: string | null,
+	file: string,
+	/**  Whether a file that is there is replaced. */
+	replace: boolean,
+	view: Audience,
+};
+
+/**  A file that was written. */
+export type Exported = {
+	/**  Where. */
+	file: string,
+	/**  `all`, `client` or `history`. */
+	view: string,
+	/**  Whose, oldest first. */
+	requests: string[],
+	/**  How many events; none for an audience. */
+	events: number,
+	/**  How many items; none in a full export, where they are read from events. */
+	items: number,
+	/**  The file's size. */
+	bytes: number,
+};
+
 /**  A request to the workspace that could not be carried out. */
 export type Fault = 
 /**  No such flow, action, session, request. */
@@ -565,6 +715,20 @@ export type FoldQuery = {
 	folded: boolean,
 };
 
+/**  Where a request is forked, and what is otherwise then. */
+export type ForkOptions = {
+	/**  The step at this path, or ... */
+	path?: string | null,
+	/**  ... the newest finished one at or before this event. */
+	seq?: number | null,
+	models?: Models,
+	/**  Instead of the action's input; `null` is an input. */
+	input?: unknown,
+	/**  Instead of what the step gave. */
+	output?: unknown,
+	set?: SetValue[],
+};
+
 /**  Where a fork branches off from another request. */
 export type ForkedFrom = {
 	/**  The other request. */
@@ -591,12 +755,45 @@ export type Gap = {
 	to: number,
 };
 
+/**  A request that goes on, or a new one. */
+export type GoingOn = {
+	requestId: string,
+	sessionId: string,
+	openEffects: OpenEffectRow[],
+};
+
 /**  What makes a group. */
 export type GroupOf = 
 /**  One block many times in one container: a loop's turns, a list's entries, branches. */
 "turns" | 
 /**  The executions of one path. */
 "attempts";
+
+/**  An event that holds a text. */
+export type HitRow = {
+	/**  Its request. */
+	requestId: string,
+	/**  Its number there. */
+	seq: number,
+	/**  The path of its block; null for the request itself. */
+	path: string | null,
+	/**  In what of it. */
+	where: Where,
+	/**  The text around. */
+	snippet: string,
+};
+
+/**  A file that was read. */
+export type Imported = {
+	/**  False when all of it was here already, and nothing was changed. */
+	imported: boolean,
+	/**  Which sessions it brings. */
+	sessions: string[],
+	/**  Which requests. */
+	requests: string[],
+	/**  How many events. */
+	events: number,
+};
 
 /**  An item, with the fields of its type beside the common ones. */
 export type Item = {
@@ -648,6 +845,26 @@ export type ItemStatus =
 /**  Final, by an error. */
 "failed";
 
+/**  Which items, as of when. */
+export type ItemsQuery = {
+	/**  Whose. */
+	audience: Audience,
+	/**  The first one. */
+	offset: number,
+	/**  At most this many, and at most 200. */
+	limit: number,
+	/**  As of which event; the newest when absent. */
+	at?: number | null,
+};
+
+/**  What changed of the items of a view. */
+export type ItemsUpdate = {
+	/**  How many each audience sees. */
+	counts: AudienceCounts,
+	/**  The first item of each audience that may differ. */
+	changedFrom: AudienceCounts,
+};
+
 /**  Any JSON value. */
 export type Json = unknown;
 
@@ -687,6 +904,15 @@ export type LogLine = {
 	at: number,
 };
 
+/**  Which models answer. */
+export type Models = 
+/**  Those the request had. */
+"inherit" | 
+/**  Real ones. */
+"real" | 
+/**  The script beside the flow. */
+"mock";
+
 /**  Something changed. */
 export type Notice = 
 /**  A flow file changed, came or went. */
@@ -713,6 +939,16 @@ sessionId: string;
 seq: number; 
 /**  How it stands. */
 status: RequestStatus };
+
+/**  Something that may have happened outside, and is made again. */
+export type OpenEffectRow = {
+	/**  The block. */
+	path: string,
+	/**  `fetch`, `model` or `once`. */
+	effect: string,
+	/**  Which of its kind in its block, from 0. */
+	ordinal: number,
+};
 
 /**  The whole request, or a part of its time, in as many cells as there is room for. */
 export type Overview = {
@@ -857,6 +1093,16 @@ export type PayloadSaved = {
 	bytes: number,
 };
 
+/**  Something that is not as it should be. */
+export type ProblemRow = {
+	/**  The request it is in. */
+	requestId?: string | null,
+	/**  The event it is at. */
+	seq?: number | null,
+	/**  What is wrong, for people. */
+	what: string,
+};
+
 /**  Where an item comes from. */
 export type Provenance = {
 	/**  The block's name; `runtime` for the request itself. */
@@ -881,6 +1127,16 @@ export type QueuedCall = {
 	arguments: string,
 	/**  What it came to. */
 	result?: Json | null,
+};
+
+/**  A request compared with what its flow does today. */
+export type Replay = {
+	/**  Whether nothing differs. */
+	identical: boolean,
+	/**  How many blocks were compared. */
+	compared: number,
+	/**  The first difference in the recorded order. */
+	divergence?: Divergence | null,
 };
 
 /**  The kinds of answers. */
@@ -954,6 +1210,16 @@ export type RequestStatus =
 "interrupted" | 
 /**  A user aborted it. */
 "aborted";
+
+/**  How to go on, and the answer to what the request asked. */
+export type ResumeOptions = {
+	models?: Models,
+	/**  Which question; the only one that is pending when absent. */
+	suspension?: string | null,
+	reply?: Reply | null,
+	/**  What is submitted; `null` is data. */
+	data?: unknown,
+};
 
 /**  Which rows, as of when. */
 export type RowsQuery = {
@@ -1055,6 +1321,13 @@ export type SessionRow = {
 	forkedFrom?: string | null,
 };
 
+/**  A place in state and what a fork has there. */
+export type SetValue = {
+	/**  As `session.topic`. */
+	place: string,
+	value: unknown,
+};
+
 /**  A request that was accepted. */
 export type Started = {
 	requestId: string,
@@ -1096,6 +1369,24 @@ export type StateView = {
 	versions: { [key in string]: number },
 };
 
+/**  Sizes and counts of the database. */
+export type Stats = {
+	/**  The file with its write-ahead log. */
+	bytes: number,
+	/**  Events of all requests. */
+	events: number,
+	/**  Lasting items. */
+	items: number,
+	/**  Sessions. */
+	sessions: number,
+	/**  Requests. */
+	requests: number,
+	/**  JSON bytes that were put into the log. */
+	payloadBytes: number,
+	/**  The same without repeats. */
+	uniquePayloadBytes: number,
+};
+
 /**  From where the slider goes where. */
 export type StepQuery = {
 	seq: number,
@@ -1126,6 +1417,13 @@ export type StepTo =
 "previousBoundary" | 
 /**  The end of a step of the root after it. */
 "nextBoundary";
+
+/**  Whose questions. */
+export type SuspensionQuery = {
+	session?: string | null,
+	request?: string | null,
+	status?: SuspensionStatus | null,
+};
 
 /**  Something a request asked of somebody outside. */
 export type SuspensionRow = {
@@ -1180,14 +1478,12 @@ export type SuspensionStatus =
 /**  Nobody answered in time, or the request went on without the answer. */
 "expired";
 
-/**  The rows of a timeline that changed after an event. */
-export type Timeline = {
-	/**  The request's row. */
-	request: RequestRow,
-	/**  The newest event these rows include. */
-	seq: number,
-	/**  In start order. */
-	blocks: BlockRow[],
+/**  What to look for. */
+export type TextQuery = {
+	text: string,
+	session?: string | null,
+	limit: number,
+	offset: number,
 };
 
 /**  One turn. */
@@ -1233,6 +1529,14 @@ export type ViewBatch = {
 	updates: ViewUpdate[],
 };
 
+/**  Ticks and Calls that changed after an event, with what is directly around and inside of them. */
+export type ViewCalls = {
+	/**  The newest event that they include. */
+	seq: number,
+	/**  In start order. */
+	blocks: BlockRow[],
+};
+
 /**  A group of blocks. */
 export type ViewGroup = {
 	/**  Of what. */
@@ -1269,6 +1573,32 @@ export type ViewHead = {
 	start: number,
 	/**  The newest execution of the root block; null before it began. */
 	root: string | null,
+};
+
+/**  An item, with long texts and values cut. */
+export type ViewItem = {
+	/**  The item. Its `itemIndex` is its place among all items now. */
+	item: Item,
+	/**  How many bytes its text has, where pieces were added to it. */
+	textBytes?: number | null,
+	/**  Whether of a long text the end is shown, because it still grows. */
+	isTail: boolean,
+	/**  Whether something of it is left out. */
+	isCut: boolean,
+};
+
+/**  A window of items. */
+export type ViewItems = {
+	/**  The newest event that they include. */
+	seq: number,
+	/**  How many the audience sees. */
+	total: number,
+	/**  How many each audience sees. */
+	counts: AudienceCounts,
+	/**  Which one is the first of these. */
+	offset: number,
+	/**  The items. */
+	page: ViewItem[],
 };
 
 /**  One row of the tree: an execution of a block, or a group of such. */
@@ -1368,6 +1698,8 @@ export type ViewUpdate = {
 	root: string | null,
 	/**  The first row that may differ; `rows` where none does. Rows before it keep everything but `siblings`. */
 	changedFrom: number,
+	/**  What changed of its items, where those are watched. */
+	items?: ItemsUpdate | null,
 };
 
 /**  Who an item is for, besides the developer, who sees all. */
@@ -1385,6 +1717,31 @@ export type WaitingMessage = {
 	/**  What it says. */
 	content: Json,
 };
+
+/**  In what a text was found. */
+export type Where = 
+/**  What a request or a block was given. */
+"input" | 
+/**  What it gave. */
+"output" | 
+/**  An emitted item. */
+"item" | 
+/**  A write to a state, or its first values. */
+"state" | 
+/**  What failed it. */
+"error" | 
+/**  A line of `console`. */
+"log" | 
+/**  What a flow asked of the outside, and the answer. */
+"effect" | 
+/**  What a flow asked somebody, and the answer. */
+"question" | 
+/**  An entry of the session's journal. */
+"journal" | 
+/**  The session's metadata. */
+"metadata" | 
+/**  What the engine had to say. */
+"note";
 
 /**  What the window shows of the workspace itself. */
 export type Workspace = {
@@ -1406,6 +1763,22 @@ export type Workspace = {
 	hosts: string[],
 	/**  Why the database is only read, where it is. */
 	unwritable: string | null,
+};
+
+/**  One operation that changed a place of a scope's state. */
+export type WriteRow = {
+	/**  Its event. */
+	seq: number,
+	/**  The path of the block that wrote it; null for the request itself. */
+	by: string | null,
+	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */
+	operation: string,
+	/**  The value before; null where there was none. */
+	old: Json | null,
+	/**  The value after; null where there is none. */
+	new: Json | null,
+	/**  When, in milliseconds since the epoch. */
+	at: number,
 };
 
 /* Tauri Specta runtime */

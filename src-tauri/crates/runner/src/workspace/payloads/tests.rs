@@ -195,7 +195,8 @@ fn a_reference_opens_what_was_shown_and_nothing_else() {
     std::fs::create_dir(dir.path().join("flows")).unwrap();
     let workspace = Workspace::open(OpenOptions { dir: dir.path().to_owned(), ..OpenOptions::default() }).unwrap();
     let shape = Shape::ALL[0];
-    let made = workspace.synthesize(&Synthetic { events: 400, requests: 2, seed: 7, shape, rate: None }).unwrap();
+    let made =
+        workspace.synthesize(&Synthetic { events: 400, requests: 2, seed: 7, shape, rate: None, at_once: 0 }).unwrap();
     let [one, other] = &made.requests[..] else { panic!("two requests") };
     let seq = workspace.request(one).unwrap().last_seq;
     // Scopes in pages are the state whole.
