@@ -169,13 +169,14 @@ struct RunOptions {
     project_id: Option<String>,
     /// Left out for an action that is called without any; `null` is an input.
     #[specta(type = specta_typescript::Unknown)]
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present_exact")]
     input: Option<serde_json::Value>,
     mock: bool,
 }
 
-fn present<'a, D: serde::Deserializer<'a>>(input: D) -> Result<Option<serde_json::Value>, D::Error> {
-    serde_json::Value::deserialize(input).map(Some)
+/// A value that is there, `null` too.
+fn present_exact<'a, D: serde::Deserializer<'a>>(input: D) -> Result<Option<serde_json::Value>, D::Error> {
+    engine::json::exact(input).map(Some)
 }
 
 /// A request that was accepted.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tauri::State;
 
-use super::{off_the_main_thread, present};
+use super::{off_the_main_thread, present_exact};
 use crate::window::WindowState;
 
 /// Which models answer.
@@ -77,7 +77,7 @@ pub(super) struct ResumeOptions {
     reply: Option<Reply>,
     /// What is submitted; `null` is data.
     #[specta(type = specta_typescript::Unknown)]
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present_exact")]
     data: Option<Value>,
 }
 
@@ -110,6 +110,7 @@ pub(super) struct SetValue {
     /// As `session.topic`.
     place: String,
     #[specta(type = specta_typescript::Unknown)]
+    #[serde(deserialize_with = "engine::json::exact")]
     value: Value,
 }
 
@@ -127,11 +128,11 @@ pub(super) struct ForkOptions {
     models: Models,
     /// Instead of the action's input; `null` is an input.
     #[specta(type = specta_typescript::Unknown)]
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present_exact")]
     input: Option<Value>,
     /// Instead of what the step gave.
     #[specta(type = specta_typescript::Unknown)]
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "present_exact")]
     output: Option<Value>,
     #[serde(default)]
     set: Vec<SetValue>,
