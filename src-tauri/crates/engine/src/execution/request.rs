@@ -41,7 +41,6 @@ use crate::model::log::{Lease, Log};
 use crate::model::path::ROOT;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
-use crate::views::attempts::counting;
 use crate::views::edited_input;
 use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
@@ -190,7 +189,7 @@ impl Run {
         let container = SharedState::new(key, Vec::new(), state, 0);
         let mut attempts = replay_cache.attempts.clone();
         alignment.keep_attempts_apart(events, &mut attempts);
-        let notes = counting(events).flat_map(Note::of).collect();
+        let notes = Note::all(events);
         // Each run of a request has a lease of its own.
         let lease = match Lease::of(events) {
             Some(before) => before.next(start.owner.as_str()),
