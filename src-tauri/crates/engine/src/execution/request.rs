@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
 use crate::execution::abort::Abort;
@@ -127,7 +128,7 @@ pub struct Run {
     pub(crate) own_versions: RefCell<HashMap<ScopeKey, u64>>,
     /// Whether a commit has ever conflicted with another request.
     pub(crate) has_write_conflicts: Cell<bool>,
-    attempts: RefCell<HashMap<Arc<str>, u32>>,
+    attempts: RefCell<FxHashMap<Arc<str>, u32>>,
     roots: Roots,
 }
 

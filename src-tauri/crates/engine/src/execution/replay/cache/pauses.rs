@@ -58,8 +58,10 @@ impl Pauses {
             EventKind::EffectStarted { effect: EffectKind::Sleep, ordinal, request } => {
                 let Some(ms) = request.as_ref().and_then(Value::as_u64) else { return };
                 let attempt = attempt();
-                let (is_alone, is_first) =
-                    self.outside.get(&attempt).map_or((true, true), |outside| (outside.open == 0, !outside.has_fetched));
+                let (is_alone, is_first) = self
+                    .outside
+                    .get(&attempt)
+                    .map_or((true, true), |outside| (outside.open == 0, !outside.has_fetched));
                 let pause = Pause { ms, since: event.at, started: event.seq, has_ended: false, is_alone, is_first };
                 self.known.entry(path.clone()).or_default().insert(&attempt, *ordinal, event.seq, pause);
             }
