@@ -12,6 +12,7 @@ use crate::execution::request::Run;
 use crate::model::event::Event;
 use crate::model::identity::InstanceId;
 use crate::model::log::NoteKind;
+use crate::views::attempts::counting;
 
 /// A journal entry or metadata of one attempt.
 pub(crate) struct Note {
@@ -22,12 +23,25 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    pub(crate) fn of(event: &Event) -> Option<Note> {
-        let kind = [NoteKind::Journal, NoteKind::Metadata].into_iter().find(|kind| kind.read(&event.kind).is_some())?;
+    /// Returns the notes of a log that count, in its order.
+    pub(crate) fn all(events: &[Event]) -> Vec<Note> {
+        // Which attempts count takes a pass over all events; most requests write no notes.
+        match events.iter().any(|event| kind_of(event).is_some()) {
+            true => counting(events).filter_map(Note::of).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    fn of(event: &Event) -> Option<Note> {
+        let kind = kind_of(event)?;
         let instance =
             InstanceId { path: event.path.as_deref().unwrap_or_default(), attempt: event.attempt }.to_string().into();
         Some(Note { kind, value: kind.read(&event.kind)?.clone(), instance })
     }
+}
+
+fn kind_of(event: &Event) -> Option<NoteKind> {
+    [NoteKind::Journal, NoteKind::Metadata].into_iter().find(|kind| kind.read(&event.kind).is_some())
 }
 
 impl Run {

@@ -128,7 +128,7 @@ impl Recorder {
             began: Cell::new(events.first().map(|event| event.at)),
             newest: Cell::new(events.last().map_or(0, |event| event.at)),
             buffered: RefCell::default(),
-            items: RefCell::new((!events.is_empty()).then(|| events.iter().filter_map(of_items).collect())),
+            items: RefCell::default(),
             listeners: RefCell::default(),
             pending_commits: Cell::default(),
         }

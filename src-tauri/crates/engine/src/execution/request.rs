@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 
 use crate::execution::abort::Abort;
@@ -41,7 +42,6 @@ use crate::model::log::{Lease, Log};
 use crate::model::path::ROOT;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
-use crate::views::attempts::counting;
 use crate::views::edited_input;
 use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
@@ -128,7 +128,7 @@ pub struct Run {
     pub(crate) own_versions: RefCell<HashMap<ScopeKey, u64>>,
     /// Whether a commit has ever conflicted with another request.
     pub(crate) has_write_conflicts: Cell<bool>,
-    attempts: RefCell<HashMap<Arc<str>, u32>>,
+    attempts: RefCell<FxHashMap<Arc<str>, u32>>,
     roots: Roots,
 }
 
@@ -190,7 +190,7 @@ impl Run {
         let container = SharedState::new(key, Vec::new(), state, 0);
         let mut attempts = replay_cache.attempts.clone();
         alignment.keep_attempts_apart(events, &mut attempts);
-        let notes = counting(events).flat_map(Note::of).collect();
+        let notes = Note::all(events);
         // Each run of a request has a lease of its own.
         let lease = match Lease::of(events) {
             Some(before) => before.next(start.owner.as_str()),

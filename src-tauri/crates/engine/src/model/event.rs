@@ -5,6 +5,7 @@
 //! stored that could not be read from them again.
 
 mod commit;
+mod frequent;
 mod status;
 pub mod upgrade;
 

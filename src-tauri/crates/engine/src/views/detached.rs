@@ -3,20 +3,24 @@
 //! What such an execution comes to, and whatever runs inside it, is nobody's any more. Must not decide what that
 //! means for a view.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::model::event::{Event, EventKind};
 use crate::model::identity::InstanceId;
+
+/// A path and an attempt.
+type Execution = (Arc<str>, u32);
 
 /// The executions of a log that are left behind. Events are taken in in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Detached {
     /// The execution around each, as `path:attempt`.
-    around: HashMap<Arc<str>, Option<Arc<str>>>,
+    around: FxHashMap<Execution, Option<Arc<str>>>,
     /// The newest execution of every path that is not left behind, where it has not ended.
-    open: HashMap<Arc<str>, u32>,
-    left: HashSet<Arc<str>>,
+    open: FxHashMap<Arc<str>, u32>,
+    left: FxHashSet<Execution>,
 }
 
 impl Detached {
@@ -31,12 +35,12 @@ impl Detached {
         };
         match &event.kind {
             EventKind::BlockStarted { parent, .. } => {
-                self.around.insert(instance(path, event.attempt).into(), parent.clone());
+                self.around.insert((path.clone(), event.attempt), parent.clone());
                 if self.has(path, event.attempt) {
                     return false;
                 }
                 let before = self.open.insert(path.clone(), event.attempt);
-                before.is_some_and(|before| self.left.insert(instance(path, before).into()))
+                before.is_some_and(|before| self.left.insert((path.clone(), before)))
             }
             EventKind::BlockFinished { .. } => {
                 if self.open.get(path) == Some(&event.attempt) {
@@ -53,17 +57,14 @@ impl Detached {
         if self.left.is_empty() {
             return false;
         }
-        let mut found = Some(Arc::from(instance(path, attempt)));
+        let mut found = Some((Arc::from(path), attempt));
         while let Some(one) = found {
             if self.left.contains(&one) {
                 return true;
             }
-            found = self.around.get(&one).cloned().flatten();
+            let around = self.around.get(&one).and_then(|around| InstanceId::parse(around.as_deref()?));
+            found = around.map(|InstanceId { path, attempt }| (Arc::from(path), attempt));
         }
         false
     }
-}
-
-fn instance(path: &str, attempt: u32) -> String {
-    InstanceId { path, attempt }.to_string()
 }

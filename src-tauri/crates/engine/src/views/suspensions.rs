@@ -33,6 +33,10 @@ pub struct Suspension {
 /// which have waited too long.
 pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension> {
     let mut found: Vec<Suspension> = Vec::new();
+    // Nothing else of a long log matters where nothing was asked.
+    if !events.iter().any(|event| matches!(event.kind, EventKind::Suspended(_))) {
+        return found;
+    }
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut left = Detached::default();
     // The instance around each block, and those that failed and have a rescue.

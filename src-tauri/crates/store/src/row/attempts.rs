@@ -6,7 +6,7 @@
 //! even then. What an event means for attempts is [`verdict`](engine::views::attempts::verdict), a pure function of
 //! the event; nothing else may decide it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::error::FlowError;
@@ -95,15 +95,26 @@ impl Attempts {
     pub(crate) fn load(connection: &Connection, request: i64, until: i64) -> Result<Attempts, Error> {
         let mut attempts = Attempts::default();
         let mut ends = connection.prepare_cached(
-            "SELECT e.kind, p.text, e.attempt, e.body FROM event e LEFT JOIN path p ON p.n = e.path
-             WHERE e.request = ?1 AND e.id <= ?2
+            "SELECT e.kind, e.path, e.attempt, e.body FROM event e WHERE e.request = ?1 AND e.id <= ?2
              AND e.kind IN ('block_started', 'block_finished', 'request_resumed', 'request_finished') ORDER BY e.seq",
         )?;
+        // By the numbers of their paths: nearly all attempts of a long request have ended, and their texts are not read.
+        let mut open: HashSet<(i64, u32)> = HashSet::new();
         let mut rows = ends.query((request, until))?;
         while let Some(row) = rows.next()? {
-            let path: Option<Arc<str>> = row.get(1)?;
+            let (path, attempt): (Option<i64>, u32) = (row.get(1)?, row.get(2)?);
             let verdict = stored_verdict(connection, row.get_ref(0)?.as_str()?, row.get_ref(3)?.as_str()?)?;
-            attempts.apply_verdict(path.as_ref(), row.get(2)?, Some(verdict));
+            match (verdict, path) {
+                (Verdict::AllRolledBack, _) => open.clear(),
+                (Verdict::Begins, Some(path)) => drop(open.insert((path, attempt))),
+                (Verdict::Counts | Verdict::RolledBack, Some(path)) => drop(open.remove(&(path, attempt))),
+                (_, None) => {}
+            }
+        }
+        let mut text = connection.prepare_cached("SELECT text FROM path WHERE n = ?1")?;
+        for (path, attempt) in open {
+            let path: Arc<str> = text.query_row((path,), |row| row.get(0))?;
+            attempts.apply_verdict(Some(&path), attempt, Some(Verdict::Begins));
         }
         let mut writes = connection.prepare_cached(
             "SELECT p.text, e.attempt, c.scope, min(c.event)
@@ -119,6 +130,13 @@ impl Attempts {
     }
 }
 
+/// Whether any attempt of a request wrote to shared memory.
+pub(crate) fn has_shared_writes(connection: &Connection, request: i64) -> Result<bool, Error> {
+    let mut find = connection
+        .prepare_cached("SELECT 1 FROM scope s JOIN change c ON c.scope = s.n WHERE s.request = ?1 LIMIT 1")?;
+    Ok(find.exists((request,))?)
+}
+
 /// As [`verdict`](engine::views::attempts::verdict), from a stored body.
 fn stored_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Verdict, Error> {
     #[derive(Deserialize)]
@@ -129,6 +147,8 @@ fn stored_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Ver
     }
     Ok(match kind {
         "block_started" => Verdict::Begins,
+        // How nearly all ends are written, which need not be parsed.
+        "block_finished" if text.starts_with("{\"outcome\":\"completed\"") => Verdict::Counts,
         "block_finished" => {
             let ended = body::fields::<Ended>(connection, text)?;
             end(ended.outcome, ended.error.as_ref())

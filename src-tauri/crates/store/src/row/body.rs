@@ -78,6 +78,11 @@ pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<E
         };
         return Ok(EventKind::Unknown { name: kind.to_owned(), fields });
     }
+    if has_no_reference(text)
+        && let Some(frequent) = EventKind::read_frequent(kind, text)
+    {
+        return Ok(frequent?);
+    }
     let rest = text.strip_prefix('{').ok_or_else(|| Error::Damaged(format!("a {kind} event is not an object")))?;
     let comma = if rest == "}" { "" } else { "," };
     let tagged = format!("{{\"kind\":\"{kind}\"{comma}{rest}");

@@ -84,7 +84,8 @@ impl<'a> TransactionRows<'a> {
         let Some(first) = batch.drafts.first() else {
             return Ok(Ok(()));
         };
-        let mut request = match (self.cache.take_request(self.connection, &batch.request)?, batch.starts_request()) {
+        let known = self.cache.take_request(self.connection, &batch.request, resumes(batch))?;
+        let mut request = match (known, batch.starts_request()) {
             (Some(known), starts) => {
                 let refusal = if starts {
                     Some(AppendError::Exists)
@@ -94,11 +95,11 @@ impl<'a> TransactionRows<'a> {
                     sequence_gap(known.last, &batch.drafts)
                 };
                 if let Some(refusal) = refusal {
-                    self.cache.put_request(batch.request.clone(), known);
+                    self.put_back(batch, known);
                     return Ok(Err(refusal));
                 }
                 if let Some(holder) = claims::blocking_request(self.connection, batch, Some(known.n), self.owners)? {
-                    self.cache.put_request(batch.request.clone(), known);
+                    self.put_back(batch, known);
                     return Ok(Err(AppendError::Busy { holder }));
                 }
                 known
@@ -124,7 +125,7 @@ impl<'a> TransactionRows<'a> {
             }
         };
         if let Some(refusal) = skipped_epoch(&request.lease, batch) {
-            self.cache.put_request(batch.request.clone(), request);
+            self.put_back(batch, request);
             return Ok(Err(refusal));
         }
         let conflicts = self.conflicts(&batch.drafts, request.n)?;
@@ -151,6 +152,13 @@ impl<'a> TransactionRows<'a> {
         }
         self.cache.put_request(batch.request.clone(), request);
         Ok(Ok(()))
+    }
+
+    /// Puts a request back into the cache whose batch is refused. What was read for a resume may lack attempts.
+    fn put_back(&mut self, batch: &AppendBatch, request: CachedRequest) {
+        if !resumes(batch) {
+            self.cache.put_request(batch.request.clone(), request);
+        }
     }
 
     /// Whether the batch must be refused because its lease is neither the request's own nor the next one, taken over
@@ -365,6 +373,11 @@ fn is_pause(kind: &EventKind) -> bool {
         EventKind::RequestStatus { status } => !matches!(status, RequestStatus::InProgress | RequestStatus::Queued),
         _ => false,
     }
+}
+
+/// Whether a batch begins with the event by which somebody takes a request up again.
+fn resumes(batch: &AppendBatch) -> bool {
+    batch.drafts.first().is_some_and(|draft| matches!(draft.event.kind, EventKind::RequestResumed { .. }))
 }
 
 #[cfg(test)]

@@ -11,13 +11,15 @@ use engine::log::Lease;
 use engine::scope::ScopeKey;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::row::attempts::Attempts;
+use crate::row::attempts::{self, Attempts};
 use crate::row::error::Error;
 use crate::write::scopes::CachedScope;
 use crate::write::writer_queue::{self, Ticket};
 
-/// With more entries than this the cache is cleared. No workspace runs so many requests at once.
+/// More requests than this are not kept. No workspace runs so many at once.
 const MAX_CACHED_REQUESTS: usize = 20_000;
+/// More scopes, or more paths, than this are not kept. One request may have hundreds of thousands of either.
+const MAX_CACHED_ROWS: usize = 20_000;
 
 /// Running requests, the scopes that they write, and the numbers of their paths.
 #[derive(Debug, Default)]
@@ -85,19 +87,32 @@ impl WriterCache {
         self.tickets = None;
     }
 
-    /// Clears the cache if it is too large.
+    /// Clears what is too large of the cache. Scopes and paths are read again one by one; a request by a pass over all
+    /// its events, so one with many paths must not lose its own place here.
     pub(crate) fn trim(&mut self) {
-        if self.requests.len() + self.scopes.len() + self.paths.len() > MAX_CACHED_REQUESTS {
+        if self.requests.len() > MAX_CACHED_REQUESTS {
             self.clear();
+        }
+        if self.scopes.len() > MAX_CACHED_ROWS {
+            self.scopes.clear();
+            self.requests.values_mut().for_each(|request| request.scopes.clear());
+        }
+        if self.paths.len() > MAX_CACHED_ROWS {
+            self.paths.clear();
         }
     }
 
     /// Takes a request out of the cache, or reads it from the database. [`WriterCache::put_request`] puts it back.
-    /// None if it was never started.
-    pub(crate) fn take_request(&mut self, connection: &Connection, id: &str) -> Result<Option<CachedRequest>, Error> {
+    /// None if it was never started. `resumes` says whether a `request_resumed` event comes next.
+    pub(crate) fn take_request(
+        &mut self,
+        connection: &Connection,
+        id: &str,
+        resumes: bool,
+    ) -> Result<Option<CachedRequest>, Error> {
         match self.requests.remove(id) {
             Some(request) => Ok(Some(request)),
-            None => load(connection, id),
+            None => load(connection, id, resumes),
         }
     }
 
@@ -188,7 +203,7 @@ impl WriterCache {
 }
 
 /// Reads from the database what the cache would have if this process had written the request.
-fn load(connection: &Connection, id: &str) -> Result<Option<CachedRequest>, Error> {
+fn load(connection: &Connection, id: &str, resumes: bool) -> Result<Option<CachedRequest>, Error> {
     let row: Option<(i64, i64, Arc<str>, u64, bool)> = connection
         .prepare_cached("SELECT n, session, owner, epoch, unindexed_from IS NULL FROM request WHERE id = ?1")?
         .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
@@ -201,6 +216,9 @@ fn load(connection: &Connection, id: &str) -> Result<Option<CachedRequest>, Erro
         .prepare_cached("SELECT coalesce(max(seq), 0) FROM event WHERE request = ?1")?
         .query_row((n,), |row| row.get(0))?;
     request.is_indexed = is_indexed;
-    request.attempts = Attempts::load(connection, n, i64::MAX)?;
+    // A resume rolls back all attempts that have not ended; which they are matters only if any of them wrote.
+    if !resumes || attempts::has_shared_writes(connection, n)? {
+        request.attempts = Attempts::load(connection, n, i64::MAX)?;
+    }
     Ok(Some(request))
 }

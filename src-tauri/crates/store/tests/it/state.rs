@@ -9,7 +9,7 @@ use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
 use serde_json::{Value, json};
-use store::{EventQuery, Store};
+use store::{EventQuery, Liveness, Options, Owners, Store};
 
 use crate::support::*;
 
@@ -191,6 +191,51 @@ fn a_resume_in_another_process_withdraws_what_was_cut_off() {
     let state = |seq| other.state_at(&scope, "r", seq).unwrap().state.to_json();
     assert_eq!(state(cut), json!({"root/step:done": 1, "root/step:cut": 2}));
     assert_eq!(state(cut + 1), json!({"root/step:done": 1}));
+}
+
+/// The writer keeps the numbers of so many paths only, but of a request all it needs to go on.
+#[test]
+fn a_request_of_very_many_paths_withdraws_what_its_first_attempts_wrote() {
+    let bed = bed();
+    let scope = request_scope("r");
+    let mut request = Request::begin(&bed, "r");
+    request.commit_at("root", 0, block_started("chain"));
+    request.commit_at("root", 0, changed(&scope, patch(json!({"n": 1})), 1));
+    for part in 0..30 {
+        let paths: Vec<String> = (0..1_000).map(|n| format!("root/forEach:b[{}]", part * 1_000 + n)).collect();
+        let both = |path| {
+            let path = Some(String::as_str(path));
+            [(path, 0, block_started("b")), (path, 0, block_finished(Outcome::Completed, None))]
+        };
+        request.append_at(paths.iter().flat_map(both).collect(), AppendMode::Committed).unwrap();
+    }
+    let before = request.last;
+    request.commit_at("root", 0, block_finished(Outcome::Suspended, None));
+    let state = |seq| bed.state_at(&scope, "r", seq).unwrap().state.to_json();
+    assert_eq!((state(before), state(before + 1)), (json!({"n": 1}), json!({})));
+    assert!(bed.check().unwrap().problems.is_empty());
+}
+
+/// Who is refused a request leaves what the writer knows of its attempts as it was.
+#[test]
+fn a_refused_resume_leaves_the_attempts_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let owners = Owners::new(|_| Liveness::Alive);
+    let path = folder.path().join("log.db");
+    let store = Store::open(&path, Options { create: true, owners, ..Options::default() }).unwrap();
+    let scope = request_scope("r");
+    let mut request = Request::begin(&store, "r");
+    request.commit_at("root", 0, block_started("chain"));
+    // Another process writes, so the writer has to read what it knows again.
+    Request::begin(&open_in(&folder), "other").finish();
+    let mut taker = Request { store: &store, id: "r".to_owned(), last: request.last, lease: request.lease.clone() };
+    let kind = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
+    assert!(taker.commit(kind).is_err());
+    request.commit_at("root", 0, changed(&scope, patch(json!({"n": 1})), 1));
+    request.commit_at("root", 0, block_finished(Outcome::Suspended, None));
+    let last = request.last;
+    assert_eq!(store.state_at(&scope, "r", last).unwrap().state.to_json(), json!({}));
+    assert!(store.check().unwrap().problems.is_empty());
 }
 
 #[test]

@@ -4,7 +4,9 @@
 //! runs when the next step starts.
 
 use std::rc::Rc;
+use std::task::Poll;
 
+use futures_util::poll;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 
@@ -61,6 +63,11 @@ async fn run_branches(
     let mut waiting = branches.into_iter().enumerate().filter(|(at, branch)| {
         had_started.is_none_or(|started| *at < started && !replay_cache.has_suspended(&branch.path))
     });
+    // A suspended branch has neither failed nor succeeded.
+    let stops_now = |result: &Result<StepValue, FlowError>| {
+        let waits = result.as_ref().is_err_and(FlowError::is_suspension);
+        !waits && first_stop.is_none() && stops(result.is_ok())
+    };
     let mut running = FuturesUnordered::new();
     let mut ended = Vec::new();
     let mut stopped = false;
@@ -69,12 +76,21 @@ async fn run_branches(
             let Some((at, branch)) = waiting.next() else { break };
             let (run, parent, role) = (cx.run.clone(), Some(cx.frame.clone()), role(at));
             let Branch { path, block, input } = branch;
-            running.push(async move { (at, run_block_as(run, block, parent, path, input, role).await) });
+            let mut next = Box::pin(async move { (at, run_block_as(run, block, parent, path, input, role).await) });
+            // What a resume takes from the log ends at once. Where nothing else is under way yet, it needs no place
+            // among what is: a list may have hundreds of thousands of entries that ended.
+            if running.is_empty()
+                && known[at].is_some()
+                && let Poll::Ready((at, result)) = poll!(&mut next)
+            {
+                stopped |= stops_now(&result);
+                ended.push((at, result));
+                continue;
+            }
+            running.push(next);
         }
         let Some((at, result)) = running.next().await else { break };
-        // A suspended branch has neither failed nor succeeded.
-        let waits = result.as_ref().is_err_and(FlowError::is_suspension);
-        stopped |= !waits && first_stop.is_none() && stops(result.is_ok());
+        stopped |= stops_now(&result);
         ended.push((at, result));
     }
     ended.sort_by_key(|(at, _)| known[*at].map_or(Seq::MAX, |(seq, _)| seq));

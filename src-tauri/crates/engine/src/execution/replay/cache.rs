@@ -11,9 +11,10 @@ mod pauses;
 mod suspensions;
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
+use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use serde_json::Value;
 
 use crate::model::data::Data;
@@ -156,7 +157,7 @@ impl OpenBlock {
     fn sync_effects(self) -> Option<HashMap<EffectSource, Vec<Value>>> {
         let mut sources = self.suspended_in.into_iter();
         let (Some(source), None) = (sources.next(), sources.next()) else { return None };
-        let mut found: HashMap<EffectSource, Vec<Value>> = HashMap::new();
+        let mut found: HashMap<EffectSource, Vec<Value>> = HashMap::default();
         for (_, kind, value) in self.sync_effects {
             found.entry((source.clone(), kind)).or_default().push(value);
         }
@@ -167,6 +168,9 @@ impl OpenBlock {
 /// A write to shared state: by which attempt, by which event, to which state, and the operation.
 type SharedWrite = (Attempt, Seq, SharedStateOwner, Operation);
 
+/// The instance and the path of the parent that a block had last: the next block often has the same.
+type LastParent = Option<(Arc<str>, Arc<str>)>;
+
 /// Builds the cache, reading a log from its first event to its last.
 struct LogReader<'e> {
     view: Events<'e>,
@@ -174,6 +178,7 @@ struct LogReader<'e> {
     requests: Requests,
     open: HashMap<Attempt, OpenBlock>,
     detached: Detached,
+    last_parent: LastParent,
     settled: Vec<SharedWrite>,
     /// Writes that are kept even if the attempt is discarded: those of callbacks that had returned, of blocks that
     /// ended inside a retried attempt, and edits of a fork.
@@ -193,8 +198,9 @@ impl ReplayCache {
             view,
             replay_cache: ReplayCache::default(),
             requests: Requests::default(),
-            open: HashMap::new(),
+            open: HashMap::default(),
             detached: Detached::default(),
+            last_parent: LastParent::default(),
             settled: Vec::new(),
             kept: Vec::new(),
         };
@@ -234,8 +240,8 @@ impl ReplayCache {
         if let Some(seq) = edited_input(events) {
             let common = events.partition_point(|event| event.seq < seq);
             replay_cache = ReplayCache {
-                attempts: HashMap::new(),
-                calls: HashMap::new(),
+                attempts: HashMap::default(),
+                calls: HashMap::default(),
                 pauses: Pauses::default(),
                 ..ReplayCache::read(&events[..common], &[])
             };
@@ -302,13 +308,13 @@ impl ReplayCache {
 
     /// Returns the event that ended a block, and whether it succeeded; for a rescued one those of its rescue.
     pub(crate) fn end_of(&self, path: &str) -> Option<(Seq, bool)> {
+        let done = self.ended(path)?;
+        if done.result.is_ok() {
+            return Some((done.ended, true));
+        }
         let rescue = format!("{path}/rescue:");
         let is_rescue = |other: &str| other.strip_prefix(&rescue).is_some_and(|rest| !rest.contains('/'));
-        let done = self.ended(path)?;
-        let rescue = match &done.result {
-            Ok(_) => None,
-            Err(_) => self.finished.iter().find(|(other, _)| is_rescue(other)).map(|(_, done)| done),
-        };
+        let rescue = self.finished.iter().find(|(other, _)| is_rescue(other)).map(|(_, done)| done);
         let done = rescue.unwrap_or(done);
         Some((done.ended, done.result.is_ok()))
     }
@@ -387,10 +393,10 @@ impl LogReader<'_> {
         replay_cache.pauses.read(path, event);
         match &event.kind {
             EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
-                replay_cache.follow_parent(path, parent.as_ref());
+                replay_cache.follow_parent(path, parent.as_ref(), &mut self.last_parent);
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
-                let (changes, sync_effects, suspended_in) = (Vec::new(), Vec::new(), HashSet::new());
+                let (changes, sync_effects, suspended_in) = (Vec::new(), Vec::new(), HashSet::default());
                 self.open
                     .insert(key, OpenBlock { name, kind, fingerprint, input, changes, sync_effects, suspended_in });
                 replay_cache.suspended.remove(path);

@@ -7,7 +7,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::{RecordedBlock, ReplayCache};
+use super::{LastParent, RecordedBlock, ReplayCache};
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;
 use crate::model::identity::InstanceId;
@@ -79,13 +79,21 @@ impl ReplayCache {
     }
 
     /// Notes the parent of a block. A parent that has failed and is no sequencer can only be running its own rescue.
-    pub(super) fn follow_parent(&mut self, path: &Arc<str>, parent: Option<&Arc<str>>) {
+    pub(super) fn follow_parent(&mut self, path: &Arc<str>, parent: Option<&Arc<str>>, last: &mut LastParent) {
         self.rescued_by.remove(path);
         let Some(parent) = parent else { return };
-        let Some(InstanceId { path: around, .. }) = InstanceId::parse(parent) else { return };
-        self.parents.insert(path.clone(), around.into());
+        let around = match last {
+            Some((instance, around)) if instance == parent => around.clone(),
+            _ => {
+                let Some(InstanceId { path: around, .. }) = InstanceId::parse(parent) else { return };
+                let around: Arc<str> = around.into();
+                *last = Some((parent.clone(), around.clone()));
+                around
+            }
+        };
+        self.parents.insert(path.clone(), around.clone());
         if self.failed.contains(parent) {
-            self.rescued_by.insert(around.into(), path.clone());
+            self.rescued_by.insert(around, path.clone());
         }
     }
 }

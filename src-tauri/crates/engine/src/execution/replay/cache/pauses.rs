@@ -53,12 +53,15 @@ impl Pauses {
 
     /// Reads an event of a block.
     pub(super) fn read(&mut self, path: &Arc<str>, event: &Event) {
-        let attempt = (path.clone(), event.attempt);
-        let outside = self.outside.entry(attempt.clone()).or_default();
+        let attempt = || (path.clone(), event.attempt);
         match &event.kind {
             EventKind::EffectStarted { effect: EffectKind::Sleep, ordinal, request } => {
                 let Some(ms) = request.as_ref().and_then(Value::as_u64) else { return };
-                let (is_alone, is_first) = (outside.open == 0, !outside.has_fetched);
+                let attempt = attempt();
+                let (is_alone, is_first) = self
+                    .outside
+                    .get(&attempt)
+                    .map_or((true, true), |outside| (outside.open == 0, !outside.has_fetched));
                 let pause = Pause { ms, since: event.at, started: event.seq, has_ended: false, is_alone, is_first };
                 self.known.entry(path.clone()).or_default().insert(&attempt, *ordinal, event.seq, pause);
             }
@@ -67,12 +70,15 @@ impl Pauses {
                 pauses.filter(|pause| pause.started == *started).for_each(|pause| pause.has_ended = true);
             }
             EventKind::EffectStarted { effect, .. } => {
+                let outside = self.outside.entry(attempt()).or_default();
                 outside.open += 1;
                 outside.has_fetched |= *effect == EffectKind::Fetch;
                 self.accompany(path);
             }
             EventKind::EffectFinished { started: Some(_), memoized: false, .. } => {
-                outside.open = outside.open.saturating_sub(1);
+                if let Some(outside) = self.outside.get_mut(&attempt()) {
+                    outside.open = outside.open.saturating_sub(1);
+                }
             }
             EventKind::Suspended(_) => self.accompany(path),
             EventKind::CallbackReturned { events, memoized: false, .. } => {
