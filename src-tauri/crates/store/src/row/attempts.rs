@@ -98,7 +98,7 @@ impl Attempts {
             "SELECT e.kind, e.path, e.attempt, e.body FROM event e WHERE e.request = ?1 AND e.id <= ?2
              AND e.kind IN ('block_started', 'block_finished', 'request_resumed', 'request_finished') ORDER BY e.seq",
         )?;
-        // By the numbers of their paths: nearly all attempts of a long request have ended, and their texts are not read.
+        // By the numbers of their paths: nearly all attempts of a long request have ended.
         let mut open: HashSet<(i64, u32)> = HashSet::new();
         let mut rows = ends.query((request, until))?;
         while let Some(row) = rows.next()? {

@@ -14,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::model::error::FlowError;
@@ -129,7 +128,7 @@ impl Alignment {
     }
 
     /// Raises the next attempt of each path above all recorded ones: what runs there now must be a new instance.
-    pub(crate) fn keep_attempts_apart(&self, events: &[Event], next: &mut FxHashMap<Arc<str>, u32>) {
+    pub(crate) fn keep_attempts_apart(&self, events: &[Event], next: &mut rustc_hash::FxHashMap<Arc<str>, u32>) {
         if self.chains.iter().all(HashMap::is_empty) {
             return;
         }

@@ -168,9 +168,6 @@ impl OpenBlock {
 /// A write to shared state: by which attempt, by which event, to which state, and the operation.
 type SharedWrite = (Attempt, Seq, SharedStateOwner, Operation);
 
-/// The instance and the path of the parent that a block had last: the next block often has the same.
-type LastParent = Option<(Arc<str>, Arc<str>)>;
-
 /// Builds the cache, reading a log from its first event to its last.
 struct LogReader<'e> {
     view: Events<'e>,
@@ -178,7 +175,7 @@ struct LogReader<'e> {
     requests: Requests,
     open: HashMap<Attempt, OpenBlock>,
     detached: Detached,
-    last_parent: LastParent,
+    last_parent: failures::LastParent,
     settled: Vec<SharedWrite>,
     /// Writes that are kept even if the attempt is discarded: those of callbacks that had returned, of blocks that
     /// ended inside a retried attempt, and edits of a fork.
@@ -200,7 +197,7 @@ impl ReplayCache {
             requests: Requests::default(),
             open: HashMap::default(),
             detached: Detached::default(),
-            last_parent: LastParent::default(),
+            last_parent: None,
             settled: Vec::new(),
             kept: Vec::new(),
         };

@@ -7,12 +7,15 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::{LastParent, RecordedBlock, ReplayCache};
+use super::{RecordedBlock, ReplayCache};
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;
 use crate::model::identity::InstanceId;
 use crate::model::path::is_at_or_inside;
 use crate::model::path::operation;
+
+/// The instance and the path of the parent that a block had last: the next block often has the same.
+pub(super) type LastParent = Option<(Arc<str>, Arc<str>)>;
 
 impl ReplayCache {
     /// Removes the results that a resume of a failed request must not use. `terminal` is the error it ended with.
