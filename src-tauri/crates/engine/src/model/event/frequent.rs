@@ -93,7 +93,8 @@ mod tests {
             (
                 "block_started",
                 r#"{"name":"a","block":"router","parent":"root:0","input":
-                {"value":{"$serde_json::private::Number":"1"}},"versions":[[{"kind":"session","id":"s"},3]],"fingerprint":"f","later":[1]}"#
+                {"value":{"$serde_json::private::Number":"1"}},"versions":[[{"kind":"session","id":"s"},3]],
+                "fingerprint":"f","later":[1]}"#
                     .to_owned(),
             ),
             ("block_started", r#"{"name":"a","block":"handler","input":{"of":7}}"#.to_owned()),
