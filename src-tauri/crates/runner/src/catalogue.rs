@@ -19,6 +19,7 @@ use script::{Bundle, FlowDescription, Limits, LoadError, LoadErrorKind, Loaded};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::bundling::BundleProcess;
+use crate::catalogue::files::{FlowFiles, Sightings};
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;
 use crate::views::{ActionRow, Json, LoadErrorRow};
@@ -52,19 +53,34 @@ pub struct FlowRow {
 /// One file's last good version and its newest error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    pub(crate) loaded_flow: Option<Arc<LoadedFlow>>,
+    /// None for a module that defines no flow.
+    flows: Vec<Known>,
     error: Option<LoadError>,
-    /// Another file has its kind; found anew with every refresh.
-    duplicate_kind: Option<LoadError>,
     inputs: Vec<(PathBuf, String)>,
 }
 
-/// A version that loads.
-#[derive(Debug, Serialize, Deserialize)]
+/// A flow of a file, beside those of other files; found anew with every refresh.
+#[derive(Clone, Debug)]
+struct Known {
+    loaded_flow: Arc<LoadedFlow>,
+    /// Another flow has its kind.
+    duplicate_kind: Option<LoadError>,
+    /// Another file exports the same flow, and lists it.
+    is_elsewhere: bool,
+}
+
+/// A version of a flow that loads.
+#[derive(Debug)]
 pub(crate) struct LoadedFlow {
-    pub(crate) bundle: Bundle,
-    /// `None` for a module that defines no flow.
-    pub(crate) flow: Option<FlowDescription>,
+    pub(crate) bundle: Arc<Bundle>,
+    pub(crate) flow: FlowDescription,
+}
+
+/// What a file came to: its bundle, and the flows in it.
+#[derive(Debug, Serialize, Deserialize)]
+struct LoadedFile {
+    bundle: Bundle,
+    flows: Vec<FlowDescription>,
 }
 
 /// What lies in the cache for one file.
@@ -73,13 +89,15 @@ struct Cached {
     version: String,
     inputs: Vec<(PathBuf, String)>,
     /// A file that was bundled and then failed is not worth trying again until something changes.
-    result: Result<LoadedFlow, LoadError>,
+    result: Result<LoadedFile, LoadError>,
 }
 
 /// All flow files by path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Catalogue {
     entries: BTreeMap<PathBuf, Entry>,
+    sightings: Sightings,
+    found: Arc<FlowFiles>,
 }
 
 /// Where flows are, and what loading them takes.
@@ -90,6 +108,8 @@ pub(crate) struct Loading<'w> {
     pub(crate) folders: Option<&'w [PathBuf]>,
     pub(crate) cache: &'w Path,
     pub(crate) limits: Limits,
+    /// What flows see as their environment.
+    pub(crate) env: &'w serde_json::Value,
     /// The program that bundles; in this process without one.
     pub(crate) program: Option<&'w Path>,
 }
@@ -98,29 +118,37 @@ impl Catalogue {
     /// Takes over what has not changed and what is cached, which costs a hash for each file; answers with the files
     /// that are to be loaded.
     pub(crate) fn look(&mut self, loading: &Loading<'_>) -> Result<Vec<PathBuf>, Fault> {
-        let files = files::flow_files(loading.workspace, loading.folders)?;
+        let found = files::flow_files(loading.workspace, loading.folders, &mut self.sightings)?;
+        let files = &found.files;
         self.entries.retain(|file, _| files.binary_search(file).is_ok());
         let mut stale = Vec::new();
         for file in files {
             let is_known =
-                self.entries.get(&file).is_some_and(|known| !known.inputs.is_empty() && is_current(&known.inputs));
+                self.entries.get(file).is_some_and(|known| !known.inputs.is_empty() && is_current(&known.inputs));
             if is_known {
                 continue;
             }
-            match cached(loading.cache, &file) {
-                Some(entry) => drop(self.entries.insert(file, entry)),
-                None => stale.push(file),
+            match cached(loading, file) {
+                Some(entry) => drop(self.entries.insert(file.clone(), entry)),
+                None => stale.push(file.clone()),
             }
         }
+        self.found = Arc::new(found);
         self.refuse_doubles();
         Ok(stale)
     }
 
+    /// Where flows were looked for, and what to do where there are none.
+    pub(crate) fn whereabouts(&self, loading: &Loading<'_>) -> String {
+        self.found.whereabouts(loading.workspace, loading.folders)
+    }
+
     /// Takes over what came of a file.
-    fn insert(&mut self, file: PathBuf, new: Entry) {
-        let loaded_flow =
-            new.loaded_flow.or_else(|| self.entries.get(&file).and_then(|known| known.loaded_flow.clone()));
-        self.entries.insert(file, Entry { loaded_flow, ..new });
+    fn insert(&mut self, file: PathBuf, mut new: Entry) {
+        if new.error.is_some() {
+            new.flows = self.entries.remove(&file).map(|known| known.flows).unwrap_or_default();
+        }
+        self.entries.insert(file, new);
         self.refuse_doubles();
     }
 
@@ -129,43 +157,41 @@ impl Catalogue {
         self.entries.is_empty()
     }
 
-    /// Two files must not define one kind: the first by path keeps it.
+    /// Two flows must not have one kind: that of the file that defines it keeps it, else the first by path. What
+    /// another file only exports again is no second flow.
     fn refuse_doubles(&mut self) {
-        let mut owners: BTreeMap<String, String> = BTreeMap::new();
-        for entry in self.entries.values_mut() {
-            entry.duplicate_kind = None;
-            let Some(loaded_flow) = &entry.loaded_flow else { continue };
-            let Some(flow) = &loaded_flow.flow else { continue };
-            match owners.get(&flow.kind) {
-                None => drop(owners.insert(flow.kind.clone(), loaded_flow.bundle.file.clone())),
-                Some(first) => {
-                    let message = format!(
-                        "flow kind \"{}\" is already defined in {first}; give this one another kind",
-                        flow.kind
-                    );
-                    entry.duplicate_kind =
-                        Some(LoadError::in_file(LoadErrorKind::Conflict, &loaded_flow.bundle.file, message));
-                }
+        let mut owners: BTreeMap<&str, &Arc<LoadedFlow>> = BTreeMap::new();
+        for Known { loaded_flow, .. } in self.entries.values().flat_map(|entry| &entry.flows) {
+            let owner = owners.entry(&loaded_flow.flow.kind).or_insert(loaded_flow);
+            if !owner.is_defined_in_its_file() && loaded_flow.is_defined_in_its_file() {
+                *owner = loaded_flow;
             }
+        }
+        let owners: BTreeMap<String, Arc<LoadedFlow>> =
+            owners.into_iter().map(|(kind, owner)| (kind.to_owned(), owner.clone())).collect();
+        for known in self.entries.values_mut().flat_map(|entry| &mut entry.flows) {
+            let (own, kind) = (&known.loaded_flow, &known.loaded_flow.flow.kind);
+            let Some(owner) = owners.get(kind).filter(|owner| owner.bundle.file != own.bundle.file) else {
+                (known.duplicate_kind, known.is_elsewhere) = (None, false);
+                continue;
+            };
+            known.is_elsewhere = own.flow.defined_at.is_some() && own.flow.defined_at == owner.flow.defined_at;
+            known.duplicate_kind = (!known.is_elsewhere).then(|| {
+                let first = &owner.bundle.file;
+                let message = format!("flow kind \"{kind}\" is already defined in {first}; give this one another kind");
+                LoadError::in_file(LoadErrorKind::Conflict, &own.bundle.file, message)
+            });
         }
     }
 
     /// The version to run of a kind.
     pub(crate) fn find(&self, kind: &str) -> Result<Arc<LoadedFlow>, Fault> {
-        for entry in self.entries.values() {
-            if let Some(loaded_flow) = entry
-                .loaded_flow
-                .as_ref()
-                .filter(|loaded_flow| loaded_flow.flow.as_ref().is_some_and(|f| f.kind == kind))
-            {
-                return Ok(loaded_flow.clone());
-            }
+        let all = || self.entries.values().flat_map(|entry| &entry.flows).filter(|known| known.loaded_flow.flow.kind == kind);
+        let own = all().find(|known| known.duplicate_kind.is_none() && !known.is_elsewhere);
+        if let Some(known) = own.or_else(|| all().next()) {
+            return Ok(known.loaded_flow.clone());
         }
-        let stem_of = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-        let broken = self
-            .entries
-            .iter()
-            .find(|(file, entry)| entry.error.is_some() && stem_of(file).is_some_and(|stem| stem == kind));
+        let broken = self.entries.iter().find(|(file, entry)| entry.error.is_some() && name_of(file) == kind);
         if let Some((_, Entry { error: Some(error), .. })) = broken {
             return Err(Fault::NotLoaded { message: error.to_string() });
         }
@@ -186,7 +212,7 @@ impl Catalogue {
 
     /// The flows that load, those of a kind that another file has among them.
     fn flows(&self) -> impl Iterator<Item = &FlowDescription> {
-        self.entries.values().filter_map(|entry| entry.loaded_flow.as_ref()?.flow.as_ref())
+        self.entries.values().flat_map(|entry| &entry.flows).map(|known| &known.loaded_flow.flow)
     }
 
     /// What is probably not what the author of a flow meant.
@@ -197,33 +223,45 @@ impl Catalogue {
 
     /// What people see; modules without a flow are left out.
     pub(crate) fn rows(&self, workspace: &Path) -> Result<Vec<FlowRow>, Fault> {
-        self.entries
-            .iter()
-            .filter_map(|(file, entry)| {
-                let flow = entry.loaded_flow.as_ref().and_then(|loaded_flow| loaded_flow.flow.as_ref());
-                let error = entry.error.as_ref().or(entry.duplicate_kind.as_ref());
-                if flow.is_none() && error.is_none() {
-                    return None;
-                }
-                let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-                let shown = file.strip_prefix(workspace).unwrap_or(file).display().to_string();
-                let actions = match flow.map_or(&[][..], |flow| &flow.actions).iter().map(action_row).collect() {
-                    Ok(actions) => actions,
-                    Err(fault) => return Some(Err(fault)),
-                };
-                Some(Ok(FlowRow {
-                    kind: flow.map_or(stem, |flow| flow.kind.clone()),
-                    file: shown,
-                    actions,
-                    has_mock: mock_file(file).is_file(),
-                    error: error.map(LoadErrorRow::from),
-                    warnings: flow
-                        .map(|flow| flow.warnings.iter().map(LoadErrorRow::from).collect())
-                        .unwrap_or_default(),
-                }))
-            })
-            .collect()
+        let mut rows = Vec::new();
+        for (file, entry) in &self.entries {
+            let row = |kind: String, error: Option<&LoadError>| FlowRow {
+                kind,
+                file: file.strip_prefix(workspace).unwrap_or(file).display().to_string(),
+                actions: Vec::new(),
+                has_mock: mock_file(file).is_file(),
+                error: error.map(LoadErrorRow::from),
+                warnings: Vec::new(),
+            };
+            if entry.flows.is_empty() && entry.error.is_some() {
+                rows.push(row(name_of(file), entry.error.as_ref()));
+            }
+            for Known { loaded_flow, duplicate_kind, .. } in entry.flows.iter().filter(|known| !known.is_elsewhere) {
+                let flow = &loaded_flow.flow;
+                rows.push(FlowRow {
+                    actions: flow.actions.iter().map(action_row).collect::<Result<_, Fault>>()?,
+                    warnings: flow.warnings.iter().map(LoadErrorRow::from).collect(),
+                    ..row(flow.kind.clone(), entry.error.as_ref().or(duplicate_kind.as_ref()))
+                });
+            }
+        }
+        Ok(rows)
     }
+}
+
+impl LoadedFlow {
+    fn is_defined_in_its_file(&self) -> bool {
+        self.flow.defined_at.as_ref().is_some_and(|place| place.file == self.bundle.file)
+    }
+}
+
+/// The name of a flow whose file does not load: the file's, or that of its folder where all files of flows are called
+/// the same.
+fn name_of(file: &Path) -> String {
+    let stem = file.file_stem().unwrap_or_default();
+    let folder = file.parent().and_then(Path::file_name);
+    let name = if stem == "flow" || stem == "index" { folder.unwrap_or(stem) } else { stem };
+    name.to_string_lossy().into_owned()
 }
 
 fn action_row(action: &script::ActionDescription) -> Result<ActionRow, Fault> {
@@ -278,18 +316,35 @@ fn cache_file(cache: &Path, file: &Path) -> PathBuf {
     cache.join(format!("{}.json", &key[..24]))
 }
 
-fn cached(cache: &Path, file: &Path) -> Option<Entry> {
-    let text = ordinary_files::read_text(&cache_file(cache, file), ordinary_files::FILE_BYTES).ok()?;
+fn cached(loading: &Loading<'_>, file: &Path) -> Option<Entry> {
+    let text = ordinary_files::read_text(&cache_file(loading.cache, file), ordinary_files::FILE_BYTES).ok()?;
     let cached: Cached = engine::data::from_json(&text).ok()?;
-    if cached.version != script::version() || !is_current(&cached.inputs) {
+    if cached.version != loading.version() || !is_current(&cached.inputs) {
         return None;
     }
-    Some(match cached.result {
-        Ok(loaded_flow) => {
-            Entry { loaded_flow: Some(Arc::new(loaded_flow)), inputs: cached.inputs, ..Entry::default() }
-        }
-        Err(error) => Entry { error: Some(error), inputs: cached.inputs, ..Entry::default() },
-    })
+    Some(entry(cached.result, cached.inputs))
+}
+
+fn entry(result: Result<LoadedFile, LoadError>, inputs: Vec<(PathBuf, String)>) -> Entry {
+    let LoadedFile { bundle, flows } = match result {
+        Ok(loaded) => loaded,
+        Err(error) => return Entry { error: Some(error), inputs, ..Entry::default() },
+    };
+    let bundle = Arc::new(bundle);
+    let known = |flow| Known {
+        loaded_flow: Arc::new(LoadedFlow { bundle: bundle.clone(), flow }),
+        duplicate_kind: None,
+        is_elsewhere: false,
+    };
+    Entry { flows: flows.into_iter().map(known).collect(), error: None, inputs }
+}
+
+impl Loading<'_> {
+    /// What a cached result must come from, besides its files: this program, and the environment that flows see.
+    fn version(&self) -> String {
+        let env = blake3::hash(self.env.to_string().as_bytes()).to_hex();
+        format!("{} {}", script::version(), &env[..16])
+    }
 }
 
 /// Puts a file into the cache in one step: whoever reads meanwhile finds the one before, and what lay there under its
@@ -316,16 +371,13 @@ fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> 
         // It was not even bundled: a repaired import elsewhere may mend it, so it is tried again.
         return Entry { error: result.err(), ..Entry::default() };
     }
-    let cached = Cached { version: script::version(), inputs: inputs.clone(), result };
+    let cached = Cached { version: loading.version(), inputs: inputs.clone(), result };
     // A machine under load may be why a parser ended, so that is forgotten with this process.
     if !matches!(&cached.result, Err(error) if error.kind == LoadErrorKind::Abnormal) {
         // A cache that cannot be written costs time, not correctness.
         let _ = keep(loading.cache, &cache_file(loading.cache, file), &cached);
     }
-    match cached.result {
-        Ok(loaded_flow) => Entry { loaded_flow: Some(Arc::new(loaded_flow)), inputs, ..Entry::default() },
-        Err(error) => Entry { error: Some(error), inputs, ..Entry::default() },
-    }
+    entry(cached.result, inputs)
 }
 
 /// Bundles and evaluates a file. The files it was made from are known as soon as it is bundled, even when it fails
@@ -334,20 +386,31 @@ fn load_fresh(
     process: &mut BundleProcess<'_>,
     file: &Path,
     loading: &Loading<'_>,
-) -> (Result<LoadedFlow, LoadError>, Vec<PathBuf>) {
+) -> (Result<LoadedFile, LoadError>, Vec<PathBuf>) {
     let bundle = match process.bundle(loading.workspace, file) {
         (Ok(bundle), _) => bundle,
         (Err(error), reads) if error.kind == LoadErrorKind::Abnormal => return (Err(error), reads),
         (Err(error), _) => return (Err(error), Vec::new()),
     };
     let inputs = bundle.inputs.clone();
-    let evaluate = || {
-        Loaded::load(&bundle, loading.workspace, loading.limits, crate::effects::outside::live(&[]))
-            .and_then(|loaded| loaded.describe(&bundle))
-    };
-    let flow = std::panic::catch_unwind(std::panic::AssertUnwindSafe(evaluate)).unwrap_or_else(|_| {
+    let flows = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| describe(&bundle, loading)));
+    let flows = flows.unwrap_or_else(|_| {
         let message = "the file could not be loaded: its evaluation panicked";
         Err(LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, message))
     });
-    (flow.map(|flow| LoadedFlow { bundle, flow }), inputs)
+    (flows.map(|flows| LoadedFile { bundle, flows }), inputs)
+}
+
+/// The flows of a bundle, each as a run of it would find it.
+fn describe(bundle: &Bundle, loading: &Loading<'_>) -> Result<Vec<FlowDescription>, LoadError> {
+    let load = |kind: Option<&str>| {
+        let outside = crate::effects::outside::live(&[], loading.env.clone());
+        Loaded::load(bundle, kind, loading.workspace, loading.limits, outside)
+    };
+    let first = load(None)?;
+    let mut flows: Vec<_> = first.describe(bundle)?.into_iter().collect();
+    for kind in first.kinds.iter().skip(1) {
+        flows.extend(load(Some(kind))?.describe(bundle)?);
+    }
+    Ok(flows)
 }

@@ -75,12 +75,18 @@ impl Workspace {
         });
     }
 
+    /// Where flows were looked for, and what to do where there are none.
+    pub fn whereabouts_of_flows(&self) -> String {
+        self.loading(|loading| lock(&self.catalogue).whereabouts(loading))
+    }
+
     fn loading<R>(&self, work: impl FnOnce(&Loading<'_>) -> R) -> R {
         work(&Loading {
             workspace: &self.dir,
             folders: self.config.flows.as_deref(),
             cache: &self.dir.join(".flowglass/cache"),
             limits: self.config.script_limits(),
+            env: &self.config.flow_env(),
             program: self.bundler.as_deref(),
         })
     }
