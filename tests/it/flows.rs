@@ -75,6 +75,7 @@ topics! {
     lists: "lists",
     loops: "loops",
     never: "never",
+    node: "node",
     once: "once",
     own_models: "own-models",
     own_state: "own-state",

@@ -4,6 +4,8 @@
 //! A file of the author's that imports one of the others is refused. In a package such an import may stand in code that
 //! the flow never reaches, so it gets a module that fails when it is used.
 
+use crate::bundle::embedded;
+
 /// The prefix of the ids of modules that stand for a built-in that flows do not have.
 const ABSENT: &str = "flowglass-absent:";
 
@@ -126,18 +128,46 @@ pub(crate) fn absent_text(id: &str) -> Option<String> {
     let Some(BuiltIn::Absent(instead)) = find(specifier) else { return Some("module.exports = {};\n".to_owned()) };
     let said = serde_json::to_string(&refusal(specifier, instead)).unwrap_or_default();
     // What a bundle makes of CommonJS copies own properties; what it inherits is asked for when it is used.
-    Some(format!(
+    let name = serde_json::to_string(specifier.trim_start_matches("node:")).unwrap_or_default();
+    Some(format!("{}module.exports = Object.create(absent({name}));\n", absent_value(&said)))
+}
+
+/// The text of a function that makes values which fail when they are called; `said` is why, as JSON.
+fn absent_value(said: &str) -> String {
+    format!(
         "const absent = (name) => {{
   const fail = () => {{ throw new Error(`${{name}} cannot be used: ` + {said}); }};
   return new Proxy(function () {{}}, {{
     get: (own, key) => typeof key === 'symbol' || key === 'prototype' || key === '__esModule' ? own[key]
       : absent(key === 'default' ? name : `${{name}}.${{key}}`),
-    apply: fail, construct: fail, set: fail,
+    construct: () => absent(`new ${{name}}`), apply: fail, set: fail,
   }});
-}};
-module.exports = Object.create(absent({name}));\n",
-        name = serde_json::to_string(specifier.trim_start_matches("node:")).unwrap_or_default()
-    ))
+}};\n"
+    )
+}
+
+/// The prefix of the ids of modules that give a package the framework's core, whatever it imports of it.
+const LENIENT: &str = "flowglass-lenient:";
+
+/// Returns the id of a module that has all of a link module, and for any other name a value that fails when it is used.
+pub(crate) fn lenient_id(link: &str) -> String {
+    format!("{LENIENT}{link}")
+}
+
+/// Returns the text of such a module.
+pub(crate) fn lenient_text(id: &str) -> Option<String> {
+    let link = id.strip_prefix(LENIENT)?;
+    let module = embedded::with_public_names(link);
+    let said = format!("a package takes it from {module}, and Flowglass does not have it");
+    let (link, said) = (serde_json::to_string(link).ok()?, serde_json::to_string(&said).ok()?);
+    let known = "new Proxy(known, { get: (own, key) => key in own || typeof key === 'symbol' || key === '__esModule' \
+                 ? own[key] : absent(key) })";
+    Some(format!("const known = require({link});\n{}module.exports = Object.create({known});\n", absent_value(&said)))
+}
+
+/// Returns whether an importer is such a module.
+pub(crate) fn is_lenient(importer: &str) -> bool {
+    importer.starts_with(LENIENT)
 }
 
 /// Whether a source uses a global that a built-in of the SDK brings along; answers with those built-ins. A flow that
@@ -148,6 +178,12 @@ pub(crate) fn globals_used(text: &str) -> Vec<&'static str> {
         if !used.contains(&module) && uses(text, word) {
             used.push(module);
         }
+    }
+    let is_formatted = ["String", "DateString", "TimeString"];
+    if uses(text, "Intl") || is_formatted.iter().any(|what| text.contains(&format!(".toLocale{what}("))) {
+        used.push("intl");
+    } else if text.contains(".localeCompare(") {
+        used.push("collate");
     }
     if uses(text, "crypto") && text.contains("subtle") {
         used.push("crypto");
@@ -191,10 +227,13 @@ mod tests {
             ("globalThis.process?.env", "process"),
             ("btoa(x)", "buffer"),
             ("f(Buffer)", "buffer"),
+            ("new Intl.NumberFormat()", "intl"),
+            ("date.toLocaleDateString('de')", "intl"),
+            ("a.localeCompare(b)", "collate"),
         ] {
             assert_eq!(globals_used(text), [module], "{text}");
         }
-        for text in ["// we process the input", "const preprocess = 1", "ArrayBuffer.isView(x)", "ctx.process.run()"] {
+        for text in ["// we process the input", "const preprocess = 1", "ArrayBuffer.isView(x)", "ctx.process.run()", "a.toLocaleUpperCase()"] {
             assert!(globals_used(text).is_empty(), "{text}");
         }
     }

@@ -12,20 +12,35 @@ const DEFINERS: [&str; 2] = ["defineFlow", "defineAgent"];
 /// How an import of a module that has them begins.
 const MODULES: [&str; 2] = ["@flow-state-dev/", "@standardagents/builder"];
 
-/// Returns whether a source file may define a flow: it calls what makes one, and imports that from a module that has it,
-/// or stands where flows are. A file that is called `flow` may also export one that another file makes.
+/// Returns whether a source file may define a flow: it calls what makes one, which it imports from a module that has it,
+/// directly or by way of a file of the project. Where flows are, a file that is called `flow` may also export one that
+/// another file makes.
 pub fn may_define_flow(file: &Path, text: &str) -> bool {
-    let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let is_called_flow = stem == "flow" || stem.ends_with(".flow");
+    let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_among_flows = || file.parent().is_some_and(|folder| folder.components().any(|part| part.as_os_str() == "flows"));
+    let is_called_flow = name.ends_with(".flow.ts") || name == "flow.ts" && is_among_flows();
     if is_called_flow && text.contains("export default") {
         return true;
     }
     if !DEFINERS.iter().any(|definer| text.contains(definer)) {
         return false;
     }
-    let is_among_flows = || file.parent().is_some_and(|folder| folder.components().any(|part| part.as_os_str() == "flows"));
-    let is_imported = MODULES.iter().any(|module| text.contains(module));
-    (is_imported || is_called_flow || is_among_flows()) && calls_definer(text)
+    (MODULES.iter().any(|module| text.contains(module)) || imports_definer(text)) && calls_definer(text)
+}
+
+/// Returns whether a definer is imported from a file of the project. Other frameworks have functions of these names.
+fn imports_definer(text: &str) -> bool {
+    /// How paths of a project begin, those of `paths` in `tsconfig.json` and of `imports` in `package.json` among them.
+    const OWN: [&str; 4] = [".", "@/", "~", "#"];
+    let specifier = |rest: &str| {
+        let clause = rest.split(['(', ';']).next()?;
+        let quoted = clause.split_once(" from ")?.1.trim_start();
+        let quote = quoted.chars().next().filter(|quote| ['"', '\''].contains(quote))?;
+        Some(OWN.iter().any(|own| quoted[quote.len_utf8()..].starts_with(own)))
+    };
+    DEFINERS.iter().any(|definer| {
+        text.match_indices(definer).any(|(at, _)| specifier(&text[at + definer.len()..]).unwrap_or_default())
+    })
 }
 
 /// Returns whether a call of a definer stands in the code, and not in a comment or a text.
@@ -83,12 +98,14 @@ mod tests {
     }
 
     #[test]
-    fn places_of_flows_need_no_import_of_the_module() {
+    fn a_project_may_pass_the_definer_on() {
         let wrapped = "import { defineFlow } from '@/lib/framework';\nexport default defineFlow({});";
-        check("src/flows/chat/main.ts", wrapped, true);
-        check("src/chat/flow.ts", wrapped, true);
-        check("src/chat/chat.ts", wrapped, false);
-        check("src/chat/flow.ts", "import { make } from './make';\nexport default make({});", true);
+        check("src/chat/chat.ts", wrapped, true);
+        check("src/chat/flow.ts", &wrapped.replace("@/lib", "some-package"), false);
+        check("src/flows/a.ts", "import { ai } from '../ai';\nexport const a = ai.defineFlow({}, run);", false);
+        check("src/flows/chat/flow.ts", "import { make } from './make';\nexport default make({});", true);
+        check("src/components/flow.ts", "import { make } from './make';\nexport default make({});", false);
+        check("src/chat.flow.ts", "export default make({});", true);
         check("src/flows/chat/blocks.ts", "export default 1;", false);
     }
 }

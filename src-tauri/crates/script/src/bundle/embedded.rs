@@ -40,10 +40,16 @@ pub(crate) fn is_module(name: &str) -> bool {
     named(name).is_some()
 }
 
+/// Returns whether an import is of the framework's core: all of it is in one module, whatever the framework keeps in
+/// modules below it.
+pub(crate) fn is_core(specifier: &str) -> bool {
+    specifier.strip_prefix("@flow-state-dev/core").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Returns the id of the link module for a bare import, if it is one of the embedded modules.
 pub(crate) fn link(specifier: &str) -> Option<String> {
     let name: Cow<'_, str> = match specifier {
-        "@flow-state-dev/core" => "sdk/index.js".into(),
+        core if is_core(core) => "sdk/index.js".into(),
         "@standardagents/builder" => "sdk/agents.js".into(),
         "acts" => "sdk/acts.js".into(),
         "zod" => "zod/index.js".into(),

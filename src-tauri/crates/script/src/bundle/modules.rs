@@ -81,8 +81,14 @@ impl Plugin for OurModules {
             return Ok(Some(HookResolveIdOutput { id: specifier.into(), external, ..Default::default() }));
         }
         let own_zod = (specifier == "zod" || specifier.starts_with("zod/")) && self.installs_zod(args.importer);
+        if args.importer.is_some_and(built_ins::is_lenient) {
+            return Ok(Some(HookResolveIdOutput::from_id(specifier)));
+        }
         if !own_zod && let Some(link) = embedded::link(specifier) {
-            return Ok(Some(HookResolveIdOutput::from_id(link)));
+            // A package may import what it uses for others than flows.
+            let is_of_package = args.importer.is_some_and(|importer| !self.is_author(Path::new(importer)));
+            let is_lenient = embedded::is_core(specifier) && is_of_package;
+            return Ok(Some(HookResolveIdOutput::from_id(if is_lenient { built_ins::lenient_id(&link) } else { link })));
         }
         if let Some(found) = built_ins::find(specifier) {
             return Ok(Some(self.built_in(args, &found)));
@@ -135,7 +141,8 @@ impl Plugin for OurModules {
         if args.id == EMPTY_MODULE {
             return code("export default undefined;\n".to_owned());
         }
-        if let Some(text) = embedded::link_text(args.id).or_else(|| built_ins::absent_text(args.id)) {
+        let made = embedded::link_text(args.id).or_else(|| built_ins::absent_text(args.id));
+        if let Some(text) = made.or_else(|| built_ins::lenient_text(args.id)) {
             return code(text);
         }
         self.read(args.id)
