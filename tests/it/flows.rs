@@ -72,6 +72,7 @@ topics! {
     hooks: "hooks",
     instances: "instances",
     items: "items",
+    languages: "languages",
     lists: "lists",
     loops: "loops",
     never: "never",

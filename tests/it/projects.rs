@@ -85,12 +85,23 @@ export default helloChat({ id: \"default\" });
     let dir = place.dir().display().to_string();
     let elsewhere = Place::new();
     let check = elsewhere.run(&["--dir", &dir, "check"]);
-    assert_eq!((check.code, check.stdout.as_str()), (
-        Some(0),
-        "ok    hello-chat  (src/flows/hello-chat/flow.ts)\n1 of 1 flows load\n"
-    ), "{check}");
+    assert_eq!(
+        (check.code, check.stdout.as_str()),
+        (Some(0), "ok    hello-chat  (src/flows/hello-chat/flow.ts)\n1 of 1 flows load\n"),
+        "{check}"
+    );
     let run = elsewhere.run(&[
-        "--dir", &dir, "run", "hello-chat", "chat", "--user", "ada", "--input", "{\"message\": \"hello\"}", "--mock", "--json",
+        "--dir",
+        &dir,
+        "run",
+        "hello-chat",
+        "chat",
+        "--user",
+        "ada",
+        "--input",
+        "{\"message\": \"hello\"}",
+        "--mock",
+        "--json",
     ]);
     assert_eq!(run.json()["output"], "Hi: GOOD DAY", "{run}");
 }
@@ -130,9 +141,16 @@ fn flows_are_found_where_a_project_keeps_them() {
         place.write(file, flow("left-out", "1"));
     }
     // They import the framework, and define no flow.
-    place.write("src/blocks.ts", format!("{IMPORTS}export const block = handler({{ name: 'b', execute: () => 1 }});\n"));
-    place.write("src/server.ts", "import { defineFlow } from '@flow-state-dev/core';\nimport 'no-such-package';\n// defineFlow({})\n");
-    place.write("src/make.ts", format!("{IMPORTS}export const make = (kind) => defineFlow({{ kind, actions: {{}} }});\n"));
+    place
+        .write("src/blocks.ts", format!("{IMPORTS}export const block = handler({{ name: 'b', execute: () => 1 }});\n"));
+    place.write(
+        "src/server.ts",
+        "import { defineFlow } from '@flow-state-dev/core';\nimport 'no-such-package';\n// defineFlow({})\n",
+    );
+    place.write(
+        "src/make.ts",
+        format!("{IMPORTS}export const make = (kind) => defineFlow({{ kind, actions: {{}} }});\n"),
+    );
     let mut all = kinds(&place);
     all.sort();
     assert_eq!(all, ["a", "b", "c", "d", "e", "f", "g"]);
@@ -147,18 +165,24 @@ fn flows_are_found_where_a_project_keeps_them() {
 fn a_definition_and_its_instance_are_one_flow_and_others_are_their_own() {
     let block = "handler({ name: 'go', execute: (_input, ctx) => ctx.requestRuntime.flow })";
     let place = Place::new();
-    place.write("src/one.ts", format!(
-        "{IMPORTS}export const chat = defineFlow({{ kind: 'chat', actions: {{ go: {{ block: {block} }} }} }});\n\
+    place.write(
+        "src/one.ts",
+        format!(
+            "{IMPORTS}export const chat = defineFlow({{ kind: 'chat', actions: {{ go: {{ block: {block} }} }} }});\n\
          export default chat({{ id: 'default' }});\n"
-    ));
+        ),
+    );
     place.write("src/many.ts", format!(
         "{IMPORTS}const actions = (answer) => ({{ go: {{ block: handler({{ name: 'go', execute: () => answer }}) }} }});\n\
          export const left = defineFlow({{ kind: 'left', actions: actions('from the left') }});\n\
          export const right = defineFlow({{ kind: 'right', actions: actions('from the right') }})({{ id: 'one' }});\n\
          export default defineFlow({{ kind: 'middle', actions: actions('between') }});\n"
     ));
-    place.write("src/all.ts", "import chat from './one';\nimport { defineFlow, handler } from '@flow-state-dev/core';\n\
-        export { chat };\nexport * from './many';\nexport const own = defineFlow({ kind: 'own', actions: {} });\n");
+    place.write(
+        "src/all.ts",
+        "import chat from './one';\nimport { defineFlow, handler } from '@flow-state-dev/core';\n\
+        export { chat };\nexport * from './many';\nexport const own = defineFlow({ kind: 'own', actions: {} });\n",
+    );
     let mut all = kinds(&place);
     all.sort();
     assert_eq!(all, ["chat", "left", "middle", "own", "right"]);
@@ -170,10 +194,13 @@ fn a_definition_and_its_instance_are_one_flow_and_others_are_their_own() {
     // A request knows which of them it was.
     place.get("run right go --user ada --request r --input 1");
     assert_eq!(place.get("replay r")["identical"], true);
-    place.write("src/twice.ts", format!(
-        "{IMPORTS}export const a = defineFlow({{ kind: 'same', actions: {{}} }});\n\
+    place.write(
+        "src/twice.ts",
+        format!(
+            "{IMPORTS}export const a = defineFlow({{ kind: 'same', actions: {{}} }});\n\
          export const b = defineFlow({{ kind: 'same', actions: {{}} }});\n"
-    ));
+        ),
+    );
     let answer = place.run(&["check"]);
     assert!(answer.code == Some(1) && answer.stdout.contains("\"same\" is defined twice in this file"), "{answer}");
 }
@@ -194,10 +221,9 @@ fn where_no_flow_is_the_check_says_where_it_looked() {
 
 #[test]
 fn packages_of_the_workspace_are_bundled_without_their_links() {
-    for settings in [
-        ("package.json", "{\"workspaces\": [\"libs/*\"]}"),
-        ("pnpm-workspace.yaml", "packages:\n  - \"libs/*\"\n"),
-    ] {
+    for settings in
+        [("package.json", "{\"workspaces\": [\"libs/*\"]}"), ("pnpm-workspace.yaml", "packages:\n  - \"libs/*\"\n")]
+    {
         let place = Place::new()
             .file(settings.0, settings.1)
             .file("libs/memory/package.json", "{\"name\": \"@flow-state-dev/memory\", \"exports\": {\".\": \"./src/index.ts\", \"./more\": \"./src/more.ts\"}}")
@@ -228,10 +254,18 @@ export default defineFlow({ kind: 'main', actions: {
 
 #[test]
 fn a_package_that_is_not_there_is_named_at_its_import() {
-    let place = Place::new().file("flows/main.ts", &format!("import {{ x }} from '@flow-state-dev/workforce/agents';\n{}", flow("main", "x")));
+    let place = Place::new().file(
+        "flows/main.ts",
+        &format!("import {{ x }} from '@flow-state-dev/workforce/agents';\n{}", flow("main", "x")),
+    );
     check_error(&place, "flows/main.ts", 1, &["\"@flow-state-dev/workforce\"", "belongs to the framework"]);
     place.write("package.json", "{\"dependencies\": {\"@flow-state-dev/workforce\": \"*\"}}");
-    check_error(&place, "flows/main.ts", 1, &["\"@flow-state-dev/workforce\"", "package.json depends on it", "npm install"]);
+    check_error(
+        &place,
+        "flows/main.ts",
+        1,
+        &["\"@flow-state-dev/workforce\"", "package.json depends on it", "npm install"],
+    );
     // In a package, the import of the author's that leads there is told.
     let place = Place::new()
         .file("node_modules/inner/package.json", "{\"name\": \"inner\", \"main\": \"./a.js\"}")
@@ -254,7 +288,10 @@ fn other_built_ins_say_what_takes_their_place() {
         let place = Place::new().file("flows/main.ts", &format!("{}import x from '{import}';\n", flow("main", "x")));
         check_error(&place, "flows/main.ts", 3, &[import, words]);
     }
-    let place = Place::new().file("flows/main.ts", &format!("{}import {{ createCipheriv }} from 'crypto';\n", flow("main", "createCipheriv")));
+    let place = Place::new().file(
+        "flows/main.ts",
+        &format!("{}import {{ createCipheriv }} from 'crypto';\n", flow("main", "createCipheriv")),
+    );
     check_error(&place, "flows/main.ts", 3, &["\"createCipheriv\" is not exported by \"node:crypto\"", "createHash"]);
 }
 
@@ -271,7 +308,13 @@ fn the_environment_is_what_the_settings_name() {
     place.write("flowglass.json", "{\"env\": {\"REGION\": \"eu\", \"SHOP_TOKEN\": {\"valueEnv\": \"SHOP_TOKEN\"}}}");
     check_output(&place, "main", &json!(["eu", "eu", null, 6, ["REGION", "SHOP_TOKEN"]]));
     // What a file says at its load is asked again when its environment changes.
-    place.write("flows/main.ts", format!("{IMPORTS}if (!process.env.KEY) throw new Error('KEY is missing');\n{}", flow("main", "1").replace(IMPORTS, "")));
+    place.write(
+        "flows/main.ts",
+        format!(
+            "{IMPORTS}if (!process.env.KEY) throw new Error('KEY is missing');\n{}",
+            flow("main", "1").replace(IMPORTS, "")
+        ),
+    );
     check_error(&place, "flows/main.ts", 2, &["KEY is missing"]);
     place.write("flowglass.json", "{\"env\": {\"KEY\": \"k\"}}");
     check_output(&place, "main", &json!(1));
@@ -291,9 +334,11 @@ fn files_are_imported_as_text() {
              import raw from '../data.json?raw';\nimport weird from '../template.weird?raw';\nimport code from '../other.ts?raw';\n{}",
             flow("main", "[system, user, data.a, raw, weird, code]")
         ));
-    check_output(&place, "main", &json!([
-        "# Be `kind`\n${this} \"stays\"\n", "plain", [1], "{\"a\": [1]}", "weird", "export const a = 1;\n"
-    ]));
+    check_output(
+        &place,
+        "main",
+        &json!(["# Be `kind`\n${this} \"stays\"\n", "plain", [1], "{\"a\": [1]}", "weird", "export const a = 1;\n"]),
+    );
     place.write("src/prompts/system.md", "changed");
     assert_eq!(place.ask("run main go --user ada --input 1").json()["output"][0], "changed");
     place.write("src/flows/main.ts", format!("{}import x from '../template.weird';\n", flow("main", "x")));
@@ -307,7 +352,9 @@ fn a_large_repository_is_looked_through_at_once() {
     let place = Place::new().file("packages/p7/src/flows/chat/flow.ts", &flow("chat", "1"));
     for folder in 0..200 {
         for file in 0..100 {
-            let text = format!("// {file}\nexport const value{file} = {file};\nexport function f(x: number) {{ return x; }}\n");
+            let text = format!(
+                "// {file}\nexport const value{file} = {file};\nexport function f(x: number) {{ return x; }}\n"
+            );
             place.write(&format!("packages/p{folder}/src/m{}/f{file}.ts", file / 20), text.repeat(20));
         }
     }
@@ -331,9 +378,8 @@ fn a_large_repository_is_looked_through_at_once() {
     assert!(took < Duration::from_secs(10), "{took:?}");
 }
 
-/// A window hears of a flow in a folder that was not there when it began to look.
 #[test]
-fn an_answer_shows_where_it_ran() {
+fn the_working_folder_is_the_one_that_is_open() {
     let place = Place::new().file("src/flows/main.ts", &flow("main", "process.cwd()"));
     let answer: Answer = place.ask("run main go --user ada --input 1");
     let real = std::fs::canonicalize(place.dir()).expect("it is there");

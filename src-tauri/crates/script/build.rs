@@ -14,7 +14,10 @@ fn main() {
     for input in ["src", "bundle.mjs", "locales.mjs", "package-lock.json"] {
         println!("cargo:rerun-if-changed=sdk/{input}");
     }
-    if ["zod", "rolldown", "buffer", "@formatjs/intl-numberformat"].iter().any(|package| !sdk.join("node_modules").join(package).join("package.json").exists()) {
+    if ["zod", "rolldown", "buffer", "@formatjs/intl-numberformat"]
+        .iter()
+        .any(|package| !sdk.join("node_modules").join(package).join("package.json").exists())
+    {
         let is_done = run(&sdk, "npm", &["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
         assert!(is_done, "run `npm ci` in src-tauri/crates/script/sdk (Node.js 20 or newer)");
     }

@@ -216,7 +216,12 @@ async fn carry_out(
     let wish = lock.wish();
     let loaded = match loaded {
         Some(loaded) => loaded,
-        None => loaded.insert(load(&workspace, &loaded_flow, config.script_limits(), live(&before.events, config.flow_env()))?),
+        None => loaded.insert(load(
+            &workspace,
+            &loaded_flow,
+            config.script_limits(),
+            live(&before.events, config.flow_env()),
+        )?),
     };
     let flow = prepare(loaded, &mut asked, &before)?;
     let code = keep_code.now();

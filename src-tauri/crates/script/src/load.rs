@@ -145,7 +145,8 @@ impl Loaded {
             .enter(|_, host| host.get::<_, Function>("flows")?.call::<_, String>(()))
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))
             .and_then(|json| from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string())))?;
-        if let Some(twice) = kinds.iter().enumerate().find_map(|(at, kind)| kinds[..at].contains(kind).then_some(kind)) {
+        if let Some(twice) = kinds.iter().enumerate().find_map(|(at, kind)| kinds[..at].contains(kind).then_some(kind))
+        {
             let message = format!("flow kind \"{twice}\" is defined twice in this file; give one of them another kind");
             return Err(wrong(LoadErrorKind::Conflict, message));
         }

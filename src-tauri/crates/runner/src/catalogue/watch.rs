@@ -20,8 +20,8 @@ const QUIET: Duration = Duration::from_millis(60);
 const MAX_FOLDERS: usize = 20_000;
 /// What flows are made of: code, and what they import as text.
 const SOURCES: [&str; 20] = [
-    "ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "json", "md", "mdx", "txt", "prompt", "yaml", "yml", "html", "xml",
-    "csv", "sql", "hbs",
+    "ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "json", "md", "mdx", "txt", "prompt", "yaml", "yml", "html",
+    "xml", "csv", "sql", "hbs",
 ];
 
 /// Ends the watch when dropped.

@@ -69,9 +69,8 @@ impl WarmRuntimes {
             return;
         }
         let mut idle_runtimes = crate::core::sync::lock(&self.0);
-        let is_other = |idle: &LoadedFlow| {
-            idle.bundle.file != loaded_flow.bundle.file || idle.flow.kind != loaded_flow.flow.kind
-        };
+        let is_other =
+            |idle: &LoadedFlow| idle.bundle.file != loaded_flow.bundle.file || idle.flow.kind != loaded_flow.flow.kind;
         idle_runtimes.retain(|idle| is_other(&idle.loaded_flow));
         if idle_runtimes.len() >= MAX_WARM_RUNTIMES {
             idle_runtimes.remove(0);

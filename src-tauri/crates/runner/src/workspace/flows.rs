@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::catalogue::{Catalogue, FlowRow, Loading, load_all};
+use crate::catalogue::loading::{Loading, load_all};
+use crate::catalogue::{Catalogue, FlowRow};
 use crate::core::fault::Fault;
 use crate::core::notice::Notice;
 use crate::core::ordinary_files;

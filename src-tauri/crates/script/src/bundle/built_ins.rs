@@ -103,7 +103,8 @@ pub(crate) fn find(specifier: &str) -> Option<BuiltIn> {
         Some(name) => (name, true),
         None => (specifier, false),
     };
-    let absent = |list: &[(&str, &'static str)]| list.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead);
+    let absent =
+        |list: &[(&str, &'static str)]| list.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead);
     let present = PRESENT.iter().find(|known| **known == name).map(|name| BuiltIn::Present(name));
     let found = present.or_else(|| absent(OTHERS).map(BuiltIn::Absent));
     if !is_prefixed {
@@ -198,7 +199,9 @@ fn uses(text: &str, word: &str) -> bool {
         let (before, after) = (&text[..at], &text[at + word.len()..]);
         let is_whole = !before.ends_with(is_of_name) && !after.starts_with(is_of_name);
         let is_asked_for = before.trim_end().ends_with("typeof") || before.ends_with("globalThis.");
-        is_whole && (is_asked_for || !before.ends_with('.') && after.trim_start().starts_with(['.', '[', '?', '(', ',', ')', ';']))
+        is_whole
+            && (is_asked_for
+                || !before.ends_with('.') && after.trim_start().starts_with(['.', '[', '?', '(', ',', ')', ';']))
     })
 }
 
@@ -233,7 +236,13 @@ mod tests {
         ] {
             assert_eq!(globals_used(text), [module], "{text}");
         }
-        for text in ["// we process the input", "const preprocess = 1", "ArrayBuffer.isView(x)", "ctx.process.run()", "a.toLocaleUpperCase()"] {
+        for text in [
+            "// we process the input",
+            "const preprocess = 1",
+            "ArrayBuffer.isView(x)",
+            "ctx.process.run()",
+            "a.toLocaleUpperCase()",
+        ] {
             assert!(globals_used(text).is_empty(), "{text}");
         }
     }

@@ -17,7 +17,8 @@ const MODULES: [&str; 2] = ["@flow-state-dev/", "@standardagents/builder"];
 /// another file makes.
 pub fn may_define_flow(file: &Path, text: &str) -> bool {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_among_flows = || file.parent().is_some_and(|folder| folder.components().any(|part| part.as_os_str() == "flows"));
+    let is_among_flows =
+        || file.parent().is_some_and(|folder| folder.components().any(|part| part.as_os_str() == "flows"));
     let is_called_flow = name.ends_with(".flow.ts") || name == "flow.ts" && is_among_flows();
     if is_called_flow && text.contains("export default") {
         return true;
@@ -80,7 +81,11 @@ mod tests {
         ] {
             check("src/any.ts", &format!("{IMPORT}{call}"), true);
         }
-        check("src/agent.ts", "import { defineAgent } from '@standardagents/builder';\nexport default defineAgent({});", true);
+        check(
+            "src/agent.ts",
+            "import { defineAgent } from '@standardagents/builder';\nexport default defineAgent({});",
+            true,
+        );
     }
 
     #[test]

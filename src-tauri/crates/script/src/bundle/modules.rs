@@ -28,7 +28,8 @@ const EMPTY_MODULE: &str = "flowglass:nothing";
 const RAW: &str = "?raw";
 /// Endings of files that are imported as their text without that.
 const TEXTS: [&str; 16] = [
-    "md", "mdx", "txt", "prompt", "html", "htm", "xml", "csv", "tsv", "sql", "yaml", "yml", "hbs", "liquid", "graphql", "svg",
+    "md", "mdx", "txt", "prompt", "html", "htm", "xml", "csv", "tsv", "sql", "yaml", "yml", "hbs", "liquid", "graphql",
+    "svg",
 ];
 /// Endings of code and data that the bundler reads.
 const CODE: [&str; 9] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "json"];
@@ -88,7 +89,11 @@ impl Plugin for OurModules {
             // A package may import what it uses for others than flows.
             let is_of_package = args.importer.is_some_and(|importer| !self.is_author(Path::new(importer)));
             let is_lenient = embedded::is_core(specifier) && is_of_package;
-            return Ok(Some(HookResolveIdOutput::from_id(if is_lenient { built_ins::lenient_id(&link) } else { link })));
+            return Ok(Some(HookResolveIdOutput::from_id(if is_lenient {
+                built_ins::lenient_id(&link)
+            } else {
+                link
+            })));
         }
         if let Some(found) = built_ins::find(specifier) {
             return Ok(Some(self.built_in(args, &found)));
@@ -231,7 +236,11 @@ impl OurModules {
         let shown = shown(&self.workspace, file);
         let empty = |error: LoadError| {
             self.note(error);
-            Ok(Some(HookLoadOutput { code: String::new().into(), module_type: Some(ModuleType::Js), ..Default::default() }))
+            Ok(Some(HookLoadOutput {
+                code: String::new().into(),
+                module_type: Some(ModuleType::Js),
+                ..Default::default()
+            }))
         };
         if !self.import_rules.allows(file) {
             return empty(LoadError::in_file(LoadErrorKind::Import, &shown, outside_message(&shown)));
@@ -249,7 +258,8 @@ impl OurModules {
         }
         if !CODE.contains(&ending) {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            let message = format!("{name} is neither code, JSON nor text that a flow imports; \"…/{name}?raw\" is its text");
+            let message =
+                format!("{name} is neither code, JSON nor text that a flow imports; \"…/{name}?raw\" is its text");
             return empty(self.error_at_import(file, message));
         }
         if let Err(error) = too_deep(&shown, &text) {

@@ -105,7 +105,8 @@ fn inner(folder: &Path) -> Vec<PathBuf> {
 /// file that leads out of the workspace and may have told where it is.
 pub(crate) fn missing(workspace: &Path, importer: &Path, specifier: &str, unread: Option<&str>) -> String {
     let name = package_name(specifier);
-    let unread = unread.map(|file| format!(" ({file} may say where it is, but leads out of the workspace and was not read)"));
+    let unread =
+        unread.map(|file| format!(" ({file} may say where it is, but leads out of the workspace and was not read)"));
     let unread = unread.unwrap_or_default();
     if specifier.starts_with('#') {
         return format!("\"{specifier}\" is not found: no \"imports\" of a package.json above names it{unread}");
@@ -113,7 +114,9 @@ pub(crate) fn missing(workspace: &Path, importer: &Path, specifier: &str, unread
     let above = || importer.ancestors().skip(1);
     if let Some(folder) = above().map(|folder| folder.join("node_modules").join(name)).find(|folder| folder.is_dir()) {
         let folder = shown(workspace, &folder);
-        return format!("\"{specifier}\" is not found: package \"{name}\" is in {folder}, but has no such file or export");
+        return format!(
+            "\"{specifier}\" is not found: package \"{name}\" is in {folder}, but has no such file or export"
+        );
     }
     let declaring = above().map(|folder| folder.join("package.json")).find(|file| declares(file, name));
     if let Some(file) = declaring {
@@ -143,9 +146,10 @@ fn install_command(importer: &Path) -> &'static str {
         ("bun.lock", "bun install"),
         ("package-lock.json", "npm install"),
     ];
-    let used = importer.ancestors().skip(1).find_map(|folder| {
-        LOCKS.iter().find(|(lock, _)| folder.join(lock).is_file()).map(|(_, command)| *command)
-    });
+    let used = importer
+        .ancestors()
+        .skip(1)
+        .find_map(|folder| LOCKS.iter().find(|(lock, _)| folder.join(lock).is_file()).map(|(_, command)| *command));
     used.unwrap_or("npm install")
 }
 
