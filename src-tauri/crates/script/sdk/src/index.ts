@@ -5,6 +5,12 @@ export { sequencer } from './define/sequencer';
 export { defineCapability } from './define/capabilities';
 export { defineFlow } from './define/flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
+export {
+  normalizeReactiveBinding,
+  resourceChangeSchema,
+  resourceContentChangeSchema,
+} from './define/reactions';
+export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './define/conditions';
 export { resolveItemVisibility } from './define/visibility';
 export { transientSlot } from './base/schema';
 export { SUSPENSION_SKIPPED } from './define/suspend';

@@ -170,6 +170,8 @@ impl Registry {
                 on_step_errored: self.optional(wire.hooks.on_step_errored)?,
             },
         };
+        // First the flow's own, whose reactions are among its blocks.
+        flow.resources = Resources::gather(own.clone(), &[])?;
         flow.resources = Resources::gather(own, &flow.blocks())?;
         join_declarations(flow.roots());
         Ok(flow)

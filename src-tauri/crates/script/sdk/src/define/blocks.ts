@@ -7,6 +7,7 @@ import { checkConfig, checkIdentity, checkLoop, checkName, needBlock, needHandle
 import { knownTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
 import { warnOfUnknown } from './known-keys';
+import { runBlock } from './running';
 import { declaredIn, type Declared, type Definitions } from './resources';
 import type { AnySchema } from '../base/schema';
 
@@ -107,6 +108,7 @@ export class Block {
     const blocks = Array.isArray(listed) ? (listed as unknown[]).filter(isBlock) : [];
     const rescue = Array.isArray(this.config.rescue) ? (this.config.rescue as Handler[]) : [];
     if (this.tool) blocks.push(this.tool);
+    for (const { definition } of this.ownResources) blocks.push(...definition.reactions.map(({ block }) => block));
     return [...blocks, ...rescue.map((handler) => handler?.block).filter(isBlock)];
   }
 
@@ -151,6 +153,11 @@ export class Block {
       ...this.config,
       mapModelOutput: needFunction(mapper, `mapModelOutput of ${this.kind} "${this.name}"`),
     });
+  }
+
+  /** Runs the block inside the one whose context this is, and gives its output. */
+  run(input?: unknown, ctx?: unknown): Promise<unknown> {
+    return runBlock(this, input, ctx);
   }
 
   /** A handler that runs this block as a call of a tool, and leaves what such a call leaves. */

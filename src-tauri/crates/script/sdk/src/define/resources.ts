@@ -3,6 +3,7 @@
 // Must not: know how a resource behaves. The engine does; see engine/src/resource.rs.
 
 import { currentToken, native } from '../base/host';
+import { reactionsOf, type Reaction } from './reactions';
 import { checkResourceProjection } from './projections';
 import { checkField, fieldsOf, isSchema, type AnySchema } from '../base/schema';
 import { toJson } from '../base/values';
@@ -16,6 +17,8 @@ export class Definition {
   constructor(
     readonly kind: 'resource' | 'resource-collection',
     readonly config: Config,
+    /** What runs when it changes. */
+    readonly reactions: readonly Reaction[] = [],
   ) {
     Object.assign(this, config);
     this.scope = config.scope === 'org' ? 'project' : (config.scope as string);
@@ -116,7 +119,8 @@ function checkCollection(config: Config, where: string): void {
 function define(kind: Definition['kind'], config: unknown, where: string): Definition {
   if (typeof config !== 'object' || config === null) throw new Error(`${where} needs a configuration object`);
   (kind === 'resource' ? checkSingle : checkCollection)(config as Config, where);
-  const made = new Definition(kind, { ...(config as Config) });
+  const reactions = reactionsOf((config as Config).reactTo, kind !== 'resource', where);
+  const made = new Definition(kind, { ...(config as Config) }, reactions);
   sites.set(made, new Error().stack ?? '');
   return made;
 }

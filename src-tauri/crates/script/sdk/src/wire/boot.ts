@@ -24,6 +24,7 @@ import { keyOf } from '../define/policies';
 import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
 import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { describeBy } from '../define/running';
 import { rejected, takeUnhandled } from '../globals/rejections';
 import { Definition } from '../define/resources';
 import { Boxed, Sequencer } from '../define/sequencer';
@@ -34,6 +35,7 @@ import { abortRequest } from '../globals/web';
 const CLASSES = [Block, Boxed, Sequencer, CallAgentBlock, AgentBlock, AgentTool, Prompt, Capability, Definition, Flow];
 
 let flows: Flow[] = [];
+describeBy(describeLate);
 let main: unknown;
 
 /** Called by the bundle's entry with the flow file's exports, and what `import.meta` is in it. */

@@ -47,8 +47,10 @@ export function describeFlow(flow: Flow): string {
   estimateCostsBy(flow);
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
   isolate(flow.definition);
-  const resources = flow.ownResources.map((declared) => resource(declared, `flow "${flow.kind}"`));
   const blocks: Config[] = [];
+  const resources = flow.ownResources.map((declared) =>
+    resource(declared, `flow "${flow.kind}"`, (block) => describeBlock(block, blocks, declarations)),
+  );
   const ids = (hooks: Record<string, Block>) =>
     Object.fromEntries(
       Object.entries(hooks).map(([name, block]) => [name, describeBlock(block, blocks, declarations)]),
@@ -172,7 +174,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     transient: config.transient === true || undefined,
     activeStatus: text(config.activeStatusMessage),
     container: config.container && containerOf(config.container, `${block.kind} "${block.name}"`),
-    resources: resourcesOf(block),
+    resources: resourcesOf(block, (inner) => describeBlock(inner, blocks, declarations)),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {
@@ -221,9 +223,9 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   return id;
 }
 
-function resourcesOf(block: Block): Config[] | undefined {
+function resourcesOf(block: Block, child: (inner: Block) => number): Config[] | undefined {
   if (block.ownResources.length === 0) return undefined;
-  return block.ownResources.map((declared) => resource(declared, `block "${block.name}"`));
+  return block.ownResources.map((declared) => resource(declared, `block "${block.name}"`, child));
 }
 
 /** What a block says of the states around it: of its sequencer's, and of its targets' by their names. */
