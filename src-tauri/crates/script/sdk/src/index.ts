@@ -2,7 +2,7 @@
 
 export { handler, router, generator } from './define/blocks';
 export { sequencer } from './define/sequencer';
-export { defineCapability } from './define/capabilities';
+export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
 export {
@@ -10,7 +10,9 @@ export {
   resourceChangeSchema,
   resourceContentChangeSchema,
 } from './define/reactions';
-export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './define/conditions';
+export { evaluator, choice, score, boolean, assertEvaluatorBlock } from './define/evaluator';
+export { defineFacetedCollection } from './define/faceted';
+export * as utility from './utility';
 export { resolveItemVisibility } from './define/visibility';
 export { transientSlot } from './base/schema';
 export { SUSPENSION_SKIPPED } from './define/suspend';
@@ -41,3 +43,4 @@ export {
   SuspensionRejectedError,
   SuspensionTimeoutError,
 } from './base/errors';
+export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';

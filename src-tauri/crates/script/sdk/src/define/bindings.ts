@@ -2,7 +2,7 @@
 
 import type { Block, Config } from './blocks';
 import { functionId, stateSchema } from './tables';
-import { initialOf, siteOfDefinition, type Declared, type Definition } from './resources';
+import { initialOf, reactionsTo, siteOfDefinition, type Declared, type Definition } from './resources';
 
 const definitions: Definition[] = [];
 const bound: { accessor: string; definition: Definition }[] = [];
@@ -52,7 +52,7 @@ export function resource(
     content,
     template: contentTemplate,
     writable: config.writable !== false,
-    reactions: definition.reactions.map(({ kind, block, when }) => ({
+    reactions: reactionsTo(definition).map(({ kind, block, when }) => ({
       kind,
       block: child(block),
       when: functionId(when),

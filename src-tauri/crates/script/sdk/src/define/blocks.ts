@@ -8,10 +8,10 @@ import { knownTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
 import { warnOfUnknown } from './known-keys';
 import { runBlock } from './running';
-import { declaredIn, type Declared, type Definitions } from './resources';
+import { declaredIn, reactionsTo, type Declared, type Definitions } from './resources';
 import type { AnySchema } from '../base/schema';
 
-export type Kind = 'handler' | 'sequencer' | 'router' | 'generator';
+export type Kind = 'handler' | 'sequencer' | 'router' | 'generator' | 'evaluator';
 export type { Fn };
 export type Config = Record<string, unknown>;
 
@@ -108,7 +108,7 @@ export class Block {
     const blocks = Array.isArray(listed) ? (listed as unknown[]).filter(isBlock) : [];
     const rescue = Array.isArray(this.config.rescue) ? (this.config.rescue as Handler[]) : [];
     if (this.tool) blocks.push(this.tool);
-    for (const { definition } of this.ownResources) blocks.push(...definition.reactions.map(({ block }) => block));
+    for (const { definition } of this.ownResources) blocks.push(...reactionsTo(definition).map(({ block }) => block));
     return [...blocks, ...rescue.map((handler) => handler?.block).filter(isBlock)];
   }
 
@@ -182,7 +182,7 @@ export function isBlock(value: unknown): value is Block {
   return value instanceof Block;
 }
 
-function built(kind: Kind, config: Config): Block {
+export function built(kind: Kind, config: Config): Block {
   const block = new Block(kind, withCapabilities(kind, config));
   warnOfUnknown(kind, config, `${kind} "${block.name}"`);
   return block;

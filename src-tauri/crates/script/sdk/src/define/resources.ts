@@ -17,8 +17,6 @@ export class Definition {
   constructor(
     readonly kind: 'resource' | 'resource-collection',
     readonly config: Config,
-    /** What runs when it changes. */
-    readonly reactions: readonly Reaction[] = [],
   ) {
     Object.assign(this, config);
     this.scope = config.scope === 'org' ? 'project' : (config.scope as string);
@@ -26,6 +24,11 @@ export class Definition {
 }
 
 export type Definitions = Record<string, Definition>;
+
+/** What runs when a resource changes; checked when it was defined. */
+export function reactionsTo({ kind, config }: Definition): Reaction[] {
+  return reactionsOf(config.reactTo, kind !== 'resource', kind);
+}
 
 /** A definition under the name it is reached by; `nested` where its place names the scope. */
 export interface Declared {
@@ -119,8 +122,8 @@ function checkCollection(config: Config, where: string): void {
 function define(kind: Definition['kind'], config: unknown, where: string): Definition {
   if (typeof config !== 'object' || config === null) throw new Error(`${where} needs a configuration object`);
   (kind === 'resource' ? checkSingle : checkCollection)(config as Config, where);
-  const reactions = reactionsOf((config as Config).reactTo, kind !== 'resource', where);
-  const made = new Definition(kind, { ...(config as Config) }, reactions);
+  reactionsOf((config as Config).reactTo, kind !== 'resource', where);
+  const made = new Definition(kind, { ...(config as Config) });
   sites.set(made, new Error().stack ?? '');
   return made;
 }

@@ -6,7 +6,7 @@ import * as core from '../index';
 import { AgentBlock, nameTools, Prompt, runnable, Tool as AgentTool } from '../define/agents';
 import { definedAt } from '../define/bindings';
 import { CallAgentBlock, endRegistration, hasCalls } from '../define/calls';
-import { Capability } from '../define/capabilities';
+import { Capability } from '../define/capability';
 import { keepTimersApart } from '../globals/globals';
 import { protectShared } from '../globals/protected';
 import { Block, isBlock, siteOf } from '../define/blocks';

@@ -5,7 +5,7 @@ import { describeAgents } from './agents';
 import { isBlock, needHandlers, type Block, type Config, type Fn, type Handler } from '../define/blocks';
 import { isolate, resource } from '../define/bindings';
 import { budget, estimateCostsBy } from '../define/budgets';
-import { capabilitiesOf, capabilityId, statesOf } from '../define/capabilities';
+import { capabilityIds, statesOf } from '../define/capabilities';
 import { hasClientData } from './client-data';
 import { checkContent } from '../context/ctx-arguments';
 import { rootOf, type Flow } from '../define/flow';
@@ -18,7 +18,7 @@ import { originOf } from '../base/origins';
 import { concurrencyOf, sessionPast } from '../define/policies';
 import { Sequencer } from '../define/sequencer';
 import { standsFor } from '../base/sources';
-import { functionId, retry, schemaId, stateSchema, text } from '../define/tables';
+import { functionId, retry, schemaId, startingWith, stateSchema, text } from '../define/tables';
 
 const blockIds = new Map<Block, number>();
 export const blocksById: Block[] = [];
@@ -146,23 +146,21 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     const schema = config[key] === undefined ? undefined : stateSchema(config[key]);
     if (schema) declarations.push({ scope: SCOPES[key], owner: `block "${block.name}"`, schema, site: id });
   }
-  const capabilities = config.uses === undefined ? undefined : capabilitiesOf(config);
-  for (const capability of capabilities ?? []) {
-    for (const [key, schema] of statesOf(capability)) {
-      const owner = `capability "${capability.name}" of block "${block.name}"`;
-      declarations.push({ scope: SCOPES[key], owner, schema: stateSchema(schema), site: id });
-    }
+  for (const { key, schema, by } of config.uses === undefined ? [] : statesOf(config)) {
+    const owner = `${by} of block "${block.name}"`;
+    declarations.push({ scope: SCOPES[key], owner, schema: stateSchema(schema), site: id });
   }
   const described: Config = {
     id,
-    uses: capabilities?.map(capabilityId),
+    uses: config.uses === undefined ? undefined : capabilityIds(config),
     name: block.name,
-    kind: block.kind,
+    // An evaluator is a handler that asks a model.
+    kind: block.kind === 'evaluator' ? 'handler' : block.kind,
     description: block.description,
     // The block that a tool wraps checks its input itself.
     inputSchema: schemaId(block.tool ? config.inputSchema : block.inputSchema),
     outputSchema: schemaId(config.outputSchema),
-    stateSchema: stateSchema(config.stateSchema),
+    stateSchema: startingWith(stateSchema(config.stateSchema), config.defaultState),
     expects: expectations(config, block.name, id),
     connectInput: functionId(config.connectInput),
     connectOutput: functionId(config.connectOutput),
@@ -214,7 +212,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     described.routes = (config.routes as Block[]).map(child);
     described.execute = functionId(config.execute);
     described.validateRoute = functionId(routeCheck(config));
-  } else if (block.kind === 'handler') {
+  } else if (block.kind === 'handler' || block.kind === 'evaluator') {
     described.execute = functionId(config.execute);
   } else {
     described.generator = generatorSettings(config, flowTools, child);
