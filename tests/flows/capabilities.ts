@@ -58,8 +58,8 @@ export default defineFlow({
     forOthers: asked("forOthers", [onlyMain], { agentType: "sub" }),
     mistakes: { block: handler({ name: "mistakes", execute: () => [
       refused(() => handler({ name: "x", uses: [skills], execute: () => 1 })),
-      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [skills.presets({ none: true })] })),
-      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [skills.config({ allowed: 1 })] })),
+      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [skills.presets({ none: true } as any)] })),
+      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [skills.config({ allowed: 1 } as any)] })),
       refused(() => (skills as any).with({ exta: true })),
       refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [skills.config({ allowed: ["a"] }), skills.config({ allowed: ["b"] })] })),
       refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [defineCapability({ name: "strict", config: { schema: z.object({ n: z.number() }), resolve: () => ({}) } })] })),

@@ -4,7 +4,7 @@
  * `log` holds what came into force, in order.
  */
 
-import { defineFlow, defineResource, defineResourceCollection, handler, resourceChangeSchema, resourceContentChangeSchema, sequencer, whenResourceChanged } from "@flow-state-dev/core";
+import { defineFlow, defineResource, defineResourceCollection, handler, resourceChangeSchema, resourceContentChangeSchema, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const say = (ctx: any, text: string) => ctx.session.pushState("log", text);
@@ -62,8 +62,7 @@ export default defineFlow({
     rescued: { block: chain("rescued").step(touch("fragile", fragile)).rescue([{ block: log }]) },
     beside: { block: chain("beside-chain").step(touch("loose", loose)).step(log) },
     cascade: { block: chain("cascade").step(touch("echo", echo)).step(handler({ name: "look-echo", execute: (_input, ctx: any) => ctx.resources.echo.state.n })) },
-    inFunctions: { block: sequencer({ name: "functions", inputSchema: z.any(), resources: { memos } }).tap(async (_input, ctx: any) => { await ctx.resources.memos.create("tap", { title: "Tapped" }); }).step(log) },
+    inFunctions: { block: sequencer({ name: "functions", inputSchema: z.any(), resources: { memos } } as any).tap(async (_input, ctx: any) => { await ctx.resources.memos.create("tap", { title: "Tapped" }); }).step(log) },
     failedWriter: { block: chain("failedWriter").step(handler({ name: "writer", resources: { memos }, execute: async (_input, ctx: any) => { await ctx.resources.memos.create("lost", { title: "Kept" }); throw new Error("after it"); } })).rescue([{ block: log }]) },
-    waitsFor: { block: chain("waitsFor").work(create).waitForCondition(whenResourceChanged({ scope: "session", path: "memos/one" }), { timeoutMs: 5000 }) },
   },
 });
