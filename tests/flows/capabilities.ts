@@ -39,7 +39,7 @@ const skills = defineCapability({
 });
 const helper = defineCapability({ name: "helper", uses: [skills], fns: (ctx: any) => ({ ask: () => `${ctx.cap.skills.known()} by helper` }) });
 const other = defineCapability({ name: "other", uses: [skills.presets({})] });
-const moody = defineCapability({ name: "moody", sessionStateSchema: z.object({ near: z.boolean().default(true) }), uses: [(ctx: any) => (ctx.session.state.near ? [closer] : [])] });
+const moody = defineCapability({ name: "moody", sessionStateSchema: z.object({ mood: z.boolean().default(true) }), uses: [(ctx: any) => (ctx.session.state.mood ? [closer] : [])] });
 const onlyMain = defineCapability({ name: "onlyMain", agentType: "primary", context: "Main." });
 const refused = (make: () => unknown) => { try { make(); return "fine"; } catch (error) { return (error as Error).message; } };
 const asked = (name: string, uses: any[], more = {}) => ({ block: generator({ name, model: "tiny", prompt: "Go.", uses, ...more }) });

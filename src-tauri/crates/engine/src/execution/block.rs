@@ -94,7 +94,7 @@ pub(crate) fn try_block(
                     RecordedEnd::Nothing => {}
                     RecordedEnd::Ended(frame, Ok(output)) => {
                         frame.due.replace(run.replay_cache.due(&path, None));
-                        return react(&run, &frame, output).await;
+                        return react(&run, &frame, output).boxed_local().await;
                     }
                     RecordedEnd::Ended(frame, Err(error)) => {
                         *frame.role.borrow_mut() = role;
@@ -186,7 +186,7 @@ pub(crate) fn try_block(
                     ended => match end_attempt(&run, &frame, ended, &mut permit, conflicts).boxed_local().await? {
                         AttemptEnd::Ended(Ok(value)) => {
                             drop(permit);
-                            return react(&run, &frame, value).await;
+                            return react(&run, &frame, value).boxed_local().await;
                         }
                         AttemptEnd::Ended(Err(error)) => {
                             drop(permit);

@@ -7,8 +7,8 @@
 use std::rc::Rc;
 
 use crate::execution::caught::{BlockRole, caught_by};
-use crate::execution::fifo::FifoMutexGuard;
 use crate::execution::context::Context;
+use crate::execution::fifo::FifoMutexGuard;
 use crate::execution::frame::Frame;
 use crate::execution::reactions;
 use crate::execution::request::Run;

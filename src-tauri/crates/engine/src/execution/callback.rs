@@ -10,9 +10,9 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use crate::execution::reactions;
 use crate::execution::boundary::{CommitPermit, StaleTransaction, rebase_on_newest};
 use crate::execution::context::{Context, NestedResults};
+use crate::execution::reactions;
 use crate::execution::replay::prior_attempt::{AttemptEffects, CallOrdinals};
 use crate::execution::state::transaction::Transaction;
 use crate::execution::step_value::StepValue;

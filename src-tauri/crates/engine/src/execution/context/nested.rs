@@ -138,9 +138,8 @@ impl Context {
     /// 0 within the block, and within a callback of it (SEMANTICS §3.2).
     pub(crate) fn inner_path(&self, verb: &str, name: &str, number: Option<usize>) -> String {
         let callback = self.call.as_ref().map(|call| call.name.as_str());
-        let number = number.unwrap_or_else(|| {
-            self.ordinal(&format!("{verb} {name} {}", callback.unwrap_or_default())) as usize
-        });
+        let number =
+            number.unwrap_or_else(|| self.ordinal(&format!("{verb} {name} {}", callback.unwrap_or_default())) as usize);
         path_inside(&self.frame.path, verb, name, callback, number)
     }
 

@@ -43,8 +43,15 @@ pub(super) struct Instance {
 pub(super) enum InstanceChange {
     Created(Arc<State>),
     /// Of the fields, or only of the text.
-    Updated { state: Arc<State>, previous: Arc<State>, is_content: bool },
-    Deleted { previous: Arc<State>, evicted: bool },
+    Updated {
+        state: Arc<State>,
+        previous: Arc<State>,
+        is_content: bool,
+    },
+    Deleted {
+        previous: Arc<State>,
+        evicted: bool,
+    },
 }
 
 impl Context {

@@ -24,8 +24,8 @@ use crate::model::event::{BlockKind, CaughtBy, Event, EventKind, Outcome, Record
 use crate::model::flow::Block;
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::operation::Operation;
-use crate::model::resource::reaction::DueReaction;
 use crate::model::path::{self, background_parent, background_task, is_inside, with_ancestors};
+use crate::model::resource::reaction::DueReaction;
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 use crate::views::detached::Detached;
@@ -282,7 +282,9 @@ impl ReplayCache {
 
     /// Returns the reactions that are due after a block that ended, or after a callback that returned.
     pub(crate) fn due(&self, path: &Arc<str>, callback: Option<&str>) -> Vec<DueReaction> {
-        let Some((attempt, due)) = self.due.get(&(path.clone(), callback.map(str::to_owned))) else { return Vec::new() };
+        let Some((attempt, due)) = self.due.get(&(path.clone(), callback.map(str::to_owned))) else {
+            return Vec::new();
+        };
         let is_of_end = callback.is_some() || self.finished.get(path).is_some_and(|done| done.attempt == *attempt);
         if is_of_end { due.clone() } else { Vec::new() }
     }

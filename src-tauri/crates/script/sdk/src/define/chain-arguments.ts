@@ -45,7 +45,8 @@ function formless(where: string, args: unknown[], forms: string[], lead: Lead): 
 /** The first argument of a method that runs its block only if, or while, something holds. */
 export function needCondition(value: unknown, where: string): Fn {
   if (typeof value === 'boolean') return (value ? ALWAYS : NEVER) as Fn;
-  return needFunction(value, `${where}: the condition (true, false or a function)`);
+  if (typeof value === 'function') return value as Fn;
+  throw new TypeError(`${where}: the condition needs a function, true or false, got ${describeValue(value)}`);
 }
 
 /** A condition that is written out. One function each, so that its source is always the same. */

@@ -202,7 +202,7 @@ export class Sequencer extends Block {
   doUntil(condition: unknown, ...args: unknown[]): Sequencer {
     return this.with({
       op: 'doUntil',
-      condition: needCondition(condition, 'doUntil'),
+      condition: needFunction(condition, 'doUntil: the condition'),
       ...chained('doUntil', args, { condition }),
     });
   }
@@ -210,7 +210,7 @@ export class Sequencer extends Block {
   doWhile(condition: unknown, ...args: unknown[]): Sequencer {
     return this.with({
       op: 'doWhile',
-      condition: needCondition(condition, 'doWhile'),
+      condition: needFunction(condition, 'doWhile: the condition'),
       ...chained('doWhile', args, { condition }),
     });
   }
