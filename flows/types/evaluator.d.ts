@@ -111,10 +111,7 @@ export declare function score(
 ): ScoreQuestion;
 
 /** Yes or no. */
-export declare function boolean(
-  instructions: EvaluationInput,
-  criteria?: BooleanQuestion["criteria"],
-): BooleanQuestion;
+export declare function boolean(instructions: EvaluationInput, criteria?: BooleanQuestion["criteria"]): BooleanQuestion;
 
 /** Refuses what is no evaluator. */
 export declare function assertEvaluatorBlock(

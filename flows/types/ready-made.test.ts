@@ -39,7 +39,11 @@ const triage = evaluator({
   model: "small",
   inputSchema: z.object({ message: z.string() }),
   state: (input) => input.message,
-  questions: { team: choice("Which?", { billing: "Money", bugs: null }), urgent: boolean("Now?"), mood: score("How?", ["calm", "cross"]) },
+  questions: {
+    team: choice("Which?", { billing: "Money", bugs: null }),
+    urgent: boolean("Now?"),
+    mood: score("How?", ["calm", "cross"]),
+  },
 });
 sequencer({ name: "routed", inputSchema: z.object({ message: z.string() }) })
   .step(triage)
@@ -54,12 +58,19 @@ sequencer({ name: "routed", inputSchema: z.object({ message: z.string() }) })
 evaluator({ name: "list", model: ["a", "b"], questions: { a: boolean("?") } });
 
 const memo = z.object({ title: z.string(), status: z.enum(["draft", "published"]) });
-const announce = handler({ name: "announce", inputSchema: resourceChangeSchema(memo), execute: (change) => change.state?.title ?? change.key });
+const announce = handler({
+  name: "announce",
+  inputSchema: resourceChangeSchema(memo),
+  execute: (change) => change.state?.title ?? change.key,
+});
 defineResourceCollection({
   scope: "session",
   pattern: "memos/*",
   stateSchema: memo,
-  reactTo: { created: announce, stateUpdated: { block: announce, when: (change) => change.state?.status === "published" } },
+  reactTo: {
+    created: announce,
+    stateUpdated: { block: announce, when: (change) => change.state?.status === "published" },
+  },
 });
 defineResource({
   scope: "session",
@@ -71,7 +82,10 @@ defineResource({
 const skills = defineCapability({
   name: "skills",
   presets: { basics: { context: "B" }, extra: { tools: [double] }, default: ["basics"] },
-  config: { schema: z.object({ allowed: z.array(z.string()) }), resolve: ({ allowed }) => ({ context: allowed.join() }) },
+  config: {
+    schema: z.object({ allowed: z.array(z.string()) }),
+    resolve: ({ allowed }) => ({ context: allowed.join() }),
+  },
 });
 generator({ name: "g", model: "m", prompt: "p", uses: [skills.presets({ extra: true }).config({ allowed: ["a"] })] });
 // @ts-expect-error It has no such preset.
@@ -80,11 +94,21 @@ skills.presets({ other: true });
 skills.config({ allowed: 1 });
 
 const summarize = utility.summarizer({ name: "sum", granularity: "brief" });
-sequencer({ name: "u", inputSchema: z.string() }).step(summarize).map((out) => out.summary.length + (out.keyPoints?.length ?? 0));
+sequencer({ name: "u", inputSchema: z.string() })
+  .step(summarize)
+  .map((out) => out.summary.length + (out.keyPoints?.length ?? 0));
 const scored = utility.analyzer({ name: "scored", outputSchema: z.object({ route: z.enum(["go", "stop"]) }) });
-sequencer({ name: "v", inputSchema: z.string() }).step(scored).map((out): "go" | "stop" => out.route);
+sequencer({ name: "v", inputSchema: z.string() })
+  .step(scored)
+  .map((out): "go" | "stop" => out.route);
 // @ts-expect-error There is no such granularity.
 utility.summarizer({ name: "sum", granularity: "short" });
 
-const tickets = defineFacetedCollection({ name: "tickets", pattern: "tickets/*", scope: "user", stateSchema: z.object({ title: z.string() }), evaluator: triage });
+const tickets = defineFacetedCollection({
+  name: "tickets",
+  pattern: "tickets/*",
+  scope: "user",
+  stateSchema: z.object({ title: z.string() }),
+  evaluator: triage,
+});
 tickets.resources.tickets.pattern;

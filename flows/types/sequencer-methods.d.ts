@@ -113,11 +113,7 @@ export interface TapMethod<In, V, Ctx, D, E> {
 export interface TapIfMethod<In, V, Ctx, D, E> {
   (condition: Condition<V, Ctx>, block: Block<V, any>): Sequencer<In, V, Ctx, D, E>;
   (condition: Condition<V, Ctx>, fn: Callback<V, Ctx, unknown>): Sequencer<In, V, Ctx, D, E>;
-  <X>(
-    condition: Condition<V, Ctx>,
-    connector: Callback<V, Ctx, X>,
-    block: Block<X, any>,
-  ): Sequencer<In, V, Ctx, D, E>;
+  <X>(condition: Condition<V, Ctx>, connector: Callback<V, Ctx, X>, block: Block<X, any>): Sequencer<In, V, Ctx, D, E>;
   <OIn = Undeclared, R = any, O = R>(
     condition: Condition<V, Ctx>,
     factory: typeof handler,
@@ -204,11 +200,7 @@ export interface BackgroundMethod<In, V, Ctx, D, E> {
 }
 
 export interface ConditionalBackgroundMethod<In, V, Ctx, D, E> {
-  (
-    condition: Condition<V, Ctx>,
-    block: Block<V, any>,
-    options?: BackgroundOptions,
-  ): Sequencer<In, V, Ctx, D, E>;
+  (condition: Condition<V, Ctx>, block: Block<V, any>, options?: BackgroundOptions): Sequencer<In, V, Ctx, D, E>;
   <X>(
     condition: Condition<V, Ctx>,
     connector: Callback<V, Ctx, X>,

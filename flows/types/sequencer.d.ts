@@ -92,10 +92,7 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   doWhile: LoopMethod<In, V, Ctx, D, E>;
 
   /** Jumps back to an earlier operation, such as a step by the name of its block, at most `maxIterations` times. */
-  loopBack(
-    target: string,
-    options: { when?: Condition<V, Ctx>; maxIterations: number },
-  ): Sequencer<In, V, Ctx, D, E>;
+  loopBack(target: string, options: { when?: Condition<V, Ctx>; maxIterations: number }): Sequencer<In, V, Ctx, D, E>;
 
   /** Starts a block in the background. The request waits for it before it ends, the chain does not. */
   work: BackgroundMethod<In, V, Ctx, D, E>;

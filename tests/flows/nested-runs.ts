@@ -49,7 +49,7 @@ export default defineFlow({
     sums: { block: handler({ name: "sums", execute: async (n: any, ctx: any) => { await ctx.session.incState({ total: n }); return adds.run(n, ctx); } }) },
     overwrites: { block: handler({ name: "overwrites", execute: async (_n: any, ctx: any) => { await ctx.session.patchState({ phase: "outer" }); return handler({ name: "late", execute: async (_m: any, c: any) => { await c.session.patchState({ phase: "inner" }); } }).run(0, ctx); } }) },
     late: { block: handler({ name: "late", execute: (n: any, ctx) => { void double.run(n, ctx); return "at once"; } }) },
-    itself: { block: handler({ name: "itself", execute: (n: any, ctx): any => double.run(n, undefined as any) }) },
+    itself: { block: handler({ name: "itself", execute: (n: any): any => double.run(n, undefined as any) }) },
     noContext: { block: handler({ name: "noContext", execute: (n: any) => double.run(n, 7 as any) }) },
     crowd: { block: handler({ name: "crowd", execute: async (_n: any, ctx: any) => { const seen = ctx.session.state.total; const told = await adds.run(1, ctx); await ctx.user.patchState({ seen: (ctx.user.state.seen ?? 0) + 1 }); return [typeof seen, told > 0]; } }) },
   },

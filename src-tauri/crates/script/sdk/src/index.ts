@@ -5,11 +5,7 @@ export { sequencer } from './define/sequencer';
 export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
-export {
-  normalizeReactiveBinding,
-  resourceChangeSchema,
-  resourceContentChangeSchema,
-} from './define/reactions';
+export { normalizeReactiveBinding, resourceChangeSchema, resourceContentChangeSchema } from './define/reactions';
 export { evaluator, choice, score, boolean, assertEvaluatorBlock } from './define/evaluator';
 export { defineFacetedCollection } from './define/faceted';
 export * as utility from './utility';

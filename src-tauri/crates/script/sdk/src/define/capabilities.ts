@@ -8,7 +8,16 @@
 import { describeValue } from '../base/arguments';
 import { extend, isSchema, type AnySchema } from '../base/schema';
 import type { Config } from './blocks';
-import { Capability, flattened, FOR_MODELS, getBaseCapability, OWN_STATES, partsOf, STATES, usesOf } from './capability';
+import {
+  Capability,
+  flattened,
+  FOR_MODELS,
+  getBaseCapability,
+  OWN_STATES,
+  partsOf,
+  STATES,
+  usesOf,
+} from './capability';
 import type { Part } from './capability';
 
 type Reference = (ctx: unknown) => unknown;
@@ -61,7 +70,8 @@ function suits({ given }: Capability, config: Config): boolean {
   const { client, history } = (config.itemVisibility ?? PRIMARY) as Config;
   return (
     (types.length === 0 || types.includes(config.agentType ?? 'primary')) &&
-    (visible.length === 0 || visible.some((one) => (one as Config).client === client && (one as Config).history === history))
+    (visible.length === 0 ||
+      visible.some((one) => (one as Config).client === client && (one as Config).history === history))
   );
 }
 
@@ -213,7 +223,12 @@ export function laterTools(config: Config): Maker | undefined {
     return (input: unknown, ctx: unknown) => (make.length <= 1 ? make(ctx) : make(input, ctx));
   };
   const own = typeof config.tools === 'function' ? [config.tools as Maker] : [];
-  const known = [...own, ...used(config).parts.map(({ brings }) => ofCapability(brings.tools)).filter((one) => !!one)];
+  const known = [
+    ...own,
+    ...used(config)
+      .parts.map(({ brings }) => ofCapability(brings.tools))
+      .filter((one) => !!one),
+  ];
   if (used(config).choosers.length === 0 && known.length <= 1) return known[0];
   return async (input, ctx) => {
     const found = new Set<unknown>();

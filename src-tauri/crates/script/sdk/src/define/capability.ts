@@ -161,7 +161,8 @@ function checkPresets(capability: Capability, where: string): void {
   if (!Array.isArray(listed))
     throw new TypeError(`${where}: presets.default must be an array of names, got ${describeValue(listed)}`);
   const unknown = (listed as unknown[]).find((name) => typeof name !== 'string' || !(name in all));
-  if (unknown !== undefined) throw new Error(`Unknown preset ${describeValue(unknown)} on capability "${capability.name}"`);
+  if (unknown !== undefined)
+    throw new Error(`Unknown preset ${describeValue(unknown)} on capability "${capability.name}"`);
 }
 
 function checkConfig(capability: Capability, where: string): void {

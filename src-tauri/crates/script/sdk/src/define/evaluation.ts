@@ -36,7 +36,9 @@ function answerSchema({ type, criteria }: Question): Config {
       return closed({ score: { type: 'number', minimum: 0, maximum: highest }, confidence: CONFIDENCE }, ['score']);
     }
     case 'boolean':
-      return closed({ probability: { type: 'number', minimum: 0, maximum: 1 }, confidence: CONFIDENCE }, ['probability']);
+      return closed({ probability: { type: 'number', minimum: 0, maximum: 1 }, confidence: CONFIDENCE }, [
+        'probability',
+      ]);
   }
 }
 
@@ -47,7 +49,8 @@ export function isOpenAnswer(value: unknown): value is Config {
 /** An answer as it is given to a flow. A bare value stands for the answer; what breaks the question is refused. */
 export function readAnswer(question: Question, told: unknown, refuse: (what: string) => never): Config {
   const given: Config = isOpenAnswer(told) ? told : bare(question, told);
-  const confidence = typeof given.confidence === 'number' && Number.isFinite(given.confidence) ? given.confidence : undefined;
+  const confidence =
+    typeof given.confidence === 'number' && Number.isFinite(given.confidence) ? given.confidence : undefined;
   const answer: Config = { type: question.type };
   switch (question.type) {
     case 'choice': {

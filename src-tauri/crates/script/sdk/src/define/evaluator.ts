@@ -62,7 +62,10 @@ function checkModel(name: string, model: unknown): void {
   }
   if (typeof model === 'string' && model !== '') {
     if (model.startsWith('intent/')) {
-      refuse(name, `"${model}" is an intent. An evaluator takes one model, not an intent, a fallback list or selectModel.`);
+      refuse(
+        name,
+        `"${model}" is an intent. An evaluator takes one model, not an intent, a fallback list or selectModel.`,
+      );
     }
     return;
   }

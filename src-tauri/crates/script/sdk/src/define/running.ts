@@ -29,6 +29,7 @@ export async function runBlock(block: Block, input: unknown, ctx: unknown): Prom
 
 function tokenOf(ctx: unknown): number | undefined {
   if (ctx === undefined || ctx === null) return undefined;
-  if (typeof ctx !== 'object') throw new TypeError(`block.run(input, ctx): ctx is ${describeValue(ctx)}, not a context`);
+  if (typeof ctx !== 'object')
+    throw new TypeError(`block.run(input, ctx): ctx is ${describeValue(ctx)}, not a context`);
   return (ctx as { [TOKEN]?: number })[TOKEN];
 }

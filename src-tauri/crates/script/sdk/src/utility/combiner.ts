@@ -24,9 +24,7 @@ function combine(input: unknown): Config {
 function together(artifacts: unknown[], notes: Set<string>): unknown {
   if (artifacts.every(Array.isArray)) return lists(artifacts.flat() as unknown[], 'combined', notes);
   if (artifacts.every(isRecord)) return artifacts.reduce((all: Config, one) => merged(all, one, 'combined', notes), {});
-  notes.add(
-    'Mixed artifact types detected; normalized by preserving artifact order and deduplicating exact matches.',
-  );
+  notes.add('Mixed artifact types detected; normalized by preserving artifact order and deduplicating exact matches.');
   return distinct(artifacts);
 }
 
@@ -40,7 +38,8 @@ function merged(one: Config, two: Config, path: string, notes: Set<string>): Con
     const at = `${path}.${key}`;
     const before = all[key];
     if (before === undefined || canonical(before) === canonical(value)) all[key] = value;
-    else if (Array.isArray(before) && Array.isArray(value)) all[key] = lists([...before, ...value] as unknown[], at, notes);
+    else if (Array.isArray(before) && Array.isArray(value))
+      all[key] = lists([...before, ...value] as unknown[], at, notes);
     else if (isRecord(before) && isRecord(value)) all[key] = merged(before, value, at, notes);
     else {
       notes.add(`${at}: conflicting values resolved by taking the later artifact.`);

@@ -87,7 +87,11 @@ export function intentRouter(config: Config): Block {
     );
   };
   [...routes.values(), ...(fallback ? [fallback] : [])].forEach(reached);
-  const keep = handler({ name: `${name}-intent-router-input`, transient: true, execute: ((input: unknown) => input) as never });
+  const keep = handler({
+    name: `${name}-intent-router-input`,
+    transient: true,
+    execute: ((input: unknown) => input) as never,
+  });
   const dispatch = router({ name: `${name}-intent-router`, routes: [...behind.values()], execute: choose as never });
   return sequencer({ name, description: config.description, inputSchema: z.any() })
     .parallel({ originalInput: keep, classification: classifier })

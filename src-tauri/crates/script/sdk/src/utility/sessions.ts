@@ -16,7 +16,9 @@ export function sessionTitleGenerator(config: Config): Block {
   const name = String(config.name);
   const { messageLimit = 4 } = config;
   if (!Number.isInteger(messageLimit) || (messageLimit as number) < 1) {
-    throw new TypeError(`sessionTitleGenerator "${name}": messageLimit must be a positive integer, got ${describeValue(messageLimit)}`);
+    throw new TypeError(
+      `sessionTitleGenerator "${name}": messageLimit must be a positive integer, got ${describeValue(messageLimit)}`,
+    );
   }
   const schema = z.object({ title: z.string() });
   const user = (_input: unknown, ctx: Ctx): string =>
@@ -26,7 +28,14 @@ export function sessionTitleGenerator(config: Config): Block {
       `The title now: ${ctx.session.metadata.title ?? '(none)'}`,
     ].join('\n');
   const suggest = asking(
-    { name: `${name}:generate`, model: config.model, history: { limit: messageLimit }, user, inputSchema: z.any(), transient: true },
+    {
+      name: `${name}:generate`,
+      model: config.model,
+      history: { limit: messageLimit },
+      user,
+      inputSchema: z.any(),
+      transient: true,
+    },
     ['You give conversations their titles.'],
     schema,
     'openai/gpt-5-nano',
@@ -52,7 +61,9 @@ export function upsertResource(config: Config): Block {
   const { collectionKey, scope, key, state, content, ...rest } = config;
   const where = `upsertResource "${String(config.name)}"`;
   if (typeof collectionKey !== 'string') {
-    throw new TypeError(`${where}: collectionKey must be the name of a collection, got ${describeValue(collectionKey)}`);
+    throw new TypeError(
+      `${where}: collectionKey must be the name of a collection, got ${describeValue(collectionKey)}`,
+    );
   }
   const keyOf = needFunction(key, `${where}: key`) as unknown as (input: unknown) => unknown;
   const stateOf = needFunction(state, `${where}: state`) as unknown as (input: unknown, ctx: unknown) => unknown;
