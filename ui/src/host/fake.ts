@@ -170,7 +170,12 @@ export class FakeHost extends FakeFiles implements Host {
     const mine = [...this.#played.values()].filter((one) => one.row.sessionId === sessionId);
     this.#sessions.set(sessionId, {
       ...(lists.sessions.find((one) => one.id === sessionId) ?? (lists.sessions[0] as SessionRow)),
-      ...{ id: sessionId, flow, userId, projectId, requests: mine.length, lastStatus: status },
+      id: sessionId,
+      flow,
+      userId,
+      projectId,
+      requests: mine.length,
+      lastStatus: status,
       items: mine.reduce((sum, one) => sum + one.counts(null).all, 0),
       createdAt: known?.createdAt ?? startedAt,
       updatedAt: startedAt + (durationMs ?? 0),

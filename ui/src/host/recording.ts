@@ -168,7 +168,7 @@ export class Recording {
 
   stateAt(seq: number): StateView {
     const at = this.recorded.answers.events[seq - 1]?.at ?? this.row.startedAt;
-    return { seq, at, ...(standingAt(this.recorded.answers.states, seq)?.[1] ?? {}) } as StateView;
+    return { seq, at, ...standingAt(this.recorded.answers.states, seq)?.[1] } as StateView;
   }
   diff(from: number, to: number): Change[] {
     const { states, diffs } = this.recorded.answers;
