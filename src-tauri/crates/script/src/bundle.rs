@@ -13,6 +13,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod import_rules;
 pub(crate) mod nesting;
 pub(crate) mod project_files;
+pub(crate) mod texts;
 pub(crate) mod trace;
 pub(crate) mod worker;
 
@@ -225,7 +226,12 @@ impl Plugin for OurModules {
         if specifier == ENTRY {
             return Ok(Some(HookResolveIdOutput::from_id(specifier)));
         }
-        let is_ours = |importer: &str| importer == ENTRY || embedded::is_link(importer) || is_helper(importer);
+        if texts::is_module(specifier) {
+            return Ok(Some(HookResolveIdOutput::from_id(specifier)));
+        }
+        let is_ours = |importer: &str| {
+            importer == ENTRY || embedded::is_link(importer) || is_helper(importer) || texts::is_module(importer)
+        };
         if embedded::is_module(specifier) && args.importer.is_some_and(is_ours) {
             // Resolved by the runtime.
             let external = Some(rolldown_common::ResolvedExternal::Bool(true));
@@ -292,9 +298,13 @@ impl Plugin for OurModules {
         if args.id == EMPTY_MODULE {
             return Ok(Some(HookLoadOutput { code: "export default undefined;\n".into(), ..Default::default() }));
         }
+        if let Some(module) = texts::module_of(args.id) {
+            let code = self.texts_of(module)?;
+            return Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
+        }
         let text = match embedded::link_text(args.id) {
             Some(text) => Some(text),
-            None => self.read(args)?,
+            None => self.read(args)?.map(|text| texts::with_import(&self.workspace, args.id, text)),
         };
         Ok(text.map(|text| HookLoadOutput { code: text.into(), ..Default::default() }))
     }
@@ -333,6 +343,20 @@ impl OurModules {
             Ok(()) => Ok(Some(text)),
             Err(error) => refuse(error),
         }
+    }
+
+    /// The module that gives a module of the workspace the texts of the files it names.
+    fn texts_of(&self, module: &Path) -> anyhow::Result<String> {
+        let text = read(module).map_err(anyhow::Error::msg)?;
+        let found = texts::named_in(&self.workspace, module, &text);
+        for file in found.iter().filter(|file| self.import_rules.allows(file)) {
+            if let Ok(mut inputs) = self.inputs.lock() {
+                inputs.insert(file.clone());
+            }
+            (self.on_read)(file);
+        }
+        let allowed = found.into_iter().filter(|file| self.import_rules.allows(file));
+        Ok(texts::code(&self.workspace, module, allowed)?)
     }
 
     /// Notes why an import is refused, and returns the empty module in its place.

@@ -35,3 +35,43 @@ export {
   SuspensionRejectedError,
   SuspensionTimeoutError,
 } from './base/errors';
+export { defineResource as resource, isDefinedResourceCollection } from './define/resources';
+export { isDefinedResourceCollection as isDefinedResourceNamespace } from './define/resources';
+export { contextFn, providerTool } from './library/context-functions';
+export { mapLimit } from './library/async-work';
+export { rootCause, isAbortLike, serializeError, errorDetailsWithCause } from './library/failures';
+export { lifecycleSchema, isTraceObservabilityEnabled, resolveTracingLevel } from './library/lifecycle';
+export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';
+export { resourceTools, readResourceContentTool, writeResourceContentTool } from './library/resource-tools';
+export { resolveResourceByPath } from './library/resource-tools';
+export { resourceSearchTools } from './library/resource-search';
+export {
+  createToolCacheCapability,
+  createInMemoryToolCacheStore,
+  bindToolCacheStore,
+  canonicalizeToolArgs,
+} from './library/tool-cache';
+export {
+  DEFAULT_MODEL_LOOKUP,
+  findModelEntry,
+  modelPricingEstimator,
+  createEstimateTokenCounter,
+  estimateTokenCounter,
+  createTiktokenCounter,
+} from './library/token-costs';
+export * from './library/models';
+export { canSpeak, canSpeakStream, canTranscribe, canListVoices } from './library/voice';
+export { createCompositeVoiceProvider, VoiceError } from './library/voice';
+export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './library/absent';
+export {
+  ROOT_BLOCK_PATH,
+  buildBlockInstanceId,
+  extendBlockPath,
+  blockPathSegment,
+  blockPathIteration,
+  blockPathLoop,
+  blockPathBranch,
+  blockPathRescue,
+  blockPathTool,
+  parseBlockInstanceId,
+} from './library/block-paths';

@@ -30,6 +30,31 @@ pub(crate) const START: &str = "flowglass:sdk/start.js";
 /// The helper that runs lowered async functions.
 pub(crate) const ASYNC: &str = "flowglass:sdk/async.js";
 
+/// What texts of files are handed to.
+pub(crate) const TEXTS: &str = "flowglass:sdk/texts.js";
+
+/// The names that flows import the SDK by. Where a module has two, the first is told.
+const SDK: &[(&str, &str)] = &[
+    ("@flow-state-dev/core", "sdk/index.js"),
+    ("@flow-state-dev/core/prompt", "sdk/prompt.js"),
+    ("@flow-state-dev/core/items", "sdk/items.js"),
+    ("@flow-state-dev/core/items/internal", "sdk/items.js"),
+    ("@flow-state-dev/core/types", "sdk/types.js"),
+    ("@flow-state-dev/core/models", "sdk/models.js"),
+    ("@flow-state-dev/core/graph", "sdk/graph.js"),
+    ("@flow-state-dev/core/helpers", "sdk/helpers.js"),
+    ("@flow-state-dev/core/capability", "sdk/capability.js"),
+    ("@flow-state-dev/core/prompt-file", "sdk/prompt-file.js"),
+    ("@flow-state-dev/core/prompt-file/node", "sdk/prompt-file.js"),
+    ("@flow-state-dev/engine/prompt-file", "sdk/prompt-file.js"),
+    ("@flow-state-dev/core/resource-template", "sdk/resource-template.js"),
+    ("@flow-state-dev/core/resource-template/node", "sdk/resource-template.js"),
+    ("@flow-state-dev/engine/resource-template", "sdk/resource-template.js"),
+    ("@flow-state-dev/core/errors/suspension-error", "sdk/suspension-error.js"),
+    ("@standardagents/builder", "sdk/agents.js"),
+    ("acts", "sdk/acts.js"),
+];
+
 fn named(name: &str) -> Option<&'static Module> {
     let name = name.strip_prefix(SCHEME)?;
     MODULES.iter().find(|module| module.name == name)
@@ -43,12 +68,12 @@ pub(crate) fn is_module(name: &str) -> bool {
 /// Returns the id of the link module for a bare import, if it is one of the embedded modules.
 pub(crate) fn link(specifier: &str) -> Option<String> {
     let name: Cow<'_, str> = match specifier {
-        "@flow-state-dev/core" => "sdk/index.js".into(),
-        "@standardagents/builder" => "sdk/agents.js".into(),
-        "acts" => "sdk/acts.js".into(),
         "zod" => "zod/index.js".into(),
         "zod/mini" => "zod/v4/mini/index.js".into(),
-        other => format!("zod/{}/index.js", other.strip_prefix("zod/")?).into(),
+        other => match SDK.iter().find(|(name, _)| *name == other) {
+            Some((_, module)) => (*module).into(),
+            None => format!("zod/{}/index.js", other.strip_prefix("zod/")?).into(),
+        },
     };
     MODULES.iter().any(|module| module.name == name).then(|| format!("{LINK}{name}"))
 }
@@ -67,9 +92,11 @@ pub(crate) fn is_link(importer: &str) -> bool {
 
 /// Replaces ids of link modules in an error message by the names that people import.
 pub(crate) fn with_public_names(message: &str) -> String {
-    let mut message = message.replace(&format!("{LINK}sdk/index.js"), "@flow-state-dev/core");
-    message = message.replace(&format!("{LINK}sdk/agents.js"), "@standardagents/builder");
-    message = message.replace(&format!("{LINK}sdk/acts.js"), "acts");
+    let public = SDK.iter().rev().map(|(name, module)| (format!("{LINK}{module}"), *name));
+    let mut message = public.fold(message.to_owned(), |message, (link, _)| match SDK.iter().find(|one| link.ends_with(one.1)) {
+        Some((first, _)) => message.replace(&link, first),
+        None => message,
+    });
     while let Some(at) = message.find(LINK) {
         let end = message[at..].find("/index.js").map_or(message.len(), |length| at + length + "/index.js".len());
         let name = message[at + LINK.len()..end].trim_end_matches("/index.js").to_owned();
