@@ -29,7 +29,7 @@ const input = {
   'sdk/types': join(source, 'library', 'types.ts'),
   'sdk/models': join(source, 'library', 'models.ts'),
   'sdk/graph': join(source, 'library', 'graph.ts'),
-  'sdk/helpers': join(source, 'library', 'helpers.ts'),
+  'sdk/helpers': join(source, 'library', 'value-functions.ts'),
   'sdk/capability': join(source, 'library', 'capability.ts'),
   'sdk/prompt-file': join(source, 'library', 'prompt-file.ts'),
   'sdk/resource-template': join(source, 'library', 'resource-template.ts'),

@@ -93,10 +93,11 @@ pub(crate) fn is_link(importer: &str) -> bool {
 /// Replaces ids of link modules in an error message by the names that people import.
 pub(crate) fn with_public_names(message: &str) -> String {
     let public = SDK.iter().rev().map(|(name, module)| (format!("{LINK}{module}"), *name));
-    let mut message = public.fold(message.to_owned(), |message, (link, _)| match SDK.iter().find(|one| link.ends_with(one.1)) {
-        Some((first, _)) => message.replace(&link, first),
-        None => message,
-    });
+    let mut message =
+        public.fold(message.to_owned(), |message, (link, _)| match SDK.iter().find(|one| link.ends_with(one.1)) {
+            Some((first, _)) => message.replace(&link, first),
+            None => message,
+        });
     while let Some(at) = message.find(LINK) {
         let end = message[at..].find("/index.js").map_or(message.len(), |length| at + length + "/index.js".len());
         let name = message[at + LINK.len()..end].trim_end_matches("/index.js").to_owned();

@@ -94,10 +94,12 @@ fn markdown_in(folder: &Path) -> Vec<PathBuf> {
 /// The texts in quotes of a source that could be paths. Where a quote belongs to no text, what is found is no file.
 fn plain_texts(source: &str) -> impl Iterator<Item = &str> {
     const LONGEST: usize = 300;
-    source.lines().flat_map(|line| {
-        ['"', '\'', '`'].into_iter().flat_map(move |quote| line.split(quote).skip(1).step_by(1))
-    })
-    .filter(|text| !text.is_empty() && text.len() <= LONGEST && !text.contains(['\n', '$', '\\', '*']) && *text != ".")
+    source
+        .lines()
+        .flat_map(|line| ['"', '\'', '`'].into_iter().flat_map(move |quote| line.split(quote).skip(1).step_by(1)))
+        .filter(|text| {
+            !text.is_empty() && text.len() <= LONGEST && !text.contains(['\n', '$', '\\', '*']) && *text != "."
+        })
 }
 
 /// The code that hands the texts over.

@@ -26,7 +26,11 @@ export function emitters(token: number) {
   const emit = (kind: string, payload: Json, given: unknown): string | undefined => {
     const options = withIdentity(given, `ctx.emit.${kind}`);
     checkEmitOptions(options, `ctx.emit.${kind}`);
-    return native.sync('emit', token, toJson({ kind, ...payload, options: options ?? {} }, `ctx.emit.${kind}`) as string);
+    return native.sync(
+      'emit',
+      token,
+      toJson({ kind, ...payload, options: options ?? {} }, `ctx.emit.${kind}`) as string,
+    );
   };
   return {
     message: (content: unknown, options?: unknown) => {

@@ -4,7 +4,7 @@ import { definitionAt } from '../define/bindings';
 import { functionId } from '../define/tables';
 import { native } from '../base/host';
 import { fillTemplate } from '../define/resource-texts';
-import { createResourceEdgeApi } from '../library/resource-edges';
+import { createResourceEdgeApi } from '../base/resource-edges';
 import { change, handle, type StateHandle } from './state';
 import { toJson } from '../base/values';
 
@@ -109,7 +109,7 @@ interface Page {
 const USUAL_PAGE = 50;
 const LARGEST_PAGE = 1000;
 
-/** All instances, or with an object one page of them: `{ items, nextCursor? }`. The cursor is the last key of a page. */
+/** All instances, or with an object a page of them, `{ items, nextCursor? }`: the cursor is the last key of a page. */
 function paged(asked: unknown, list: (prefix: unknown) => Entry[], instance: (entry: Entry) => object): object {
   if (typeof asked !== 'object' || asked === null) {
     const all = list(asked).map(instance);

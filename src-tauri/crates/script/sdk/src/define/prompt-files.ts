@@ -4,8 +4,8 @@
 
 import type { Config } from './blocks';
 import { warn } from './known-keys';
-import { normalizeTagName } from '../library/names';
-import { renderTaggedContext, validateTagName, type Tagged } from '../library/prompt-tags';
+import { normalizeTagName } from '../base/names';
+import { renderTaggedContext, validateTagName, type Tagged } from '../base/prompt-tags';
 
 /** On a prompt's function: the parts of the file it comes from. */
 export const PROMPT_FILE = Symbol.for('flowglass.prompt-file');
@@ -75,10 +75,12 @@ export function promptSlots(config: Config, entries: unknown[], resolve: Resolve
   return {
     prompt: [made(parts.system)],
     user: isOwnUser || !user ? config.user : made(user),
-    context: context && (async (input: unknown, ctx: unknown) => {
-      const text = await made(context, true)(input, ctx);
-      return text.trim() === '' ? '' : `<context>\n${text.trim()}\n</context>`;
-    }),
+    context:
+      context &&
+      (async (input: unknown, ctx: unknown) => {
+        const text = await made(context, true)(input, ctx);
+        return text.trim() === '' ? '' : `<context>\n${text.trim()}\n</context>`;
+      }),
   };
 }
 
@@ -107,7 +109,12 @@ function plainContext(ctx: Config): Config {
 }
 
 /** What each tag of a generator's context would hold, by its name. */
-async function tagTexts(entries: unknown[], input: unknown, ctx: unknown, resolve: Resolve): Promise<Record<string, string>> {
+async function tagTexts(
+  entries: unknown[],
+  input: unknown,
+  ctx: unknown,
+  resolve: Resolve,
+): Promise<Record<string, string>> {
   const tags = new Map<string, (string | Tagged)[]>();
   const found = await Promise.all(entries.flat().map((entry) => resolve(entry, input, ctx)));
   for (const value of found.flat()) {

@@ -14,7 +14,8 @@ export async function mapLimit<T, R>(
   if (maxConcurrency !== undefined && Number.isNaN(Number(maxConcurrency))) {
     throw new TypeError(`mapLimit: maxConcurrency must be a number, got ${describeValue(maxConcurrency)}`);
   }
-  const made = new Array<R>(values.length);
+  const made: R[] = [];
+  made.length = values.length;
   let next = 0;
   let failed = false;
   const work = async (): Promise<void> => {

@@ -29,7 +29,12 @@ export interface SerializedError {
 /** An error as JSON, with its causes down to `depth`. Stacks are left out. */
 export function serializeError(error: unknown, depth = 4): SerializedError {
   if (depth < 0 || typeof error !== 'object' || error === null) return { name: 'Error', message: String(error) };
-  const { name, message, code, cause } = error as { name?: unknown; message?: unknown; code?: unknown; cause?: unknown };
+  const { name, message, code, cause } = error as {
+    name?: unknown;
+    message?: unknown;
+    code?: unknown;
+    cause?: unknown;
+  };
   const told: SerializedError = {
     name: typeof name === 'string' ? name : 'Error',
     message: typeof message === 'string' ? message : String(error),

@@ -46,7 +46,8 @@ export function createFallbackModel(config: Config) {
     if (own) merged.providerOptions = deepMerge({ [providerName]: own }, (options.providerOptions ?? {}) as Options);
     return merged;
   };
-  const failed = (failures: string[]) => new Error(`All models in group "${groupName}" failed:\n${failures.join('\n')}`);
+  const failed = (failures: string[]) =>
+    new Error(`All models in group "${groupName}" failed:\n${failures.join('\n')}`);
 
   const ask = async (method: 'generate' | 'generateStep', options: Options, ctx: unknown): Promise<unknown> => {
     const failures: string[] = [];

@@ -90,7 +90,7 @@ function readValue(reader: Reader, text: string, line: Line): unknown {
 /** A text over several lines: as they are, or joined. */
 function readText(reader: Reader, indent: number, isJoined: boolean, end: string): string {
   const found: Line[] = [];
-  for (let line = reader.lines[reader.at]; line && (line.text === '' || line.indent > indent); ) {
+  for (let line = reader.lines[reader.at]; line && (line.text === '' || line.indent > indent);) {
     found.push(line);
     line = reader.lines[++reader.at];
   }
@@ -142,7 +142,9 @@ function readFlow(text: string, line: number, wrong: () => never): unknown {
   if (isList) return parts.map((part) => readScalar(part, line));
   const pairs = parts.map((part) => {
     const at = part.indexOf(':');
-    return at < 0 ? wrong() : [String(readScalar(part.slice(0, at).trim(), line)), readScalar(part.slice(at + 1).trim(), line)];
+    return at < 0
+      ? wrong()
+      : [String(readScalar(part.slice(0, at).trim(), line)), readScalar(part.slice(at + 1).trim(), line)];
   });
   return Object.fromEntries(pairs) as Fields;
 }

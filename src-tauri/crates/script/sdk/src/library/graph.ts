@@ -2,8 +2,17 @@
 
 import { z } from 'zod';
 
-export { nodeRef, parseNodeRef, activeAt, egoGraph, MAX_DEPTH, neighbors, shortestPath, traverse } from './edge-walks';
-export { createResourceEdgeApi } from './resource-edges';
+export {
+  nodeRef,
+  parseNodeRef,
+  activeAt,
+  egoGraph,
+  MAX_DEPTH,
+  neighbors,
+  shortestPath,
+  traverse,
+} from '../base/edge-walks';
+export { createResourceEdgeApi } from '../base/resource-edges';
 
 /** An edge: what leads from where to where, how certain it is, and from when until when it holds. */
 export const edgeSchema = z.object({

@@ -90,7 +90,14 @@ export function collectAttributedItemIds(items: readonly Item[], collectionId: s
 }
 
 /** Fields of an item that no update changes. */
-export const ITEM_UPDATE_INVARIANT_KEYS: readonly string[] = ['id', 'type', 'requestId', 'itemIndex', 'ts', 'provenance'];
+export const ITEM_UPDATE_INVARIANT_KEYS: readonly string[] = [
+  'id',
+  'type',
+  'requestId',
+  'itemIndex',
+  'ts',
+  'provenance',
+];
 
 /** Whether a part of a message is there for the moment only. */
 export function isEphemeralContent(part: { ephemeral?: unknown }): boolean {

@@ -99,6 +99,7 @@ export function detectAvailableProviders(
     if (typeof type === 'string') through(type, name, apiKey ?? env[GATEWAY_KEYS[type] ?? '']);
     else if (gateway !== null && gateway !== undefined) through(name, name, '');
   }
-  for (const [type, variable] of Object.entries(GATEWAY_KEYS)) through(type, `auto-${type}`, env[variable] || undefined);
+  for (const [type, variable] of Object.entries(GATEWAY_KEYS))
+    through(type, `auto-${type}`, env[variable] || undefined);
   return found;
 }

@@ -1,5 +1,5 @@
-// `createModelResolver` and `createFSDProvider`: groups of models by name. The engine itself resolves each name (SEMANTICS
-// §6.2), so what they give is a list of names, in the order in which they are tried.
+// `createModelResolver` and `createFSDProvider`: groups of models by name. The engine itself resolves each name
+// (SEMANTICS §6.2), so what they give is a list of names, in the order in which they are tried.
 
 import { warn } from '../define/known-keys';
 import { NamedModel } from '../define/own-models';

@@ -42,7 +42,9 @@ function toolLetters(tools: unknown): number {
 export function applyCaching(request: Fields, config: CachingConfig | undefined, languageModel: unknown): void {
   const { enabled, breakpoints, ttl } = resolveEffectiveCaching(config);
   if (!enabled || breakpoints === 'manual') return;
-  const provider = String(fields(languageModel)?.provider ?? '').split('.')[0]?.toLowerCase();
+  const provider = String(fields(languageModel)?.provider ?? '')
+    .split('.')[0]
+    ?.toLowerCase();
   const options = fields(request.providerOptions) ?? {};
   if (provider === 'gateway') {
     request.providerOptions = { ...options, gateway: { caching: 'auto', ...fields(options.gateway) } };

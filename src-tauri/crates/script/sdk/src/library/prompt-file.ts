@@ -12,7 +12,10 @@ class FileError extends Error {
   readonly sourcePath?: string;
 
   constructor(message: string, { cause, sourcePath }: { cause?: unknown; sourcePath?: string } = {}) {
-    super(sourcePath === undefined ? message : `${sourcePath}: ${message}`, cause === undefined ? undefined : { cause });
+    super(
+      sourcePath === undefined ? message : `${sourcePath}: ${message}`,
+      cause === undefined ? undefined : { cause },
+    );
     this.sourcePath = sourcePath;
   }
 }
@@ -91,11 +94,13 @@ export function parsePromptFile(text: string, options: ParseOptions = {}) {
   return {
     ...settings,
     prompt: Object.defineProperty(prompt, PROMPT_FILE, { value: brand }),
-    user: user && Object.defineProperty(
-      (input: unknown, ctx: unknown) => user({ input, ctx, config: { context: {} } }),
-      PROMPT_FILE,
-      { value: brand },
-    ),
+    user:
+      user &&
+      Object.defineProperty(
+        (input: unknown, ctx: unknown) => user({ input, ctx, config: { context: {} } }),
+        PROMPT_FILE,
+        { value: brand },
+      ),
     _meta: {
       source: sourcePath ?? '(inline)',
       frontmatter: settings,
@@ -175,7 +180,8 @@ export function loadPromptFile(path: TextPath, _importerUrl?: string, options: L
 }
 
 export function createPromptLoader(baseDir: string, shared: LoadOptions = {}) {
-  if (typeof baseDir !== 'string' || baseDir === '') throw new TypeError('createPromptLoader needs the path of a folder');
+  if (typeof baseDir !== 'string' || baseDir === '')
+    throw new TypeError('createPromptLoader needs the path of a folder');
   return (path: string, own: { filters?: Filters } = {}): PromptFile =>
     loadPromptFile(`${folderOf(baseDir)}/${path}`, undefined, {
       ...shared,
@@ -189,7 +195,10 @@ export function moduleDir(_importerUrl: string, relative = '.'): string {
 }
 
 /** The first of several folders that holds texts. */
-export function resolveBaseDir(candidates: readonly (string | undefined)[], _options: { expect?: string } = {}): string {
+export function resolveBaseDir(
+  candidates: readonly (string | undefined)[],
+  _options: { expect?: string } = {},
+): string {
   const given = candidates.filter((one): one is string => typeof one === 'string');
   const found = given.map(folderOf).find((folder) => Object.keys(textsBeside('', folder)).length > 0);
   if (found !== undefined) return found;

@@ -1,4 +1,4 @@
-// The resources that a block can reach, single ones and instances of collections alike: for the tools that a model uses.
+// The resources that a block can reach, single ones and instances of collections alike: for the tools of a model.
 
 export interface Ref {
   uri: string;
@@ -57,7 +57,10 @@ export async function resourceAt(ctx: unknown, uri: string): Promise<Ref | undef
 }
 
 /** The collection that a path belongs to, and the key it has there. */
-export function collectionFor(ctx: unknown, path: string): { collection: Collection; key: string | Record<string, string> } {
+export function collectionFor(
+  ctx: unknown,
+  path: string,
+): { collection: Collection; key: string | Record<string, string> } {
   for (const collection of collectionsOf(ctx)) {
     const key = keyIn(collection.pattern, path);
     if (key !== undefined) return { collection, key };

@@ -9,7 +9,10 @@ class TemplateError extends Error {
   readonly sourcePath?: string;
 
   constructor(message: string, { cause, sourcePath }: { cause?: unknown; sourcePath?: string } = {}) {
-    super(sourcePath === undefined ? message : `${sourcePath}: ${message}`, cause === undefined ? undefined : { cause });
+    super(
+      sourcePath === undefined ? message : `${sourcePath}: ${message}`,
+      cause === undefined ? undefined : { cause },
+    );
     this.sourcePath = sourcePath;
   }
 }
@@ -29,7 +32,9 @@ export class ResourceTemplateResolutionError extends Error {
     readonly ref: string,
     readonly consumer: string,
   ) {
-    super(`Cannot resolve contentTemplateRef "${ref}" for resource "${consumer}": no resource of that name is in reach`);
+    super(
+      `Cannot resolve contentTemplateRef "${ref}" for resource "${consumer}": no resource of that name is in reach`,
+    );
   }
 }
 

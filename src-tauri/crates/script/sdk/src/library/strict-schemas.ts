@@ -32,7 +32,10 @@ function strict(schema: AnySchema): AnySchema {
   }
   if (type === 'array') {
     const { element, type: kind } = definition(schema) as { element?: AnySchema; type?: AnySchema };
-    return rebuilt(schema, schema._zod ? { element: strict(element as AnySchema) } : { type: strict(kind as AnySchema) });
+    return rebuilt(
+      schema,
+      schema._zod ? { element: strict(element as AnySchema) } : { type: strict(kind as AnySchema) },
+    );
   }
   return schema;
 }
@@ -76,10 +79,9 @@ export function makeSchemaStrict(schema: AnySchema, options: { validate?: boolea
   if (wrong.length === 0) return made;
   const whose = options.label === undefined ? 'Output' : `${options.label} output`;
   const lines = wrong.map(({ path, typeName, reason }) => `  ${path}: ${typeName}: ${reason}`);
-  const error = new StrictSchemaError(
-    [`${whose} schema is not OpenAI strict-mode compatible:`, ...lines].join('\n'),
-    { details: { violations: wrong } },
-  );
+  const error = new StrictSchemaError([`${whose} schema is not OpenAI strict-mode compatible:`, ...lines].join('\n'), {
+    details: { violations: wrong },
+  });
   throw Object.assign(error, { violations: wrong });
 }
 

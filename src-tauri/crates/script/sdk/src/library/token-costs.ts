@@ -1,4 +1,5 @@
-// How many tokens a text has, about, and what they cost: a table by parts of a model's name, the first that fits counts.
+// How many tokens a text has, about, and what they cost. The table goes by parts of a model's name: the first that fits
+// counts.
 
 interface Pricing {
   promptPer1M: number;

@@ -75,6 +75,8 @@ export function validateTagName(name: string, source?: string): void {
     );
   }
   if (RESERVED_TAG_NAMES.has(name)) {
-    throw new Error(`Reserved context tag name "${name}"${from}: models give it a meaning of its own; use another name`);
+    throw new Error(
+      `Reserved context tag name "${name}"${from}: models give it a meaning of its own; use another name`,
+    );
   }
 }

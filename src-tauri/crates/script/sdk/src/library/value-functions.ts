@@ -10,4 +10,4 @@ export {
   ensureUniqueAlias,
   computeToolAliases,
   assertUniqueToolNames,
-} from './names';
+} from '../base/names';

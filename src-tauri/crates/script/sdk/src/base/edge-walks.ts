@@ -43,7 +43,9 @@ export function activeAt(edges: readonly Edge[], at?: string): Edge[] {
 
 function walked(edges: readonly Edge[], { relationTypes, at }: WalkOptions): Edge[] {
   const active = activeAt(edges, at);
-  return relationTypes && relationTypes.length > 0 ? active.filter((edge) => relationTypes.includes(edge.type)) : active;
+  return relationTypes && relationTypes.length > 0
+    ? active.filter((edge) => relationTypes.includes(edge.type))
+    : active;
 }
 
 /** Where an edge leads from a node; nothing if it does not touch it, or not in this direction. */
@@ -118,7 +120,7 @@ export function shortestPath(
   });
   if (!cameBy.has(to)) return null;
   const path: Edge[] = [];
-  for (let at = to; at !== from; ) {
+  for (let at = to; at !== from;) {
     const edge = cameBy.get(at) as Edge;
     path.unshift(edge);
     at = edge.from === at ? edge.to : edge.from;

@@ -1,7 +1,7 @@
 // `ref.edges`: a graph that lies in the field `edges` of a resource's state. Reads look at that field, changes go the
 // way of every change of the resource.
 
-import { describeValue } from '../base/arguments';
+import { describeValue } from './arguments';
 import { activeAt, egoGraph, neighbors, shortestPath, type Edge, type WalkOptions } from './edge-walks';
 
 export interface EdgeSlot {
