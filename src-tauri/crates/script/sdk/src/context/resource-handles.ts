@@ -24,16 +24,21 @@ interface Entry {
 
 type Json = Record<string, unknown>;
 
-interface Texted {
-  readContentRaw(): Promise<string | null>;
+interface Template {
+  raw: () => Promise<string | null>;
+  fragments?: Record<string, string>;
 }
 
-/** A single resource by the name it is declared under, or by its path. */
-function textedResource(token: number, name: string, whose: string): Texted {
+/** The text of a single resource, by the name it is declared under or by its path. Its changes show at once. */
+function templateIn(token: number, name: string, whose: string): Template {
   const all = listedFor(token).filter((listed) => !listed.collection);
   const found = all.find((listed) => listed.accessor === name) ?? all.find((listed) => listed.path === name);
-  if (found) return resourceHandle(token, found) as unknown as Texted;
-  throw new Error(`Cannot resolve contentTemplateRef "${name}" for ${whose}: no resource of that name is in reach`);
+  if (found) {
+    const { readContentRaw } = resourceHandle(token, found) as unknown as { readContentRaw: Template['raw'] };
+    return { raw: readContentRaw, fragments: definitionAt(found.id).text.fragments };
+  }
+  const message = `Cannot resolve contentTemplateRef "${name}" for ${whose}: no resource of that name is in reach`;
+  throw Object.assign(new Error(message), { name: 'ResourceTemplateResolutionError' });
 }
 
 /** Refuses a path whose ending is none of `allowedExtensions`. */
@@ -57,10 +62,8 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
   const dot = path.lastIndexOf('.');
   const text = () =>
     JSON.parse(native.sync('resource.text', token, JSON.stringify(target)) ?? 'null') as [string, string] | null;
-  const { ref } = definition.text;
-  /** The resource whose text is the template of this one: a live one, so that its changes show at once. */
-  const templateOf = async (): Promise<Texted | undefined> =>
-    ref === undefined ? undefined : textedResource(token, ref, label);
+  const { ref, isLiquid, fragments } = definition.text;
+  const template = (): Template | undefined => (ref === undefined ? undefined : templateIn(token, ref, label));
   const made: StateHandle = handle(token, target, label, {
     path,
     scope: listed.scope,
@@ -73,13 +76,13 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
       if (typeof updater !== 'function') throw new TypeError(`${label}.updateState needs a function`);
       return (await change(token, target, { op: 'whole', updater: functionId(updater) })) === 'true';
     },
-    readContentRaw: async (): Promise<string | null> => (await templateOf())?.readContentRaw() ?? text()?.[0] ?? null,
+    readContentRaw: async (): Promise<string | null> => (await template()?.raw()) ?? text()?.[0] ?? null,
     readContent: async (): Promise<string | null> => {
-      const template = await templateOf();
+      const other = template();
+      if (other) return fillTemplate((await other.raw()) ?? '', made.state as object, other.fragments);
       const found = text();
-      if (template) return fillTemplate((await template.readContentRaw()) ?? '', made.state as object);
       if (!found) return null;
-      if (definition.text.isLiquid) return fillTemplate(found[0], made.state as object);
+      if (isLiquid) return fillTemplate(found[0], made.state as object, fragments);
       const render = config.render as ((content: string, state: unknown) => unknown) | undefined;
       return render ? String(await render(found[0], made.state)) : found[1];
     },

@@ -1,4 +1,4 @@
-// Prompts that come from a Markdown file: what a generator takes from it (SEMANTICS §6.9).
+// Prompts that come from a Markdown file: what a generator takes from it (SEMANTICS §6.8).
 //
 // Must not: read a file or know a template language. `library/prompt-file` does, and is loaded where a flow imports it.
 

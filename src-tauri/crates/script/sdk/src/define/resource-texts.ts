@@ -5,7 +5,7 @@
 // it.
 
 import { describeValue } from '../base/arguments';
-import { findText, type TextPath } from '../base/texts';
+import { findText, textsBeside, type TextPath } from '../base/texts';
 
 type Config = Record<string, unknown>;
 
@@ -21,6 +21,8 @@ export interface TextSource {
   template?: string;
   /** Whether it is filled as a whole Markdown file with Liquid. */
   isLiquid?: boolean;
+  /** What it may `render`: other Markdown files in its folder. */
+  fragments?: Record<string, string>;
   /** The resource whose text is the template. */
   ref?: string;
 }
@@ -38,31 +40,38 @@ export function textSource(config: Config, where: string): TextSource {
   }
   const value = config[source];
   const what = `${where}: ${source}`;
-  if (source === 'contentFile') return { content: textOfFile(value as TextPath, what) };
+  if (source === 'contentFile') return { content: fileAt(value as TextPath, what).text };
   if (source === 'contentTemplate') return templateSource(value, what);
   if (typeof value !== 'string') throw new Error(`${what} must be a text, got ${describeValue(value)}`);
   return source === 'content' ? { content: value } : { ref: value };
 }
 
-function textOfFile(path: TextPath, what: string): string {
+function fileAt(path: TextPath, what: string): { path: string; text: string } {
   const found = findText(path, what);
-  if (found) return found.text;
+  if (found) return found;
   const named = typeof path === 'object' ? path.path : path;
   throw new Error(
-    `${what}: there is no file "${named}" beside this one or in the workspace's folder; its path must be written here as a plain text`,
+    `${what}: there is no file "${named}" beside this one or in the workspace's folder; ` +
+      'its path must be written here as a plain text',
   );
 }
 
 function templateSource(value: unknown, what: string): TextSource {
   if (typeof value === 'object' && value !== null) {
-    const { source } = value as { source?: unknown };
-    if (RESOURCE_TEMPLATE in value && typeof source === 'string') return { content: source, isLiquid: true };
-    if (typeof (value as { path?: unknown }).path === 'string')
-      return templateText(textOfFile(value as TextPath, what));
+    const { source, path, partials } = value as { source?: unknown; path?: unknown; partials?: Record<string, string> };
+    if (RESOURCE_TEMPLATE in value && typeof source === 'string') {
+      return { content: source, isLiquid: true, fragments: partials };
+    }
+    if (typeof path === 'string') return templateFile(value as TextPath, what);
   }
   if (typeof value !== 'string') throw new Error(`${what} must be a text or a template, got ${describeValue(value)}`);
   const isPath = !/[\n{]/.test(value) && /^\.{0,2}\/|\.(md|mdx|txt|liquid|html)$/.test(value);
-  return templateText(isPath ? textOfFile(value, what) : value);
+  return isPath ? templateFile(value, what) : templateText(value);
+}
+
+function templateFile(path: TextPath, what: string): TextSource {
+  const found = fileAt(path, what);
+  return { ...templateText(found.text), fragments: textsBeside(found.path) };
 }
 
 /** Placeholders of fields need no more than the engine; everything else is Liquid. */
@@ -72,7 +81,7 @@ function templateText(text: string): TextSource {
 }
 
 /** Fills a Markdown template from a state. */
-export async function fillTemplate(text: string, state: object): Promise<string> {
+export async function fillTemplate(text: string, state: object, partials?: TextSource['fragments']): Promise<string> {
   const { parseResourceTemplate, renderResourceTemplate } = await import('../library/resource-template');
-  return renderResourceTemplate(parseResourceTemplate(text), state);
+  return renderResourceTemplate(parseResourceTemplate(text, { partials }), state);
 }

@@ -1,4 +1,4 @@
-// `@flow-state-dev/core/prompt-file`: a generator's prompt in a Markdown file (SEMANTICS §6.9).
+// `@flow-state-dev/core/prompt-file`: a generator's prompt in a Markdown file (SEMANTICS §6.8).
 
 import { findText, folderOf, textsBeside, type TextPath } from '../base/texts';
 import { PROMPT_FILE, type PromptParts } from '../define/prompt-files';
