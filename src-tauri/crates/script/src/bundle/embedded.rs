@@ -36,6 +36,9 @@ pub(crate) const TEXTS: &str = "flowglass:sdk/texts.js";
 /// The names that flows import the SDK by. Where a module has two, the first is told.
 const SDK: &[(&str, &str)] = &[
     ("@flow-state-dev/core", "sdk/index.js"),
+    // Other homes of the same classes and functions, now or before.
+    ("@flow-state-dev/engine", "sdk/index.js"),
+    ("@flow-state-dev/contracts", "sdk/index.js"),
     ("@flow-state-dev/core/prompt", "sdk/prompt.js"),
     ("@flow-state-dev/core/items", "sdk/items.js"),
     ("@flow-state-dev/core/items/internal", "sdk/items.js"),
