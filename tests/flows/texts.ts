@@ -54,7 +54,7 @@ const wrong = handler({
   name: "wrong",
   resources: { report },
   execute: async (_input, ctx) => {
-    await ctx.resources.report.setState({ title: "only" } as any);
+    await ctx.resources.report.setState({ summary: "only" } as any);
     return ctx.resources.report.readContent();
   },
 });
