@@ -92,6 +92,7 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
   /** Which entry makes room: the one longest unused, or the oldest. */
   eviction?: "none" | "lru" | "oldest";
   /** How many entries a client sees at once. */
+  /** For hosts with browsers as clients: how many instances a snapshot carries. */
   prefetchWindow?: number;
   /** With `prefetchMode: "partial"`. */
   recentLimit?: number;

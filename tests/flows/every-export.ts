@@ -117,7 +117,6 @@ const files = defineResourceCollection({
   stateSchema: z.object({ language: z.string().default("text") }),
   prefetchMode: "partial",
   recentLimit: 5,
-  prefetchWindow: 2,
   allowedExtensions: ["md"],
   llmReadable: true,
   onInstanceCreated: (key, _state, ctx) => ctx.log(`${ctx.scopeType}: ${key}`),

@@ -147,7 +147,7 @@ function define(kind: Definition['kind'], config: unknown, where: string): Defin
   const given = config as Config;
   (kind === 'resource' ? checkSingle : checkCollection)(given, where);
   warnOfUnknown(kind === 'resource' ? 'resource' : 'collection', given, where);
-  for (const [key, why] of NOT_HERE) if (given[key] === true) warn(`${where}: ${key} changes nothing here; ${why}`);
+  for (const [key, why] of NOT_HERE) if (given[key]) warn(`${where}: ${key} changes nothing here; ${why}`);
   const made = new Definition(kind, { ...given }, textSource(given, where));
   sites.set(made, new Error().stack ?? '');
   return made;
@@ -156,6 +156,7 @@ function define(kind: Definition['kind'], config: unknown, where: string): Defin
 /** What a server of many processes would do with a resource. */
 const NOT_HERE: [string, string][] = [
   ['dynamic', 'defineResourceCollection makes what comes and goes'],
+  ['prefetchWindow', 'no snapshot is sent to a browser'],
   ['sharedToLineage', 'a session has no sessions under it'],
   ['sharedToWorkstream', 'a session has no sessions under it'],
 ];
