@@ -91,7 +91,6 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
   maxInstances?: number;
   /** Which entry makes room: the one longest unused, or the oldest. */
   eviction?: "none" | "lru" | "oldest";
-  /** How many entries a client sees at once. */
   /** For hosts with browsers as clients: how many instances a snapshot carries. */
   prefetchWindow?: number;
   /** With `prefetchMode: "partial"`. */
