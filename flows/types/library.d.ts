@@ -188,3 +188,7 @@ export type StateOf<T> = T extends { stateSchema?: Schema<infer S, any> }
     ? S
     : never;
 export type ResourceContext<S = LooseState> = StateHandle<S>;
+/** Fails: `defineFlow` checks the entries of a flow where it is defined. */
+export declare function validateChatConfig(...given: any[]): never;
+export declare function validateScheduleConfig(...given: any[]): never;
+export declare function validateSchedulesConfig(...given: any[]): never;

@@ -63,6 +63,7 @@ export * from './library/models';
 export { canSpeak, canSpeakStream, canTranscribe, canListVoices } from './library/voice';
 export { createCompositeVoiceProvider, VoiceError } from './library/voice';
 export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './library/absent';
+export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } from './library/absent';
 export {
   ROOT_BLOCK_PATH,
   buildBlockInstanceId,

@@ -26,3 +26,9 @@ export const resolveActiveStatusMessage = absent(
   'resolveActiveStatusMessage',
   'the engine shows activeStatusMessage when a block starts; ctx.emit.status shows another',
 );
+
+const ENTRIES = 'defineFlow checks the entries of a flow where it is defined';
+
+export const validateChatConfig = absent('validateChatConfig', ENTRIES);
+export const validateScheduleConfig = absent('validateScheduleConfig', ENTRIES);
+export const validateSchedulesConfig = absent('validateSchedulesConfig', ENTRIES);
