@@ -5,8 +5,9 @@
 
 import type { BlockContext } from "./context.js";
 import type { EdgeSlotConfig } from "./edges.js";
+import type { CollectionReactions, ResourceReactions } from "./reactions.js";
 import type { ResourceTemplate } from "./resource-templates.js";
-import type { LooseState, Schema } from "./schema.js";
+import type { LooseState, MaybePromise, Schema } from "./schema.js";
 
 /** `org` and `project` name the same scope. */
 export type ResourceScope = "session" | "user" | "project" | "org";
@@ -79,6 +80,8 @@ export interface ResourceConfig<S, P extends ResourceScope = ResourceScope> exte
   /** What `readContent` gives. Not with a template, which renders itself. */
   render?: (content: string, state: NoInfer<S>) => string;
   dynamic?: boolean;
+  /** Blocks that run when it was written. */
+  reactTo?: ResourceReactions<NoInfer<S>>;
 }
 
 export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceScope> extends CommonResourceConfig<
@@ -98,6 +101,8 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
   onInstanceCreated?: (key: string, state: NoInfer<S>, ctx: CollectionHookContext) => unknown;
   onInstanceUpdated?: (key: string, state: NoInfer<S>, previous: NoInfer<S>, ctx: CollectionHookContext) => unknown;
   onInstanceDeleted?: (key: string, ctx: CollectionHookContext) => unknown;
+  /** Blocks that run when an entry was created, written or deleted. */
+  reactTo?: CollectionReactions<NoInfer<S>>;
 }
 
 export interface DefinedResource<S = any, P extends ResourceScope = any> extends ResourceConfig<S, P> {

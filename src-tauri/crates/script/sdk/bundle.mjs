@@ -1,6 +1,6 @@
-// Bundles what flows can import without installing it, our SDK and zod, into modules that the runtime loads as they
+// Bundles what flows can import without installing it, our SDK, Node's built-ins and zod, into modules that the runtime loads as they
 // are: `node bundle.mjs FOLDER` writes each module, and `modules.txt` with a line per module: its file, and what it
-// exports. The build script calls this.
+// exports; and `locales.txt` with the files of `locales.mjs`. The build script calls this.
 //
 // `async` functions are lowered as those of flows are, so that the current block is carried through every `await`.
 
@@ -8,17 +8,19 @@ import { readdirSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { locales } from './locales.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [target] = process.argv.slice(2);
 const source = join(here, 'src');
 const packages = join(here, 'node_modules');
 const zod = join(packages, 'zod');
-const library = join(source, 'library') + sep;
+const liquid = join(packages, 'liquidjs');
+const later = ['library', 'utility'].map((folder) => join(source, folder) + sep);
 const index = join(source, 'index.ts');
 
 /** What is loaded after the SDK itself. */
-const isLater = (id) => id.startsWith(library) || id === index;
+const isLater = (id) => later.some((folder) => id.startsWith(folder)) || id === index;
 
 /** What flows, and what the bundler writes for them, import: the module's name, and its file. */
 const input = {
@@ -39,6 +41,15 @@ const input = {
   'sdk/acts': join(source, 'acts.ts'),
   'sdk/async': join(source, 'base', 'async.ts'),
 };
+/** Node's built-ins: each is a module that only flows load which use it. */
+const node = join(source, 'node');
+const OWN_PARTS = ['host.ts', 'equality.ts', 'posix.ts', 'packages.d.ts'];
+for (const file of readdirSync(node, { recursive: true })) {
+  const name = String(file).split(sep).join('/');
+  if (name.endsWith('.ts') && !OWN_PARTS.includes(name)) {
+    input[`sdk/node/${name.slice(0, -'.ts'.length)}`] = join(node, ...name.split('/'));
+  }
+}
 for (const file of readdirSync(zod, { recursive: true })) {
   const parts = String(file).split(sep);
   const isEntry = parts.at(-1) === 'index.js' && ['index.js', 'v3', 'v4', 'v4-mini'].includes(parts[0]);
@@ -106,11 +117,15 @@ const kept = {
 const bundle = await rolldown({
   input,
   platform: 'neutral',
+  // What Node's built-ins are made of has no other.
+  resolve: { mainFields: ['module', 'main'] },
   plugins: [helper, kept],
   // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
   treeshake: { moduleSideEffects: true },
   transform: { target: 'es2016' },
   onLog(level, log, otherwise) {
+    // What has large whole numbers is for the runtime, which has them.
+    if (log.code === 'TOLERATED_TRANSFORM') return;
     // A warning would be about our own code, and nobody reads what a build script prints.
     otherwise(level === 'warn' ? 'error' : level, log);
   },
@@ -120,8 +135,10 @@ const { output } = await bundle.generate({
   entryFileNames: '[name].js',
   chunkFileNames: 'parts/[name].js',
   // What every flow needs is one module, in which the globals come first. What stands on zod or Liquid comes after it,
-  // and only where a flow imports it.
-  codeSplitting: { groups: [{ name: 'sdk', test: (id) => !id.startsWith(packages) && !isLater(id) }] },
+  // and only where a flow imports it, as Node's built-ins do.
+  codeSplitting: {
+    groups: [{ name: 'sdk', test: (id) => id.startsWith(source) && !id.startsWith(node) && !isLater(id) }],
+  },
   minify: false,
 });
 
@@ -130,7 +147,8 @@ const { output } = await bundle.generate({
  * protect.
  */
 function provided({ code, fileName, moduleIds }) {
-  if (fileName === 'parts/sdk.js' || !moduleIds.some((id) => id.startsWith(packages) || isLater(id))) return code;
+  const isProvided = (id) => [zod, liquid, node].some((folder) => id.startsWith(folder)) || isLater(id);
+  if (fileName === 'parts/sdk.js' || !moduleIds.some(isProvided)) return code;
   const own = `import * as provided$ from './${fileName.split('/').at(-1)}';`;
   return `${own}\n${code}\n(globalThis[Symbol.for('flowglass.provided')] ??= []).push(provided$);\n`;
 }
@@ -142,3 +160,10 @@ const lines = output.map((chunk) => {
   return `${relative(target, file).split(sep).join('/')} ${chunk.exports.join(' ')}\n`;
 });
 writeFileSync(join(target, 'modules.txt'), lines.sort().join(''));
+
+mkdirSync(join(target, 'locales'), { recursive: true });
+const known = locales(join(here, 'node_modules')).map(([name, bytes]) => {
+  writeFileSync(join(target, 'locales', name), bytes);
+  return `${name}\n`;
+});
+writeFileSync(join(target, 'locales.txt'), known.join(''));

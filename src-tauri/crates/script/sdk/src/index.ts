@@ -2,9 +2,14 @@
 
 export { handler, router, generator } from './define/blocks';
 export { sequencer } from './define/sequencer';
-export { defineCapability } from './define/capabilities';
+export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
+export { normalizeReactiveBinding } from './define/reactions';
+export { resourceChangeSchema, resourceContentChangeSchema } from './library/change-schemas';
+export { evaluator, choice, score, boolean, assertEvaluatorBlock } from './define/evaluator';
+export { defineFacetedCollection } from './library/faceted';
+export * as utility from './utility';
 export { resolveItemVisibility } from './define/visibility';
 export { transientSlot } from './base/schema';
 export { SUSPENSION_SKIPPED } from './define/suspend';

@@ -1,10 +1,10 @@
 // Resources as plain data for the engine: each definition under each of its names gets a number.
 
-import type { Config } from './blocks';
+import type { Block, Config } from './blocks';
 import { currentToken, native } from '../base/host';
 import { standsFor } from '../base/sources';
 import { functionId, stateSchema } from './tables';
-import { initialOf, siteOfDefinition, type Declared, type Definition } from './resources';
+import { initialOf, reactionsTo, siteOfDefinition, type Declared, type Definition } from './resources';
 
 const definitions: Definition[] = [];
 const bound: { accessor: string; definition: Definition }[] = [];
@@ -31,7 +31,11 @@ export function isIsolated({ config, scope }: Definition): boolean {
 }
 
 /** A definition under a name: without a `ref` of its own, the name is where it lies. */
-export function resource({ accessor, definition, nested }: Declared, owner: string): Config {
+export function resource(
+  { accessor, definition, nested }: Declared,
+  owner: string,
+  child: (block: Block) => number,
+): Config {
   const { config } = definition;
   let id = bound.findIndex((one) => one.accessor === accessor && one.definition === definition);
   if (id < 0) id = bound.push({ accessor, definition }) - 1;
@@ -51,6 +55,11 @@ export function resource({ accessor, definition, nested }: Declared, owner: stri
     content,
     template,
     writable: config.writable !== false,
+    reactions: reactionsTo(definition).map(({ kind, block, when }) => ({
+      kind,
+      block: child(block),
+      when: functionId(when),
+    })),
   };
   if (definition.kind === 'resource') return { ...described, path: config.ref ?? accessor };
   return {

@@ -4,6 +4,7 @@
 
 import { currentToken, native } from '../base/host';
 import { warn, warnOfUnknown } from './known-keys';
+import { reactionsOf, type Reaction } from './reactions';
 import { checkResourceProjection } from './projections';
 import { textSource, type TextSource } from './resource-texts';
 import { checkField, fieldsOf, isSchema, type AnySchema } from '../base/schema';
@@ -30,6 +31,11 @@ export class Definition {
 }
 
 export type Definitions = Record<string, Definition>;
+
+/** What runs when a resource changes; checked when it was defined. */
+export function reactionsTo({ kind, config }: Definition): Reaction[] {
+  return reactionsOf(config.reactTo, kind !== 'resource', kind);
+}
 
 /** A definition under the name it is reached by; `nested` where its place names the scope. */
 export interface Declared {
@@ -148,6 +154,7 @@ function define(kind: Definition['kind'], config: unknown, where: string): Defin
   (kind === 'resource' ? checkSingle : checkCollection)(given, where);
   warnOfUnknown(kind === 'resource' ? 'resource' : 'collection', given, where);
   for (const [key, why] of NOT_HERE) if (given[key]) warn(`${where}: ${key} changes nothing here; ${why}`);
+  reactionsOf(given.reactTo, kind !== 'resource', where);
   const made = new Definition(kind, { ...given }, textSource(given, where));
   sites.set(made, new Error().stack ?? '');
   return made;

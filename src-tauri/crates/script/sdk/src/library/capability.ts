@@ -1,3 +1,3 @@
 // `@flow-state-dev/core/capability`.
 
-export { defineCapability } from '../define/capabilities';
+export { defineCapability } from '../define/capability';

@@ -1,7 +1,7 @@
 // Caches of tools' results. The engine keeps those of `cacheable` tools by itself, within a request (SEMANTICS §6.7);
 // a store of an author's own holds what a handler puts there.
 
-import { defineCapability } from '../define/capabilities';
+import { defineCapability } from '../define/capability';
 
 export interface ToolCacheEntry {
   output: unknown;
