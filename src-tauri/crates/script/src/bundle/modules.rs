@@ -253,7 +253,7 @@ impl OurModules {
         if !self.import_rules.allows(file) {
             return empty(LoadError::in_file(LoadErrorKind::Import, &shown, outside_message(&shown)));
         }
-        self.with_seen(|seen| drop(seen.inputs.insert(file.to_owned())));
+        self.with_seen(|seen| seen.inputs.extend([file.to_owned()]));
         (self.on_read)(file);
         let text = match read(file) {
             Ok(text) => text,
