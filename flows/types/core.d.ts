@@ -19,6 +19,7 @@ export * from "./generator.js";
 export * from "./handler.js";
 export * from "./item.js";
 export * from "./items.js";
+export * from "./library.js";
 export * from "./models.js";
 export * from "./reactions.js";
 export * from "./refusals.js";

@@ -60,6 +60,7 @@ topics! {
     definitions: "definitions",
     errors: "errors",
     evaluators: "evaluators",
+    every_export: "every-export",
     fanout: "fanout",
     gates: "gates",
     generators: "generators",
@@ -94,6 +95,7 @@ topics! {
     suspension_answers: "suspension-answers",
     suspension_places: "suspension-places",
     targets: "targets",
+    texts: "texts",
     thrown: "thrown",
     timers: "timers",
     tools: "tools",
@@ -198,7 +200,12 @@ impl Names {
 
 /// Tries every case of a topic and fails with all that went wrong.
 fn check(topic: &str) {
-    let place = Place::new().file(&format!("flows/{topic}.ts"), &read(&format!("{topic}.ts")));
+    let mut place = Place::new().file(&format!("flows/{topic}.ts"), &read(&format!("{topic}.ts")));
+    // The files that a topic's flow names lie in a folder of the topic's name.
+    for file in std::fs::read_dir(folder().join(topic)).into_iter().flatten().flatten() {
+        let name = format!("{topic}/{}", file.file_name().to_string_lossy());
+        place = place.file(&format!("flows/{name}"), &read(&name));
+    }
     let loaded = place.ask("check");
     assert_eq!(loaded.code, Some(0), "{topic}.ts does not load\n{loaded}");
     let flow = loaded.json()[0].clone();

@@ -18,6 +18,7 @@ pub(crate) mod modules;
 pub(crate) mod nesting;
 pub(crate) mod packages;
 pub(crate) mod project_files;
+pub(crate) mod texts;
 pub(crate) mod trace;
 pub(crate) mod worker;
 

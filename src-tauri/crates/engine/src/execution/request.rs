@@ -268,7 +268,9 @@ impl Run {
                 .and_then(|r| r.into_data())
             {
                 Ok(said) => {
-                    said.to_option().into_iter().for_each(|said| cx.emit_message("user", said, EmitOptions::default()))
+                    if let Some(said) = said.to_option() {
+                        cx.emit_message("user", said, EmitOptions::default());
+                    }
                 }
                 Err(error) => return self.end(action, Err(error)).await,
             }

@@ -11,6 +11,7 @@ import { checkProjection } from './projections';
 import { checkEntries, checkIdentity, mint } from './instances';
 import { keepOrigin } from '../base/origins';
 import { declaredIn, type Declared } from './resources';
+import { checkScopeKeys } from './scope-keys';
 import { isSchema } from '../base/schema';
 
 export class Flow {
@@ -140,6 +141,7 @@ export function defineFlow(definition: Config): FlowType {
   needUser(definition);
   checkEntries(definition);
   checkIdentity(definition);
+  checkScopeKeys(definition);
   warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
   if (Object.keys(actions).length === 0 && entries.every((one) => Object.keys(one?.actions ?? {}).length === 0)) {
     warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);

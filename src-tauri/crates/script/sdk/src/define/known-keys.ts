@@ -44,6 +44,25 @@ const BLOCK = [
   'flowConfigSchema',
 ];
 
+const RESOURCE = [
+  'scope',
+  'flowIsolation',
+  'stateSchema',
+  'contentTemplate',
+  'contentTemplateRef',
+  'llmReadable',
+  'llmWritable',
+  'writable',
+  'allowedExtensions',
+  'metadata',
+  'prefetchMode',
+  'client',
+  'edges',
+  'reactTo',
+  'sharedToLineage',
+  'sharedToWorkstream',
+];
+
 const KEYS: Record<string, readonly string[]> = {
   handler: [...BLOCK, 'execute'],
   sequencer: [...BLOCK, 'durable'],
@@ -106,6 +125,18 @@ const KEYS: Record<string, readonly string[]> = {
     'work',
     'defaultBlockRenderer',
     'isMinted',
+  ],
+  resource: [...RESOURCE, 'ref', 'default', 'content', 'contentFile', 'render', 'dynamic'],
+  collection: [
+    ...RESOURCE,
+    'pattern',
+    'maxInstances',
+    'eviction',
+    'prefetchWindow',
+    'recentLimit',
+    'onInstanceCreated',
+    'onInstanceUpdated',
+    'onInstanceDeleted',
   ],
 };
 

@@ -9,12 +9,12 @@
 import { z } from 'zod';
 import { describeValue } from '../base/arguments';
 import { isSchema, shapeOf } from '../base/schema';
-import { handler, type Block, type Config } from './blocks';
-import { assertEvaluatorBlock, staticQuestions } from './evaluator';
-import type { Question, Questions } from './evaluation';
-import { resourceContentChangeSchema } from './reactions';
-import { defineResourceCollection, type Definition } from './resources';
-import { sequencer } from './sequencer';
+import { handler, type Block, type Config } from '../define/blocks';
+import { assertEvaluatorBlock, staticQuestions } from '../define/evaluator';
+import type { Question, Questions } from '../define/evaluation';
+import { resourceContentChangeSchema } from './change-schemas';
+import { defineResourceCollection, type Definition } from '../define/resources';
+import { sequencer } from '../define/sequencer';
 
 interface Row {
   key: string;
