@@ -1,4 +1,5 @@
-//! The bundler's plugin: gives it the SDK, zod and the entry module, decides what each import comes to, and reads files.
+//! The bundler's plugin: gives it the SDK, zod and the entry module, decides what each import comes to, and reads
+//! files.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -245,7 +246,7 @@ impl OurModules {
         if !self.import_rules.allows(file) {
             return empty(LoadError::in_file(LoadErrorKind::Import, &shown, outside_message(&shown)));
         }
-        self.with_seen(|seen| drop(seen.inputs.insert(file.to_owned())));
+        self.with_seen(|seen| seen.inputs.extend([file.to_owned()]));
         (self.on_read)(file);
         let text = match read(file) {
             Ok(text) => text,
