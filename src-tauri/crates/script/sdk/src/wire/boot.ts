@@ -6,7 +6,7 @@ import * as core from '../index';
 import { AgentBlock, nameTools, Prompt, runnable, Tool as AgentTool } from '../define/agents';
 import { definedAt } from '../define/bindings';
 import { CallAgentBlock, endRegistration, hasCalls } from '../define/calls';
-import { Capability } from '../define/capabilities';
+import { Capability } from '../define/capability';
 import { keepTimersApart } from '../globals/globals';
 import { protectShared } from '../globals/protected';
 import { Block, isBlock, siteOf } from '../define/blocks';
@@ -24,6 +24,7 @@ import { keyOf } from '../define/policies';
 import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
 import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { describeBy } from '../define/running';
 import { rejected, takeUnhandled } from '../globals/rejections';
 import { Definition } from '../define/resources';
 import { Boxed, Sequencer } from '../define/sequencer';
@@ -36,6 +37,7 @@ const CLASSES = [Block, Boxed, Sequencer, CallAgentBlock, AgentBlock, AgentTool,
 let flows: Flow[] = [];
 /** The flow that is run. */
 let running = 0;
+describeBy(describeLate);
 let main: unknown;
 
 /** Called by the bundle's entry with the flow file's exports, and what `import.meta` is in it. */
