@@ -161,8 +161,8 @@ fn flows_are_found_where_a_project_keeps_them() {
     assert_eq!(place.run(&["check"]).code, Some(0));
     check_output(&place, "e", &json!(1));
     // What the folder names is all that counts.
-    place.write("flowglass.json", "{\"flows\": [\"src\"]}");
-    assert_eq!(kinds(&place), ["b", "c"]);
+    place.write("flowglass.json", "{\"flows\": [\"src/deep\", \"g.ts\"]}");
+    assert_eq!(kinds(&place), ["g", "c"]);
 }
 
 #[test]
