@@ -37,7 +37,8 @@ const FLOORS: [(&str, &[&str]); 4] = [
 ];
 
 /// The folders of the SDK, in the same order.
-const SDK: (&str, &[&str]) = ("src-tauri/crates/script/sdk/src", &["base", "globals", "node", "define", "context", "wire"]);
+const SDK: (&str, &[&str]) =
+    ("src-tauri/crates/script/sdk/src", &["base", "globals", "node", "define", "context", "wire"]);
 
 /// Longest files, in lines.
 const RUST: usize = 400;
