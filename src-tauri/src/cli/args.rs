@@ -84,6 +84,9 @@ pub(crate) enum Command {
         request: String,
         #[command(flatten)]
         models: Models,
+        /// Run nothing: say what would be run again
+        #[arg(long)]
+        plan: bool,
     },
     /// Go on from a finished step of a request as a new request in a session of its own, with edits. User and
     /// project are copies
@@ -288,6 +291,9 @@ pub(crate) struct Fork {
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) models: Models,
+    /// Run nothing: say what would be taken from the log and what would be run again
+    #[arg(long)]
+    pub(crate) plan: bool,
 }
 
 #[derive(Args)]
@@ -317,6 +323,9 @@ pub(crate) struct Resume {
     pub(crate) by: Option<String>,
     #[command(flatten)]
     pub(crate) models: Models,
+    /// Run nothing: say what would be taken from the log and what would be run again
+    #[arg(long)]
+    pub(crate) plan: bool,
 }
 
 #[derive(Args)]

@@ -9,6 +9,7 @@ mod clearings;
 mod findings;
 mod moving;
 mod payload;
+mod plan;
 mod replay;
 mod request_view;
 mod soundness;
@@ -40,6 +41,7 @@ pub use payload::{
     PayloadEntry, PayloadHit, PayloadHits, PayloadPage, PayloadQuery, PayloadReference, PayloadSaved, ScopeParts,
     ScopesPage, ScopesQuery, ValueKind,
 };
+pub use plan::{AgainRow, MayHaveHappened, PlanRow};
 pub use replay::{Divergence, Replay};
 pub use request_view::{
     BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,

@@ -26,6 +26,7 @@ mod lost_job_tests;
 mod moving;
 mod news;
 mod payloads;
+mod plan;
 mod queries;
 mod read_only;
 mod records;

@@ -21,6 +21,8 @@ use crate::model::path::{encode, join};
 /// Runs the body of a block, by its kind.
 pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: StepValue) -> Result<StepValue, FlowError> {
     match &block.body {
+        // Nobody knows what it will return, so what follows it is unknown as well.
+        Body::Handler { .. } if cx.run.only_plans => Err(FlowError::suspended()),
         Body::Handler { execute } => run_function(cx, execute, input).await,
         Body::Sequencer { steps, .. } => run_chain(cx, block, steps, input).await,
         Body::Router { routes, execute, validate } => run_route(cx, (routes, execute, validate.as_ref()), input).await,

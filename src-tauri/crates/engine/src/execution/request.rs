@@ -117,6 +117,8 @@ pub struct Run {
     pub(crate) had_state: bool,
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
+    /// Whether it only finds out how far the log reaches (see [`plan`](crate::execution::replay::plan)).
+    pub(crate) only_plans: bool,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run concurrently: then shared state may change between any two reads.
@@ -220,6 +222,7 @@ impl Run {
             prior_status,
             had_state: has_state(events),
             effect_log: None,
+            only_plans: false,
             usage: RefCell::new(Usage::of(events)),
             stored_messages: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),

@@ -104,6 +104,9 @@ pub(crate) async fn ask(
                 _ => {
                     // The author's code runs here; what it fetches is recorded as effects of its own.
                     let begun = note_beginning(cx, &call);
+                    if cx.run.only_plans {
+                        return Err(FlowError::suspended());
+                    }
                     let answer = instance::ask(cx, instance, &call, listener).await;
                     record(cx, &call, begun, answer)
                 }
@@ -124,6 +127,10 @@ pub(crate) async fn ask(
                     let answer = match recalled {
                         Some(answer) => answer,
                         None if cx.run.effect_log.is_some() => take_from_effect_log(cx, &call, listener.as_ref()).await,
+                        None if cx.run.only_plans => {
+                            note_beginning(cx, &call);
+                            return Err(FlowError::suspended());
+                        }
                         None => {
                             let begun = begin(cx, &call).await?;
                             let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
