@@ -5,6 +5,8 @@
 pub mod cli;
 mod demo;
 mod diagnostics;
+mod editor;
+mod editor;
 mod ipc;
 mod looking;
 mod moving;

@@ -7,6 +7,7 @@ mod agents;
 mod block;
 mod clearings;
 mod findings;
+mod model_call;
 mod moving;
 mod payload;
 mod plan;
@@ -15,6 +16,7 @@ mod request_view;
 mod soundness;
 mod states;
 mod stats;
+mod sums;
 mod suspensions;
 mod view_items;
 mod workspace;
@@ -35,6 +37,8 @@ pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
 pub use block::{BlockDetail, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
+pub(crate) use model_call::parameters;
+pub use model_call::{MessageSource, ModelCallRow, ModelRetry, ModelTokens, ModelToolRow, StreamedPiece};
 pub use moving::{Exported, ExportedTrace, Imported};
 pub use payload::{
     BlockPart, BlockParts, ChangePage, ChangeParts, EffectParts, EventParts, LargeValue, Payload, PayloadAddress,
@@ -50,6 +54,7 @@ pub use request_view::{
 pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
 pub use stats::Stats;
+pub use sums::{Sums, Totals};
 pub use suspensions::SuspensionRow;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};
 pub use workspace::WorkspaceRow;
@@ -222,6 +227,9 @@ pub struct RequestRow {
     pub mock: bool,
     /// The number of its newest event.
     pub last_seq: u64,
+    /// What it came to, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Totals>,
 }
 
 /// One execution of one block, without payloads: a row of the timeline.
@@ -319,6 +327,24 @@ pub struct SourceView {
     pub line: Option<u32>,
     /// The file, or what defines the block that was asked for.
     pub text: String,
+}
+
+/// The file in which a block was defined, as it ran.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockSource {
+    /// The file, relative to the workspace.
+    pub file: String,
+    /// The hash of the bundle that the file was a part of.
+    pub hash: String,
+    /// The whole file.
+    pub text: String,
+    /// The first line of the block, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
+    /// Its last line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u32>,
 }
 
 /// A whole request, for `show`.

@@ -23,6 +23,7 @@ mod items;
 mod journal;
 #[cfg(test)]
 mod lost_job_tests;
+mod model_calls;
 mod moving;
 mod news;
 mod payloads;
@@ -38,6 +39,7 @@ mod search;
 mod synthetic;
 mod traces;
 mod tree;
+mod totals;
 mod trusted;
 mod view_items;
 mod writers;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{BlockRow, Change, ErrorInfo, ItemRow, Json, SuspensionRow};
+use super::{BlockRow, Change, ErrorInfo, ItemRow, Json, ModelCallRow, SuspensionRow};
 
 /// Everything about one block.
 #[derive(Clone, Debug, Serialize, specta::Type)]
@@ -27,7 +27,7 @@ pub struct BlockDetail {
     /// What else it did outside of itself: fetches, pauses, times, random values, `runOnce`.
     pub effects: Vec<EffectRow>,
     /// The models it asked.
-    pub model_calls: Vec<EffectRow>,
+    pub model_calls: Vec<ModelCallRow>,
 }
 
 /// One effect of a block.
