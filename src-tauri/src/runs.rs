@@ -54,7 +54,7 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
     let is_asked = asked.iter().any(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
     let given = Resolution { suspension: resume.suspension, reply, data, by: resume.by };
     if resume.plan {
-        return Ok(planned(&workspace.plan_resume(&resume.request, &going_on(&resume.models), given)?));
+        return Ok(planned(&workspace.plan_resume(&resume.request, &going_on(&resume.models), Some(given))?));
     }
     let running = workspace.resume(&resume.request, &going_on(&resume.models), given)?;
     if reply.is_some() && !is_asked {

@@ -103,7 +103,7 @@ pub(super) async fn resume(
     .await
 }
 
-/// What going on with a request will do.
+/// What going on with a request will do; whatever is answered, where no answer is given.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn plan_resume(
@@ -113,6 +113,7 @@ pub(super) async fn plan_resume(
 ) -> Result<PlanRow, Fault> {
     off_the_main_thread(state, move |workspace| {
         let (mock, given) = options.take();
+        let given = Some(given).filter(|given| given.reply.is_some());
         workspace.plan_resume(&request_id, &mock, given)
     })
     .await

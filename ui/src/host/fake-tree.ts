@@ -1,6 +1,6 @@
 // The rows of a view from the blocks of a recording: group rows, folds and a filter, plainly computed from all blocks.
 // The Rust side advances its rows by what is new; a recording is small enough to be laid out again.
-import type { BlockRow, ViewGroup, ViewRow } from './host';
+import type { BlockRow, Sums, ViewGroup, ViewRow } from './host';
 
 /** A block, or a group of siblings, with what is below it. */
 export type TreeNode = {
@@ -118,12 +118,13 @@ export function rowOfNode(
       seqStart: Math.min(...members.map((one) => one.seqStart)),
       changes: 0,
       items: 0,
+      sums: sumsOf(node, at),
       group: { of: node.group ?? 'turns', count: members.length, failed, running, suspended, cells },
     };
   }
   // What had not ended has no end yet, and what it had done until then is not known.
   const isOver = at === null || (block.seqEnd != null && block.seqEnd <= at);
-  const tokens = isOver && block.kind === 'generator' && block.durationMs ? 300 + (block.seqStart % 700) : 0;
+  const tokens = isOver ? tokensOf(block) : 0;
   return {
     ...common,
     ...nothing,
@@ -143,8 +144,37 @@ export function rowOfNode(
     completionTokens: Math.round(tokens / 5),
     changes: isOver ? block.changes : 0,
     items: isOver ? block.items : 0,
+    sums: sumsOf(node, at),
     error: isOver ? (block.error?.message ?? null) : null,
   };
+}
+
+const tokensOf = (block: BlockRow) =>
+  block.kind === 'generator' && block.durationMs ? 300 + (block.seqStart % 700) : 0;
+
+/** What a node and everything below it spent and wrote, as far as it had ended. */
+function sumsOf(node: TreeNode, at: number | null): Sums {
+  const { block } = node;
+  const below = node.children.map((child) => sumsOf(child, at));
+  const isOver = at === null || (block?.seqEnd != null && block.seqEnd <= at);
+  if (block && !isOver) return addSums([]);
+  return addSums([...below, ...(block ? [sumsOfBlock(block)] : [])]);
+}
+
+export function sumsOfBlock(block: BlockRow): Sums {
+  const tokens = tokensOf(block);
+  const [promptTokens, completionTokens] = [tokens, Math.round(tokens / 5)];
+  const cost = tokens ? tokens * 2e-6 : null;
+  return { modelCalls: tokens ? 1 : 0, promptTokens, completionTokens, changes: block.changes, cost, unpriced: 0 };
+}
+
+export function addSums(all: readonly Sums[]): Sums {
+  const sum: Sums = { modelCalls: 0, promptTokens: 0, completionTokens: 0, changes: 0, cost: null, unpriced: 0 };
+  for (const one of all) {
+    for (const name of ['modelCalls', 'promptTokens', 'completionTokens', 'changes'] as const) sum[name] += one[name];
+    if (one.cost != null) sum.cost = (sum.cost ?? 0) + one.cost;
+  }
+  return sum;
 }
 
 /** The blocks a group stands for: its members, and of grouped attempts inside it each of them. */

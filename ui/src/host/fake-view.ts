@@ -1,7 +1,7 @@
 // One open view of a recording, as the Rust side answers it: windows of rows, folds, a filter, steps and the overview.
 import { parseFilter } from './fake-filter';
 import { countsAt } from './fake-items';
-import { beginsFolded, countBelow, rowOfNode, treeOf, type TreeNode } from './fake-tree';
+import { addSums, beginsFolded, countBelow, rowOfNode, sumsOfBlock, treeOf, type TreeNode } from './fake-tree';
 import type {
   BlockRow,
   Counts,
@@ -53,6 +53,7 @@ export class FakeView {
       seq: recording.events.length,
       rows: this.#flat().length,
       counts: this.#counts(),
+      sums: addSums(recording.blocks().map(sumsOfBlock)),
       from,
       to,
       changedFrom: 0,

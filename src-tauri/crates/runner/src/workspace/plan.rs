@@ -15,7 +15,8 @@ use crate::views::{AgainRow, ErrorInfo, MayHaveHappened, PlanRow};
 
 impl Workspace {
     /// What [`resume`](Self::resume) will do. Writes nothing, and runs no block.
-    pub fn plan_resume(&self, request: &str, mock: &Mock, given: Resolution) -> Result<PlanRow, Fault> {
+    /// Without a resolution it is the plan whatever is answered.
+    pub fn plan_resume(&self, request: &str, mock: &Mock, given: Option<Resolution>) -> Result<PlanRow, Fault> {
         let next = self.resuming(request, mock, given)?;
         let recorded = next.before.events.clone();
         self.plan_of(next, recorded, Seq::MAX)

@@ -30,7 +30,7 @@ impl Workspace {
     /// run again.
     pub fn resume(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Running, Fault> {
         self.check_writable()?;
-        let next = self.resuming(request, mock, given)?;
+        let next = self.resuming(request, mock, Some(given))?;
         let open_effects = may_have_happened(&next.before.events);
         Ok(Running { open_effects, ..self.begin_next(next)? })
     }
@@ -40,8 +40,8 @@ impl Workspace {
         self.start(next.loaded_flow, next.asked, next.script, next.before)
     }
 
-    /// What a resume runs.
-    pub(super) fn resuming(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Next, Fault> {
+    /// What a resume runs. Without a resolution no answer is asked for: that only does to make a plan.
+    pub(super) fn resuming(&self, request: &str, mock: &Mock, given: Option<Resolution>) -> Result<Next, Fault> {
         let (row, events) = self.whole_log_of(request)?;
         if !is_resumable(row.status) {
             let status = row.status.as_str();
@@ -50,7 +50,7 @@ impl Workspace {
                  resumed"
             )));
         }
-        let answers = answers(&row, &events, given)?;
+        let answers = given.map_or(Ok(Vec::new()), |given| answers(&row, &events, given))?;
         let (asked, origin) = self.asked_before(&row, &events)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, origin) =
