@@ -6,7 +6,6 @@ pub mod cli;
 mod demo;
 mod diagnostics;
 mod editor;
-mod editor;
 mod ipc;
 mod looking;
 mod moving;

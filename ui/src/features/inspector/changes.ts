@@ -31,7 +31,8 @@ export function watchedOf({ scope, instanceId, path }: Change): { scope: string;
   return { scope, of: SCOPES.has(scope) ? '' : inner, path };
 }
 
-const join = (scope: string, path: string) => (path === '' ? scope : path.startsWith('[') ? scope + path : `${scope}.${path}`);
+const join = (scope: string, path: string) =>
+  path === '' ? scope : path.startsWith('[') ? scope + path : `${scope}.${path}`;
 
 export function changeRows(changes: readonly Change[]): ChangeRow[] {
   const rows: ChangeRow[] = [];

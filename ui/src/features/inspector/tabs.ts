@@ -4,7 +4,15 @@ import type { BlockDetail, BlockRow } from '../../host/host';
 export type InspectorTab = 'input' | 'output' | 'changes' | 'items' | 'model' | 'log' | 'source';
 export type TabEntry = { id: InspectorTab; label: string; count?: number | null };
 
-export const INSPECTOR_TABS: readonly InspectorTab[] = ['input', 'output', 'changes', 'items', 'model', 'log', 'source'];
+export const INSPECTOR_TABS: readonly InspectorTab[] = [
+  'input',
+  'output',
+  'changes',
+  'items',
+  'model',
+  'log',
+  'source',
+];
 
 export type Counted = { changes: number; items: number; logs: number; calls: number };
 
@@ -23,7 +31,11 @@ export function tabsOf(block: BlockRow, counted: Counted): TabEntry[] {
 }
 
 /** What was chosen last, where this block has it; else what a person looks for in such a block. */
-export function openTab(chosen: InspectorTab | null, tabs: readonly TabEntry[], detail: BlockDetail | null): InspectorTab {
+export function openTab(
+  chosen: InspectorTab | null,
+  tabs: readonly TabEntry[],
+  detail: BlockDetail | null,
+): InspectorTab {
   const has = (id: InspectorTab) => tabs.some((tab) => tab.id === id);
   if (chosen && has(chosen)) return chosen;
   if (has('model') && (detail?.modelCalls.length ?? 0) > 0) return 'model';
