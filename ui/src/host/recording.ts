@@ -2,6 +2,7 @@
 // It stands in for the Rust side in tests and in a browser tab; it executes nothing and stores nothing.
 import { kindOf } from '../base/json';
 import { child, parsePath, withValue } from '../base/path';
+import { callsOf } from './fake-models';
 import type {
   BlockDetail,
   BlockKind,
@@ -130,15 +131,16 @@ export class Recording {
       });
     }
     const items = this.items('all').filter((item) => item.provenance.blockInstanceId === instanceId);
+    const payload = this.#payloads.get(instanceId);
     return structuredClone({
       block,
-      ...this.#payloads.get(instanceId),
+      ...payload,
       items,
       changes,
       logs: this.#logsOf(instanceId),
       asked: [],
       effects: [],
-      modelCalls: [],
+      modelCalls: callsOf(block, payload?.input ?? null, payload?.output ?? null, items),
     });
   }
 

@@ -105,7 +105,7 @@ export function curlOf(call: ModelCallRow): string {
 }
 
 function openAi(request: Record<string, unknown>, tools: Record<string, unknown>[]) {
-  const messages = records(request.messages).flatMap((message) => {
+  const messages = records(request.messages).flatMap((message): Record<string, unknown>[] => {
     const calls = records(message.content).filter((part) => part.type === 'tool-call');
     const results = records(message.content).filter((part) => part.type === 'tool-result');
     if (results.length > 0)
