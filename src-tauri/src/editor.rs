@@ -56,7 +56,9 @@ fn words(setting: &str) -> Vec<String> {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
             (None, '"' | '\'') => quote = Some(c),
-            (None, c) if c.is_whitespace() => words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty())),
+            (None, c) if c.is_whitespace() => {
+                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()))
+            }
             (_, c) => word.push(c),
         }
     }
@@ -78,8 +80,9 @@ fn start(mut command: Vec<String>, place: &Place<'_>) -> Result<String, Fault> {
     }
     let mut started = Command::new(&command[0]);
     started.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child =
-        started.spawn().map_err(|error| internal(format!("{program} cannot be started: {error}; see VISUAL, EDITOR")))?;
+    let mut child = started
+        .spawn()
+        .map_err(|error| internal(format!("{program} cannot be started: {error}; see VISUAL, EDITOR")))?;
     // Its end is taken note of, so that it leaves no dead process behind.
     std::thread::spawn(move || child.wait());
     Ok(program)
@@ -94,7 +97,9 @@ fn arguments(name: &str, Place { file, line, column }: &Place<'_>) -> Vec<String
         }
         "zed" | "zeditor" | "subl" | "hx" | "helix" | "micro" => vec![format!("{file}:{line}:{column}")],
         "idea" | "webstorm" | "rustrover" => vec!["--line".to_owned(), line.to_string(), file.to_string()],
-        "kate" => vec!["--line".to_owned(), line.to_string(), "--column".to_owned(), column.to_string(), file.to_string()],
+        "kate" => {
+            vec!["--line".to_owned(), line.to_string(), "--column".to_owned(), column.to_string(), file.to_string()]
+        }
         // As vi, and most editors after it.
         _ => vec![format!("+{line}"), file.to_string()],
     }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use engine::event::RequestStatus;
 use runner::{
-    At, Audience, BlockDetail, BlockSource, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice, RequestRow,
-    SessionRow, StateView, Workspace, WorkspaceRow,
+    At, Audience, BlockDetail, BlockSource, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice,
+    RequestRow, SessionRow, StateView, Workspace, WorkspaceRow,
 };
 use serde::{Deserialize, Serialize};
 use tauri::State;
@@ -172,7 +172,11 @@ async fn open_in_editor(
 ) -> Result<String, Fault> {
     off_the_main_thread(state, move |workspace| {
         let path = workspace.file_in(&file)?;
-        crate::editor::open(&crate::editor::Place { file: &path, line: line.max(1), column: column.unwrap_or(1).max(1) })
+        crate::editor::open(&crate::editor::Place {
+            file: &path,
+            line: line.max(1),
+            column: column.unwrap_or(1).max(1),
+        })
     })
     .await
 }

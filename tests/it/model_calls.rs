@@ -42,7 +42,8 @@ const USAGE: &str =
 
 pub(crate) fn mock() -> String {
     let busy = r#"{ "error": { "name": "ModelError", "message": "too many requests", "retryable": false } }"#;
-    let tool = format!(r#"{{ "toolCalls": [{{ "id": "c1", "name": "add", "args": {{ "a": 1, "b": 2 }} }}], {USAGE} }}"#);
+    let tool =
+        format!(r#"{{ "toolCalls": [{{ "id": "c1", "name": "add", "args": {{ "a": 1, "b": 2 }} }}], {USAGE} }}"#);
     let reply = format!(
         r#"{{ "reasoning": "One and two.", "text": "It is three, of course.", "chunkMs": 30, "finishReason": "stop", "model": "gpt-5-mini-2025-08-07", {USAGE} }}"#
     );
@@ -161,7 +162,9 @@ fn a_request_sums_up_what_it_came_to() {
     }
     // The rows of the tree, each with all below it.
     let rows = place.get("show r1 --tree")["rows"].clone();
-    let of = |path: &str| rows.as_array().expect("rows").iter().find(|row| row["path"] == path).expect("it is there").clone();
+    let of = |path: &str| {
+        rows.as_array().expect("rows").iter().find(|row| row["path"] == path).expect("it is there").clone()
+    };
     assert_eq!((&of("root")["sums"]["promptTokens"], &of("root")["sums"]["changes"]), (&json!(2000), &json!(2)));
     assert_eq!((&of("root")["promptTokens"], &of("root")["changes"]), (&json!(0), &json!(0)));
     assert_eq!(of("root/step:helper")["sums"]["changes"], json!(1));

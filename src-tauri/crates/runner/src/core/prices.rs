@@ -51,7 +51,8 @@ impl Prices {
     /// Names a price that cannot be one.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (model, price) in &self.0 {
-            let parts = [("input", Some(price.input)), ("cachedInput", price.cached_input), ("output", Some(price.output))];
+            let parts =
+                [("input", Some(price.input)), ("cachedInput", price.cached_input), ("output", Some(price.output))];
             for (name, value) in parts {
                 if value.is_some_and(|value| !value.is_finite() || value < 0.0) {
                     let value = value.unwrap_or_default();
@@ -86,7 +87,9 @@ mod tests {
 
     #[test]
     fn cached_tokens_have_a_price_of_their_own() {
-        let prices = prices(r#"{ "mini": { "input": 2, "cachedInput": 0.5, "output": 10 }, "plain": { "input": 2, "output": 10 } }"#);
+        let prices = prices(
+            r#"{ "mini": { "input": 2, "cachedInput": 0.5, "output": 10 }, "plain": { "input": 2, "output": 10 } }"#,
+        );
         let usage = json!({ "usage": { "promptTokens": 1_000, "cacheReadInputTokens": 400, "completionTokens": 100 } });
         let tokens = CallTokens::read(&usage).expect("it has usage");
         let cost = |name: &str| prices.cost([name].into_iter(), tokens);

@@ -31,6 +31,7 @@ impl Workspace {
         own: &[&Event],
         emitted: &[ItemRow],
     ) -> Result<Vec<ModelCallRow>, Fault> {
+        let began = own.first().map_or(0, |event| event.seq);
         let mut history: Option<Vec<Said>> = None;
         let mut earlier: Vec<EarlierCall> = Vec::new();
         let mut rows: Vec<ModelCallRow> = Vec::with_capacity(calls.len());
@@ -43,7 +44,8 @@ impl Workspace {
                 history = Some(self.said_before(row)?);
             }
             let known = history.as_deref().unwrap_or_default();
-            let known = &known[..known.partition_point(|said| !said.is_after(&row.id, effect.seq))];
+            // The conversation of a block is put together when it begins.
+            let known = &known[..known.partition_point(|said| !said.is_after(&row.id, began))];
             let found = sources(messages, &earlier, known).into_iter().map(MessageSource::from).collect();
             let model = request["model"].as_str().unwrap_or_default().to_owned();
             let streamed = pieces(own, &effect);
@@ -175,9 +177,11 @@ fn tools(reply: &Value, request: &Value, own: &[&Event], emitted: &[ItemRow]) ->
             args: Json(call["args"].clone()),
             result: result.cloned().map(Json),
             error: field("error").map(|error| error["message"].as_str().unwrap_or_default().to_owned()),
-            path: path.as_ref().filter(|_| !by_provider).zip(block).map(|(path, block)| {
-                format!("{path}/tool:{}[{step}.{n}]", engine::path::encode(&block))
-            }),
+            path: path
+                .as_ref()
+                .filter(|_| !by_provider)
+                .zip(block)
+                .map(|(path, block)| format!("{path}/tool:{}[{step}.{n}]", engine::path::encode(&block))),
             id,
             name,
         }

@@ -41,10 +41,7 @@ impl Workspace {
         let may_have_happened = may_have_happened(common).iter().map(MayHaveHappened::from).collect();
         let (config, store) = (self.config.clone(), self.store.clone());
         let (plan, error) = plan(&self.dir, PlanInput { loaded_flow, config, asked, before, recorded, store })?;
-        let row = |block: &RunsAgain| AgainRow {
-            path: block.path.to_string(),
-            models_asked: block.model_calls as u32,
-        };
+        let row = |block: &RunsAgain| AgainRow { path: block.path.to_string(), models_asked: block.model_calls as u32 };
         let again: Vec<AgainRow> = plan.again.iter().map(row).collect();
         Ok(PlanRow {
             from_log: plan.from_log.len() as u32,

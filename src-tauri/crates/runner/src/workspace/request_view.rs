@@ -252,8 +252,11 @@ impl Workspace {
         let root = shown.root(&ViewSource { workspace: self, request: &opened.request }).ok()?;
         let is_changed = changed_from < shown.row_count();
         let items = self.items_update(&mut shown, &row).ok()?;
-        let is_news =
-            shown.tells(row.status) || shown.seq() > before || (counts, sums) != standing || is_changed || items.is_some();
+        let is_news = shown.tells(row.status)
+            || shown.seq() > before
+            || (counts, sums) != standing
+            || is_changed
+            || items.is_some();
         is_news.then(|| ViewUpdate {
             view,
             seq: shown.seq(),
