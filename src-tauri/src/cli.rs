@@ -230,7 +230,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(outcome)
         }
         Command::Resume(resume) => runs::resume(&workspace, resume, input),
-        Command::Retry { request, models, plan } => runs::retry(&workspace, &request, &models, plan),
+        Command::Retry { request, models } => runs::retry(&workspace, &request, &models),
         Command::Fork(fork) => runs::fork(&workspace, fork, edits.unwrap_or_default()),
         Command::Replay { request } => {
             let replay = workspace.replay(&request)?;

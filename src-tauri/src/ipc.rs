@@ -3,6 +3,7 @@
 //! The page's side of this list, `ui/src/host/bindings.ts`, is generated from it; a test fails
 //! when that file is stale.
 
+mod code;
 mod database;
 mod going_on;
 mod payload;
@@ -12,8 +13,8 @@ use std::sync::Arc;
 
 use engine::event::RequestStatus;
 use runner::{
-    At, Audience, BlockDetail, BlockSource, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice,
-    RequestRow, SessionRow, StateView, Workspace, WorkspaceRow,
+    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice, RequestRow,
+    SessionRow, StateView, Workspace, WorkspaceRow,
 };
 use serde::{Deserialize, Serialize};
 use tauri::State;
@@ -29,7 +30,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             choose_workspace,
             trust_workspace,
             flows,
-            source,
+            code::source,
             start_run,
             abort,
             sessions,
@@ -41,8 +42,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             flow_state_diff,
             events,
             open_log,
-            open_in_editor,
-            block_source,
+            code::open_in_editor,
+            code::block_source,
             watch,
             going_on::resume,
             going_on::plan_resume,
@@ -152,40 +153,6 @@ async fn open_log() -> Result<String, Fault> {
 #[specta::specta]
 async fn flows(state: State<'_, WindowState>) -> Result<Vec<FlowRow>, Fault> {
     off_the_main_thread(state, |workspace| workspace.flows()).await
-}
-
-/// The text of a flow file.
-#[tauri::command]
-#[specta::specta]
-async fn source(state: State<'_, WindowState>, file: String) -> Result<String, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.source(&file)).await
-}
-
-/// Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor.
-#[tauri::command]
-#[specta::specta]
-async fn open_in_editor(
-    state: State<'_, WindowState>,
-    file: String,
-    line: u32,
-    column: Option<u32>,
-) -> Result<String, Fault> {
-    off_the_main_thread(state, move |workspace| {
-        let path = workspace.file_in(&file)?;
-        crate::editor::open(&crate::editor::Place {
-            file: &path,
-            line: line.max(1),
-            column: column.unwrap_or(1).max(1),
-        })
-    })
-    .await
-}
-
-/// The file that a block of a request was defined in, as it ran, and the block's lines.
-#[tauri::command]
-#[specta::specta]
-async fn block_source(state: State<'_, WindowState>, request_id: String, path: String) -> Result<BlockSource, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.block_source(&request_id, &path)).await
 }
 
 /// What to run.

@@ -53,7 +53,7 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
     let asked = workspace.pending(&resume.request)?;
     let is_asked = asked.iter().any(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
     let given = Resolution { suspension: resume.suspension, reply, data, by: resume.by };
-    if resume.plan {
+    if resume.models.plan {
         return Ok(planned(&workspace.plan_resume(&resume.request, &going_on(&resume.models), Some(given))?));
     }
     let running = workspace.resume(&resume.request, &going_on(&resume.models), given)?;
@@ -68,8 +68,8 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
 }
 
 /// `flowglass retry`.
-pub(crate) fn retry(workspace: &Arc<Workspace>, request: &str, models: &Models, plan: bool) -> Result<Outcome, Stop> {
-    if plan {
+pub(crate) fn retry(workspace: &Arc<Workspace>, request: &str, models: &Models) -> Result<Outcome, Stop> {
+    if models.plan {
         return Ok(planned(&workspace.plan_retry(request, &going_on(models))?));
     }
     let (started, signals) = (Instant::now(), listen()?);
@@ -79,7 +79,7 @@ pub(crate) fn retry(workspace: &Arc<Workspace>, request: &str, models: &Models, 
 
 /// `flowglass fork`.
 pub(crate) fn fork(workspace: &Arc<Workspace>, fork: Fork, edits: Edits) -> Result<Outcome, Stop> {
-    if fork.plan {
+    if fork.models.plan {
         return Ok(planned(&workspace.plan_fork(&fork.request, &fork.at, edits, &going_on(&fork.models))?));
     }
     let (started, signals) = (Instant::now(), listen()?);

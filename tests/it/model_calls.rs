@@ -32,7 +32,11 @@ export default defineFlow({
       userMessage: (input) => input.question,
       block: sequencer({ name: "all", inputSchema: z.object({ question: z.string() }) })
         .step(helper)
-        .step(handler({ name: "keep", inputSchema: z.any(), execute: async (said, ctx) => { await ctx.session.incState({ sums: 10 }); return said; } })),
+        .step(handler({
+          name: "keep",
+          inputSchema: z.any(),
+          execute: async (said, ctx) => { await ctx.session.incState({ sums: 10 }); return said; },
+        })),
     },
   },
 });
@@ -45,7 +49,8 @@ pub(crate) fn mock() -> String {
     let tool =
         format!(r#"{{ "toolCalls": [{{ "id": "c1", "name": "add", "args": {{ "a": 1, "b": 2 }} }}], {USAGE} }}"#);
     let reply = format!(
-        r#"{{ "reasoning": "One and two.", "text": "It is three, of course.", "chunkMs": 30, "finishReason": "stop", "model": "gpt-5-mini-2025-08-07", {USAGE} }}"#
+        r#"{{ "reasoning": "One and two.", "text": "It is three, of course.", "chunkMs": 30,
+              "finishReason": "stop", "model": "gpt-5-mini-2025-08-07", {USAGE} }}"#
     );
     format!(r#"{{ "generators": {{ "helper": [{busy}, {tool}, {busy}, {reply}] }} }}"#)
 }

@@ -84,9 +84,6 @@ pub(crate) enum Command {
         request: String,
         #[command(flatten)]
         models: Models,
-        /// Run nothing: say what would be run again
-        #[arg(long)]
-        plan: bool,
     },
     /// Go on from a finished step of a request as a new request in a session of its own, with edits. User and
     /// project are copies
@@ -263,7 +260,7 @@ pub(crate) enum Command {
     Demo(crate::demo::Args),
 }
 
-/// Which models answer a request that goes on; those it had before where neither is given.
+/// Which models answer a request that goes on, those it had before where neither is given; or only what it would do.
 #[derive(Args)]
 pub(crate) struct Models {
     /// Mock models, by the script beside the flow or by this one
@@ -272,6 +269,9 @@ pub(crate) struct Models {
     /// Real models, whatever it had before
     #[arg(long, conflicts_with = "mock")]
     pub(crate) real: bool,
+    /// Run nothing: say what would be taken from the log and what would be run again
+    #[arg(long)]
+    pub(crate) plan: bool,
 }
 
 #[derive(Args)]
@@ -291,9 +291,6 @@ pub(crate) struct Fork {
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) models: Models,
-    /// Run nothing: say what would be taken from the log and what would be run again
-    #[arg(long)]
-    pub(crate) plan: bool,
 }
 
 #[derive(Args)]
@@ -323,9 +320,6 @@ pub(crate) struct Resume {
     pub(crate) by: Option<String>,
     #[command(flatten)]
     pub(crate) models: Models,
-    /// Run nothing: say what would be taken from the log and what would be run again
-    #[arg(long)]
-    pub(crate) plan: bool,
 }
 
 #[derive(Args)]

@@ -34,7 +34,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
-pub use block::{BlockDetail, EffectRow, LogLine};
+pub use block::{BlockDetail, BlockSource, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
 pub(crate) use model_call::parameters;
@@ -327,24 +327,6 @@ pub struct SourceView {
     pub line: Option<u32>,
     /// The file, or what defines the block that was asked for.
     pub text: String,
-}
-
-/// The file in which a block was defined, as it ran.
-#[derive(Clone, Debug, Serialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-pub struct BlockSource {
-    /// The file, relative to the workspace.
-    pub file: String,
-    /// The hash of the bundle that the file was a part of.
-    pub hash: String,
-    /// The whole file.
-    pub text: String,
-    /// The first line of the block, where it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from: Option<u32>,
-    /// Its last line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to: Option<u32>,
 }
 
 /// A whole request, for `show`.

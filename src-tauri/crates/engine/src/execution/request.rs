@@ -90,7 +90,6 @@ pub struct Run {
     pub(crate) stored_messages: RefCell<StoredMessages>,
     /// Results of `ctx.runOnce`, by key.
     pub(crate) once: RefCell<HashMap<String, Value>>,
-    /// The cached outputs of tools.
     pub(crate) tool_cache: RefCell<ToolCache>,
     /// When it began, milliseconds since the epoch.
     pub(crate) began_at: i64,
@@ -98,7 +97,6 @@ pub struct Run {
     pub(crate) has_initial_states: bool,
     /// Whether the log has the initial state of the request scope.
     pub(crate) has_initial_request_state: bool,
-    /// Its background work.
     pub(crate) pool: crate::execution::chain::background::BackgroundPool,
     /// Serializes its commits of durable records.
     pub(crate) commits: FifoMutex,
@@ -117,7 +115,7 @@ pub struct Run {
     pub(crate) had_state: bool,
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
-    /// Whether it only finds out how far the log reaches (see [`plan`](crate::execution::replay::plan)).
+    /// Whether it only makes a [plan](crate::execution::replay::plan).
     pub(crate) only_plans: bool,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,

@@ -1,9 +1,9 @@
 //! View: where the messages of a model call come from.
 //!
 //! A call's event holds what the model was told, not why. That is found again from what the log says of the same block:
-//! its system messages come first, what came of its earlier calls last, and between them stand messages of the session's
-//! items, and what the block said for this call. Must not guess an item where another one fits as well: the newest that
-//! fits, in the order of the session, is the one.
+//! its system messages come first, what came of its earlier calls last, and between them stand messages of the
+//! session's items, and what the block said for this call. Where several items fit, the newest in the order of the
+//! session is the one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -158,8 +158,8 @@ mod tests {
             json!({ "role": "user", "content": "hi" }),
             json!({ "role": "assistant", "content": "hello" }),
             json!({ "role": "user", "content": "and now?" }),
-            json!({ "role": "assistant", "content": [{ "type": "tool-call", "toolCallId": "c1", "toolName": "add", "args": {} }] }),
-            json!({ "role": "tool", "content": [{ "type": "tool-result", "toolCallId": "c1", "toolName": "add", "output": 3 }] }),
+            json!({ "role": "assistant", "content": [{ "type": "tool-call", "toolCallId": "c1" }] }),
+            json!({ "role": "tool", "content": [{ "type": "tool-result", "toolCallId": "c1", "output": 3 }] }),
         ];
         let earlier = [EarlierCall { seq: 40, tools: vec!["c1".to_owned()] }];
         let found = sources(&messages, &earlier, &history(&[("user", "hi"), ("assistant", "hello")]));

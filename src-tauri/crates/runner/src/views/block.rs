@@ -68,3 +68,21 @@ pub struct LogLine {
     /// Milliseconds since the epoch.
     pub at: i64,
 }
+
+/// The file in which a block was defined, as it ran.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockSource {
+    /// The file, relative to the workspace.
+    pub file: String,
+    /// The hash of the bundle that the file was a part of.
+    pub hash: String,
+    /// The whole file.
+    pub text: String,
+    /// The first line of the block, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
+    /// Its last line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u32>,
+}

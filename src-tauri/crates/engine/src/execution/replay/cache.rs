@@ -298,16 +298,6 @@ impl ReplayCache {
         self.calls.get(path)?.get(ordinal).filter(|_| !self.is_discarded(path, true))
     }
 
-    /// Returns how many of a block's model calls are answered from the log.
-    pub(crate) fn count_calls(&self, path: &str) -> usize {
-        self.calls.get(path).filter(|_| !self.is_discarded(path, true)).map_or(0, Numbered::len)
-    }
-
-    /// Returns whether the log has an end of a block that a resume takes.
-    pub(crate) fn has_ended(&self, path: &str) -> bool {
-        self.ended(path).is_some()
-    }
-
     /// Returns a block's pause of this ordinal, if it keeps its end.
     pub(crate) fn pause(&self, path: &str, ordinal: u32) -> Option<Pause> {
         self.pauses.find(path, ordinal).filter(|_| !self.is_discarded(path, true))
