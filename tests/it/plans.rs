@@ -213,7 +213,8 @@ fn a_plan_names_what_may_have_happened() {
     let server = Server::start([Reply::body("text/plain", "ok").hang()]);
     let source = format!(
         "const pay = handler({{ name: \"pay\", execute: async () => {{ await fetch(\"{}/pay\"); }} }});
-export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: sequencer({{ name: \"all\" }}).step(pay) }} }} }});",
+const all = sequencer({{ name: \"all\" }}).step(pay);
+export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: all }} }} }});",
         server.address()
     );
     let settings = json!({ "fetch": { "allow": [server.host()] } }).to_string();

@@ -1,5 +1,5 @@
-//! What models did, in the real window: the prompt with where it came from, the answer as it comes, what it cost; what a
-//! resume would do, before anything is run; and the code that ran, opened in an editor.
+//! What models did, in the real window: the prompt with where it came from, the answer as it comes, what it cost; what
+//! a resume would do, before anything is run; and the code that ran, opened in an editor.
 
 use std::fs;
 
