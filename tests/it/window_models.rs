@@ -74,7 +74,8 @@ fn the_code_that_ran_opens_in_an_editor() {
     window.wait_for("[data-testid=block-source][data-file=\"flows/main.ts\"]");
     let line = window.attributes(&hook("block-source"), "data-from")[0].parse::<usize>().expect("a line");
     let text = fs::read_to_string(place.dir().join("flows/main.ts")).expect("it is there");
-    assert!(text.lines().nth(line - 1).expect("a line").contains("name: \"keep\""), "line {line}");
+    let begin: Vec<&str> = text.lines().skip(line - 1).take(2).collect();
+    assert!(begin[0].contains("handler({") && begin[1].contains("name: \"keep\""), "line {line}: {begin:?}");
     window.click(&hook("open-editor"));
     window.wait_for_text("[role=status]", "Opened flows/main.ts");
     let arguments = place.until("the editor is started", |_| fs::read_to_string(&said).ok());
