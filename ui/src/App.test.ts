@@ -124,10 +124,10 @@ test('a chosen block shows its input, output and what it changed', async () => {
   await fireEvent.click(within(inspector).getByTestId('block-tab-input'));
   expect((await within(inspector).findByTestId('block-input')).textContent).toContain('sections');
   await fireEvent.click(within(inspector).getByTestId('block-tab-changes'));
-  expect(
-    (await within(inspector).findAllByTestId('change-row'))
-      .map((row) => row.dataset.scope),
-  ).toEqual(['user', 'project']);
+  expect((await within(inspector).findAllByTestId('change-row')).map((row) => row.dataset.scope)).toEqual([
+    'user',
+    'project',
+  ]);
 });
 
 test('a block shows no more than was known at the instant of the slider', async () => {
