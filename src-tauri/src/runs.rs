@@ -97,7 +97,10 @@ fn planned(plan: &PlanRow) -> Outcome {
         Some(_) => exit::REFUSED,
         None => exit::DONE,
     };
-    Outcome { json: json!(plan), text: print::plan(plan), code }
+    let mut document = json!(plan);
+    // Which blocks those are is told to people, and shown in the window.
+    document.as_object_mut().and_then(|fields| fields.shift_remove("again"));
+    Outcome { json: document, text: print::plan(plan), code }
 }
 
 /// `flowglass abort`.
