@@ -46,6 +46,7 @@ mod payloads;
 mod places;
 mod plans;
 mod policies;
+mod projects;
 mod promises;
 mod providers;
 mod questions;

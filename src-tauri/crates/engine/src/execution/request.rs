@@ -93,14 +93,11 @@ pub struct Run {
     pub(crate) tool_cache: RefCell<ToolCache>,
     /// When it began, milliseconds since the epoch.
     pub(crate) began_at: i64,
-    /// Whether the log has the initial state of its scopes.
     pub(crate) has_initial_states: bool,
-    /// Whether the log has the initial state of the request scope.
     pub(crate) has_initial_request_state: bool,
     pub(crate) pool: crate::execution::chain::background::BackgroundPool,
     /// Serializes its commits of durable records.
     pub(crate) commits: FifoMutex,
-    /// The recorded results that a resume uses.
     pub(crate) replay_cache: ReplayCache,
     /// Translates recorded paths to those of today's code.
     pub(crate) alignment: Alignment,
@@ -117,6 +114,8 @@ pub struct Run {
     pub(crate) effect_log: Option<Rc<EffectLog>>,
     /// Whether it only makes a [plan](crate::execution::replay::plan).
     pub(crate) only_plans: bool,
+    /// How many reactions to written resources have run.
+    pub(crate) reactions: Cell<u32>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run concurrently: then shared state may change between any two reads.
@@ -226,6 +225,7 @@ impl Run {
             once: RefCell::new(run_once(events)),
             tool_cache: RefCell::default(),
             pool: crate::execution::chain::background::BackgroundPool::default(),
+            reactions: Cell::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
             has_concurrent_blocks: Cell::default(),

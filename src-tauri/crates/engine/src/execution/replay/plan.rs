@@ -95,6 +95,8 @@ impl Run {
         let known = ran(&self.alignment.translate(recorded));
         let is_new = |path: &&Arc<str>| !known.contains_key(*path) && reached[*path] == Reached::Open;
         let new: Vec<Arc<str>> = reached.keys().filter(is_new).cloned().collect();
+        let went_on: HashSet<String> =
+            reached.keys().flat_map(|path| with_ancestors(path).skip(1)).map(str::to_owned).collect();
         let mut plan = Plan::default();
         plan.from_log.extend(reached.iter().filter(|(_, how)| **how == Reached::Taken).map(|(path, _)| path.clone()));
         for (path, ran) in &known {
@@ -106,8 +108,8 @@ impl Run {
                 continue;
             }
             if !was_reached && self.replay_cache.has_ended(path) {
-                // Behind a step that is new, or else gone from the flow.
-                if new.iter().any(|new| is_inside(new, around)) {
+                // Behind a step that is new, or run by a function that stopped at once; or else gone from the flow.
+                if !went_on.contains(around) || new.iter().any(|new| is_inside(new, around)) {
                     plan.from_log.push(path.clone());
                     reached.insert(path.clone(), Reached::Taken);
                 }
