@@ -53,7 +53,7 @@ const COLUMNS: usize = 120;
 const LONG: [(&str, usize, &str); 6] = [
     (
         "src-tauri/crates/engine/src/execution/replay/cache.rs",
-        530,
+        546,
         "one reader of a log and what it finds; it gets a folder's floors next",
     ),
     ("src-tauri/crates/engine/src/execution/generator/tools.rs", 446, "a call of a tool from its offer to its result"),

@@ -117,15 +117,15 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     (
         "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ context: \"c\" })] }))",
-        &["handler \"h\"", "capability \"cap\"", "context", "only a generator"],
+        &["handler \"h\"", "capability \"cap\"", "context is only valid on generator blocks"],
     ),
     (
         "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ tools: [one] })] }))",
-        &["handler \"h\"", "tools", "only a generator"],
+        &["handler \"h\"", "tools is only valid on generator blocks"],
     ),
     (
         "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ sequencerStateSchema: z.object({}) })] }))",
-        &["handler \"h\"", "sequencerStateSchema", "only a sequencer"],
+        &["handler \"h\"", "sequencerStateSchema is only valid on sequencer blocks"],
     ),
     (
         "handler(any({ name: \"h\", execute: () => 1, stateSchema: z.object({ a: z.number() }), uses: [brings({ stateSchema: z.object({ a: z.number() }) })] }))",
@@ -332,7 +332,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("seq.forEachBackground(one, any({ concurrency: -1 }))", &["forEachBackground", "concurrency", "at least 1"]),
     (
         "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ fns: () => ({}) }), brings({ fns: () => ({}) })] }))",
-        &["handler \"h\"", "two capabilities \"cap\""],
+        &["Capability name collision: \"cap\"", "two different defineCapability() calls"],
     ),
     ("any(seq).stpe(one)", &["sequencer \"seq\"", "no method stpe()", "step()"]),
     ("any(seq).forEech(one)", &["no method forEech()", "forEach()"]),

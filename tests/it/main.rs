@@ -49,6 +49,7 @@ mod promises;
 mod providers;
 mod questions;
 mod read_only;
+mod recorded;
 mod replays;
 mod request_views;
 mod resource_declarations;

@@ -9,6 +9,7 @@ import type {
   CompareQuery,
   DataCheck,
   DeletedRow,
+  EventParts,
   EventRow,
   Exported,
   ExportOptions,
@@ -29,6 +30,10 @@ import type {
   Notice,
   Overview,
   OverviewQuery,
+  PayloadHits,
+  PayloadPage,
+  PayloadQuery,
+  PayloadReference,
   Replay,
   RequestQuery,
   RequestRow,
@@ -94,6 +99,12 @@ export interface Host {
   diff(requestId: string, from: number, to: number): Promise<Change[]>;
   flowStateDiff(requestId: string, from: number, to: number): Promise<Change[]>;
   events(requestId: string, from: number, limit: number): Promise<EventRow[]>;
+  /** Raw events whose values stay where they are when they are large. */
+  eventParts(requestId: string, from: number, limit: number): Promise<EventParts[]>;
+  payload(reference: PayloadReference, query: PayloadQuery): Promise<PayloadPage>;
+  payloadFind(reference: PayloadReference, text: string, from: number): Promise<PayloadHits>;
+  /** Of a value, or of what stands at a path in it; at most 4 MB. */
+  payloadWhole(reference: PayloadReference, path: string): Promise<unknown>;
   openView(requestId: string): Promise<ViewHead>;
   closeView(view: number): Promise<void>;
   viewRows(view: number, query: RowsQuery): Promise<ViewRows>;

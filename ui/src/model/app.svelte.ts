@@ -5,6 +5,7 @@ import { HOME, type Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
+import { goneFault } from './gone';
 import { ItemPages } from './items.svelte';
 import { Faults } from './faults.svelte';
 import type { Router } from './route.svelte';
@@ -97,7 +98,7 @@ export class AppModel {
             BUSY,
           );
         this.workspace.reloadSessions();
-        if (notice.kind === 'sessions') return;
+        if (notice.kind === 'sessions') return void this.#confirm();
         if (notice.sessionId === this.session) this.requests.refresh(notice.requestId);
       });
     });
@@ -181,6 +182,13 @@ export class AppModel {
     const { flow, action, userId, sessionId, projectId, mock } = row;
     this.route.to({ at: 'run', flow, action });
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
+  }
+
+  /** Says so where the request that is looked at was deleted. */
+  async #confirm() {
+    const { row } = this.request;
+    const fault = row && (await goneFault(this.host, row));
+    if (fault && row.id === this.request.id) this.request.fault = fault;
   }
 
   #arrive(place: Place, before: Place) {

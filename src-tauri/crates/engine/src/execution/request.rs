@@ -94,9 +94,8 @@ pub struct Run {
     pub(crate) tool_cache: RefCell<ToolCache>,
     /// When it began, milliseconds since the epoch.
     pub(crate) began_at: i64,
-    /// Whether the log has the initial state of its scopes.
+    /// Whether the log has the initial states of its scopes, and that of the request scope.
     pub(crate) has_initial_states: bool,
-    /// Whether the log has the initial state of the request scope.
     pub(crate) has_initial_request_state: bool,
     /// Its background work.
     pub(crate) pool: crate::execution::chain::background::BackgroundPool,
@@ -117,8 +116,7 @@ pub struct Run {
     pub(crate) had_state: bool,
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
-    /// How many reactions to written resources have run.
-    pub(crate) reactions: Cell<u32>,
+    pub(crate) reactions_run: Cell<u32>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run concurrently: then shared state may change between any two reads.
@@ -227,7 +225,7 @@ impl Run {
             once: RefCell::new(run_once(events)),
             tool_cache: RefCell::default(),
             pool: crate::execution::chain::background::BackgroundPool::default(),
-            reactions: Cell::default(),
+            reactions_run: Cell::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
             has_concurrent_blocks: Cell::default(),

@@ -1,4 +1,5 @@
-//! The bundler's plugin: gives it the SDK, zod and the entry module, decides what each import comes to, and reads files.
+//! The bundler's plugin: gives it the SDK, zod and the entry module, decides what each import comes to, and reads
+//! files.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
