@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 use tests::bench::{Answer, Place, repository};
 use tests::pattern::assert_matches;
 
+use crate::plans::Planned;
+
 /// One test for each topic, so that topics run side by side and a failure says which one it is; and
 /// one that compares the topics with the files.
 macro_rules! topics {
@@ -247,7 +249,11 @@ fn one(place: &Place, flow: &str, number: usize, case: &Value) {
         let look = names.fill(look);
         let command = &name_questions(place, &names, text(&look, "command"));
         let what = format!("{}: flowglass {command}", text(case, "name"));
+        let planned = Planned::of(place, command);
         let answer = place.ask(command);
+        if let Some(planned) = planned {
+            planned.compare(place, command, &answer);
+        }
         let exit = look["exit"].as_i64().unwrap_or(0);
         assert_eq!(answer.code.map(i64::from), Some(exit), "{what}\n{answer}");
         if let Some(pattern) = look.get("expect") {

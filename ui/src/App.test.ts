@@ -119,13 +119,15 @@ test('a chosen block shows its input, output and what it changed', async () => {
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:report') as HTMLElement);
   const inspector = screen.getByTestId('inspector');
+  await fireEvent.click(await within(inspector).findByTestId('block-tab-output'));
   await waitFor(() => expect(within(inspector).getByTestId('block-output').textContent).toContain('About wild bees'));
-  expect(within(inspector).getByTestId('block-input').textContent).toContain('Habitat');
-  expect(
-    within(inspector)
-      .getAllByTestId('change-row')
-      .map((row) => row.dataset.scope),
-  ).toEqual(['user', 'project']);
+  await fireEvent.click(within(inspector).getByTestId('block-tab-input'));
+  expect((await within(inspector).findByTestId('block-input')).textContent).toContain('Habitat');
+  await fireEvent.click(within(inspector).getByTestId('block-tab-changes'));
+  expect((await within(inspector).findAllByTestId('change-row')).map((row) => row.dataset.scope)).toEqual([
+    'user',
+    'project',
+  ]);
 });
 
 test('a block shows no more than was known at the instant of the slider', async () => {
@@ -133,6 +135,7 @@ test('a block shows no more than was known at the instant of the slider', async 
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:report') as HTMLElement);
   const inspector = screen.getByTestId('inspector');
+  await fireEvent.click(await within(inspector).findByTestId('block-tab-output'));
   await waitFor(() => expect(within(inspector).getByTestId('block-output').textContent).toContain('About wild bees'));
   const { seqStart } = rowOf('root/step:report');
   app.seek(seqStart);
@@ -161,6 +164,7 @@ test('a block shows what it wrote to the console', async () => {
   await open('session=ses-1&request=req-1');
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:remember') as HTMLElement);
+  await fireEvent.click(await screen.findByTestId('block-tab-log'));
   expect((await screen.findByTestId('block-logs')).textContent).toContain('Kept the question for next time.');
 });
 

@@ -1,12 +1,21 @@
 // What a recorded host answers of its database and of going on with requests.
 // It has no engine and no file, and says so where one would be needed.
 import { FakeViews } from './fake-views';
-import type { Change, CompareQuery, Fault, GoingOn, HitRow, Replay, SuspensionRow, WriteRow } from './host';
+import type { BlockSource, Change, CompareQuery, Fault, GoingOn, HitRow, PlanRow } from './host';
+import type { Replay, SuspensionRow, WriteRow } from './host';
 import { notRecorded } from './recording';
 import { lists } from './recorded';
 
 const NO_ENGINE: Fault = { kind: 'refused', message: 'This is a recording: nothing in it can go on.' };
 const NO_FILE: Fault = { kind: 'refused', message: 'This is a recording: there is no file behind it.' };
+
+const planOf = (again: PlanRow['again'], fromLog: number): PlanRow => ({
+  fromLog,
+  runsAgain: again.length,
+  modelsAsked: again.reduce((sum, one) => sum + one.modelsAsked, 0),
+  mayHaveHappened: [],
+  again,
+});
 
 export abstract class FakeFiles extends FakeViews {
   async resume(): Promise<GoingOn> {
@@ -17,6 +26,27 @@ export abstract class FakeFiles extends FakeViews {
   }
   async fork(): Promise<GoingOn> {
     throw NO_ENGINE;
+  }
+  /** As if every block ran again: a recording has no engine that would know better. */
+  async planResume(requestId: string): Promise<PlanRow> {
+    const blocks = this.find(requestId).blocks();
+    const open = blocks.filter((block) => block.status !== 'completed');
+    const again = open.map((block) => ({ path: block.path, modelsAsked: block.kind === 'generator' ? 1 : 0 }));
+    return planOf(again, blocks.length - again.length);
+  }
+  async planRetry(requestId: string): Promise<PlanRow> {
+    const blocks = this.find(requestId).blocks();
+    const again = blocks.map((block) => ({ path: block.path, modelsAsked: block.kind === 'generator' ? 1 : 0 }));
+    return planOf(again, 0);
+  }
+  async planFork(requestId: string): Promise<PlanRow> {
+    return this.planRetry(requestId);
+  }
+  async blockSource(): Promise<BlockSource> {
+    throw NO_FILE;
+  }
+  async openInEditor(): Promise<string> {
+    throw NO_FILE;
   }
   async replay(requestId: string): Promise<Replay> {
     return this.find(requestId).recorded.answers.replay;

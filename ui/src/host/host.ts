@@ -3,6 +3,7 @@
 import type {
   Audience,
   BlockDetail,
+  BlockSource,
   Change,
   CheckpointRow,
   CompactedRow,
@@ -34,6 +35,7 @@ import type {
   PayloadPage,
   PayloadQuery,
   PayloadReference,
+  PlanRow,
   Replay,
   RequestQuery,
   RequestRow,
@@ -76,6 +78,14 @@ export interface Host {
   resume(requestId: string, options: ResumeOptions): Promise<GoingOn>;
   retry(requestId: string, models: Models): Promise<GoingOn>;
   fork(requestId: string, options: ForkOptions): Promise<GoingOn>;
+  /** What each of these will do; nothing is run. Without a reply a resume is planned whatever is answered. */
+  planResume(requestId: string, options: ResumeOptions): Promise<PlanRow>;
+  planRetry(requestId: string, models: Models): Promise<PlanRow>;
+  planFork(requestId: string, options: ForkOptions): Promise<PlanRow>;
+  /** The file that a block was defined in, as it ran. */
+  blockSource(requestId: string, path: string): Promise<BlockSource>;
+  /** Answers which editor was started. */
+  openInEditor(file: string, line: number, column: number | null): Promise<string>;
   /** Runs it again in memory with what was recorded, and writes nothing. */
   replay(requestId: string): Promise<Replay>;
   suspensions(query: SuspensionQuery): Promise<SuspensionRow[]>;

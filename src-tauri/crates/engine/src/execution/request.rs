@@ -90,18 +90,14 @@ pub struct Run {
     pub(crate) stored_messages: RefCell<StoredMessages>,
     /// Results of `ctx.runOnce`, by key.
     pub(crate) once: RefCell<HashMap<String, Value>>,
-    /// The cached outputs of tools.
     pub(crate) tool_cache: RefCell<ToolCache>,
     /// When it began, milliseconds since the epoch.
     pub(crate) began_at: i64,
-    /// Whether the log has the initial states of its scopes, and that of the request scope.
     pub(crate) has_initial_states: bool,
     pub(crate) has_initial_request_state: bool,
-    /// Its background work.
     pub(crate) pool: crate::execution::chain::background::BackgroundPool,
     /// Serializes its commits of durable records.
     pub(crate) commits: FifoMutex,
-    /// The recorded results that a resume uses.
     pub(crate) replay_cache: ReplayCache,
     /// Translates recorded paths to those of today's code.
     pub(crate) alignment: Alignment,
@@ -110,13 +106,14 @@ pub struct Run {
     pub(crate) used_answers: RefCell<HashSet<String>>,
     /// Why background work could not end: a suspension, or drift.
     pub(crate) unfinished_background: RefCell<Option<FlowError>>,
-    /// The status of the request before this run.
     pub(crate) prior_status: RequestStatus,
     /// Whether the log has writes to the state of the request scope from before this run.
     pub(crate) had_state: bool,
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
     pub(crate) reactions_run: Cell<u32>,
+    /// Whether it only makes a [plan](crate::execution::replay::plan).
+    pub(crate) only_plans: bool,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run concurrently: then shared state may change between any two reads.
@@ -220,6 +217,7 @@ impl Run {
             prior_status,
             had_state: has_state(events),
             effect_log: None,
+            only_plans: false,
             usage: RefCell::new(Usage::of(events)),
             stored_messages: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),
