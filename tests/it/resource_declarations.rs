@@ -293,7 +293,7 @@ fn a_definition_that_makes_no_sense_is_refused_where_it_stands() {
         (single("contentFile: \"a.md\""), &["contentFile: there is no file \"a.md\"", "written here as a plain text"]),
         (single("contentTemplateRef: 3"), &["contentTemplateRef must be a text", "got number 3"]),
         (single("contentTemplate: 3"), &["contentTemplate must be a text or a template", "got number 3"]),
-        (single("edges: 3"), &["edges must be"]),
+        (single("edges: 3"), &["edges is true or { vocabulary?, maxEdges? }"]),
         (single("edges: { maxEdges: 0 }"), &["edges.maxEdges must be an integer of at least 1"]),
         (single("contentTemplate: \"a\", render: (a) => a"), &["render", "contentTemplate"]),
         (single("content: 3"), &["content must be a text"]),

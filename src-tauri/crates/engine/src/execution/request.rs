@@ -263,11 +263,7 @@ impl Run {
                 .await
                 .and_then(|r| r.into_data())
             {
-                Ok(said) => {
-                    if let Some(said) = said.to_option() {
-                        cx.emit_message("user", said, EmitOptions::default());
-                    }
-                }
+                Ok(said) => _ = said.to_option().map(|said| cx.emit_message("user", said, EmitOptions::default())),
                 Err(error) => return self.end(action, Err(error)).await,
             }
             self.attempts.borrow_mut().clear();

@@ -103,6 +103,8 @@ pub(crate) struct ItemList {
     running: HashSet<u32>,
     waiting: HashSet<u32>,
     growing: HashMap<u32, Growth>,
+    /// Changes of items that were done when they were added: components, whose data may be replaced.
+    replaced: HashMap<u32, Vec<u32>>,
     /// The entries of each identity, in order.
     groups: Vec<Group>,
     by_identity: HashMap<String, u32>,
@@ -146,6 +148,7 @@ impl ItemList {
             running: HashSet::new(),
             waiting: HashSet::new(),
             growing: HashMap::new(),
+            replaced: HashMap::new(),
             groups: Vec::new(),
             by_identity: HashMap::new(),
             group_of: HashMap::new(),

@@ -22,9 +22,12 @@ use crate::model::operation::Operation;
 use crate::model::path::{encode, join};
 use crate::model::scope::ScopeKey;
 
+/// What a block was given, and what it came to.
+type NestedResult = (Data, Result<Data, FlowError>);
+
 /// The results of the blocks that one execution of a function ran, by path, with their inputs.
 #[derive(Default)]
-pub(crate) struct NestedResults(RefCell<HashMap<String, (Data, Result<Data, FlowError>)>>);
+pub(crate) struct NestedResults(RefCell<HashMap<String, NestedResult>>);
 
 impl NestedResults {
     /// Moves the results to the execution that repeats this one.

@@ -193,7 +193,7 @@ fn check_tag(name: &str) -> Result<(), FlowError> {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_word) {
         return Err(FlowError::plain(format!(
-            "Invalid context tag name {name:?}: a tag begins with a small letter and holds small letters, digits and dashes"
+            "Invalid context tag name {name:?}: a tag is of small letters, digits and dashes, and begins with a letter"
         )));
     }
     if RESERVED_TAGS.contains(&name) {

@@ -103,7 +103,7 @@ pub(crate) struct ReplayCache {
     functions: HashMap<Arc<str>, HashMap<String, RecordedCallback>>,
     routes: HashMap<Arc<str>, String>,
     /// The reactions that were due after a block or a callback of it, with the attempt.
-    due: HashMap<(Arc<str>, Option<String>), (u32, Vec<DueReaction>)>,
+    due: discarded::Due,
     calls: HashMap<Arc<str>, Numbered<RecordedModelCall>>,
     pauses: Pauses,
     /// Its suspensions, answered or not.

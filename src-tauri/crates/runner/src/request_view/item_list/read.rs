@@ -132,6 +132,7 @@ impl ItemList {
                 events.extend(self.models.get(&entry.attempt).into_iter().flatten().filter(|one| **one <= entry.seq));
             }
         }
+        events.extend(self.replaced.get(&index).into_iter().flatten().filter(|change| **change <= until));
         let growth = self.growing.get(&index);
         let (mut text_bytes, mut status, mut is_growing) = (None, None, false);
         let is_over = attempt.is_some_and(|attempt| attempt.over <= until);

@@ -163,6 +163,14 @@ impl ItemList {
     }
 
     fn patch(&mut self, seq: u32, of: u32, text: Option<usize>, is_done: bool) {
+        let Some(at) = self.entry_at(of) else { return };
+        if !is_done && !self.growing.contains_key(&at) {
+            self.replaced.entry(at).or_default().push(seq);
+            if self.is_shown(at) {
+                self.touch(at);
+            }
+            return;
+        }
         self.grow(seq, of, |growth, _| {
             growth.patches.push(seq);
             if let Some(text) = text {

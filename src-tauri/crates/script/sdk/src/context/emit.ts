@@ -9,17 +9,28 @@ import { toJson } from '../base/values';
 
 type Json = Record<string, unknown>;
 
-/** What an emitted item can still become. Nothing needs to be done with it: every item is done at once. */
+/**
+ * What an emitted item can still become. Nothing needs to be done with it: every item is done at once. A function that
+ * ends with an emit gives this away, which is nothing to store.
+ */
 class Emitted {
-  constructor(private readonly replace: (next: unknown) => void) {}
+  readonly #replace: (next: unknown) => void;
+
+  constructor(replace: (next: unknown) => void) {
+    this.#replace = replace;
+  }
 
   /** Replaces the data of a component, or the text of a status. */
   update(next: unknown): this {
-    this.replace(next);
+    this.#replace(next);
     return this;
   }
 
   done(): void {}
+
+  toJSON(): undefined {
+    return undefined;
+  }
 }
 
 export function emitters(token: number) {

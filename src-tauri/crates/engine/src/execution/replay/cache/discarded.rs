@@ -3,10 +3,15 @@
 //! The reader discards attempts that the log says were retried, and a running request discards them when it retries, so
 //! that the next resume sees the same. Must not discard answers to suspensions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::{RecordedBlock, ReplayCache, SharedStateOwner};
 use crate::model::path::{is_at_or_inside, is_inside, with_ancestors};
+use crate::model::resource::reaction::DueReaction;
+
+/// The reactions that were due after a block or a callback of it, with the attempt.
+pub(super) type Due = HashMap<(Arc<str>, Option<String>), (u32, Vec<DueReaction>)>;
 
 impl ReplayCache {
     /// Discards the attempt at a path that is about to be retried: the recorded results of the blocks inside it, and of
