@@ -6,6 +6,7 @@
 mod database;
 mod going_on;
 mod payload;
+mod starting;
 mod view;
 
 use std::sync::Arc;
@@ -30,7 +31,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             trust_workspace,
             flows,
             source,
-            start_run,
+            starting::start_run,
+            starting::trigger,
             abort,
             sessions,
             requests,
@@ -156,55 +158,9 @@ async fn source(state: State<'_, WindowState>, file: String) -> Result<String, F
     off_the_main_thread(state, move |workspace| workspace.source(&file)).await
 }
 
-/// What to run.
-#[derive(Debug, Deserialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-struct RunOptions {
-    flow: String,
-    action: String,
-    user_id: String,
-    #[serde(default)]
-    session_id: Option<String>,
-    #[serde(default)]
-    project_id: Option<String>,
-    /// Left out for an action that is called without any; `null` is an input.
-    #[specta(type = specta_typescript::Unknown)]
-    #[serde(default, deserialize_with = "present_exact")]
-    input: Option<serde_json::Value>,
-    mock: bool,
-}
-
 /// A value that is there, `null` too.
 fn present_exact<'a, D: serde::Deserializer<'a>>(input: D) -> Result<Option<serde_json::Value>, D::Error> {
     engine::json::exact(input).map(Some)
-}
-
-/// A request that was accepted.
-#[derive(Debug, Serialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-struct Started {
-    request_id: String,
-    session_id: String,
-}
-
-/// Starts an action; the timeline tells the rest.
-#[tauri::command]
-#[specta::specta]
-async fn start_run(state: State<'_, WindowState>, options: RunOptions) -> Result<Started, Fault> {
-    off_the_main_thread(state, move |workspace| {
-        let running = workspace.run(runner::RunOptions {
-            flow: options.flow,
-            action: options.action,
-            user: options.user_id,
-            session: options.session_id,
-            project: options.project_id,
-            request: None,
-            input: options.input,
-            mock: if options.mock { Mock::Beside } else { Mock::Off },
-        })?;
-        Ok(Started { request_id: running.request_id, session_id: running.session_id })
-    })
-    .await
 }
 
 /// Stops a running request.

@@ -4,7 +4,7 @@ import { FakeFiles } from './fake-files';
 import { playAll, scriptOf } from './plays';
 import { Recording, type Beat } from './recording';
 import { flows, olderSessions, sources, workspace } from './samples';
-import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, Workspace } from './host';
+import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, TriggerOptions, Workspace } from './host';
 
 const fault = (kind: 'notFound' | 'refused', message: string): Fault => ({ kind, message });
 
@@ -77,7 +77,8 @@ export class FakeHost extends FakeFiles implements Host {
 
   async startRun(options: RunOptions) {
     const flow = flows.find((one) => one.kind === options.flow);
-    if (!flow?.actions.some((one) => one.name === options.action))
+    const names = [...(flow?.actions.map((one) => one.name) ?? []), ...(flow?.entries?.map((one) => one.address) ?? [])];
+    if (!names.includes(options.action))
       throw fault('notFound', `No action ${options.flow}.${options.action}.`);
     if (options.flow === 'research' && (options.input as { topic?: unknown })?.topic === 'nothing') {
       const invalid: Fault = {
@@ -94,6 +95,10 @@ export class FakeHost extends FakeFiles implements Host {
     else this.#play(recording, beats, 0);
     this.#notify(recording);
     return { requestId: recording.row.id, sessionId: recording.row.sessionId };
+  }
+
+  async trigger({ entry, userId, ...rest }: TriggerOptions) {
+    return this.startRun({ ...rest, action: entry, userId: userId ?? 'system' });
   }
 
   async abort(requestId: string) {

@@ -45,6 +45,7 @@ import type {
   SuspensionQuery,
   SuspensionRow,
   TextQuery,
+  TriggerOptions,
   ViewBatch,
   ViewCalls,
   ViewHead,
@@ -67,6 +68,8 @@ export interface Host {
   flows(): Promise<FlowRow[]>;
   source(file: string): Promise<string>;
   startRun(options: RunOptions): Promise<Started>;
+  /** Fires an entry by hand. */
+  trigger(options: TriggerOptions): Promise<Started>;
   abort(requestId: string): Promise<void>;
   resume(requestId: string, options: ResumeOptions): Promise<GoingOn>;
   retry(requestId: string, models: Models): Promise<GoingOn>;

@@ -49,6 +49,19 @@ export const flows: FlowRow[] = [
         },
       },
     ],
+    entries: [
+      {
+        address: 'schedule:nightly-digest',
+        type: 'schedule',
+        name: 'nightly-digest',
+        description: 'Sums up the day.',
+        cron: '0 3 * * *',
+        timezone: 'UTC',
+        enabled: true,
+        root: { name: 'digest', kind: 'handler' },
+      },
+      { address: 'internal:tidy', type: 'internal', name: 'tidy', root: { name: 'tidy', kind: 'handler' } },
+    ],
   },
   {
     kind: 'research',

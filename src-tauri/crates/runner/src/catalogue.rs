@@ -5,6 +5,7 @@
 //! keeps its last good version running and shows the error.
 
 mod files;
+pub(crate) mod runnable;
 
 pub(crate) mod bundling;
 pub(crate) mod trust;
@@ -19,9 +20,10 @@ use script::{Bundle, FlowDescription, Limits, LoadError, LoadErrorKind, Loaded};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::bundling::BundleProcess;
+use crate::catalogue::runnable::what_runs;
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;
-use crate::views::{ActionRow, Json, LoadErrorRow};
+use crate::views::{ActionRow, EntryRow, LoadErrorRow};
 
 /// Threads that evaluate flows need native stack for deep recursion of JavaScript and of values.
 pub(crate) const STACK: usize = 64 << 20;
@@ -37,8 +39,14 @@ pub struct FlowRow {
     pub kind: String,
     /// Relative to the workspace.
     pub file: String,
+    /// For people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// What can be run.
     pub actions: Vec<ActionRow>,
+    /// What something else than a person's call starts: schedules, webhooks, bots, dispatchers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<EntryRow>,
     /// Whether a mock script lies beside it.
     pub has_mock: bool,
     /// Why its newest version does not load.
@@ -207,14 +215,16 @@ impl Catalogue {
                 }
                 let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
                 let shown = file.strip_prefix(workspace).unwrap_or(file).display().to_string();
-                let actions = match flow.map_or(&[][..], |flow| &flow.actions).iter().map(action_row).collect() {
-                    Ok(actions) => actions,
+                let (actions, entries) = match what_runs(flow) {
+                    Ok(rows) => rows,
                     Err(fault) => return Some(Err(fault)),
                 };
                 Some(Ok(FlowRow {
                     kind: flow.map_or(stem, |flow| flow.kind.clone()),
                     file: shown,
+                    description: flow.and_then(|flow| flow.description.clone()),
                     actions,
+                    entries,
                     has_mock: mock_file(file).is_file(),
                     error: error.map(LoadErrorRow::from),
                     warnings: flow
@@ -224,20 +234,6 @@ impl Catalogue {
             })
             .collect()
     }
-}
-
-fn action_row(action: &script::ActionDescription) -> Result<ActionRow, Fault> {
-    Ok(ActionRow {
-        name: action.name.clone(),
-        description: action.description.clone(),
-        input_schema: action.input_schema.clone().map(Json),
-        root: action.root().map_err(|error| {
-            Fault::internal(format!(
-                "the blocks of action \"{}\" in .flowglass/cache cannot be read ({error}); delete that folder",
-                action.name
-            ))
-        })?,
-    })
 }
 
 /// The mock script that lies beside a flow: `x.mock.json` for `x.ts`.

@@ -6,6 +6,7 @@
 pub(crate) mod agent_calls;
 pub(crate) mod async_calls;
 pub(crate) mod fetch;
+pub(crate) mod fire;
 pub(crate) mod resource_calls;
 pub(crate) mod sync_calls;
 pub(crate) mod url;

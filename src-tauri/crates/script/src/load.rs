@@ -1,5 +1,6 @@
 //! Loading of a flow file, and its description for a catalogue.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -15,9 +16,11 @@ use serde_json::Value;
 
 use crate::bundle::Bundle;
 use crate::bundle::error::{LoadError, LoadErrorKind};
+use crate::describe::actions::EntryDescription;
 use crate::describe::registry::{BuildError, Registry};
-use crate::describe::wire::WireFlow;
+use crate::describe::wire::{WireAction, WireFlow};
 use crate::host::async_calls::drive;
+use crate::host::fire::{Fired, Given};
 use crate::host::sync_calls::sync;
 use crate::vm::load_time::LoadTime;
 use crate::vm::{Limits, Vm};
@@ -27,6 +30,8 @@ pub struct Loaded {
     /// The flow, if the file exports one. Its functions can be called for as long as this value lives.
     pub flow: Option<Rc<Flow>>,
     client: bool,
+    description: Option<String>,
+    entries: HashMap<String, EntryDescription>,
     vm: Rc<Vm>,
     registry: Rc<Registry>,
 }
@@ -91,7 +96,10 @@ fn place(vm: &Vm, bundle: &Bundle, of: &str, number: u32) -> Option<Location> {
 pub struct FlowDescription {
     /// The name it is run by.
     pub kind: String,
-    /// In the author's order.
+    /// For people.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// In the author's order, entries last.
     pub actions: Vec<ActionDescription>,
     /// Whether it has projections of its state for clients.
     #[serde(default)]
@@ -104,10 +112,16 @@ pub struct FlowDescription {
 /// The description of an action in a catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActionDescription {
-    /// Its name.
+    /// Its name; of an entry, its address.
     pub name: String,
     /// For people.
     pub description: Option<String>,
+    /// What starts it, where that is no person's call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryDescription>,
+    /// Whether it refuses to run without a project.
+    #[serde(default)]
+    pub requires_project: bool,
     /// JSON Schema of its input.
     #[serde(default, deserialize_with = "engine::json::exact")]
     pub input_schema: Option<Value>,
@@ -142,7 +156,8 @@ impl Loaded {
             if let Some(error) = missing_flow(&vm, bundle, workspace) {
                 return Err(error);
             }
-            return Ok(Loaded { flow: None, client: false, vm, registry });
+            let entries = HashMap::new();
+            return Ok(Loaded { flow: None, client: false, description: None, entries, vm, registry });
         }
         let json = vm
             .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((0,)))
@@ -150,15 +165,17 @@ impl Loaded {
         if let Some(error) = wrong_definition(&vm, bundle, &json) {
             return Err(error);
         }
-        let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
+        let mut wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         // That of a large flow has megabytes.
         drop(json);
-        let client = wire.client;
+        let (client, description) = (wire.client, wire.description.take());
+        let entry = |(name, action): (&String, &mut WireAction)| Some((name.clone(), action.entry.take()?));
+        let entries = wire.actions.iter_mut().filter_map(entry).collect();
         let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {
             let place = definition.and_then(|number| place(&vm, bundle, "definedAt", number));
             LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, error.message)
         })?;
-        Ok(Loaded { flow: Some(Rc::new(flow)), client, vm, registry })
+        Ok(Loaded { flow: Some(Rc::new(flow)), client, description, entries, vm, registry })
     }
 
     /// Serves the asynchronous calls of the flow. Must be polled together with the engine.
@@ -195,6 +212,11 @@ impl Loaded {
         crate::host::async_calls::client_data(&self.vm, &self.registry, states)
     }
 
+    /// Returns the request that an entry makes of what it is fired with.
+    pub fn fire(&self, address: &str, given: &Given) -> Result<Fired, FlowError> {
+        crate::host::fire::fire(&self.vm, &self.registry, address, given)
+    }
+
     /// Returns the SDK's warnings, without duplicates.
     fn warnings(&self, bundle: &Bundle) -> Vec<LoadError> {
         let shown = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
@@ -225,11 +247,14 @@ impl Loaded {
             .map(|(name, action)| ActionDescription {
                 name: name.clone(),
                 description: action.description.clone(),
+                entry: self.entries.get(name).cloned(),
+                requires_project: action.requires_project,
                 input_schema: action.input_schema.as_ref().map(|schema| schema.describe()),
                 root: serde_json::to_string(&shape(&action.block)).unwrap_or_default().into(),
             })
             .collect();
         let warnings = self.warnings(bundle);
-        Ok(Some(FlowDescription { kind: flow.kind.to_string(), actions, client: self.client, warnings }))
+        let (kind, description) = (flow.kind.to_string(), self.description.clone());
+        Ok(Some(FlowDescription { kind, description, actions, client: self.client, warnings }))
     }
 }

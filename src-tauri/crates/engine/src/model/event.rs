@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::model::concurrency::Claim;
 use crate::model::data::Data;
-use crate::model::effects::EffectKind;
+use crate::model::effects::{DispatchedBy, EffectKind};
 use crate::model::error::FlowError;
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::operation::Operation;
@@ -124,6 +124,12 @@ pub enum EventKind {
         input: Recorded,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_of: Option<String>,
+        /// The event that an entry was fired with; `input` is what its binding made of it.
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "exact")]
+        trigger: Option<Value>,
+        /// Who sent it, where a dispatcher did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dispatched_by: Option<DispatchedBy>,
         /// The job that runs it: the id of its database, a dot, and the name of its lock file. Its epoch is 1.
         owner: String,
         /// What no other request may hold while this one runs.

@@ -4,6 +4,8 @@ export { handler, router, generator } from './define/blocks';
 export { sequencer } from './define/sequencer';
 export { defineCapability } from './define/capabilities';
 export { defineFlow } from './define/flow';
+export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
+export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
 export { resolveItemVisibility } from './define/visibility';
 export { transientSlot } from './base/schema';
@@ -29,6 +31,7 @@ export {
   ProviderUnavailableError,
   ContextLengthError,
   ToolExecutionError,
+  DispatchRefusedError,
   ResourceAlreadyExistsError,
   ResourceDeletedError,
   SuspensionError,

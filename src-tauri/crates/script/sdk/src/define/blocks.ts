@@ -210,7 +210,6 @@ export function router(config: Config): Block {
 export function generator(config: Config): Block {
   const block = built('generator', config);
   if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
-  if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
   const { tools } = config;
   if (tools !== undefined && tools !== null && !Array.isArray(tools) && typeof tools !== 'function') {
     throw new TypeError(

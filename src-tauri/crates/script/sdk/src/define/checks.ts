@@ -5,6 +5,7 @@
 import { describeValue, needFunction } from '../base/arguments';
 import { isBlock, type Block, type Config, type Handler } from './blocks';
 import { containerOf } from './container';
+import { needLayers } from './middleware';
 import { inside, isSchema, typeOf } from '../base/schema';
 
 const SCHEMAS = new Set([
@@ -77,6 +78,7 @@ export function checkConfig(config: Config, where: string): void {
     throw new TypeError(`${where}: activeStatusMessage must be a text or a function, got ${describeValue(status)}`);
   }
   if (config.retry !== undefined) checkRetry(config.retry, `${where}: retry`);
+  needLayers(config.middleware, where);
   containerOf(config.container, where);
   // Handlers that `.rescue(…)` has read are by name already.
   const read =

@@ -44,7 +44,8 @@ const BLOCK = [
 ];
 
 const KEYS: Record<string, readonly string[]> = {
-  handler: [...BLOCK, 'execute'],
+  // `dispatch` is where a dispatcher sends to.
+  handler: [...BLOCK, 'execute', 'dispatch'],
   sequencer: [...BLOCK, 'durable'],
   router: [...BLOCK, 'routes', 'execute', 'validateRoute'],
   generator: [
@@ -107,6 +108,23 @@ const KEYS: Record<string, readonly string[]> = {
   ],
 };
 
+/** Settings of other hosts, which change nothing here, and why. A file that names one is told so once. */
+const IDLE: Record<string, Record<string, string>> = {
+  flow: {
+    mcp: 'no MCP server is started; run its actions themselves',
+    voice: 'nothing is spoken or heard',
+    work: 'these hooks were never called, and the newer API has none of them',
+    tokenCounter: 'four characters count as a token',
+    defaultBlockRenderer: 'blocks are drawn by the window itself',
+  },
+  generator: {
+    providerTools: 'a model is offered the blocks of "tools" only',
+    search: 'a model is offered the blocks of "tools" only',
+    caching: 'what a provider keeps of a prompt is left to it',
+    validateChunk: 'an answer is checked when all of it is there',
+  },
+};
+
 /** What looks odd in a file, with the stack of the call that it was said to. */
 const warnings: [message: string, stack: string][] = [];
 
@@ -121,16 +139,25 @@ export function takeWarnings(): string {
 
 const SETS = new Map(Object.entries(KEYS).map(([kind, keys]) => [kind, new Set(keys)]));
 
-/** Tells of every key that a builder does not know. */
+/** Tells of every key that a builder does not know, and of those that mean nothing here. */
 export function warnOfUnknown(kind: string, config: Config, where: string): void {
   const known = SETS.get(kind) as Set<string>;
   for (const key of Object.keys(config)) {
-    if (known.has(key) || config[key] === undefined) continue;
+    if (config[key] === undefined) continue;
+    const idle = IDLE[kind]?.[key];
+    if (idle !== undefined && isMeant(config[key])) warn(`${where}: "${key}" changes nothing here: ${idle}`);
+    if (known.has(key)) continue;
     const meant = nearest(key, [...known]);
     warn(
       `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
     );
   }
+}
+
+/** `false` and `{ enabled: false }` ask for nothing. */
+function isMeant(value: unknown): boolean {
+  if (value === false || value === null) return false;
+  return (value as { enabled?: unknown }).enabled !== false;
 }
 
 /** The word that a written one most likely stands for, if any does. */

@@ -15,6 +15,7 @@ import { makeContext } from '../context/context';
 import { blocksById, describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
+import { fire, type Given } from '../define/fire';
 import { Flow, isFlow, missed } from '../define/flow';
 import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { accepted, describe } from '../base/json-schema';
@@ -203,6 +204,14 @@ const host = {
 
   clientData(call: number, states: string): void {
     clientData(flows[0] as Flow, JSON.parse(states) as never).then(
+      (value) => finish(call, value),
+      (error: unknown) => native.done(call, 'error', encodeError(error)),
+    );
+  },
+
+  /** The request that an entry makes of what it is fired with, which is JSON. */
+  fire(call: number, address: string, given: string): void {
+    fire((flows[0] as Flow).definition, address, JSON.parse(given) as Given).then(
       (value) => finish(call, value),
       (error: unknown) => native.done(call, 'error', encodeError(error)),
     );
