@@ -25,6 +25,7 @@ mod diagnostics;
 mod durability;
 mod edits;
 mod effects;
+mod entries;
 mod examples;
 mod fetch;
 mod flows;

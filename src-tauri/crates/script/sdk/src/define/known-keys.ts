@@ -116,6 +116,12 @@ const IDLE: Record<string, Record<string, string>> = {
     work: 'these hooks were never called, and the newer API has none of them',
     tokenCounter: 'four characters count as a token',
     defaultBlockRenderer: 'blocks are drawn by the window itself',
+    'authentication.resolvePrincipal': 'who runs a flow says who the user is, by --user',
+    'authentication.requireOrg': 'a block that needs one says so by requireOrg',
+    'chat.streamToThread': 'there is no thread to write to',
+    'schedules.resolve': 'schedules of "static" can be fired, and no others',
+    'request.heartbeatIntervalMs': 'a process that runs a request holds a lock instead',
+    'request.sseHeartbeatMs': 'nothing is streamed over HTTP',
   },
   generator: {
     providerTools: 'a model is offered the blocks of "tools" only',
@@ -142,15 +148,23 @@ const SETS = new Map(Object.entries(KEYS).map(([kind, keys]) => [kind, new Set(k
 /** Tells of every key that a builder does not know, and of those that mean nothing here. */
 export function warnOfUnknown(kind: string, config: Config, where: string): void {
   const known = SETS.get(kind) as Set<string>;
+  if (IDLE[kind]) warnOfIdle(kind, config, where);
   for (const key of Object.keys(config)) {
     if (config[key] === undefined) continue;
-    const idle = IDLE[kind]?.[key];
-    if (idle !== undefined && isMeant(config[key])) warn(`${where}: "${key}" changes nothing here: ${idle}`);
     if (known.has(key)) continue;
     const meant = nearest(key, [...known]);
     warn(
       `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
     );
+  }
+}
+
+/** Tells of settings that other hosts have a use for. */
+function warnOfIdle(kind: string, config: Config, where: string): void {
+  for (const [key, why] of Object.entries(IDLE[kind] ?? {})) {
+    const [name, inner] = key.split('.') as [string, string?];
+    const value = inner === undefined ? config[name] : (config[name] as Config | undefined)?.[inner];
+    if (value !== undefined && isMeant(value)) warn(`${where}: "${key}" changes nothing here: ${why}`);
   }
 }
 
