@@ -31,3 +31,4 @@ export * from "./sequencer.js";
 export * from "./state.js";
 export * from "./suspension.js";
 export * from "./tools.js";
+export * from "./voice.js";

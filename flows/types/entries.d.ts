@@ -3,8 +3,11 @@
  * schedules, webhooks and bots' events by hand; `flowglass run --internal` runs internal and task entries.
  */
 
-import type { ActionConfig } from "./actions.js";
+import type { ActionConfig, ActionOverride } from "./actions.js";
 import type { MaybePromise } from "./schema.js";
+
+/** What an entry runs: a block of its own, or, in an older spelling, an action of the flow by its name. */
+type Bound = ActionConfig<any> | (ActionOverride & { block?: undefined; steps?: undefined; action: string });
 
 /** An event of a provider, as a binding gets it. */
 export interface WebhookInboundEvent<P = unknown> {
@@ -27,14 +30,14 @@ interface EventMapping<E> {
   when?: (event: E) => boolean;
 }
 
-export type WebhookEventBinding<P = any> = ActionConfig<any> & EventMapping<WebhookInboundEvent<P>>;
+export type WebhookEventBinding<P = any> = Bound & EventMapping<WebhookInboundEvent<P>>;
 
 /** By provider, then by event. */
 export interface WebhookConfig {
   [provider: string]: { on: { [event: string]: WebhookEventBinding } };
 }
 
-export type ChatEventBinding<E = any> = ActionConfig<any> & EventMapping<E>;
+export type ChatEventBinding<E = any> = Bound & EventMapping<E>;
 
 /** By kind of event: `mention`, `directMessage`, `reaction`, `slashCommand`. */
 export interface ChatConfig {
@@ -59,7 +62,7 @@ export interface ScheduleInputContext {
   origin: "static" | "dynamic";
 }
 
-export type ScheduleConfig = ActionConfig<any> & {
+export type ScheduleConfig = Bound & {
   /** Five fields: minute, hour, day of the month, month, day of the week. Shown; nothing here fires by the clock. */
   cron: string;
   /** The input, or a function that makes it when the schedule is fired. */
@@ -81,7 +84,7 @@ export interface SchedulesConfig {
 
 /** Gives `event.payload` a type. */
 export declare function defineWebhookBinding<P = unknown>(
-  binding: ActionConfig<any> & EventMapping<WebhookInboundEvent<P>>,
+  binding: Bound & EventMapping<WebhookInboundEvent<P>>,
 ): WebhookEventBinding;
 
 export declare function defineScheduleBinding(binding: ScheduleConfig): ScheduleConfig;

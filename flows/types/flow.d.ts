@@ -8,6 +8,7 @@ import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type { ToolsConfig } from "./tools.js";
+import type { VoiceConfig } from "./voice.js";
 
 /** What a projection computes from: the state, and the resources that the flow itself declares. */
 export interface ProjectionSource<S> {
@@ -132,7 +133,7 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
 
   // The rest is for hosts that serve a flow in other ways. It changes nothing here, and a warning says so.
 
-  voice?: unknown;
+  voice?: VoiceConfig;
   mcp?: unknown;
   work?: { onStarted?: FlowHook; onCompleted?: FlowHook; onErrored?: FlowHook; onFinished?: FlowHook };
   defaultBlockRenderer?: unknown;

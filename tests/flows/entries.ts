@@ -46,6 +46,7 @@ export default defineFlow({
     static: {
       "nightly-digest": defineScheduleBinding({ cron: "0 3 * * *", block: echo, description: "At three", input: { pages: 2 }, timezone: "Europe/Berlin" }),
       "at-the-hour": { cron: "0 * * * MON-FRI", block: echo, input: (ctx: any) => ctx, principal: { userId: "cron", orgId: "acme" }, enabled: false },
+      "by-name": { cron: "@daily", action: "say", input: "older" },
       "asks-first": { cron: "*/5 * * * *", block: asks, input: "Now?" },
     },
   },

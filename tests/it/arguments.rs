@@ -296,6 +296,10 @@ const MISTAKES: &[(&str, &[&str])] = &[
         &["chat \"mention\"", "needs a block", "got an object with input"],
     ),
     (
+        "defineFlow(any({ kind: \"k\", schedules: { static: { nightly: { cron: \"@daily\", action: \"gone\" } } } }))",
+        &["schedule \"nightly\"", "names action \"gone\"", "does not have"],
+    ),
+    (
         "defineFlow(any({ kind: \"k\", schedules: { static: { Nightly: { cron: \"0 3 * * *\", block: one } } } }))",
         &["schedule \"Nightly\"", "lower-case letters"],
     ),

@@ -75,6 +75,7 @@ mod window_acts;
 mod window_agents;
 mod window_items;
 mod window_keys;
+mod window_entries;
 mod window_large;
 mod window_places;
 mod window_verbs;

@@ -9,6 +9,7 @@ export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
 export { resolveItemVisibility } from './define/visibility';
 export { transientSlot } from './base/schema';
+export { createCompositeVoiceProvider, VoiceError } from './define/voice';
 export { SUSPENSION_SKIPPED } from './define/suspend';
 export {
   FlowError,

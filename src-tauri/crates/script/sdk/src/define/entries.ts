@@ -33,7 +33,8 @@ export const defineScheduleBinding = (binding: Config): Config => binding;
 /** Every entry of a definition, in the author's order. */
 export function entriesOf(definition: Config): Entry[] {
   const found: Entry[] = [];
-  const add = (type: EntryType, name: string, action: unknown) => found.push({ type, name, action: action as Config });
+  const add = (type: EntryType, name: string, given: unknown) =>
+    found.push({ type, name, action: actionOf(definition, given as Config | null) as Config });
   for (const type of ['internal', 'task'] as const) {
     for (const [name, action] of fieldsOf((definition[type] as Config | undefined)?.actions)) add(type, name, action);
   }
@@ -45,6 +46,13 @@ export function entriesOf(definition: Config): Entry[] {
   for (const [event, binding] of fieldsOf((definition.chat as Config | undefined)?.on)) add('chat', event, binding);
   for (const [id, given] of fieldsOf((definition.schedules as Config | undefined)?.static)) add('schedule', id, given);
   return found;
+}
+
+/** An older binding names an action instead of having a block of its own. */
+function actionOf(definition: Config, given: Config | null): Config | null {
+  if (typeof given?.action !== 'string' || given.block !== undefined) return given;
+  const named = (definition.actions as Record<string, Config> | undefined)?.[given.action];
+  return { ...named, ...given };
 }
 
 function fieldsOf(value: unknown): [string, unknown][] {
@@ -74,7 +82,9 @@ export function checkEntries(definition: Config): void {
     if (entry.name === '' || entry.name.startsWith('/') || entry.name.endsWith('/')) {
       throw new TypeError(`${what}: an event and its provider need a name that is not empty`);
     }
-    if (!isBlock((entry.action as Config | null)?.block ?? (entry.action as Config | null)?.steps)) {
+    const { block, steps, action } = (entry.action ?? {}) as Config;
+    if (!isBlock(block ?? steps)) {
+      if (typeof action === 'string') throw new Error(`${what} names action "${action}", which the flow does not have`);
       throw new Error(`${what} needs a block (\`block\` or \`steps\`), got ${describeValue(entry.action)}`);
     }
     if (entry.type === 'webhook' || entry.type === 'chat') checkBinding(entry.action, what);
