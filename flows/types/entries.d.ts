@@ -78,7 +78,7 @@ export type ScheduleConfig = Bound & {
 
 export interface SchedulesConfig {
   static?: { [id: string]: ScheduleConfig };
-  /** For hosts that keep schedules elsewhere; nothing asks it here. */
+  /** Finds a schedule that is not in `static`, when it is fired and when its request goes on. It must not wait. */
   resolve?: (id: string, ctx: any) => MaybePromise<ScheduleConfig | null>;
 }
 

@@ -49,5 +49,9 @@ export default defineFlow({
       "by-name": { cron: "@daily", action: "say", input: "older" },
       "asks-first": { cron: "*/5 * * * *", block: asks, input: "Now?" },
     },
+    resolve: async (id: string, { flowKind }: any) => {
+      const [userId, key] = id.split("/");
+      return key === "reminder" ? { cron: "0 9 * * *", block: asks, input: `${flowKind} ${id}`, principal: { userId } } : null;
+    },
   },
 });

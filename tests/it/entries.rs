@@ -193,7 +193,6 @@ fn what_changes_nothing_is_told_once_where_it_stands() {
         "authentication.resolvePrincipal",
         "authentication.requireOrg",
         "chat.streamToThread",
-        "schedules.resolve",
     ];
     let all: Vec<(&str, &str)> = keys.into_iter().chain(flow.map(|key| ("4:16", key))).collect();
     for (place, key) in &all {

@@ -287,7 +287,8 @@ pub(crate) fn load(
 }
 
 /// Checks what is asked of a flow, and parses the input of a new request.
-pub(crate) fn prepare(loaded: &Loaded, asked: &mut StartRequest, before: &PriorEvents) -> Result<Rc<Flow>, Fault> {
+pub(crate) fn prepare(loaded: &mut Loaded, asked: &mut StartRequest, before: &PriorEvents) -> Result<Rc<Flow>, Fault> {
+    loaded.resolve(&asked.action).map_err(|error| Fault::invalid(error.to_string()))?;
     let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
     let action = flow
         .actions

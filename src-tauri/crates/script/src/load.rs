@@ -25,6 +25,9 @@ use crate::host::sync_calls::sync;
 use crate::vm::load_time::LoadTime;
 use crate::vm::{Limits, Vm};
 
+/// How the address of a schedule begins.
+const SCHEDULE: &str = "schedule:";
+
 /// A loaded flow file with at most one flow. It serves one request.
 pub struct Loaded {
     /// The flow, if the file exports one. Its functions can be called for as long as this value lives.
@@ -32,6 +35,7 @@ pub struct Loaded {
     client: bool,
     description: Option<String>,
     entries: HashMap<String, EntryDescription>,
+    resolves: bool,
     vm: Rc<Vm>,
     registry: Rc<Registry>,
 }
@@ -104,6 +108,9 @@ pub struct FlowDescription {
     /// Whether it has projections of its state for clients.
     #[serde(default)]
     pub client: bool,
+    /// Whether it finds schedules by a function of its own.
+    #[serde(default)]
+    pub resolves: bool,
     /// Warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<LoadError>,
@@ -157,7 +164,8 @@ impl Loaded {
                 return Err(error);
             }
             let entries = HashMap::new();
-            return Ok(Loaded { flow: None, client: false, description: None, entries, vm, registry });
+            let (client, resolves) = (false, false);
+            return Ok(Loaded { flow: None, client, description: None, entries, resolves, vm, registry });
         }
         let json = vm
             .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((0,)))
@@ -168,14 +176,14 @@ impl Loaded {
         let mut wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         // That of a large flow has megabytes.
         drop(json);
-        let (client, description) = (wire.client, wire.description.take());
+        let (client, resolves, description) = (wire.client, wire.resolves, wire.description.take());
         let entry = |(name, action): (&String, &mut WireAction)| Some((name.clone(), action.entry.take()?));
         let entries = wire.actions.iter_mut().filter_map(entry).collect();
         let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {
             let place = definition.and_then(|number| place(&vm, bundle, "definedAt", number));
             LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, error.message)
         })?;
-        Ok(Loaded { flow: Some(Rc::new(flow)), client, description, entries, vm, registry })
+        Ok(Loaded { flow: Some(Rc::new(flow)), client, description, entries, resolves, vm, registry })
     }
 
     /// Serves the asynchronous calls of the flow. Must be polled together with the engine.
@@ -217,6 +225,20 @@ impl Loaded {
         crate::host::fire::fire(&self.vm, &self.registry, address, given)
     }
 
+    /// Finds the action of a schedule that is not in the file but in what its own function gives. Must be called before
+    /// the flow is run.
+    pub fn resolve(&mut self, address: &str) -> Result<(), FlowError> {
+        let is_known = self.flow.as_ref().is_none_or(|flow| flow.actions.contains_key(address));
+        if is_known || !self.resolves || !address.starts_with(SCHEDULE) {
+            return Ok(());
+        }
+        let action = crate::host::fire::resolve(&self.vm, &self.registry, address)?;
+        if let Some(flow) = self.flow.as_mut().and_then(Rc::get_mut) {
+            flow.actions.insert(address.to_owned(), action);
+        }
+        Ok(())
+    }
+
     /// Returns the SDK's warnings, without duplicates.
     fn warnings(&self, bundle: &Bundle) -> Vec<LoadError> {
         let shown = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
@@ -255,6 +277,7 @@ impl Loaded {
             .collect();
         let warnings = self.warnings(bundle);
         let (kind, description) = (flow.kind.to_string(), self.description.clone());
-        Ok(Some(FlowDescription { kind, description, actions, client: self.client, warnings }))
+        let (client, resolves) = (self.client, self.resolves);
+        Ok(Some(FlowDescription { kind, description, actions, client, resolves, warnings }))
     }
 }

@@ -76,6 +76,10 @@ pub(crate) fn named(flow: &FlowDescription, name: &str, wanted: &Wanted) -> Resu
             starter(entry.entry_type),
             how(kind, &action.name, entry.entry_type)
         ))),
+        // The flow's own function is asked for it when it is fired.
+        ([], None) if flow.resolves && matches!(wanted, Wanted::Fired) => {
+            Ok(format!("schedule:{}", name.strip_prefix("schedule:").unwrap_or(name)))
+        }
         ([], None) => Err(Fault::not_found(unknown(flow, name, wanted))),
         (several, _) => {
             let addresses: Vec<&str> = several.iter().map(|(action, _)| action.name.as_str()).collect();

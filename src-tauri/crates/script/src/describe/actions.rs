@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use engine::error::FlowError;
-use engine::flow::{Action, ActionHooks, EntryType, Middleware, OnExceeded, TokenBudget};
+use engine::flow::{Action, ActionHooks, EntryType, Middleware, OnExceeded, TokenBudget, join_declarations};
 use serde::{Deserialize, Serialize};
 
 use crate::describe::registry::Registry;
 use crate::describe::schema::schema;
-use crate::describe::wire::{WireAction, WireLayer};
+use crate::describe::wire::{WireAction, WireBlock, WireLayer};
 use crate::vm::Vm;
 
 /// What an entry is, besides the action that it runs (SEMANTICS §1.7).
@@ -50,6 +50,21 @@ impl Registry {
             }),
             requires_project: wire.requires_project,
         })
+    }
+
+    /// Returns an action that was found while its flow is loaded, with the blocks that it brings along.
+    pub(crate) fn resolved_action(
+        self: &Rc<Self>,
+        vm: &Rc<Vm>,
+        wire: WireAction,
+        blocks: Vec<WireBlock>,
+    ) -> Result<Action, FlowError> {
+        for block in blocks {
+            self.add(vm, block)?;
+        }
+        let action = self.action(vm, wire)?;
+        join_declarations(vec![action.block.clone()]);
+        Ok(action)
     }
 
     pub(super) fn layer(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireLayer) -> Middleware {

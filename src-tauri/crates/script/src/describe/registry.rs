@@ -153,7 +153,7 @@ impl Registry {
         Ok(flow)
     }
 
-    fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
+    pub(super) fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
         let middleware: Vec<Middleware> = wire.middleware.into_iter().map(|layer| self.layer(vm, layer)).collect();
         match (wire.agent, wire.calls) {
             (Some(agents), _) => return self.add_agent(vm, wire.id, *agents),

@@ -34,6 +34,7 @@ pub(crate) struct WireFlow {
     pub(crate) resources: Vec<WireResource>,
     pub(crate) settings: WireSettings,
     pub(crate) client: bool,
+    pub(crate) resolves: bool,
 }
 
 #[derive(Deserialize)]

@@ -6,13 +6,15 @@ use std::rc::Rc;
 
 use engine::data::from_json;
 use engine::error::FlowError;
+use engine::flow::Action;
 use futures_channel::oneshot;
-use rquickjs::Function;
+use rquickjs::{Function, Object};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::describe::function::decode;
 use crate::describe::registry::Registry;
+use crate::describe::wire::{WireAction, WireBlock};
 use crate::vm::{Call, LOAD_TOKEN, Vm};
 
 /// What an entry is fired with.
@@ -53,16 +55,36 @@ pub struct Fired {
 
 /// Calls the functions of a binding. They get the event, and must not wait for anything outside.
 pub(crate) fn fire(vm: &Rc<Vm>, registry: &Rc<Registry>, address: &str, given: &Given) -> Result<Fired, FlowError> {
+    let given = serde_json::to_string(given).map_err(|error| FlowError::plain(error.to_string()))?;
+    let fired = ask(vm, registry, |host, call| host.get::<_, Function>("fire")?.call::<_, ()>((call, address, given)))?;
+    from_json(&fired.to_string()).map_err(|error| FlowError::plain(error.to_string()))
+}
+
+/// Returns the action of a schedule that the flow's own function finds, which must not wait either.
+pub(crate) fn resolve(vm: &Rc<Vm>, registry: &Rc<Registry>, address: &str) -> Result<Action, FlowError> {
+    #[derive(Deserialize)]
+    struct Resolved {
+        action: WireAction,
+        blocks: Vec<WireBlock>,
+    }
+    let told = ask(vm, registry, |host, call| host.get::<_, Function>("resolve")?.call::<_, ()>((call, address)))?;
+    let told: Resolved =
+        from_json(told.as_str().unwrap_or_default()).map_err(|error| FlowError::plain(error.to_string()))?;
+    registry.resolved_action(vm, told.action, told.blocks)
+}
+
+/// Asks for what an author's functions give at once.
+fn ask(
+    vm: &Rc<Vm>,
+    registry: &Rc<Registry>,
+    start: impl FnOnce(&Object<'_>, u32) -> rquickjs::Result<()>,
+) -> Result<Value, FlowError> {
     let call = vm.next_number();
     let (sender, mut receiver) = oneshot::channel();
     vm.shared.calls.borrow_mut().insert(call, Call { token: LOAD_TOKEN, answer: sender });
-    let given = serde_json::to_string(given).map_err(|error| FlowError::plain(error.to_string()))?;
-    vm.enter(|_, host| host.get::<_, Function>("fire")?.call::<_, ()>((call, address, given)))?;
+    vm.enter(|_, host| start(host, call))?;
     match receiver.try_recv() {
-        Ok(Some(answer)) => {
-            let fired = decode(vm, registry, answer)?.into_data()?.to_json();
-            from_json(&fired.to_string()).map_err(|error| FlowError::plain(error.to_string()))
-        }
-        _ => Err(FlowError::plain("the mapping of an event must not wait for anything outside")),
+        Ok(Some(answer)) => Ok(decode(vm, registry, answer)?.into_data()?.to_json()),
+        _ => Err(FlowError::plain("the functions of an entry must not wait for anything outside")),
     }
 }

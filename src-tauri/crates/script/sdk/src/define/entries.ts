@@ -49,7 +49,7 @@ export function entriesOf(definition: Config): Entry[] {
 }
 
 /** An older binding names an action instead of having a block of its own. */
-function actionOf(definition: Config, given: Config | null): Config | null {
+export function actionOf(definition: Config, given: Config | null): Config | null {
   if (typeof given?.action !== 'string' || given.block !== undefined) return given;
   const named = (definition.actions as Record<string, Config> | undefined)?.[given.action];
   return { ...named, ...given };
@@ -82,14 +82,18 @@ export function checkEntries(definition: Config): void {
     if (entry.name === '' || entry.name.startsWith('/') || entry.name.endsWith('/')) {
       throw new TypeError(`${what}: an event and its provider need a name that is not empty`);
     }
-    const { block, steps, action } = (entry.action ?? {}) as Config;
-    if (!isBlock(block ?? steps)) {
-      if (typeof action === 'string') throw new Error(`${what} names action "${action}", which the flow does not have`);
-      throw new Error(`${what} needs a block (\`block\` or \`steps\`), got ${describeValue(entry.action)}`);
-    }
+    checkBlock(entry, what);
     if (entry.type === 'webhook' || entry.type === 'chat') checkBinding(entry.action, what);
     if (entry.type === 'schedule') checkSchedule(entry, what);
   }
+}
+
+/** Refuses an entry that runs nothing. */
+export function checkBlock(entry: Entry, what: string): void {
+  const { block, steps, action } = (entry.action ?? {}) as Config;
+  if (isBlock(block ?? steps)) return;
+  if (typeof action === 'string') throw new Error(`${what} names action "${action}", which the flow does not have`);
+  throw new Error(`${what} needs a block (\`block\` or \`steps\`), got ${describeValue(entry.action)}`);
 }
 
 function checkMaps(definition: Config, where: string): void {

@@ -5,7 +5,7 @@
 
 import { describeValue, type Fn } from '../base/arguments';
 import type { Config } from './blocks';
-import { addressOf, entriesOf, type Entry } from './entries';
+import { actionOf, addressOf, checkBlock, entriesOf, type Entry } from './entries';
 import { WebHeaders } from '../globals/fetch';
 import { Encoder } from '../globals/web';
 
@@ -30,8 +30,7 @@ export interface Fired {
 
 /** The request that an entry makes of what it was given. */
 export async function fire(definition: Config, address: string, given: Given): Promise<Fired> {
-  const entry = entriesOf(definition).find((one) => addressOf(one) === address);
-  if (!entry) throw new Error(`Flow "${definition.kind as string}" has no entry "${address}"`);
+  const entry = entriesOf(definition).find((one) => addressOf(one) === address) ?? (await resolved(definition, address));
   const { defaultUserId } = (definition.authentication ?? {}) as { defaultUserId?: string };
   const principal = (entry.action.principal ?? {}) as { userId?: string; orgId?: string };
   const who = {
@@ -55,6 +54,29 @@ export async function fire(definition: Config, address: string, given: Given): P
   return { ...who, input: mapped, session };
 }
 
+/**
+ * A schedule that the flow's `resolve` gives for an id. It is asked again whenever such a request goes on: nothing of a
+ * schedule is kept.
+ */
+export async function resolved(definition: Config, address: string): Promise<Entry> {
+  const kind = definition.kind as string;
+  const { resolve } = (definition.schedules ?? {}) as { resolve?: (id: string, ctx: unknown) => unknown };
+  const [, id] = /^schedule:([\s\S]+)$/.exec(address) ?? [];
+  if (id === undefined || !resolve) throw new Error(`Flow "${kind}" has no entry "${address}"`);
+  // There are no stores of a host to look into.
+  const nothing = { get: () => Promise.resolve(undefined) };
+  const { defaultUserId = 'system' } = (definition.authentication ?? {}) as { defaultUserId?: string };
+  const action = (await resolve(id, {
+    flowKind: kind,
+    gatewayPrincipal: { userId: defaultUserId },
+    stores: { content: nothing, resourceState: nothing },
+  })) as Config | null | undefined;
+  if (!action) throw new Error(`Flow "${kind}": schedules.resolve knows no schedule "${id}"`);
+  const entry: Entry = { type: 'schedule', name: id, action: actionOf(definition, action) as Config };
+  checkBlock(entry, `Flow "${kind}": schedule "${id}"`);
+  return entry;
+}
+
 /** A schedule's own input, unless another is given. What a scheduler says of the tick is no input. */
 async function scheduled(definition: Config, entry: Entry, given: Given, who: Fired): Promise<unknown> {
   const { cron, input } = entry.action;
@@ -67,7 +89,7 @@ async function scheduled(definition: Config, entry: Entry, given: Given, who: Fi
     nominalFireTime: tick?.nominalFireTime ?? new Date(given.now).toISOString(),
     principal: { userId: who.user, ...(who.project === undefined ? {} : { orgId: who.project }) },
     flowKind: definition.kind,
-    origin: 'static',
+    origin: (definition.schedules as { static?: Config } | undefined)?.static?.[entry.name] ? 'static' : 'dynamic',
   });
 }
 

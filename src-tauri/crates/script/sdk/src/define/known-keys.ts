@@ -119,7 +119,6 @@ const IDLE: Record<string, Record<string, string>> = {
     'authentication.resolvePrincipal': 'who runs a flow says who the user is, by --user',
     'authentication.requireOrg': 'a block that needs one says so by requireOrg',
     'chat.streamToThread': 'there is no thread to write to',
-    'schedules.resolve': 'schedules of "static" can be fired, and no others',
     'request.heartbeatIntervalMs': 'a process that runs a request holds a lock instead',
     'request.sseHeartbeatMs': 'nothing is streamed over HTTP',
   },

@@ -12,10 +12,10 @@ import { protectShared } from '../globals/protected';
 import { Block, isBlock, siteOf } from '../define/blocks';
 import { clientData } from './client-data';
 import { makeContext } from '../context/context';
-import { blocksById, describeFlow, describeLate } from './describe';
+import { blocksById, describeFlow, describeLate, describeResolved } from './describe';
 import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
-import { fire, type Given } from '../define/fire';
+import { fire, resolved, type Given } from '../define/fire';
 import { Flow, isFlow, missed } from '../define/flow';
 import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { accepted, describe } from '../base/json-schema';
@@ -213,6 +213,15 @@ const host = {
   fire(call: number, address: string, given: string): void {
     fire((flows[0] as Flow).definition, address, JSON.parse(given) as Given).then(
       (value) => finish(call, value),
+      (error: unknown) => native.done(call, 'error', encodeError(error)),
+    );
+  },
+
+  /** The action of a schedule that the flow's own function finds, as a text. */
+  resolve(call: number, address: string): void {
+    const flow = flows[0] as Flow;
+    resolved(flow.definition, address).then(
+      (entry) => finish(call, describeResolved(flow, entry)),
       (error: unknown) => native.done(call, 'error', encodeError(error)),
     );
   },

@@ -61,19 +61,8 @@ export function describeFlow(flow: Flow): string {
       Object.entries(hooks).map(([name, block]) => [name, describeBlock(block, blocks, declarations)]),
     );
   const hooks = ids(requestHooks(flow.definition));
-  const action = (what: string, given: Config, concurrency: ReturnType<typeof concurrencyOf>): Config => {
-    const root = rootOf(flow.kind, what, given);
-    return {
-      block: describeBlock(root, blocks, declarations),
-      inputSchema: schemaId(given.inputSchema ?? root.inputSchema),
-      description: given.description ?? root.description,
-      userMessage: functionId(spoken(given.userMessage as Fn | undefined)),
-      tokenBudget: budget(flow.kind, what, given.tokenBudget as Config | undefined),
-      concurrency: policy(concurrency),
-      hooks: ids(actionHooks(given)),
-      requiresProject: requiresProject(root) || undefined,
-    };
-  };
+  const action = (what: string, given: Config, concurrency: ReturnType<typeof concurrencyOf>): Config =>
+    describeAction(flow.kind, [what, given], concurrency, (block) => describeBlock(block, blocks, declarations));
   const actions: Record<string, Config> = {};
   for (const [name, given] of Object.entries(flow.actions)) {
     actions[name] = action(`action "${name}"`, given, concurrencyOf(flow.definition, given));
@@ -100,7 +89,36 @@ export function describeFlow(flow: Flow): string {
     blocks,
     settings,
     client: hasClientData(flow),
+    resolves: typeof (flow.definition.schedules as Config | undefined)?.resolve === 'function',
   });
+}
+
+function describeAction(
+  kind: string,
+  [what, given]: [string, Config],
+  concurrency: ReturnType<typeof concurrencyOf>,
+  child: (block: Block) => number,
+): Config {
+  const root = rootOf(kind, what, given);
+  return {
+    block: child(root),
+    inputSchema: schemaId(given.inputSchema ?? root.inputSchema),
+    description: given.description ?? root.description,
+    userMessage: functionId(spoken(given.userMessage as Fn | undefined)),
+    tokenBudget: budget(kind, what, given.tokenBudget as Config | undefined),
+    concurrency: policy(concurrency),
+    hooks: Object.fromEntries(Object.entries(actionHooks(given)).map(([name, block]) => [name, child(block)])),
+    requiresProject: requiresProject(root) || undefined,
+  };
+}
+
+/** An entry that is found when it is fired, with whatever it brings along. */
+export function describeResolved(flow: Flow, entry: Entry): string {
+  const blocks: Config[] = [];
+  const concurrency = concurrencyOfEntry(flow.definition, entry);
+  const child = (block: Block) => describeBlock(block, blocks, []);
+  const action = describeAction(flow.kind, [`${entry.type} "${entry.name}"`, entry.action], concurrency, child);
+  return JSON.stringify({ action, blocks });
 }
 
 /** Whether a block, or one below it, refuses to run without a project. */
