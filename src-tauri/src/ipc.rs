@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use engine::event::RequestStatus;
 use runner::{
-    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice, RequestRow,
+    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Notice, RequestRow,
     SessionRow, StateView, Workspace, WorkspaceRow,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tauri::State;
 use tauri_specta::{Builder, collect_commands};
 

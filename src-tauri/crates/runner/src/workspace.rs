@@ -52,7 +52,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use engine::data::Data;
 use engine::event::RequestStatus;
 use engine::request::StartRequest;
 use serde_json::Value;
@@ -64,7 +63,6 @@ use crate::catalogue::watch::{Watch, watch};
 use crate::catalogue::{Catalogue, LoadedFlow, mock_file};
 use crate::core::config::{Config, Durability};
 use crate::core::fault::Fault;
-use crate::core::id;
 use crate::core::notice::{Notice, Notices};
 use crate::core::sync::lock;
 use crate::effects::outside::now_ms;
@@ -72,7 +70,7 @@ use crate::models::mock_script::MockScript;
 use crate::run::owner::{Lock, Locks};
 use crate::run::threads::Pool;
 use crate::run::warm_runtimes::WarmRuntimes;
-use crate::run::{Job, OnExit, PriorEvents, Running, not_yours, start};
+use crate::run::{Job, OnExit, PriorEvents, Running, start};
 use crate::views::*;
 
 use read_only::{Opened, open_store};

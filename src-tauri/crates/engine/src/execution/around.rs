@@ -109,7 +109,7 @@ fn see_newest(cx: &Context, call: &CallbackCall) {
         let Ok(record) = cx.run.log.record(&scope) else { continue };
         let (version, stamp) = (record.version, cx.run.next_stamp());
         if call.transaction.pending(&scope).is_empty() {
-            let news = ScopeCommit { scope, from, version, operations: Vec::new(), rebased: None };
+            let news = ScopeCommit { scope, from, version, operations: Vec::new(), rebased: Vec::new() };
             call.transaction.refresh(&news, &record, stamp);
         } else {
             call.transaction.rebase(&scope, &record, stamp);

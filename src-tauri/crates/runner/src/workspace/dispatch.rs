@@ -106,14 +106,12 @@ impl Workspace {
         Ok(done)
     }
 
-    /// Keeps what was started until somebody waits for it; what has ended meanwhile is let go.
+    /// Keeps what was started until somebody waits for it.
     fn keep_dispatched(&self, running: Running) {
-        let mut dispatched = lock(&self.dispatched);
-        if self.keep_ready {
-            // A window waits for none of them.
-            return;
+        // A window waits for none of them.
+        if !self.keep_ready {
+            lock(&self.dispatched).push_back(running);
         }
-        dispatched.push_back(running);
     }
 }
 
