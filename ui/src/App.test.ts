@@ -69,7 +69,7 @@ test('an internal entry is run as one', async () => {
   expect((await screen.findByTestId('run-button')).textContent).toContain('Run');
   await fireEvent.click(screen.getByTestId('run-button'));
   await screen.findAllByTestId('timeline-row');
-  expect(startRun.mock.calls[0]?.[0]).toMatchObject({ action: 'internal:tidy', internal: true, userId: 'me' });
+  expect(startRun.mock.calls[0]?.[0]).toMatchObject({ action: 'internal:tidy', internal: true, userId: 'ada' });
 });
 
 test('what is missing is said at its field, and nothing is started', async () => {

@@ -21,6 +21,8 @@ export const commands = {
 	source: (file: string) => typedError<string, Fault>(__TAURI_INVOKE("source", { file })),
 	/**  Starts an action; the timeline tells the rest. */
 	startRun: (options: RunOptions) => typedError<Started, Fault>(__TAURI_INVOKE("start_run", { options })),
+	/**  Fires an entry by hand. */
+	trigger: (options: TriggerOptions) => typedError<Started, Fault>(__TAURI_INVOKE("trigger", { options })),
 	/**  Stops a running request. */
 	abort: (requestId: string) => typedError<RequestStatus, Fault>(__TAURI_INVOKE("abort", { requestId })),
 	/**  Sessions, newest first. */
@@ -126,7 +128,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","export","import","history","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","export","import","history","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -570,6 +572,20 @@ export type EffectRow = {
 };
 
 /**  An error of a flow. */
+export type EntryRow = {
+	address: string,
+	type: EntryType,
+	name: string,
+	description?: string | null,
+	cron?: string | null,
+	timezone?: string | null,
+	enabled?: boolean | null,
+	inputSchema?: Json | null,
+	root: BlockShape,
+};
+
+export type EntryType = "internal" | "task" | "webhook" | "chat" | "schedule";
+
 export type ErrorInfo = {
 	/**  Its class. */
 	name: string,
@@ -698,8 +714,12 @@ export type FlowRow = {
 	kind: string,
 	/**  Relative to the workspace. */
 	file: string,
+	/**  For people. */
+	description?: string | null,
 	/**  What can be run. */
 	actions: ActionRow[],
+	/**  What something else than a person's call starts: schedules, webhooks, bots, dispatchers. */
+	entries?: EntryRow[],
 	/**  Whether a mock script lies beside it. */
 	hasMock: boolean,
 	/**  Why its newest version does not load. */
@@ -1234,7 +1254,10 @@ export type RowsQuery = {
 /**  What to run. */
 export type RunOptions = {
 	flow: string,
+	/**  The action's name; of an internal or a task entry its address. */
 	action: string,
+	/**  Whether it is an entry that otherwise only a dispatcher reaches. */
+	internal?: boolean,
 	userId: string,
 	sessionId?: string | null,
 	projectId?: string | null,
@@ -1487,6 +1510,16 @@ export type TextQuery = {
 };
 
 /**  One turn. */
+export type TriggerOptions = {
+	flow: string,
+	entry: string,
+	userId?: string | null,
+	sessionId?: string | null,
+	projectId?: string | null,
+	input?: unknown,
+	mock: boolean,
+};
+
 export type TurnRow = {
 	/**  From 0. */
 	turn: number,
