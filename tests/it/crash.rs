@@ -37,6 +37,7 @@ flows! {
     durable: Fixed,
     fanout: Any,
     generator: Any,
+    inside: Fixed,
     layers: Fixed,
     loops: Fixed,
     nested: Fixed,

@@ -237,5 +237,9 @@ fn what_other_doors_serve_is_kept_and_told() {
     for key in ["voice", "work", "tokenCounter"] {
         assert_eq!(told.stdout.matches(&format!("\"{key}\" changes nothing here")).count(), 1, "{told}");
     }
-    assert_eq!(told.stdout.matches("warning: ").count(), 3, "nothing is said of what works, or asks for nothing\n{told}");
+    assert_eq!(
+        told.stdout.matches("warning: ").count(),
+        3,
+        "nothing is said of what works, or asks for nothing\n{told}"
+    );
 }

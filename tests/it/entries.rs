@@ -88,9 +88,13 @@ fn every_exit_code_of_a_trigger() {
     }
     let answer = place.ask("trigger shop paid --input 5 --json");
     let message = answer.json()["error"]["message"].clone();
-    assert!(message.as_str().is_some_and(|text| text.contains("webhook:stripe/paid, webhook:paddle/paid")), "{message}");
+    assert!(
+        message.as_str().is_some_and(|text| text.contains("webhook:stripe/paid, webhook:paddle/paid")),
+        "{message}"
+    );
     assert_eq!(place.get("trigger shop webhook:paddle/paid --input 5")["output"], 5);
-    let session = place.get("trigger shop stripe/paid --input 1 --user ada --session s --request r")["sessionId"].clone();
+    let session =
+        place.get("trigger shop stripe/paid --input 1 --user ada --session s --request r")["sessionId"].clone();
     assert_eq!(session, "s");
     assert_eq!(place.ask("trigger shop stripe/paid --input 1 --session s").code, Some(7), "it is ada's");
     assert_eq!(place.ask("trigger shop stripe/paid --input 1 --request r").code, Some(7), "it is in use");
@@ -100,8 +104,7 @@ fn every_exit_code_of_a_trigger() {
 
 #[test]
 fn a_trigger_takes_mock_models_and_tells_events() {
-    let place = Place::with_flow(FLOW)
-        .file("mock.json", r#"{ "generators": { "bot": [{ "text": "a quiet day" }] } }"#);
+    let place = Place::with_flow(FLOW).file("mock.json", r#"{ "generators": { "bot": [{ "text": "a quiet day" }] } }"#);
     let answer = place.ask("trigger shop nightly --mock=mock.json --events");
     let lines: Vec<serde_json::Value> =
         answer.stdout.lines().map(|line| serde_json::from_str(line).expect("a document")).collect();
@@ -139,9 +142,17 @@ fn internal_entries_need_their_flag() {
     assert!(message.contains("--internal"), "{message}");
     let fired = place.ask("run shop nightly --user ada --json");
     assert_eq!(fired.code, Some(2), "{fired}");
-    assert!(fired.json()["error"]["message"].as_str().is_some_and(|text| text.contains("flowglass trigger shop schedule:nightly")));
+    assert!(
+        fired.json()["error"]["message"]
+            .as_str()
+            .is_some_and(|text| text.contains("flowglass trigger shop schedule:nightly"))
+    );
     assert_eq!(place.get("run shop tidy --internal --user ada --input 4")["output"], 4);
-    for command in ["run shop say --internal --user ada", "run shop nightly --internal --user ada", "run shop no --internal --user ada"] {
+    for command in [
+        "run shop say --internal --user ada",
+        "run shop nightly --internal --user ada",
+        "run shop no --internal --user ada",
+    ] {
         let answer = place.ask(command);
         assert_eq!(answer.code, Some(2), "{command}\n{answer}");
     }

@@ -26,6 +26,7 @@ pub mod generator;
 mod hooks;
 pub mod loading;
 mod note;
+mod reactions;
 pub mod recorder;
 pub(crate) mod replay;
 pub mod request;

@@ -282,9 +282,8 @@ impl Workspace {
     /// Follows the files: a change is told as [`Notice::Flows`].
     pub fn watch_files(self: &Arc<Self>) -> Result<(), Fault> {
         let (notices, name) = (self.notices.clone(), self.name.clone());
-        *lock(&self.watching) = Some(watch(std::slice::from_ref(&self.dir), move || {
-            notices.tell(&Notice::Flows { workspace: name.clone() })
-        })?);
+        *lock(&self.watching) =
+            Some(watch(&self.dir, move || notices.tell(&Notice::Flows { workspace: name.clone() }))?);
         Ok(())
     }
 
@@ -342,7 +341,7 @@ impl Workspace {
         };
         let running = start(job, &self.warm_runtimes, &self.pool)?;
         if self.keep_ready {
-            self.warm_runtimes.prepare(&self.dir, &loaded_flow, self.config.script_limits());
+            self.warm_runtimes.prepare(&self.dir, &loaded_flow, self.config.script_limits(), self.config.flow_env());
         }
         Ok(running)
     }

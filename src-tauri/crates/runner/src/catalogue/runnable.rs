@@ -8,9 +8,9 @@ use crate::core::fault::Fault;
 use crate::views::{ActionRow, EntryRow, Json};
 
 /// The rows of a flow's actions and of its entries.
-pub(super) fn what_runs(flow: Option<&FlowDescription>) -> Result<(Vec<ActionRow>, Vec<EntryRow>), Fault> {
+pub(super) fn what_runs(flow: &FlowDescription) -> Result<(Vec<ActionRow>, Vec<EntryRow>), Fault> {
     let (mut actions, mut entries) = (Vec::new(), Vec::new());
-    for action in flow.map_or(&[][..], |flow| &flow.actions) {
+    for action in &flow.actions {
         let root = root(action)?;
         let (description, input_schema) = (action.description.clone(), action.input_schema.clone().map(Json));
         match &action.entry {
@@ -67,9 +67,9 @@ pub(crate) fn named(flow: &FlowDescription, name: &str, wanted: &Wanted) -> Resu
     let meant: Vec<_> = same.iter().filter(|(_, entry)| fits(entry.entry_type)).collect();
     match (meant.as_slice(), same.first()) {
         ([(action, _)], _) => Ok(action.name.clone()),
-        ([], _) if is_action => {
-            Err(Fault::invalid(format!("\"{name}\" is an action of flow \"{kind}\": run it with `flowglass run {kind} {name}`")))
-        }
+        ([], _) if is_action => Err(Fault::invalid(format!(
+            "\"{name}\" is an action of flow \"{kind}\": run it with `flowglass run {kind} {name}`"
+        ))),
         ([], Some((action, entry))) => Err(Fault::invalid(format!(
             "\"{name}\" is {} of flow \"{kind}\", which {}: {}",
             what(entry.entry_type),
@@ -99,9 +99,9 @@ fn is_meant(address: &str, entry: &script::EntryDescription, name: &str) -> bool
     let Some((provider, event)) = entry.name.split_once('/').filter(|_| entry.entry_type == EntryType::Webhook) else {
         return false;
     };
-    let spelt = name.strip_prefix(provider).is_some_and(|rest| {
-        rest.strip_prefix(['.', ':', '/']).is_some_and(|rest| rest == event)
-    });
+    let spelt = name
+        .strip_prefix(provider)
+        .is_some_and(|rest| rest.strip_prefix(['.', ':', '/']).is_some_and(|rest| rest == event));
     name == event || spelt
 }
 
@@ -139,7 +139,8 @@ fn unknown(flow: &FlowDescription, name: &str, wanted: &Wanted) -> String {
         _ => false,
     };
     let names: Vec<&str> = flow.actions.iter().filter(is_wanted).map(|action| action.name.as_str()).collect();
-    let known = if names.is_empty() { "it has none at all".to_owned() } else { format!("there are: {}", names.join(", ")) };
+    let known =
+        if names.is_empty() { "it has none at all".to_owned() } else { format!("there are: {}", names.join(", ")) };
     let what = match wanted {
         Wanted::Action => "action",
         Wanted::Internal => "internal or task entry",

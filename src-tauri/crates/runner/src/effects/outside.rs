@@ -10,7 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use engine::effects::{
-    Dispatch, DispatchRefusal, Dispatched, Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect};
+    Dispatch, DispatchRefusal, Dispatched, Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect,
+};
 use engine::error::FlowError;
 use engine::redaction::Redaction;
 use futures_util::future::LocalBoxFuture;
@@ -192,7 +193,8 @@ impl Effects for World {
     }
 }
 
-/// For a file that is evaluated for a request with these events: what it drew before, then what is new.
-pub(crate) fn live(events: &[Event]) -> LoadTime {
-    LoadTime::after(load_effects(events), draw)
+/// For a file that is evaluated for a request with these events: what it drew before, then what is new. `env` is its
+/// environment.
+pub(crate) fn live(events: &[Event], env: Value) -> LoadTime {
+    LoadTime::after(load_effects(events), draw).with_env(env)
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use engine::effects::{Dispatch, DispatchRefusal, DispatchTo, Dispatched};
 
-use super::starting::{Origin, description};
+use super::starting::Origin;
 use super::{Mock, RunOptions, Workspace, lock};
 use crate::core::fault::Fault;
 use crate::effects::outside::Dispatcher;
@@ -57,8 +57,7 @@ impl Workspace {
             .with_catalogue(|catalogue| catalogue.find(&kind))
             .map_err(|fault| refusal("flow-not-found", &fault.to_string()))?;
         let action = format!("{}:{}", call.entry_type, call.target);
-        let has_entry = description(&loaded_flow)
-            .is_ok_and(|flow| flow.actions.iter().any(|one| one.name == action && one.entry.is_some()));
+        let has_entry = loaded_flow.flow.actions.iter().any(|one| one.name == action && one.entry.is_some());
         if !has_entry {
             let detail = format!("flow \"{kind}\" declares no {} entry \"{}\"", call.entry_type, call.target);
             return Err(refusal("no-entry", &detail));

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use engine::data::Data;
 use engine::effects::DispatchedBy;
 use engine::request::StartRequest;
-use script::FlowDescription;
 use serde_json::Value;
 
 use super::{RunOptions, Workspace, new_request, new_session};
@@ -33,7 +32,7 @@ impl Workspace {
         }
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
         let wanted = if options.internal { Wanted::Internal } else { Wanted::Action };
-        let action = named(description(&loaded_flow)?, &options.action, &wanted)?;
+        let action = named(&loaded_flow.flow, &options.action, &wanted)?;
         self.begin(loaded_flow, RunOptions { action, ..options }, Origin::default())
     }
 
@@ -86,15 +85,9 @@ impl Workspace {
     }
 }
 
-/// What a loaded file says of its flow.
-pub(super) fn description(loaded_flow: &LoadedFlow) -> Result<&FlowDescription, Fault> {
-    loaded_flow.flow.as_ref().ok_or_else(|| Fault::internal("the file defines no flow"))
-}
-
 /// Refuses to run for nobody's project what a block of it needs one for.
 fn needs_project(loaded_flow: &LoadedFlow, options: &RunOptions) -> Result<(), Fault> {
-    let flow = description(loaded_flow)?;
-    let action = flow.actions.iter().find(|action| action.name == options.action);
+    let action = loaded_flow.flow.actions.iter().find(|action| action.name == options.action);
     if options.project.is_some() || !action.is_some_and(|action| action.requires_project) {
         return Ok(());
     }

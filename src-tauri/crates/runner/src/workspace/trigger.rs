@@ -5,16 +5,16 @@
 use std::sync::Arc;
 
 use engine::error::FlowError;
-use script::{Fired, Given, Loaded};
+use script::{Fired, Given};
 use serde_json::Value;
 
-use super::starting::{Origin, description};
+use super::starting::Origin;
 use super::{Mock, RunOptions, Workspace};
 use crate::catalogue::runnable::{Wanted, named};
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::fault::Fault;
 use crate::effects::outside::{live, now_ms};
-use crate::run::Running;
+use crate::run::{Running, load};
 
 /// What to fire.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl Workspace {
     pub fn trigger(&self, options: TriggerOptions) -> Result<Running, Fault> {
         self.check_writable()?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
-        let address = named(description(&loaded_flow)?, &options.entry, &Wanted::Fired)?;
+        let address = named(&loaded_flow.flow, &options.entry, &Wanted::Fired)?;
         let TriggerOptions { flow, user, session, project, request, input, mock, .. } = options;
         let origin = Origin { trigger: input.clone(), ..Origin::default() };
         let given = Given { input, user, session, project, now: now_ms() };
@@ -60,11 +60,10 @@ impl Workspace {
 
     /// Calls the functions of a binding.
     fn fire(&self, loaded_flow: &Arc<LoadedFlow>, address: &str, given: Given) -> Result<Fired, Fault> {
-        let (dir, limits) = (self.dir.clone(), self.config.script_limits());
+        let (dir, limits, env) = (self.dir.clone(), self.config.script_limits(), self.config.flow_env());
         let (loaded_flow, entry) = (loaded_flow.clone(), address.to_owned());
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-            let loaded = Loaded::load(&loaded_flow.bundle, &dir, limits, live(&[]))
-                .map_err(|error| Fault::NotLoaded { message: error.to_string() })?;
+            let loaded = load(&dir, &loaded_flow, limits, live(&[], env))?;
             loaded.fire(&entry, &given).map_err(|error| unmapped(&entry, &error))
         });
         let thread = thread.map_err(Fault::internal)?;

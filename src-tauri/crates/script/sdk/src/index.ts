@@ -2,11 +2,15 @@
 
 export { handler, router, generator } from './define/blocks';
 export { sequencer } from './define/sequencer';
-export { defineCapability } from './define/capabilities';
+export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
 export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
 export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
+export { normalizeReactiveBinding, resourceChangeSchema, resourceContentChangeSchema } from './define/reactions';
+export { evaluator, choice, score, boolean, assertEvaluatorBlock } from './define/evaluator';
+export { defineFacetedCollection } from './define/faceted';
+export * as utility from './utility';
 export { resolveItemVisibility } from './define/visibility';
 export { transientSlot } from './base/schema';
 export { createCompositeVoiceProvider, VoiceError } from './define/voice';
@@ -39,3 +43,4 @@ export {
   SuspensionRejectedError,
   SuspensionTimeoutError,
 } from './base/errors';
+export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';

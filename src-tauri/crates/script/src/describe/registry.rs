@@ -11,9 +11,9 @@ use engine::callable::Fun;
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
-    Arm, Block, Body, Cache, Cas, Child, ContainerItem, Each, Expectation, Flow, Generator,
-    History, Hook, Middleware, Model, ModelInstance, Operation, Repair, RequestHooks, Rescue, Settings,
-    ToolIdentity, ToolSettings, ValueOrCall, join_declarations, number_steps,
+    Arm, Block, Body, Cache, Cas, Child, ContainerItem, Each, Expectation, Flow, Generator, History, Hook, Middleware,
+    Model, ModelInstance, Operation, Repair, RequestHooks, Rescue, Settings, ToolIdentity, ToolSettings, ValueOrCall,
+    join_declarations, number_steps,
 };
 use engine::resource::{ResourceConflict, Resources};
 use engine::scope::ScopeKind;
@@ -122,7 +122,6 @@ impl Registry {
             actions.insert(name, self.action(vm, action)?);
         }
         let own = wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<Vec<_>, _>>()?;
-        let declarations = wire.declarations.into_iter().filter_map(|declared| declared.build(vm)).collect();
         let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
             Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
         });
@@ -136,8 +135,9 @@ impl Registry {
         let mut flow = Flow {
             kind: wire.kind.into(),
             actions,
-            declarations,
-            resources: Resources::default(),
+            declarations: wire.declarations.into_iter().filter_map(|declared| declared.build(vm)).collect(),
+            // The flow's own first: their reactions are among its blocks.
+            resources: Resources::gather(own.clone(), &[])?,
             code_hash: code_hash.to_owned(),
             settings,
             hooks: RequestHooks {

@@ -11,6 +11,7 @@ const BLOCK = [
   'inputSchema',
   'outputSchema',
   'stateSchema',
+  'defaultState',
   'requestStateSchema',
   'sessionStateSchema',
   'userStateSchema',
@@ -48,6 +49,7 @@ const KEYS: Record<string, readonly string[]> = {
   handler: [...BLOCK, 'execute', 'dispatch'],
   sequencer: [...BLOCK, 'durable'],
   router: [...BLOCK, 'routes', 'execute', 'validateRoute'],
+  evaluator: [...BLOCK, 'model', 'questions', 'state', 'execute'],
   generator: [
     ...BLOCK,
     'model',

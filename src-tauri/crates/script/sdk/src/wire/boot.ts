@@ -6,7 +6,7 @@ import * as core from '../index';
 import { AgentBlock, nameTools, Prompt, runnable, Tool as AgentTool } from '../define/agents';
 import { definedAt } from '../define/bindings';
 import { CallAgentBlock, endRegistration, hasCalls } from '../define/calls';
-import { Capability } from '../define/capabilities';
+import { Capability } from '../define/capability';
 import { keepTimersApart } from '../globals/globals';
 import { protectShared } from '../globals/protected';
 import { Block, isBlock, siteOf } from '../define/blocks';
@@ -16,7 +16,7 @@ import { blocksById, describeFlow, describeLate, describeResolved } from './desc
 import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
 import { fire, resolved, type Given } from '../define/fire';
-import { Flow, isFlow, missed } from '../define/flow';
+import { Flow, flowsOf, missed, stackOf } from '../define/flow';
 import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { accepted, describe } from '../base/json-schema';
 import { takeWarnings } from '../define/known-keys';
@@ -25,6 +25,7 @@ import { keyOf } from '../define/policies';
 import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
 import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { describeBy } from '../define/running';
 import { rejected, takeUnhandled } from '../globals/rejections';
 import { Definition } from '../define/resources';
 import { Boxed, Sequencer } from '../define/sequencer';
@@ -35,6 +36,9 @@ import { abortRequest } from '../globals/web';
 const CLASSES = [Block, Boxed, Sequencer, CallAgentBlock, AgentBlock, AgentTool, Prompt, Capability, Definition, Flow];
 
 let flows: Flow[] = [];
+/** The flow that is run. */
+let running = 0;
+describeBy(describeLate);
 let main: unknown;
 
 /** Called by the bundle's entry with the flow file's exports, and what `import.meta` is in it. */
@@ -42,7 +46,7 @@ export function boot(exported: Record<string, unknown>, meta: object): void {
   const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
   main = exported.default;
   nameTools(exported);
-  flows = runnable([...new Set(candidates.filter(isFlow))]);
+  flows = runnable(flowsOf(candidates, main));
   endRegistration();
   if (hasCalls()) {
     keepTimersApart();
@@ -113,9 +117,12 @@ const failed = ({ call }: Returning, error: unknown): void => native.done(call, 
 const host = {
   flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
 
+  flowDefinedAt: (at: number): string => stackOf(flows[at] as Flow),
+
   missed: (): string => JSON.stringify(missed(main)),
 
   describe(at: number): string {
+    running = at;
     try {
       return describeFlow(flows[at] as Flow);
     } catch (error) {
@@ -203,7 +210,7 @@ const host = {
   },
 
   clientData(call: number, states: string): void {
-    clientData(flows[0] as Flow, JSON.parse(states) as never).then(
+    clientData(flows[running] as Flow, JSON.parse(states) as never).then(
       (value) => finish(call, value),
       (error: unknown) => native.done(call, 'error', encodeError(error)),
     );
@@ -211,7 +218,7 @@ const host = {
 
   /** The request that an entry makes of what it is fired with, which is JSON. */
   fire(call: number, address: string, given: string): void {
-    fire((flows[0] as Flow).definition, address, JSON.parse(given) as Given).then(
+    fire((flows[running] as Flow).definition, address, JSON.parse(given) as Given).then(
       (value) => finish(call, value),
       (error: unknown) => native.done(call, 'error', encodeError(error)),
     );
@@ -219,7 +226,7 @@ const host = {
 
   /** The action of a schedule that the flow's own function finds, as a text. */
   resolve(call: number, address: string): void {
-    const flow = flows[0] as Flow;
+    const flow = flows[running] as Flow;
     resolved(flow.definition, address).then(
       (entry) => finish(call, describeResolved(flow, entry)),
       (error: unknown) => native.done(call, 'error', encodeError(error)),
