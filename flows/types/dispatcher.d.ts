@@ -60,7 +60,9 @@ export interface TaskDispatcherConfig<P> {
 }
 
 export declare function dispatcher<I = any>(config: InternalDispatcherConfig<I>): Block<I, DispatchHandle>;
-export declare function dispatcher<P = any>(config: TaskDispatcherConfig<P>): Block<TaskDispatchInput<P>, DispatchHandle>;
+export declare function dispatcher<P = any>(
+  config: TaskDispatcherConfig<P>,
+): Block<TaskDispatchInput<P>, DispatchHandle>;
 
 /** A dispatcher was told no, and nothing was started. */
 export declare class DispatchRefusedError extends Error {

@@ -42,7 +42,13 @@ const background = dispatcher({
   session: { key: ({ room }) => room },
   payload: ({ room }) => ({ room }),
 });
-const reply = dispatcher({ name: "reply", type: "internal", flowKind: "other", target: "tidy", session: { from: true } });
+const reply = dispatcher({
+  name: "reply",
+  type: "internal",
+  flowKind: "other",
+  target: "tidy",
+  session: { from: true },
+});
 const seat = dispatcher<{ issue: string }>({
   name: "seat",
   type: "task",
@@ -58,7 +64,10 @@ export const flow = defineFlow({
   kind: "entries",
   middleware: [timing],
   configSchema: z.object({ size: z.number() }),
-  actions: { go: { block: background.rescue([{ when: [DispatchRefusedError], block: told }]) }, reply: { block: reply } },
+  actions: {
+    go: { block: background.rescue([{ when: [DispatchRefusedError], block: told }]) },
+    reply: { block: reply },
+  },
   internal: { actions: { tidy: { block: one, tokenBudget: { maxTotalTokens: 10 } } } },
   task: { actions: { work: { block: one } } },
   webhooks: {

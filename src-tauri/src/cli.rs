@@ -49,10 +49,7 @@ pub use runner::BUNDLE_COMMAND;
 
 /// Bundles flows for another process of this program, until that one is gone.
 pub fn serve_bundles() -> ExitCode {
-    match runner::serve_bundles() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(exit::FAILURE),
-    }
+    runner::serve_bundles().map_or(ExitCode::from(exit::FAILURE), |()| ExitCode::SUCCESS)
 }
 
 /// Runs the program.

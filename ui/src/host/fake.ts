@@ -77,9 +77,11 @@ export class FakeHost extends FakeFiles implements Host {
 
   async startRun(options: RunOptions) {
     const flow = flows.find((one) => one.kind === options.flow);
-    const names = [...(flow?.actions.map((one) => one.name) ?? []), ...(flow?.entries?.map((one) => one.address) ?? [])];
-    if (!names.includes(options.action))
-      throw fault('notFound', `No action ${options.flow}.${options.action}.`);
+    const names = [
+      ...(flow?.actions.map((one) => one.name) ?? []),
+      ...(flow?.entries?.map((one) => one.address) ?? []),
+    ];
+    if (!names.includes(options.action)) throw fault('notFound', `No action ${options.flow}.${options.action}.`);
     if (options.flow === 'research' && (options.input as { topic?: unknown })?.topic === 'nothing') {
       const invalid: Fault = {
         kind: 'invalid',

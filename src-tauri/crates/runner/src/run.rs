@@ -12,8 +12,7 @@ pub(crate) mod warm_runtimes;
 
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use engine::abort::Abort;

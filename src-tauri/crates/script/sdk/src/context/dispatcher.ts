@@ -46,7 +46,8 @@ export function dispatcher(config: Config): Block {
     const spec = toJson({ ...address, session: to, payload: body, from: name, place }, `the payload of ${where}`);
     const outcome = (await runOnce(token, `dispatch ${place}`, async () => {
       const told = JSON.parse(await askJson(token, 'dispatch', spec as string)) as Outcome;
-      if (told.refused !== undefined) throw new DispatchRefusedError(String(name), address, told.refused, told.detail ?? '');
+      if (told.refused !== undefined)
+        throw new DispatchRefusedError(String(name), address, told.refused, told.detail ?? '');
       return told;
     })) as Outcome;
     return { sessionId: outcome.sessionId, requestId: outcome.requestId, adopted: outcome.adopted };

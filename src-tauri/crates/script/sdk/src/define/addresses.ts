@@ -14,7 +14,11 @@ export interface Address {
 const addressedBy = (block: Block): Address | undefined => block.config.dispatch as Address | undefined;
 
 /** Refuses a flow with a dispatcher to an entry of its own that is not there. */
-export function checkAddresses(kind: string, roots: readonly Block[], has: (type: string, name: string) => boolean): void {
+export function checkAddresses(
+  kind: string,
+  roots: readonly Block[],
+  has: (type: string, name: string) => boolean,
+): void {
   const seen = new Set<Block>();
   const waiting = [...roots];
   for (let block = waiting.pop(); block; block = waiting.pop()) {

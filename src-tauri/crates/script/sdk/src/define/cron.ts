@@ -37,7 +37,8 @@ export function checkCron(given: unknown, what: string): void {
 function problemOf(text: string): string | undefined {
   if (ALIASES.includes(text.toLowerCase())) return undefined;
   const fields = text === '' ? [] : text.split(/\s+/);
-  if (fields.length !== 5 && fields.length !== 6) return `it has ${fields.length} field${fields.length === 1 ? '' : 's'}`;
+  if (fields.length !== 5 && fields.length !== 6)
+    return `it has ${fields.length} field${fields.length === 1 ? '' : 's'}`;
   const kinds = fields.length === 6 ? [SECOND, ...FIELDS] : FIELDS;
   return kinds.map((kind, at) => problemOfField(fields[at] as string, kind)).find((problem) => problem !== undefined);
 }

@@ -137,7 +137,8 @@ function checkSchedule({ name, action }: Entry, what: string): void {
   const schema = action.inputSchema ?? ((action.block ?? action.steps) as Block).inputSchema;
   if (action.input !== undefined && typeof action.input !== 'function' && isSchema(schema)) {
     const issues = refused(schema, action.input);
-    if (issues !== undefined) throw new Error(`${what} has an input that does not fit its block's inputSchema: ${issues}`);
+    if (issues !== undefined)
+      throw new Error(`${what} has an input that does not fit its block's inputSchema: ${issues}`);
   }
   if (action.onOverlap !== undefined && action.onOverlap !== 'skip' && action.onOverlap !== 'allow') {
     throw new Error(`${what}: onOverlap is "skip" or "allow", not ${describeValue(action.onOverlap)}`);

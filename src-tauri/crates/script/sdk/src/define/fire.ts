@@ -30,7 +30,8 @@ export interface Fired {
 
 /** The request that an entry makes of what it was given. */
 export async function fire(definition: Config, address: string, given: Given): Promise<Fired> {
-  const entry = entriesOf(definition).find((one) => addressOf(one) === address) ?? (await resolved(definition, address));
+  const entry =
+    entriesOf(definition).find((one) => addressOf(one) === address) ?? (await resolved(definition, address));
   const { defaultUserId } = (definition.authentication ?? {}) as { defaultUserId?: string };
   const principal = (entry.action.principal ?? {}) as { userId?: string; orgId?: string };
   const who = {
