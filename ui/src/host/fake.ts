@@ -77,10 +77,8 @@ export class FakeHost extends FakeFiles implements Host {
 
   async startRun(options: RunOptions) {
     const flow = flows.find((one) => one.kind === options.flow);
-    const names = [
-      ...(flow?.actions.map((one) => one.name) ?? []),
-      ...(flow?.entries?.map((one) => one.address) ?? []),
-    ];
+    const entries = flow?.entries?.map((one) => one.address) ?? [];
+    const names = [...(flow?.actions.map((one) => one.name) ?? []), ...entries];
     if (!names.includes(options.action)) throw fault('notFound', `No action ${options.flow}.${options.action}.`);
     if (options.flow === 'research' && (options.input as { topic?: unknown })?.topic === 'nothing') {
       const invalid: Fault = {
