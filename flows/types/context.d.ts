@@ -4,7 +4,15 @@
 
 import type { Block } from "./blocks.js";
 import type { Item } from "./item.js";
-import type { ComponentOptions, Content, EmitNamespace, MessageOptions, StatusOptions } from "./items.js";
+import type {
+  ComponentOptions,
+  Content,
+  EmitNamespace,
+  Emitted,
+  EmittedComponent,
+  MessageOptions,
+  StatusOptions,
+} from "./items.js";
 import type { ModelResolver } from "./models.js";
 import type { InScope, ResourceMap } from "./resource-handles.js";
 import type { LooseState } from "./schema.js";
@@ -106,10 +114,10 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
 
   /** Leaves something for somebody to see. */
   readonly emit: EmitNamespace;
-  emitMessage(content: string | Content[], options?: MessageOptions): void;
-  emitComponent(name: string, data: unknown, options?: ComponentOptions): void;
+  emitMessage(content: string | Content[], options?: MessageOptions): Emitted;
+  emitComponent(name: string, data: unknown, options?: ComponentOptions): EmittedComponent;
   /** A progress line. Without a text it only sends the signals in `options`. */
-  emitStatus(message?: string, options?: StatusOptions): void;
+  emitStatus(message?: string, options?: StatusOptions): Emitted;
   /** What the request has shown so far. */
   readonly response: { getItems(): readonly Item[]; getItemCount(): number };
 

@@ -21,6 +21,7 @@ export * from "./generator.js";
 export * from "./handler.js";
 export * from "./item.js";
 export * from "./items.js";
+export * from "./library.js";
 export * from "./middleware.js";
 export * from "./models.js";
 export * from "./reactions.js";

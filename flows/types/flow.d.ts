@@ -42,6 +42,10 @@ export interface SessionConfig<S> extends ScopeConfig<S> {
   retention?: { maxItems?: number; maxAge?: number | string };
   /** How many earlier requests take part in the conversation. 50 unless you say otherwise. */
   historyWindow?: { turns: number };
+  /** Fields that only the flow's own code writes. Here nothing else does, so the names are checked, and that is all. */
+  serverOwned?: readonly (keyof S & string)[];
+  /** For hosts where a client begins a session. It is not asked here, and `check` says so. */
+  createCheck?: (input: any) => unknown;
 }
 
 /** Blocks, or functions, that run around the root block of every action. */

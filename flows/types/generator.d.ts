@@ -10,6 +10,7 @@ import type { ModelCaching, ModelChoice, ProviderOptions, ToolCall } from "./mod
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type { ToolsConfig } from "./tools.js";
+import type { PromptFile } from "./prompt-files.js";
 
 /** A value, or a function that makes it from the generator's input. */
 export type Dynamic<T, I, Ctx> = T | ((input: I, ctx: Ctx) => MaybePromise<T>);
@@ -72,8 +73,8 @@ export interface SearchConfig {
 export interface ModelConfig<I, Ctx> {
   /** Required, unless a capability in `uses` brings one. */
   model?: Dynamic<ModelChoice, I, Ctx>;
-  /** The instructions. Parts of an array are joined by newlines, and null leaves a part out. */
-  prompt?: Dynamic<string | null, I, Ctx> | readonly Dynamic<string | null, I, Ctx>[];
+  /** The instructions, or a Markdown file's. Parts of an array are joined by newlines, and null leaves a part out. */
+  prompt?: PromptFile | Dynamic<string | null, I, Ctx> | readonly Dynamic<string | null, I, Ctx>[];
   /** What the model should know. It stands after the instructions. */
   context?: ContextSlot<I, Ctx>;
   /** `true` for the whole conversation, a query for part of it. Without it the model sees no earlier turns. */

@@ -10,7 +10,10 @@ export type ItemStatus = "in_progress" | "completed" | "incomplete" | "failed";
  * Who a generator speaks as. `primary` is seen by the user and by later model calls, `sub` by the user only,
  * `trace` by developers only.
  */
-export type AgentType = "primary" | "sub" | "trace";
+export type AgentType = "primary" | "sub" | "trace" | OlderAgentType;
+
+/** Older words for `primary` and `sub`. They are told once. */
+export type OlderAgentType = "agent" | "sub-agent";
 
 /** The newer spelling of `AgentType`, one switch for each audience. */
 export interface ItemVisibility {
@@ -47,11 +50,21 @@ export interface StatusOptions {
   transient?: boolean;
 }
 
+/** What was emitted. Every item is done at once, so nothing needs to be done with this. */
+export interface Emitted {
+  done(): void;
+}
+
+export interface EmittedComponent extends Emitted {
+  /** Replaces the component's data. */
+  update(data: unknown): EmittedComponent;
+}
+
 /** Emitting is fire and forget: nothing needs to be awaited, and the order of calls is the order of items. */
 export interface EmitNamespace {
-  message(content: string | Content[], options?: MessageOptions): void;
-  component(name: string, data: unknown, options?: ComponentOptions): void;
-  status(message?: string, options?: StatusOptions): void;
+  message(content: string | Content[], options?: MessageOptions): Emitted;
+  component(name: string, data: unknown, options?: ComponentOptions): EmittedComponent;
+  status(message?: string, options?: StatusOptions): Emitted;
 }
 
 /** How much to take. A plain number counts from the newest item; `turns` and `tokens` count whole earlier requests. */

@@ -34,7 +34,9 @@ declare class Buffer extends Uint8Array<ArrayBuffer> {
   writeUInt32BE(value: number, offset?: number): number;
 }
 interface Crypto {
-  readonly subtle: { digest(algorithm: string | { name: string }, data: Uint8Array | ArrayBuffer): Promise<ArrayBuffer> };
+  readonly subtle: {
+    digest(algorithm: string | { name: string }, data: Uint8Array | ArrayBuffer): Promise<ArrayBuffer>;
+  };
 }
 declare function atob(text: string): string;
 declare function btoa(text: string): string;
@@ -171,7 +173,15 @@ declare module "node:util" {
   export function isDeepStrictEqual(one: unknown, other: unknown): boolean;
   export function stripVTControlCharacters(text: string): string;
   export const types: Record<
-    "isDate" | "isRegExp" | "isMap" | "isSet" | "isPromise" | "isProxy" | "isNativeError" | "isTypedArray" | "isUint8Array",
+    | "isDate"
+    | "isRegExp"
+    | "isMap"
+    | "isSet"
+    | "isPromise"
+    | "isProxy"
+    | "isNativeError"
+    | "isTypedArray"
+    | "isUint8Array",
     (value: unknown) => boolean
   >;
 }

@@ -2,6 +2,7 @@
  * What a block gets of a resource: `ctx.resources`, and the same by scope, as in `ctx.session.resources`.
  */
 
+import type { ResourceEdgeApi } from "./edges.js";
 import type { DefinedResource, DefinedResourceCollection, ResourceScope } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type { StateHandle } from "./state.js";
@@ -25,6 +26,14 @@ export interface ResourceHandle<S = any> extends StateHandle<S> {
   readContent(): Promise<string | null>;
   readContentRaw(): Promise<string | null>;
   writeContent(text: string): Promise<boolean>;
+  /** Of a resource that declares `edges`. */
+  readonly edges: ResourceEdgeApi;
+}
+
+/** A page of a collection. The end is where `nextCursor` is undefined. */
+export interface CollectionPage<S = any> {
+  items: ResourceHandle<S>[];
+  nextCursor?: string;
 }
 
 /** `"notes/today"`, or the named parts of a pattern: `{ topic: "notes" }` for `[topic]/*`. */
@@ -43,7 +52,10 @@ export interface ResourceCollectionHandle<S = any> {
   getOrCreate(key: CollectionKey, initial?: Partial<S>): Promise<ResourceHandle<S>>;
   /** Patches an entry, or creates it from `update` and the fields that only a new entry needs. */
   upsert(key: CollectionKey, update: Partial<S>, createOnly?: Partial<S>): Promise<ResourceHandle<S>>;
-  list(prefix?: string): Promise<ResourceHandle<S>[]>;
+  list(prefix?: string): Promise<ResourceHandle<S>[] & CollectionPage<S>>;
+  list(page: { prefix?: string; limit?: number; cursor?: string }): Promise<CollectionPage<S>>;
+  /** All instances, one after another. */
+  scan(options?: { prefix?: string; pageSize?: number; signal?: AbortSignal }): AsyncIterable<ResourceHandle<S>>;
   /** Does nothing when there is no such entry. */
   delete(key: CollectionKey): Promise<void>;
   count(): Promise<number>;
@@ -53,13 +65,15 @@ export interface ResourceCollectionHandle<S = any> {
 export type UndeclaredResource<S = any> = ResourceHandle<S> & ResourceCollectionHandle<S>;
 
 /** The state of a definition, or of a plain configuration in one of the older places. */
-type StateOf<D> = D extends DefinedResource<infer S, any> | DefinedResourceCollection<infer S, any>
+type DefinedState<D> = D extends DefinedResource<infer S, any> | DefinedResourceCollection<infer S, any>
   ? S
   : D extends { stateSchema: Schema<infer S, any> }
     ? S
     : LooseState;
 
-type HandleOf<D> = D extends { pattern: string } ? ResourceCollectionHandle<StateOf<D>> : ResourceHandle<StateOf<D>>;
+type HandleOf<D> = D extends { pattern: string }
+  ? ResourceCollectionHandle<DefinedState<D>>
+  : ResourceHandle<DefinedState<D>>;
 
 /** The resources of `R` that belong to one scope. */
 export type InScope<R, P extends ResourceScope> = {

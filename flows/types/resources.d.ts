@@ -4,7 +4,9 @@
  */
 
 import type { BlockContext } from "./context.js";
+import type { EdgeSlotConfig } from "./edges.js";
 import type { CollectionReactions, ResourceReactions } from "./reactions.js";
+import type { ResourceTemplate } from "./resource-templates.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 
 /** `org` and `project` name the same scope. */
@@ -15,6 +17,20 @@ type Shown<S> =
   | { expose?: readonly (keyof S & string)[]; exclude?: undefined; data?: undefined }
   | { exclude: readonly (keyof S & string)[]; expose?: undefined; data?: undefined }
   | { data: (state: S) => unknown; expose?: undefined; exclude?: undefined };
+
+/** A path with the module that it is meant from. */
+export interface FilePath {
+  path: string;
+  importerUrl?: string;
+}
+
+/** `ctx` of a collection's callbacks: that of the block that writes, and where the entry lies. */
+export interface CollectionHookContext extends BlockContext {
+  log(message: string): void;
+  readonly scopeType: ResourceScope;
+  /** The session, user or project it belongs to. */
+  readonly scopeId: string;
+}
 
 /** What a client may see of a resource. Leave it out, and the resource is invisible to clients. */
 export type ResourceClientConfig<S = any> = Shown<S> & {
@@ -31,18 +47,24 @@ interface CommonResourceConfig<S, P> {
   flowIsolation?: boolean;
   /** Its defaults are what a resource starts as. */
   stateSchema?: Schema<S, any>;
-  /** A text with `{{field}}` placeholders that the state fills. */
-  contentTemplate?: string;
-  /** Refused: a flow has no file system. Import the text, and give it as `contentTemplate`. */
+  /**
+   * What the state fills: a text with `{{field}}`, Liquid with `{{ state.field }}`, the path of a Markdown file of the
+   * project, or what `loadResourceTemplate` gives.
+   */
+  contentTemplate?: string | FilePath | ResourceTemplate;
+  /** The resource whose text is the template, by the name it is declared under, or by its path. */
   contentTemplateRef?: string;
+  /** A graph of typed edges in the field `edges` of its state, reached as `ref.edges`. */
+  edges?: boolean | EdgeSlotConfig;
   llmReadable?: boolean;
   llmWritable?: boolean;
   /** False makes every write fail. */
   writable?: boolean;
+  /** The endings that keys and texts may have, with or without the dot. */
   allowedExtensions?: readonly string[];
   metadata?: Record<string, unknown>;
-  /** When it is loaded. A lazy one has to be declared on a block. */
-  prefetchMode?: "eager" | "lazy";
+  /** Accepted as written: every resource is read when it is first looked at. A lazy one has to be declared on a block. */
+  prefetchMode?: "eager" | "lazy" | "partial";
   client?: ResourceClientConfig<NoInfer<S>>;
 }
 
@@ -53,8 +75,8 @@ export interface ResourceConfig<S, P extends ResourceScope = ResourceScope> exte
   default?: Partial<NoInfer<S>>;
   /** A text it starts with. */
   content?: string;
-  /** Refused, like `contentTemplateRef`; the text goes into `content`. */
-  contentFile?: string;
+  /** A file of the project whose text it starts with. Its path stands here as a plain text. */
+  contentFile?: string | FilePath;
   /** What `readContent` gives. Not with a template, which renders itself. */
   render?: (content: string, state: NoInfer<S>) => string;
   dynamic?: boolean;
@@ -72,10 +94,13 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
   maxInstances?: number;
   /** Which entry makes room: the one longest unused, or the oldest. */
   eviction?: "none" | "lru" | "oldest";
+  /** For hosts with browsers as clients: how many instances a snapshot carries. */
   prefetchWindow?: number;
-  onInstanceCreated?: (key: string, state: NoInfer<S>, ctx: BlockContext) => MaybePromise<void>;
-  onInstanceUpdated?: (key: string, state: NoInfer<S>, previous: NoInfer<S>, ctx: BlockContext) => MaybePromise<void>;
-  onInstanceDeleted?: (key: string, ctx: BlockContext) => MaybePromise<void>;
+  /** With `prefetchMode: "partial"`. */
+  recentLimit?: number;
+  onInstanceCreated?: (key: string, state: NoInfer<S>, ctx: CollectionHookContext) => unknown;
+  onInstanceUpdated?: (key: string, state: NoInfer<S>, previous: NoInfer<S>, ctx: CollectionHookContext) => unknown;
+  onInstanceDeleted?: (key: string, ctx: CollectionHookContext) => unknown;
   /** Blocks that run when an entry was created, written or deleted. */
   reactTo?: CollectionReactions<NoInfer<S>>;
 }
@@ -109,12 +134,27 @@ export type ScopedResourceDefinitions = Record<
 export declare function defineResource<S extends object = LooseState, const P extends ResourceScope = ResourceScope>(
   config: ResourceConfig<S, P>,
 ): DefinedResource<S, P>;
+/** An older form without a scope, which the place says that lists it. It is told once. */
+export declare function defineResource<S extends object = LooseState>(
+  config: Omit<ResourceConfig<S>, "scope"> & { scope?: undefined },
+): DefinedResource<S, any>;
 
 /** Defines containers that a flow makes as it goes, found by key. */
 export declare function defineResourceCollection<
   S extends object = LooseState,
   const P extends ResourceScope = ResourceScope,
 >(config: ResourceCollectionConfig<S, P>): DefinedResourceCollection<S, P>;
+/** An older form without a scope, which the place says that lists it. It is told once. */
+export declare function defineResourceCollection<S extends object = LooseState>(
+  config: Omit<ResourceCollectionConfig<S>, "scope"> & { scope?: undefined },
+): DefinedResourceCollection<S, any>;
+
+/** An older spelling of `defineResource`. */
+export declare const resource: typeof defineResource;
+
+export declare function isDefinedResourceCollection(value: unknown): value is DefinedResourceCollection;
+/** An older spelling of `isDefinedResourceCollection`. */
+export declare const isDefinedResourceNamespace: typeof isDefinedResourceCollection;
 
 /** An older spelling of `defineResourceCollection`. */
 export declare const defineResourceNamespace: typeof defineResourceCollection;

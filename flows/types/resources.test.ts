@@ -105,7 +105,7 @@ defineResourceNamespace({
   eviction: "lru",
   onInstanceUpdated: (key, state, previous, ctx) => ctx.emitStatus(`${key}: ${previous.a} to ${state.a}`),
 });
-// @ts-expect-error A resource belongs to a scope.
+// An older form: the place that lists it says the scope.
 defineResource({ stateSchema: z.object({ a: z.number() }) });
 // @ts-expect-error A request is too short for a resource.
 defineResource({ scope: "request", stateSchema: z.object({ a: z.number() }) });

@@ -38,6 +38,12 @@ export interface StateHandle<S = LooseState> {
   /** Replaces the whole state. Nothing is merged and no default is filled in. */
   setState(next: S): Promise<boolean>;
 
+  /** An older spelling of `patchState({ [field]: value })`. */
+  setState<K extends keyof S>(field: K, value: S[K]): Promise<boolean>;
+
+  /** A field's value, or what `compute` gives, which is kept there. Who asks meanwhile waits for the same. */
+  getOrPatchState<K extends keyof S>(field: K, compute: () => S[K] | Promise<S[K]>): Promise<S[K]>;
+
   /** Adds to numeric fields. A missing field counts as zero. */
   incState(increments: { [K in KeysOfType<S, number>]?: number }): Promise<boolean>;
 

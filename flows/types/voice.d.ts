@@ -1,32 +1,49 @@
 /**
- * Voice: for hosts that speak and listen. Nothing here does, and a flow that names `voice` is told so.
+ * Objects of an author's own that speak or listen. The engine asks none itself; a handler may.
  */
 
-/** Whoever speaks and listens; a host calls it. */
+export interface VoiceAbilities {
+  readonly speak: boolean;
+  readonly speakStream: boolean;
+  readonly transcribe: boolean;
+  readonly listVoices: boolean;
+}
 export interface VoiceProvider {
-  id: string;
-  providerName: string;
-  abilities: { speak?: boolean; speakStream?: boolean; transcribe?: boolean; listVoices?: boolean };
-  defaultModels?: { speak?: string; transcribe?: string };
+  readonly id: string;
+  readonly providerName: string;
+  readonly abilities: VoiceAbilities;
   speak?(options: any): Promise<any>;
   speakStream?(options: any): AsyncIterable<any>;
   transcribe?(options: any): Promise<any>;
-  listVoices?(options?: any): Promise<any>;
+  listVoices?(): Promise<any[]>;
 }
-
+/** What a flow may say of its voice. It changes nothing here, and a warning says so. */
 export interface VoiceConfig {
   provider?: VoiceProvider;
   tts?: { model?: string; voice?: string; speed?: number };
 }
+type With<K extends keyof VoiceProvider> = VoiceProvider & Required<Pick<VoiceProvider, K>>;
 
-/** One provider of several, each for what it is named for. */
-export declare function createCompositeVoiceProvider(parts: {
-  speak?: VoiceProvider;
-  transcribe?: VoiceProvider;
-}): VoiceProvider;
+export declare function canSpeak(provider: VoiceProvider): provider is With<"speak">;
+export declare function canSpeakStream(provider: VoiceProvider): provider is With<"speakStream">;
+export declare function canTranscribe(provider: VoiceProvider): provider is With<"transcribe">;
+export declare function canListVoices(provider: VoiceProvider): provider is With<"listVoices">;
+/** One provider of several: each ability is that of the one in its place. */
+export declare function createCompositeVoiceProvider(
+  slots: Partial<Record<keyof VoiceAbilities, VoiceProvider>>,
+): VoiceProvider;
 
 export declare class VoiceError extends Error {
-  constructor(message: string, options?: { kind?: string; provider?: string; cause?: unknown });
+  constructor(options: {
+    kind: string;
+    provider: string;
+    message: string;
+    retryable?: boolean;
+    status?: number;
+    cause?: unknown;
+  });
   readonly kind: string;
-  readonly provider?: string;
+  readonly provider: string;
+  readonly retryable: boolean;
+  readonly status?: number;
 }

@@ -259,7 +259,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         }
         Command::Requests { session, status, page } => {
             let query = RequestQuery { session, status, limit: page.limit, offset: page.offset };
-            let requests = workspace.requests(query)?;
+            let requests = workspace.requests_with_totals(query)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }
         Command::Show { request, tree, .. } if tree.tree => crate::looking::tree(&workspace, &request, &tree),

@@ -3,6 +3,7 @@
 //! The page's side of this list, `ui/src/host/bindings.ts`, is generated from it; a test fails
 //! when that file is stale.
 
+mod code;
 mod database;
 mod going_on;
 mod payload;
@@ -30,7 +31,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             choose_workspace,
             trust_workspace,
             flows,
-            source,
+            code::source,
             starting::start_run,
             starting::trigger,
             abort,
@@ -43,8 +44,13 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             flow_state_diff,
             events,
             open_log,
+            code::open_in_editor,
+            code::block_source,
             watch,
             going_on::resume,
+            going_on::plan_resume,
+            going_on::plan_retry,
+            going_on::plan_fork,
             going_on::retry,
             going_on::fork,
             going_on::replay,
@@ -149,13 +155,6 @@ async fn open_log() -> Result<String, Fault> {
 #[specta::specta]
 async fn flows(state: State<'_, WindowState>) -> Result<Vec<FlowRow>, Fault> {
     off_the_main_thread(state, |workspace| workspace.flows()).await
-}
-
-/// The text of a flow file.
-#[tauri::command]
-#[specta::specta]
-async fn source(state: State<'_, WindowState>, file: String) -> Result<String, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.source(&file)).await
 }
 
 /// A value that is there, `null` too.

@@ -5,6 +5,7 @@
 pub mod cli;
 mod demo;
 mod diagnostics;
+mod editor;
 mod ipc;
 mod looking;
 mod moving;

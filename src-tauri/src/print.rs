@@ -4,6 +4,8 @@ mod agent;
 mod block;
 mod clearings;
 mod findings;
+mod models;
+mod plan;
 mod replay;
 mod soundness;
 mod state;
@@ -14,6 +16,8 @@ mod tree;
 pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
 pub(crate) use findings::{hits, writes};
+pub(crate) use models::totals;
+pub(crate) use plan::plan;
 pub(crate) use replay::replay;
 pub(crate) use soundness::data_check;
 pub(crate) use state::{changes, checkpoints, journal, state};
@@ -221,11 +225,12 @@ pub(crate) fn requests(requests: &[RequestRow]) -> String {
                 r.status.as_str().to_owned(),
                 duration(r.duration_ms),
                 time(r.started_at),
+                r.totals.as_ref().map(totals).unwrap_or_default(),
                 r.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),
             ]
         })
         .collect();
-    table(&["REQUEST", "SESSION", "ACTION", "STATUS", "TOOK", "STARTED (UTC)", "ERROR"], &rows)
+    table(&["REQUEST", "SESSION", "ACTION", "STATUS", "TOOK", "STARTED (UTC)", "TOTALS", "ERROR"], &rows)
 }
 
 pub(crate) fn events(events: &[EventRow]) -> String {

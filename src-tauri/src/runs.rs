@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use engine::error::FlowError;
 use engine::event::RequestStatus;
-use runner::{Edits, ErrorInfo, Fault, Json, Mock, Resolution, RunOptions, Running, TriggerOptions, Workspace};
+use runner::{
+    Edits, ErrorInfo, Fault, Json, Mock, PlanRow, Resolution, RunOptions, Running, TriggerOptions, Workspace,
+};
 use serde_json::{Value, json};
 
 use crate::cli::args::{Fork, How, Models, Resume, Run, Trigger};
@@ -62,6 +64,9 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
     let asked = workspace.pending(&request)?;
     let is_asked = asked.iter().any(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
     let given = Resolution { suspension: resume.suspension, reply, data, by: resume.by };
+    if resume.models.plan {
+        return Ok(planned(&workspace.plan_resume(&request, &going_on(&resume.models), Some(given))?));
+    }
     let running = workspace.resume(&request, &going_on(&resume.models), given)?;
     if reply.is_some() && !is_asked {
         eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
@@ -75,6 +80,9 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
 
 /// `flowglass retry`.
 pub(crate) fn retry(workspace: &Arc<Workspace>, request: &str, models: &Models) -> Result<Outcome, Stop> {
+    if models.plan {
+        return Ok(planned(&workspace.plan_retry(request, &going_on(models))?));
+    }
     let (started, signals) = (Instant::now(), listen()?);
     let running = workspace.retry(request, &going_on(models))?;
     wait(workspace, running, Wait { signals, started, events: false, after: 0 })
@@ -82,9 +90,28 @@ pub(crate) fn retry(workspace: &Arc<Workspace>, request: &str, models: &Models) 
 
 /// `flowglass fork`.
 pub(crate) fn fork(workspace: &Arc<Workspace>, fork: Fork, edits: Edits) -> Result<Outcome, Stop> {
+    if fork.models.plan {
+        return Ok(planned(&workspace.plan_fork(&fork.request, &fork.at, edits, &going_on(&fork.models))?));
+    }
     let (started, signals) = (Instant::now(), listen()?);
     let running = workspace.fork(&fork.request, &fork.at, edits, &going_on(&fork.models))?;
     wait(workspace, running, Wait { signals, started, events: false, after: 0 })
+}
+
+/// What `--plan` prints: the exit code says whether the command itself would be refused.
+fn planned(plan: &PlanRow) -> Outcome {
+    if let Some(error) = &plan.error {
+        print::flow_error(error);
+    }
+    let code = match &plan.error {
+        Some(_) if plan.is_refused_answer => exit::USAGE,
+        Some(_) => exit::REFUSED,
+        None => exit::DONE,
+    };
+    let mut document = json!(plan);
+    // Which blocks those are is told to people, and shown in the window.
+    document.as_object_mut().and_then(|fields| fields.shift_remove("again"));
+    Outcome { json: document, text: print::plan(plan), code }
 }
 
 /// `flowglass abort`.

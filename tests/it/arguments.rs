@@ -128,15 +128,15 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     (
         "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ context: \"c\" })] }))",
-        &["handler \"h\"", "capability \"cap\"", "context", "only a generator"],
+        &["handler \"h\"", "capability \"cap\"", "context is only valid on generator blocks"],
     ),
     (
         "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ tools: [one] })] }))",
-        &["handler \"h\"", "tools", "only a generator"],
+        &["handler \"h\"", "tools is only valid on generator blocks"],
     ),
     (
         "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ sequencerStateSchema: z.object({}) })] }))",
-        &["handler \"h\"", "sequencerStateSchema", "only a sequencer"],
+        &["handler \"h\"", "sequencerStateSchema is only valid on sequencer blocks"],
     ),
     (
         "handler(any({ name: \"h\", execute: () => 1, stateSchema: z.object({ a: z.number() }), uses: [brings({ stateSchema: z.object({ a: z.number() }) })] }))",
@@ -399,7 +399,7 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("seq.forEachBackground(one, any({ concurrency: -1 }))", &["forEachBackground", "concurrency", "at least 1"]),
     (
         "handler(any({ name: \"h\", execute: () => 1, uses: [brings({ fns: () => ({}) }), brings({ fns: () => ({}) })] }))",
-        &["handler \"h\"", "two capabilities \"cap\""],
+        &["Capability name collision: \"cap\"", "two different defineCapability() calls"],
     ),
     ("any(seq).stpe(one)", &["sequencer \"seq\"", "no method stpe()", "step()"]),
     ("any(seq).forEech(one)", &["no method forEech()", "forEach()"]),
@@ -566,4 +566,44 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let run = place.ask("run k go --user ada --input []");
     assert_eq!(run.stderr.matches("warning: ").count(), 7, "{run}");
     assert!(run.stderr.contains("did you mean \"inputSchema\"?"), "{run}");
+}
+
+#[test]
+fn older_words_work_and_what_does_nothing_here_is_told_once() {
+    let source = "import { createModelResolver, defineFlow, defineResource, defineResourceCollection, generator, handler } from '@flow-state-dev/core';
+import { z } from 'zod';
+const notes = defineResource({ ref: 'notes', stateSchema: z.object({ a: z.number().default(1) }) });
+const many = defineResourceCollection({ scope: 'session', pattern: 'm/*', stateSchema: z.object({}), prefetchWindow: 2 });
+const shared = defineResource({ scope: 'session', stateSchema: z.object({}), sharedToLineage: true, dynamic: true });
+const model = createModelResolver({ providers: {}, defaultModel: 'openai/gpt-5.4' } as any);
+const speaks = generator({ name: 'speaks', model: 'm', prompt: 'p', agentType: 'sub-agent', providerTools: [{}] as any });
+const go = handler({ name: 'go', userResources: { notes }, resources: { shared, many }, execute: async (_input, ctx: any) => {
+  ctx.emit.message('one', { agentType: 'agent' });
+  return [ctx.resources.notes.scope, typeof model('openai/gpt-5-mini')];
+} });
+export default defineFlow({ kind: 'k', session: { createCheck: () => ({ ok: true }), historyWindows: { turns: 1 } },
+  actions: { go: { block: go }, ask: { block: speaks } } } as any);
+";
+    let place = Place::new().file("flows/k.ts", source);
+    let answer = place.run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let told = [
+        "flows/k.ts:3:15: defineResource: no scope; the place that lists it says it",
+        "flows/k.ts:4:14: defineResourceCollection: prefetchWindow changes nothing here; ",
+        "flows/k.ts:5:16: defineResource: dynamic changes nothing here; ",
+        "flows/k.ts:5:16: defineResource: sharedToLineage changes nothing here; ",
+        "flows/k.ts:6:15: createModelResolver: \"providers\" changes nothing here; ",
+        "flows/k.ts:7:16: generator \"speaks\": agentType \"sub-agent\" is an older word for \"sub\"",
+        "flows/k.ts:7:16: generator \"speaks\": providerTools reach no provider here; ",
+        "flows/k.ts:12:16: Flow \"k\": \"session.createCheck\" is not asked here: ",
+        "flows/k.ts:12:16: Flow \"k\": \"historyWindows\" is no setting of session and changes nothing; \
+         did you mean \"historyWindow\"?",
+    ];
+    for line in told {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert_eq!(answer.stdout.matches("warning: ").count(), told.len(), "each once\n{answer}");
+    let run = place.get("run k go --user ada --session s");
+    assert_eq!(run["output"], json!(["user", "object"]));
+    assert_eq!(place.get("items --session s")[0]["agentType"], "primary");
 }

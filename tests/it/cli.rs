@@ -261,6 +261,7 @@ fn requests_are_newest_first() {
         let mut row = json!({
             "id": id, "sessionId": "s1", "flow": "counter", "action": "count", "userId": "ada", "status": "completed",
             "startedAt": "<number>", "finishedAt": "<number>", "durationMs": "<number>", "mock": false, "lastSeq": "<number>",
+            "totals": { "blocks": "<number>", "failed": 0, "…": 0 },
         });
         if !project.is_null() {
             row["projectId"] = project;
@@ -274,6 +275,8 @@ fn requests_are_newest_first() {
             {
                 "id": "r3", "sessionId": "s2", "flow": "counter", "action": "fail", "userId": "bob", "status": "failed",
                 "startedAt": "<number>", "finishedAt": "<number>", "durationMs": "<number>", "mock": false, "lastSeq": "<number>",
+                "totals": { "blocks": "<number>", "failed": "<number>", "modelCalls": 0, "promptTokens": 0,
+                            "completionTokens": 0, "changes": "<number>", "unpriced": 0 },
                 "error": { "name": "FlowError", "code": "sold_out", "message": "no more", "…": 0 },
             },
             completed("r2", Value::Null),

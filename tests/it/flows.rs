@@ -22,6 +22,8 @@ use serde_json::{Value, json};
 use tests::bench::{Answer, Place, repository};
 use tests::pattern::assert_matches;
 
+use crate::plans::Planned;
+
 /// One test for each topic, so that topics run side by side and a failure says which one it is; and
 /// one that compares the topics with the files.
 macro_rules! topics {
@@ -62,6 +64,7 @@ topics! {
     entries: "entries",
     errors: "errors",
     evaluators: "evaluators",
+    every_export: "every-export",
     fanout: "fanout",
     gates: "gates",
     generators: "generators",
@@ -97,6 +100,7 @@ topics! {
     suspension_answers: "suspension-answers",
     suspension_places: "suspension-places",
     targets: "targets",
+    texts: "texts",
     thrown: "thrown",
     timers: "timers",
     tools: "tools",
@@ -201,7 +205,12 @@ impl Names {
 
 /// Tries every case of a topic and fails with all that went wrong.
 fn check(topic: &str) {
-    let place = Place::new().file(&format!("flows/{topic}.ts"), &read(&format!("{topic}.ts")));
+    let mut place = Place::new().file(&format!("flows/{topic}.ts"), &read(&format!("{topic}.ts")));
+    // The files that a topic's flow names lie in a folder of the topic's name.
+    for file in std::fs::read_dir(folder().join(topic)).into_iter().flatten().flatten() {
+        let name = format!("{topic}/{}", file.file_name().to_string_lossy());
+        place = place.file(&format!("flows/{name}"), &read(&name));
+    }
     let loaded = place.ask("check");
     assert_eq!(loaded.code, Some(0), "{topic}.ts does not load\n{loaded}");
     let flow = loaded.json()[0].clone();
@@ -243,7 +252,11 @@ fn one(place: &Place, flow: &str, number: usize, case: &Value) {
         let look = names.fill(look);
         let command = &name_questions(place, &names, text(&look, "command"));
         let what = format!("{}: flowglass {command}", text(case, "name"));
+        let planned = Planned::of(place, command);
         let answer = place.ask(command);
+        if let Some(planned) = planned {
+            planned.compare(place, command, &answer);
+        }
         let exit = look["exit"].as_i64().unwrap_or(0);
         assert_eq!(answer.code.map(i64::from), Some(exit), "{what}\n{answer}");
         if let Some(pattern) = look.get("expect") {

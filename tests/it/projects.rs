@@ -48,7 +48,10 @@ fn a_project_of_the_framework_loads_as_it_stands() {
         )
         .file("fsdev.config.ts", "import flow from './src/flows/hello-chat/flow';\nexport default { flows: [flow] };\n")
         .file("next.config.mjs", "export default {};\n")
-        .file("lib/server.ts", "import { createFlowState } from '@flow-state-dev/engine';\nexport { createFlowState };\n")
+        .file(
+            "lib/server.ts",
+            "import { createFlowState } from '@flow-state-dev/engine';\nexport { createFlowState };\n",
+        )
         .file("app/api/flows/route.ts", "import { GET } from '@/lib/server';\nexport { GET };\n")
         .file("app/page.tsx", "export default function Page() { return <p>Hello</p>; }\n")
         .file(
@@ -60,25 +63,26 @@ import { shout } from \"@/lib/shout\";
 import prompt from \"./prompt.md\";
 
 const inputSchema = z.object({ message: z.string() });
-const chat = generator({ name: \"chat\", model: \"openai/gpt-5-mini\", prompt, inputSchema, user: (input) => input.message });
+const user = (input: z.infer<typeof inputSchema>) => input.message;
+const chat = generator({ name: \"chat\", model: \"openai/gpt-5-mini\", prompt, inputSchema, user });
+const steps = sequencer({ name: \"run\", inputSchema }).then(chat).map(shout).then(greet);
 export const helloChat = defineFlow({
   kind: \"hello-chat\",
   requireUser: true,
-  actions: { chat: { inputSchema, block: sequencer({ name: \"run\", inputSchema }).then(chat).map(shout).then(greet) } },
+  actions: { chat: { inputSchema, block: steps } },
 });
 export default helloChat({ id: \"default\" });
 ",
         )
         .file(
             "src/flows/hello-chat/blocks/greet.ts",
-            &format!("{IMPORTS}export const greet = handler({{ name: \"greet\", execute: (text) => `Hi: ${{text}}` }});\n"),
+            &format!(
+                "{IMPORTS}export const greet = handler({{ name: \"greet\", execute: (text) => `Hi: ${{text}}` }});\n"
+            ),
         )
         .file("src/flows/hello-chat/prompt.md", "# You are polite\n")
         .file("src/flows/hello-chat/flow.test.ts", &flow("a-test", "1"))
-        .file(
-            "src/flows/hello-chat/flow.mock.json",
-            "{ \"generators\": { \"chat\": [{ \"text\": \"good day\" }] } }",
-        )
+        .file("src/flows/hello-chat/flow.mock.json", "{ \"generators\": { \"chat\": [{ \"text\": \"good day\" }] } }")
         .file("src/flows/index.ts", "export { default as helloChat } from \"./hello-chat/flow\";\n")
         .file("src/lib/shout.ts", "export const shout = (text: string) => text.toUpperCase();\n")
         .file("test/flow.test.ts", "import { testFlow } from '@flow-state-dev/testing';\ntestFlow(defineFlow({}));\n");
@@ -157,8 +161,8 @@ fn flows_are_found_where_a_project_keeps_them() {
     assert_eq!(place.run(&["check"]).code, Some(0));
     check_output(&place, "e", &json!(1));
     // What the folder names is all that counts.
-    place.write("flowglass.json", "{\"flows\": [\"src\"]}");
-    assert_eq!(kinds(&place), ["b", "c"]);
+    place.write("flowglass.json", "{\"flows\": [\"src/deep\", \"g.ts\"]}");
+    assert_eq!(kinds(&place), ["g", "c"]);
 }
 
 #[test]
@@ -226,13 +230,23 @@ fn packages_of_the_workspace_are_bundled_without_their_links() {
     {
         let place = Place::new()
             .file(settings.0, settings.1)
-            .file("libs/memory/package.json", "{\"name\": \"@flow-state-dev/memory\", \"exports\": {\".\": \"./src/index.ts\", \"./more\": \"./src/more.ts\"}}")
-            .file("libs/memory/src/index.ts", "import { handler, notThere } from '@flow-state-dev/core';\nimport { readFileSync } from 'node:fs';\n\
-                   export { readFileSync, notThere };\nexport const remember = handler({ name: 'remember', execute: (x) => `kept ${x}` });\n")
+            .file(
+                "libs/memory/package.json",
+                "{\"name\": \"@flow-state-dev/memory\", \
+                 \"exports\": {\".\": \"./src/index.ts\", \"./more\": \"./src/more.ts\"}}",
+            )
+            .file(
+                "libs/memory/src/index.ts",
+                "import { handler, notThere } from '@flow-state-dev/core';\nimport { readFileSync } from 'node:fs';\n\
+                 export { readFileSync, notThere };\n\
+                 export const remember = handler({ name: 'remember', execute: (x) => `kept ${x}` });\n",
+            )
             .file("libs/memory/src/more.ts", "export const more = 2;\n")
             .file("libs/plain/package.json", "{\"name\": \"plain\", \"main\": \"./main.js\"}")
             .file("libs/plain/main.js", "module.exports = { plain: require('node:path').join('a', 'b') };\n")
-            .file("apps/web/src/flows/main.ts", "import { defineFlow, handler, sequencer } from '@flow-state-dev/core';
+            .file(
+                "apps/web/src/flows/main.ts",
+                "import { defineFlow, handler, sequencer } from '@flow-state-dev/core';
 import { remember, readFileSync, notThere } from '@flow-state-dev/memory';
 import { more } from '@flow-state-dev/memory/more';
 import { plain } from 'plain';
@@ -241,7 +255,8 @@ const read = handler({ name: 'read', execute: () => readFileSync('/etc/passwd') 
 const none = handler({ name: 'none', execute: () => notThere() });
 export default defineFlow({ kind: 'main', actions: {
   go: { block: sequencer({ name: 'go' }).step(remember).step(show) }, read: { block: read }, none: { block: none } } });
-");
+",
+            );
         check_output(&place, "main", &json!(["kept 1", 2, "a/b"]));
         let read = place.ask("run main read --user ada");
         let message = read.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
@@ -301,7 +316,11 @@ fn the_environment_is_what_the_settings_name() {
         "flows/main.ts",
         &format!(
             "import proc from 'node:process';\nconst atLoad = process.env.REGION;\n{}",
-            flow("main", "[atLoad, process.env.REGION, proc.env.OTHER ?? null, process.env['SHOP_TOKEN']?.length ?? null, Object.keys(process.env)]")
+            flow(
+                "main",
+                "[atLoad, process.env.REGION, proc.env.OTHER ?? null, process.env['SHOP_TOKEN']?.length ?? null, \
+                 Object.keys(process.env)]"
+            )
         ),
     );
     check_output(&place, "main", &json!([null, null, null, null, []]));
@@ -329,11 +348,15 @@ fn files_are_imported_as_text() {
         .file("src/template.weird", "weird")
         .file("src/other.ts", "export const a = 1;\n")
         .file("package.json", "{\"imports\": {\"#prompts/*\": \"./src/prompts/*\"}}")
-        .file("src/flows/main.ts", &format!(
-            "import system from '../prompts/system.md';\nimport user from '#prompts/user.txt';\nimport data from '../data.json';\n\
-             import raw from '../data.json?raw';\nimport weird from '../template.weird?raw';\nimport code from '../other.ts?raw';\n{}",
-            flow("main", "[system, user, data.a, raw, weird, code]")
-        ));
+        .file(
+            "src/flows/main.ts",
+            &format!(
+                "import system from '../prompts/system.md';\nimport user from '#prompts/user.txt';\n\
+             import data from '../data.json';\nimport raw from '../data.json?raw';\n\
+             import weird from '../template.weird?raw';\nimport code from '../other.ts?raw';\n{}",
+                flow("main", "[system, user, data.a, raw, weird, code]")
+            ),
+        );
     check_output(
         &place,
         "main",

@@ -287,12 +287,14 @@ fn a_definition_that_makes_no_sense_is_refused_where_it_stands() {
     };
     let cases: Vec<(String, &[&str])> = vec![
         (single("scope: \"request\""), &["scope must be one of", "\"request\""]),
-        (single("scope: undefined"), &["scope must be one of"]),
         (single("scope: \"session\", flowIsolation: true"), &["flowIsolation"]),
         (single("stateSchema: {}"), &["stateSchema must be a zod schema"]),
         (single("content: \"a\", contentTemplate: \"b\""), &["more than one content source", "content, contentTemplate"]),
-        (single("contentFile: \"a.md\""), &["contentFile cannot be read", "no file system", "content"]),
-        (single("contentTemplateRef: \"a.md\""), &["contentTemplateRef cannot be read", "contentTemplate"]),
+        (single("contentFile: \"a.md\""), &["contentFile: there is no file \"a.md\"", "written here as a plain text"]),
+        (single("contentTemplateRef: 3"), &["contentTemplateRef must be a text", "got number 3"]),
+        (single("contentTemplate: 3"), &["contentTemplate must be a text or a template", "got number 3"]),
+        (single("edges: 3"), &["edges must be"]),
+        (single("edges: { maxEdges: 0 }"), &["edges.maxEdges must be an integer of at least 1"]),
         (single("contentTemplate: \"a\", render: (a) => a"), &["render", "contentTemplate"]),
         (single("content: 3"), &["content must be a text"]),
         (single("default: { a: \"x\" }"), &["default at \"a\"", "Expected number"]),
@@ -310,6 +312,9 @@ fn a_definition_that_makes_no_sense_is_refused_where_it_stands() {
         (many("eviction: \"newest\", maxInstances: 1"), &["eviction must be"]),
         (many("eviction: \"lru\", maxInstances: 1, prefetchMode: \"lazy\""), &["a lazy collection cannot evict"]),
         (many("prefetchWindow: -1"), &["prefetchWindow"]),
+        (many("prefetchMode: \"some\""), &["prefetchMode"]),
+        (many("prefetchMode: \"partial\""), &["prefetchMode \"partial\" needs recentLimit"]),
+        (many("allowedExtensions: \"md\""), &["allowedExtensions"]),
         (many("onInstanceCreated: 3"), &["onInstanceCreated must be a function"]),
         ("export default flow({ session: { stateSchema: schema, client: {}, clientData: {} } });".to_owned(), &["client and clientData"]),
         (

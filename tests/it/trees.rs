@@ -154,7 +154,11 @@ fn a_filter_shows_what_fits_and_what_is_around_it() {
 fn a_filter_that_is_wrong_is_told_with_its_place() {
     let place = Place::with_flow(FLOW);
     ask(&place, "run main go --user ada --session s --request r --input 1", 4);
+    // Something pasted by mistake: each term would be asked of each block.
+    let (words, text) = ("a ".repeat(1_000), "x".repeat(5_000));
     let wrong = [
+        (words.as_str(), "letter 129: there are 1000 terms, and a filter has at most 64"),
+        (text.as_str(), "letter 4097: a filter has at most 4096 letters"),
         ("sttus:failed", "letter 1: \"sttus\" is no field; there are kind, status"),
         ("a kind:agent", "letter 8: \"agent\" is no kind; there are handler, sequencer, router, generator"),
         ("writes:memory.x", "\"memory\" is not a scope"),

@@ -94,10 +94,14 @@ fn a_run_is_started_and_looked_at() {
     // A block says what it got, what it made, what it wrote and what it logged.
     window.click("[data-path=\"root/step:add\"]");
     window.wait_for_text(&hook("block-path"), "root/step:add");
-    window.wait_for_text(&hook("block-input"), "by: 21");
     window.wait_for_text(&hook("block-output"), "added: 21");
+    window.click(&hook("block-tab-input"));
+    window.wait_for_text(&hook("block-input"), "by: 21");
+    window.click(&hook("block-tab-log"));
     window.wait_for_text(&hook("block-logs"), "adding 21");
-    window.wait_for_text("[data-testid=inspector] [data-testid=change-row]", "session total");
+    window.click(&hook("block-tab-changes"));
+    window.wait_for_text("[data-testid=inspector] [data-testid=change-row]", "total");
+    window.click(&hook("block-tab-output"));
 
     // The slider: the state of the session at the newest event, at the first, and after the first block.
     window.wait_for_text(&hook("scope-session"), "total: 42");

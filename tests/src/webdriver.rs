@@ -43,6 +43,8 @@ pub mod key {
     pub const RIGHT: char = '\u{e014}';
     /// One down.
     pub const DOWN: char = '\u{e015}';
+    /// To close what lies over the window.
+    pub const ESCAPE: char = '\u{e00c}';
     /// Deletes the character before.
     pub const BACKSPACE: char = '\u{e003}';
     /// To the next control.
@@ -66,6 +68,11 @@ pub struct Window {
 impl Window {
     /// Starts a program with a window, on the display of `DISPLAY` or on one of its own.
     pub fn open<A: AsRef<str>>(program: &Path, args: &[A]) -> Window {
+        Window::open_with(program, args, &[])
+    }
+
+    /// As [`open`](Self::open), with more variables in the program's environment.
+    pub fn open_with<A: AsRef<str>>(program: &Path, args: &[A], variables: &[(&str, &str)]) -> Window {
         let webkit = tool("WebKitWebDriver", "/usr/bin", "Debian's package webkit2gtk-driver");
         let cargo = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
         let tauri = tool("tauri-driver", &format!("{}/bin", cargo.unwrap_or_default()), "the crate tauri-driver");
@@ -91,6 +98,7 @@ impl Window {
                 ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]
                     .map(|name| (name, home.path().join(name))),
             )
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the file is open"))
             .stderr(log);

@@ -2,6 +2,7 @@
 import { keyName } from './base/keys';
 import type { AppModel } from './model/app.svelte';
 import { COMMANDS } from './model/commands';
+import { keymap } from './model/keymap.svelte';
 import { isFired, runnables } from './model/runnables';
 
 export type Entry = { id: string; group: string; title: string; icon: string; hint?: string; run: () => void };
@@ -10,7 +11,7 @@ export function entriesOf(app: AppModel): Entry[] {
   const found: Entry[] = [];
   // Commands that act only where the focus is have nothing to act on from here.
   for (const one of COMMANDS.filter((one) => one.scope === 'window' && one.id !== 'palette' && one.when(app))) {
-    const hint = one.keys.map(keyName).join(', ');
+    const hint = keymap.keysOf(one).map(keyName).join(', ');
     const { id, title, icon } = one;
     found.push({ id, group: 'Command', title, icon, ...(hint && { hint }), run: () => one.run(app) });
   }

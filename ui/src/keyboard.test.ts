@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
 import { AppModel } from './model/app.svelte';
+import { keymap } from './model/keymap.svelte';
 import { Router } from './model/route.svelte';
 
 let app: AppModel;
@@ -19,7 +20,10 @@ async function open(hash = 'session=ses-2&request=req-2') {
 const press = (key: string, more = {}) => fireEvent.keyDown(document.activeElement ?? document.body, { key, ...more });
 const zone = () => document.activeElement?.closest<HTMLElement>('[data-zone]')?.dataset.zone;
 
-beforeEach(() => localStorage.clear());
+beforeEach(() => {
+  localStorage.clear();
+  keymap.reload();
+});
 afterEach(cleanup);
 
 test('keys of the request act wherever the focus is, and after the tab that had it is gone', async () => {
@@ -131,6 +135,28 @@ test('every key of the table is in the list of keys', async () => {
   await screen.findByText('Next part of the window');
   const shown = [...document.querySelectorAll('kbd')].map((one) => one.textContent);
   for (const key of ['Ctrl+K', 'F6', 'Shift+F6', 'n', 'j', 'PgDn', 'Ctrl+Enter', '5']) expect(shown).toContain(key);
+});
+
+test('a key is changed in the list of keys, refused where another command has it, and given back', async () => {
+  await open();
+  await press('?', { shiftKey: true });
+  const keys = () => screen.getByTestId('keys-instant.nextFailure').textContent;
+  const change = await screen.findByTestId('change-instant.nextFailure');
+  change.focus();
+  await fireEvent.click(change);
+  await press('l');
+  expect(screen.getByTestId('key-asked').textContent).toContain('“Follow the newest event”. Press another');
+  await press('Escape');
+  expect([app.window.sheet, keys()]).toEqual(['keys', 'n']);
+  await fireEvent.click(change);
+  await press('x');
+  expect(keys()).toBe('x');
+  await fireEvent.click(change);
+  await press('Backspace');
+  expect(keys()).toBe('none');
+  await fireEvent.click(screen.getByTestId('keys-reset'));
+  expect(keys()).toBe('n');
+  expect(screen.queryByTestId('keys-reset')).toBeNull();
 });
 
 test('the palette runs a command of the table', async () => {

@@ -1,8 +1,11 @@
 // The keys of the window as the list of keys shows them: those of the table, and what controls do with keys themselves.
 import { keyName } from './base/keys';
 import { COMMANDS } from './model/commands';
+import { keymap } from './model/keymap.svelte';
 
-export type KeyGroup = { title: string; keys: readonly (readonly [string, string])[] };
+/** A line of the list: its keys, what they do, and the command they can be taken from. */
+type Line = readonly [keys: string, does: string, id?: string];
+export type KeyGroup = { title: string; keys: readonly Line[] };
 
 const TITLES = { Go: 'Everywhere', View: 'Tabs', Instant: 'Slider', Timeline: 'Timeline', Do: 'Run', Help: 'Help' };
 
@@ -26,13 +29,30 @@ const CONTROLS: readonly KeyGroup[] = [
 ];
 
 export function keyGroups(): KeyGroup[] {
-  const groups = new Map<string, [string, string][]>();
-  for (const { group, keys, title } of COMMANDS) {
-    if (keys.length === 0) continue;
+  const groups = new Map<string, Line[]>();
+  for (const command of COMMANDS) {
+    const { id, group, keys, title } = command;
+    if (keys.length === 0 && !keymap.isChanged(id)) continue;
     const name = TITLES[group];
     const list = groups.get(name) ?? [];
     groups.set(name, list);
-    list.push([keys.map(keyName).join(' '), title]);
+    list.push([keymap.keysOf(command).map(keyName).join(' '), title, id]);
   }
   return [...[...groups].map(([title, keys]) => ({ title, keys })), ...CONTROLS];
+}
+
+/** What a person does with the keys of a command. Each answers why it cannot be done. */
+export const keyEdits = {
+  isChanged: (id: string) => keymap.isChanged(id),
+  set: (id: string, chord: string | null) => edit(id, (command) => keymap.set(command, chord, COMMANDS)),
+  reset: (id: string) => edit(id, (command) => keymap.reset(command, COMMANDS)),
+  resetAll: () => keymap.resetAll(),
+  get hasChanges() {
+    return keymap.hasChanges;
+  },
+};
+
+function edit(id: string, act: (command: (typeof COMMANDS)[number]) => string | null): string | null {
+  const found = COMMANDS.find((one) => one.id === id);
+  return found ? act(found) : null;
 }

@@ -9,10 +9,12 @@ import { Router } from './model/route.svelte';
 async function chooseHost(): Promise<Host> {
   const { insideTauri, tauriHost } = await import('./host/tauri');
   const asked = new URLSearchParams(location.search);
-  if (insideTauri() && !asked.has('fake')) return tauriHost();
-  // Outside the desktop window there is nothing to run flows, so a recording stands in.
+  // In a browser tab there is nothing to run flows, so a recording stands in. The program itself holds none.
+  if (!import.meta.env.DEV || (insideTauri() && !asked.has('fake'))) return tauriHost();
+  const large = Number(asked.get('large')) || 0;
+  if (large > 0) return new (await import('./host/load')).LoadHost(large);
   const { FakeHost } = await import('./host/fake');
-  return new FakeHost(1, 120, Number(asked.get('large')) || 0);
+  return new FakeHost(1, 120, true);
 }
 
 const target = document.getElementById('app');

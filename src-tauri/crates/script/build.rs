@@ -1,7 +1,8 @@
 //! Bundles the modules that flows can import without installing them, our SDK and zod, and makes a table of them, and
 //! one of what is known of languages.
 //!
-//! zod, the bundler and what Node's built-ins are made of are npm packages pinned in `sdk/package-lock.json`; they are fetched here once when they are
+//! zod, the bundler and what Node's built-ins are made of are npm packages pinned in `sdk/package-lock.json`; they
+//! are fetched here once when they are
 //! missing, so that `cargo build` alone is enough on a fresh clone.
 
 use std::fmt::Write as _;

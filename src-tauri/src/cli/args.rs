@@ -266,7 +266,7 @@ pub(crate) enum Command {
     Demo(crate::demo::Args),
 }
 
-/// Which models answer a request that goes on; those it had before where neither is given.
+/// Which models answer a request that goes on, those it had before where neither is given; or only what it would do.
 #[derive(Args)]
 pub(crate) struct Models {
     /// Mock models, by the script beside the flow or by this one
@@ -275,6 +275,9 @@ pub(crate) struct Models {
     /// Real models, whatever it had before
     #[arg(long, conflicts_with = "mock")]
     pub(crate) real: bool,
+    /// Run nothing: say what would be taken from the log and what would be run again
+    #[arg(long)]
+    pub(crate) plan: bool,
 }
 
 #[derive(Args)]

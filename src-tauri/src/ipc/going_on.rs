@@ -1,7 +1,7 @@
 //! The window's commands that go on with a request, try it again, fork it, or play it again.
 
 use engine::suspension::{Reply, SuspensionStatus};
-use runner::{At, Edits, Fault, Mock, Replay, Resolution, Running, SuspensionRow};
+use runner::{At, Edits, Fault, Mock, PlanRow, Replay, Resolution, Running, SuspensionRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tauri::State;
@@ -81,6 +81,13 @@ pub(super) struct ResumeOptions {
     data: Option<Value>,
 }
 
+impl ResumeOptions {
+    fn take(self) -> (Mock, Resolution) {
+        let ResumeOptions { models, suspension, reply, data } = self;
+        (models.into(), Resolution { suspension, reply, data, by: None })
+    }
+}
+
 /// Goes on with a request.
 #[tauri::command]
 #[specta::specta]
@@ -90,9 +97,24 @@ pub(super) async fn resume(
     options: ResumeOptions,
 ) -> Result<GoingOn, Fault> {
     off_the_main_thread(state, move |workspace| {
-        let ResumeOptions { models, suspension, reply, data } = options;
-        let given = Resolution { suspension, reply, data, by: None };
-        workspace.resume(&request_id, &models.into(), given).map(GoingOn::from)
+        let (mock, given) = options.take();
+        workspace.resume(&request_id, &mock, given).map(GoingOn::from)
+    })
+    .await
+}
+
+/// What going on with a request will do; whatever is answered, where no answer is given.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn plan_resume(
+    state: State<'_, WindowState>,
+    request_id: String,
+    options: ResumeOptions,
+) -> Result<PlanRow, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        let (mock, given) = options.take();
+        let given = Some(given).filter(|given| given.reply.is_some());
+        workspace.plan_resume(&request_id, &mock, given)
     })
     .await
 }
@@ -102,6 +124,17 @@ pub(super) async fn resume(
 #[specta::specta]
 pub(super) async fn retry(state: State<'_, WindowState>, request_id: String, models: Models) -> Result<GoingOn, Fault> {
     off_the_main_thread(state, move |workspace| workspace.retry(&request_id, &models.into()).map(GoingOn::from)).await
+}
+
+/// What trying a request again will do.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn plan_retry(
+    state: State<'_, WindowState>,
+    request_id: String,
+    models: Models,
+) -> Result<PlanRow, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.plan_retry(&request_id, &models.into())).await
 }
 
 /// A place in state and what a fork has there.
@@ -138,16 +171,9 @@ pub(super) struct ForkOptions {
     set: Vec<SetValue>,
 }
 
-/// Goes on from a finished step of a request as a new request, in a new session.
-#[tauri::command]
-#[specta::specta]
-pub(super) async fn fork(
-    state: State<'_, WindowState>,
-    request_id: String,
-    options: ForkOptions,
-) -> Result<GoingOn, Fault> {
-    off_the_main_thread(state, move |workspace| {
-        let at = match (options.path, options.seq) {
+impl ForkOptions {
+    fn take(self) -> Result<(At, Edits, Mock), Fault> {
+        let at = match (self.path, self.seq) {
             (Some(path), _) => At::Path(path),
             (None, Some(seq)) => At::Seq(seq),
             (None, None) => {
@@ -157,9 +183,37 @@ pub(super) async fn fork(
                 });
             }
         };
-        let set = options.set.into_iter().map(|one| (one.place, one.value)).collect();
-        let edits = Edits { input: options.input, output: options.output, set };
-        workspace.fork(&request_id, &at, edits, &options.models.into()).map(GoingOn::from)
+        let set = self.set.into_iter().map(|one| (one.place, one.value)).collect();
+        Ok((at, Edits { input: self.input, output: self.output, set }, self.models.into()))
+    }
+}
+
+/// Goes on from a finished step of a request as a new request, in a new session.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn fork(
+    state: State<'_, WindowState>,
+    request_id: String,
+    options: ForkOptions,
+) -> Result<GoingOn, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        let (at, edits, mock) = options.take()?;
+        workspace.fork(&request_id, &at, edits, &mock).map(GoingOn::from)
+    })
+    .await
+}
+
+/// What a fork will do.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn plan_fork(
+    state: State<'_, WindowState>,
+    request_id: String,
+    options: ForkOptions,
+) -> Result<PlanRow, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        let (at, edits, mock) = options.take()?;
+        workspace.plan_fork(&request_id, &at, edits, &mock)
     })
     .await
 }

@@ -34,7 +34,7 @@ pub(crate) fn block(block: &BlockDetail) -> String {
         }
     };
     part("Asked", !block.asked.is_empty(), &|| suspensions(&block.asked));
-    part("Model calls", !block.model_calls.is_empty(), &|| effects(&block.model_calls));
+    part("Model calls", !block.model_calls.is_empty(), &|| super::models::calls(&block.model_calls));
     part("Effects", !block.effects.is_empty(), &|| effects(&block.effects));
     part("State changes", !block.changes.is_empty(), &|| state::changes(&block.changes));
     part("Items", !block.items.is_empty(), &|| items(&block.items));

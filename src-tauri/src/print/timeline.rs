@@ -26,6 +26,9 @@ pub(super) fn head(request: &RequestRow, input: Option<&Json>, output: Option<&J
         request.session_id,
         request.user_id
     );
+    if let Some(totals) = &request.totals {
+        let _ = writeln!(text, "{}", super::totals(totals));
+    }
     if let Some(input) = input {
         let _ = writeln!(text, "input   {}", short(&input.0));
     }

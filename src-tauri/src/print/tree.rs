@@ -3,14 +3,16 @@
 use std::fmt::Write as _;
 
 use engine::views::blocks::BlockStatus;
-use runner::{GroupOf, Json, TreeView, ViewGroup, ViewRow};
+use runner::{GroupOf, Json, RequestRow, Totals, TreeView, ViewGroup, ViewRow};
 
 use super::timeline::{bar, head, standing};
 use super::{counted, cut, duration, table};
 
 /// A long request: what came in and out, its tree with groups folded, and how to see the rest.
 pub(crate) fn shown_folded(tree: &TreeView, input: Option<&Json>, output: Option<&Json>) -> String {
-    let mut text = head(&tree.request, input, output);
+    let totals = Totals { blocks: tree.counts.blocks, failed: tree.counts.failed, sums: tree.sums };
+    let request = RequestRow { totals: Some(totals), ..tree.request.clone() };
+    let mut text = head(&request, input, output);
     text.push('\n');
     text.push_str(&rows(tree));
     let id = &tree.request.id;

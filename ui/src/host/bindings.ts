@@ -43,10 +43,20 @@ export const commands = {
 	events: (requestId: string, from: number, limit: number) => typedError<EventRow[], Fault>(__TAURI_INVOKE("events", { requestId, from, limit })),
 	/**  Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is. */
 	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
+	/**  Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor. */
+	openInEditor: (file: string, line: number, column: number | null) => typedError<string, Fault>(__TAURI_INVOKE("open_in_editor", { file, line, column })),
+	/**  The file that a block of a request was defined in, as it ran, and the block's lines. */
+	blockSource: (requestId: string, path: string) => typedError<BlockSource, Fault>(__TAURI_INVOKE("block_source", { requestId, path })),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
 	/**  Goes on with a request. */
 	resume: (requestId: string, options: ResumeOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("resume", { requestId, options })),
+	/**  What going on with a request will do; whatever is answered, where no answer is given. */
+	planResume: (requestId: string, options: ResumeOptions) => typedError<PlanRow, Fault>(__TAURI_INVOKE("plan_resume", { requestId, options })),
+	/**  What trying a request again will do. */
+	planRetry: (requestId: string, models: Models) => typedError<PlanRow, Fault>(__TAURI_INVOKE("plan_retry", { requestId, models })),
+	/**  What a fork will do. */
+	planFork: (requestId: string, options: ForkOptions) => typedError<PlanRow, Fault>(__TAURI_INVOKE("plan_fork", { requestId, options })),
 	/**  Runs a request's action once more with the same input, as a new request. */
 	retry: (requestId: string, models: Models) => typedError<GoingOn, Fault>(__TAURI_INVOKE("retry", { requestId, models })),
 	/**  Goes on from a finished step of a request as a new request, in a new session. */
@@ -143,6 +153,14 @@ export type ActionRow = {
 	root: BlockShape,
 };
 
+/**  A block that runs again. */
+export type AgainRow = {
+	/**  Its path. */
+	path: string,
+	/**  How many of its model calls the log does not answer. */
+	modelsAsked: number,
+};
+
 /**  The identity of the agent that produced an item. */
 export type AgentType = 
 /**  User-facing: on the client and in history. */
@@ -212,7 +230,7 @@ export type BlockDetail = {
 	/**  What else it did outside of itself: fetches, pauses, times, random values, `runOnce`. */
 	effects: EffectRow[],
 	/**  The models it asked. */
-	modelCalls: EffectRow[],
+	modelCalls: ModelCallRow[],
 };
 
 /**  The four kinds of block. */
@@ -325,6 +343,20 @@ export type BlockShape = {
 	description?: string | null,
 	/**  A sequencer's operations, a router's routes, a generator's tools. */
 	steps?: StepShape[] | null,
+};
+
+/**  The file in which a block was defined, as it ran. */
+export type BlockSource = {
+	/**  The file, relative to the workspace. */
+	file: string,
+	/**  The hash of the bundle that the file was a part of. */
+	hash: string,
+	/**  The whole file. */
+	text: string,
+	/**  The first line of the block, where it is known. */
+	from?: number | null,
+	/**  Its last line. */
+	to?: number | null,
 };
 
 /**  Where an execution stands. */
@@ -924,6 +956,103 @@ export type LogLine = {
 	at: number,
 };
 
+/**  Something that may have happened outside. */
+export type MayHaveHappened = {
+	/**  The block. */
+	path: string,
+	/**  `fetch`, `model` or `once`. */
+	kind: string,
+	/**  Which of its kind in its block, from 0. */
+	ordinal: number,
+};
+
+/**  Where a message comes from. */
+export type MessageSource = 
+/**  The block's `prompt`, with the tagged parts of its `context`. */
+{ from: "system" } | 
+/**  The block's `context`. */
+{ from: "context" } | 
+/**  An item of the session. */
+{ from: "history"; 
+/**  The request that added it. */
+requestId: string; 
+/**  The event that added it. */
+seq: number } | 
+/**  What the block's `user` said. */
+{ from: "user" } | 
+/**  An earlier answer of the same block. */
+{ from: "answer"; 
+/**  The event that began that call. */
+seq: number } | 
+/**  What a tool gave. */
+{ from: "tool"; 
+/**  The event that began the call that asked for it. */
+seq: number; 
+/**  The model's id for the tool's call. */
+id: string };
+
+/**  One call of a model. Its messages are `request.messages`, its answer is `result`. */
+export type ModelCallRow = {
+	/**  The model as the flow names it. */
+	model: string,
+	/**  The model that answered, in the provider's words. */
+	answeredBy?: string | null,
+	/**  What else was asked for: `maxTokens`, `providerOptions`, … */
+	parameters: Json,
+	/**  Where each of `request.messages` comes from. */
+	sources: MessageSource[],
+	/**  The tools that the model asked for, with what came of them. */
+	tools: ModelToolRow[],
+	/**  The answer as it came, where it was shown while it came. */
+	streamed: StreamedPiece[],
+	/**  Tokens, where the provider told them. */
+	tokens?: ModelTokens | null,
+	/**  US dollars, where `prices` of `flowglass.json` has the model. */
+	cost?: number | null,
+	/**  Milliseconds until the first piece of the answer. */
+	firstTokenMs?: number | null,
+	/**  Why the model stopped: `stop`, `length`, `tool-calls`, … */
+	finishReason?: string | null,
+	/**  The calls for the same answer that failed before. */
+	retries: ModelRetry[],
+} & EffectRow;
+
+/**  A call that failed before another one for the same answer. */
+export type ModelRetry = {
+	/**  The event that began it. */
+	seq: number,
+	/**  The model as the flow names it. */
+	model: string,
+	/**  Why it failed. */
+	error: ErrorInfo,
+};
+
+/**  Tokens of one call. */
+export type ModelTokens = {
+	/**  What the model was told. */
+	input: number,
+	/**  What the model said. */
+	output: number,
+	/**  What of the input was in the provider's cache. */
+	cached: number,
+};
+
+/**  A tool that a model asked for. */
+export type ModelToolRow = {
+	/**  The model's id for the call. */
+	id: string,
+	/**  The tool's name as the model saw it. */
+	name: string,
+	/**  What it was called with. */
+	args: Json,
+	/**  What it gave; absent while it runs, and where it failed. */
+	result?: Json | null,
+	/**  Why it failed. */
+	error?: string | null,
+	/**  The path of the block that ran; absent where the provider ran the tool. */
+	path?: string | null,
+};
+
 /**  Which models answer. */
 export type Models = 
 /**  Those the request had. */
@@ -1113,6 +1242,22 @@ export type PayloadSaved = {
 	bytes: number,
 };
 
+/**  A plan: nothing of it has happened. */
+export type PlanRow = {
+	/**  How many blocks end as recorded. One that is taken with all that is inside it counts once. */
+	fromLog: number,
+	/**  How many blocks that ran before run again. */
+	runsAgain: number,
+	/**  How many model calls these make that the log does not answer, if all goes as it went. */
+	modelsAsked: number,
+	/**  What began and has no end in the log: it may have happened, and is made again. */
+	mayHaveHappened: MayHaveHappened[],
+	/**  The blocks that run again, in the order in which they began. */
+	again: AgainRow[],
+	/**  Why it cannot go on: the code, or the answer, does not fit the log. */
+	error?: ErrorInfo | null,
+};
+
 /**  Something that is not as it should be. */
 export type ProblemRow = {
 	/**  The request it is in. */
@@ -1210,6 +1355,8 @@ export type RequestRow = {
 	mock: boolean,
 	/**  The number of its newest event. */
 	lastSeq: number,
+	/**  What it came to, where that was asked for. */
+	totals?: Totals | null,
 };
 
 /**  The status of a request. */
@@ -1441,6 +1588,32 @@ export type StepTo =
 /**  The end of a step of the root after it. */
 "nextBoundary";
 
+/**  A piece of an answer. */
+export type StreamedPiece = {
+	/**  Milliseconds after the call began. */
+	ms: number,
+	/**  What came. */
+	text: string,
+	/**  Whether it belongs to the thoughts, and not to the answer. */
+	reasoning: boolean,
+};
+
+/**  Sums of a request, or of a row and everything below it. */
+export type Sums = {
+	/**  How many answers of models they got. */
+	modelCalls: number,
+	/**  Tokens that models were told. */
+	promptTokens: number,
+	/**  Tokens that models said. */
+	completionTokens: number,
+	/**  How many state operations they made. */
+	changes: number,
+	/**  US dollars, as far as `prices` of `flowglass.json` knows the models; absent where it knows none of them. */
+	cost?: number | null,
+	/**  How many of the calls have no price, where there are prices. */
+	unpriced: number,
+};
+
 /**  Whose questions. */
 export type SuspensionQuery = {
 	session?: string | null,
@@ -1508,6 +1681,14 @@ export type TextQuery = {
 	limit: number,
 	offset: number,
 };
+
+/**  What a request came to. */
+export type Totals = {
+	/**  How many executions of blocks it has. */
+	blocks: number,
+	/**  Those that ended with an error. */
+	failed: number,
+} & Sums;
 
 /**  One turn. */
 export type TriggerOptions = {
@@ -1598,6 +1779,8 @@ export type ViewHead = {
 	rows: number,
 	/**  How its blocks stand. */
 	counts: Counts,
+	/**  What they asked of models and wrote. */
+	sums: Sums,
 	/**  The first instant of its blocks, in milliseconds since the epoch. */
 	from: number,
 	/**  The last one. */
@@ -1693,6 +1876,8 @@ export type ViewRow = {
 	promptTokens: number,
 	/**  Tokens that models said. */
 	completionTokens: number,
+	/**  What it and everything below it asked of models and wrote. */
+	sums: Sums,
 	/**  What failed it. */
 	error?: string | null,
 	/**  What it stands for, where it is a group. */
@@ -1723,6 +1908,8 @@ export type ViewUpdate = {
 	rows: number,
 	/**  How its blocks stand. */
 	counts: Counts,
+	/**  What they asked of models and wrote. */
+	sums: Sums,
 	/**  The first instant of its blocks, in milliseconds since the epoch. */
 	from: number,
 	/**  The last one. */

@@ -1,10 +1,21 @@
-// What a recorded host answers of its database and of going on with requests: as little as the screens need to be tried.
+// What a recorded host answers of its database and of going on with requests.
 // It has no engine and no file, and says so where one would be needed.
 import { FakeViews } from './fake-views';
-import type { Change, CompareQuery, Fault, GoingOn, HitRow, Replay, SuspensionRow, WriteRow } from './host';
+import type { BlockSource, Change, CompareQuery, Fault, GoingOn, HitRow, PlanRow } from './host';
+import type { Replay, SuspensionRow, WriteRow } from './host';
+import { notRecorded } from './recording';
+import { lists } from './recorded';
 
 const NO_ENGINE: Fault = { kind: 'refused', message: 'This is a recording: nothing in it can go on.' };
 const NO_FILE: Fault = { kind: 'refused', message: 'This is a recording: there is no file behind it.' };
+
+const planOf = (again: PlanRow['again'], fromLog: number): PlanRow => ({
+  fromLog,
+  runsAgain: again.length,
+  modelsAsked: again.reduce((sum, one) => sum + one.modelsAsked, 0),
+  mayHaveHappened: [],
+  again,
+});
 
 export abstract class FakeFiles extends FakeViews {
   async resume(): Promise<GoingOn> {
@@ -16,39 +27,59 @@ export abstract class FakeFiles extends FakeViews {
   async fork(): Promise<GoingOn> {
     throw NO_ENGINE;
   }
+  /** As if every block ran again: a recording has no engine that would know better. */
+  async planResume(requestId: string): Promise<PlanRow> {
+    const blocks = this.find(requestId).blocks();
+    const open = blocks.filter((block) => block.status !== 'completed');
+    const again = open.map((block) => ({ path: block.path, modelsAsked: block.kind === 'generator' ? 1 : 0 }));
+    return planOf(again, blocks.length - again.length);
+  }
+  async planRetry(requestId: string): Promise<PlanRow> {
+    const blocks = this.find(requestId).blocks();
+    const again = blocks.map((block) => ({ path: block.path, modelsAsked: block.kind === 'generator' ? 1 : 0 }));
+    return planOf(again, 0);
+  }
+  async planFork(requestId: string): Promise<PlanRow> {
+    return this.planRetry(requestId);
+  }
+  async blockSource(): Promise<BlockSource> {
+    throw NO_FILE;
+  }
+  async openInEditor(): Promise<string> {
+    throw NO_FILE;
+  }
   async replay(requestId: string): Promise<Replay> {
-    return { identical: true, compared: this.find(requestId).blocks().length };
+    return this.find(requestId).recorded.answers.replay;
   }
   async suspensions(): Promise<SuspensionRow[]> {
-    return [];
+    return lists.suspensions;
   }
   async search(): Promise<HitRow[]> {
     return [];
   }
   async history(requestId: string, place: string): Promise<WriteRow[]> {
-    const [scope, ...path] = place.split('.');
-    return this.find(requestId).events.flatMap((event) => {
-      const { scope: where, path: what, value, old } = event.payload as Record<string, never>;
-      if (event.kind !== 'state.changed' || where !== scope || what !== path.join('.')) return [];
-      const by = event.path ?? null;
-      return [{ seq: event.seq, by, operation: 'patch', old: old ?? null, new: value, at: event.at }];
-    });
+    const found = this.find(requestId).recorded.answers.history[place];
+    if (!found) throw notRecorded(`who wrote to ${place}`);
+    return found;
   }
   async journal(): Promise<unknown[]> {
     return [];
   }
-  async checkpoints() {
-    return [];
+  async checkpoints(requestId: string) {
+    return this.find(requestId).recorded.answers.checkpoints;
   }
-  async compare({ left, from, to }: CompareQuery): Promise<Change[]> {
+  /** Of two requests, the two that were compared when the answers were recorded. */
+  async compare({ left, right, from, to }: CompareQuery): Promise<Change[]> {
     const found = this.find(left);
-    return found.diff(from ?? 0, to ?? found.events.length);
+    if (!right || right === left) return found.diff(from ?? found.recorded.head.start, to ?? found.seq);
+    if (left === 'req-2' && right === 'req-3') return lists.compare;
+    throw notRecorded(`what differs between ${left} and ${right}`);
   }
   async stats() {
-    return { bytes: 0, events: 0, items: 0, sessions: 0, requests: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
+    return lists.stats;
   }
   async checkData() {
-    return { ok: true, requests: 0, events: 0, problems: [] };
+    return lists.checkData;
   }
   async compact(): Promise<never> {
     throw NO_FILE;

@@ -1,244 +1,132 @@
-// One open view of a recording, as the Rust side answers it: windows of rows, folds, a filter, steps and the overview.
-import { parseFilter } from './fake-filter';
-import { countsAt } from './fake-items';
-import { beginsFolded, countBelow, rowOfNode, treeOf, type TreeNode } from './fake-tree';
-import type {
-  BlockRow,
-  Counts,
-  FindQuery,
-  FoldQuery,
-  FoundRow,
-  Overview,
-  OverviewQuery,
-  BlockQuery,
-  RowsQuery,
-} from './host';
+// One open view of a request that is played: windows of its recorded rows, without those that are folded away.
+import type { BlockQuery, FindQuery, FoldQuery, FoundRow, Overview, OverviewQuery, RowsQuery } from './host';
 import type { StepQuery, ViewHead, ViewRow, ViewRows, ViewUpdate } from './host';
 import type { Recording } from './recording';
 
-type Flat = { node: TreeNode; depth: number; position: number; siblings: number; matches: boolean };
-
-const IDLE_FROM_MS = 100;
-
 export class FakeView {
   isTellingItems = false;
-  readonly #numbers = new Map<string, number>();
-  /** What differs from how a row begins: unfolded, and groups folded. */
-  readonly #folds = new Map<number, boolean>();
   #filter = '';
-  #built: { version: string; flat: Flat[] } = { version: '', flat: [] };
-  #path: { seq: number; parts: Overview['critical']; nodes: Set<number> } = { seq: -1, parts: [], nodes: new Set() };
+  readonly #folded: Set<number>;
 
   constructor(
     readonly id: number,
     readonly recording: Recording,
-  ) {}
+  ) {
+    const { rows, folded, answers } = recording.recorded;
+    this.#folded = new Set(folded.map((place) => rows[answers.newest[place] ?? 0]?.node ?? 0));
+  }
 
   head(): ViewHead {
-    const { changedFrom: _, ...head } = this.update();
-    const first = this.recording.blocks()[0];
-    return { ...head, start: first ? first.seqStart - 1 : 0 };
+    const { changedFrom: _, items: __, ...head } = this.update();
+    return { ...head, start: this.recording.recorded.head.start };
   }
 
   update(): ViewUpdate {
     const { recording } = this;
-    const [from, to] = this.#range();
+    const changedFrom = { all: 0, client: 0, history: 0, trace: 0 };
     return {
+      ...recording.update,
       view: this.id,
-      ...(this.isTellingItems && {
-        items: { counts: countsAt(recording, null), changedFrom: { all: 0, client: 0, history: 0, trace: 0 } },
-      }),
-      request: structuredClone(recording.row),
-      root: recording.blocks().findLast((block) => !block.parent)?.instanceId ?? null,
-      seq: recording.events.length,
-      rows: this.#flat().length,
-      counts: this.#counts(),
-      from,
-      to,
+      request: { ...recording.row },
+      rows: this.#shown(null).length,
       changedFrom: 0,
+      items: this.isTellingItems ? { counts: recording.counts(null), changedFrom } : undefined,
     };
   }
 
   rows({ offset, limit, at }: RowsQuery): ViewRows {
-    const flat = this.#flat();
-    const page = flat.slice(offset, offset + limit).map((one) => this.#row(one, at ?? null));
-    return { seq: this.recording.events.length, rows: flat.length, offset, page };
+    const shown = this.#shown(at ?? null);
+    return { seq: this.recording.seq, rows: shown.length, offset, page: shown.slice(offset, offset + limit) };
   }
 
   fold({ node, folded }: FoldQuery): number {
-    if (node === null) {
-      for (const one of this.#nodes())
-        if (one.children.length > 0) this.#folds.set(one.node, folded && one.parent !== null);
-    } else this.#folds.set(node, folded);
-    this.#built.version = '';
-    return this.#flat().length;
+    const all = this.recording.rows(null, '').filter((row) => row.hasChildren && (folded ? row.depth > 0 : true));
+    for (const row of node === null ? all : [{ node }])
+      if (folded) this.#folded.add(row.node);
+      else this.#folded.delete(row.node);
+    return this.#shown(null).length;
   }
 
   filter(text: string) {
-    parseFilter(text);
-    this.#filter = text.trim();
-    this.#built.version = '';
-    const flat = this.#flat();
-    return { rows: flat.length, matches: flat.filter((one) => one.matches).length };
+    const filtered = text.trim() ? this.recording.filter(text).filtered : undefined;
+    this.#filter = text.trim() ? text : '';
+    return filtered ?? { rows: this.#shown(null).length, matches: 0 };
   }
 
   find({ text, from, backwards }: FindQuery): FoundRow | null {
-    const matches = parseFilter(text);
-    const all = this.#nodes().filter((one) => one.block && matches(one.block));
-    const order = new Map(this.#nodes().map((one, n) => [one.node, n]));
-    const current = from == null ? undefined : this.#flat()[from]?.node;
-    const place = current ? (order.get(current.node) ?? -1) : backwards ? order.size : -1;
-    const hit = backwards
-      ? all.findLast((one) => (order.get(one.node) ?? 0) < place)
-      : all.find((one) => (order.get(one.node) ?? 0) > place);
-    return hit ? this.#show(hit) : null;
+    const fitting = new Set((this.recording.filter(text).rows ?? []).map((one) => this.recording.recorded.rows[one]));
+    const nodes = new Set([...fitting].flatMap((row) => (row?.matches && row.instanceId ? [row.node] : [])));
+    const all = this.recording.rows(null, '');
+    const current = from == null ? null : this.#shown(null)[from]?.node;
+    const place = all.findIndex((row) => row.node === current);
+    const isFurther = (n: number) => (backwards ? place < 0 || n < place : n > place);
+    const fits = (row: ViewRow, n: number) => nodes.has(row.node) && isFurther(n);
+    const found = backwards ? all.findLast(fits) : all.find(fits);
+    return found ? this.#reach(found) : null;
   }
 
   rowOf({ instanceId, path }: BlockQuery): FoundRow | null {
-    const hit = this.#nodes().findLast(
-      (one) => one.block && (one.block.instanceId === instanceId || one.block.path === path),
-    );
-    return hit ? this.#show(hit) : null;
+    const found = this.recording
+      .rows(null, '')
+      .findLast((row) => (row.instanceId ?? null) !== null && (row.instanceId === instanceId || row.path === path));
+    return found ? this.#reach(found) : null;
   }
 
   blocks(instanceIds: readonly string[]): ViewRow[] {
-    const wanted = new Set(instanceIds);
-    const found = this.#nodes().filter((one) => one.block && wanted.has(one.block.instanceId));
-    return found.map((node) => this.#row({ node, depth: 0, position: 1, siblings: 1, matches: false }, null));
+    return this.recording.rows(null, '').filter((row) => instanceIds.includes(row.instanceId ?? ''));
   }
 
   step({ seq, to }: StepQuery): number | null {
-    const blocks = this.recording.blocks();
-    const failures = to.endsWith('Failure');
-    const seqs = blocks.flatMap((one) => {
-      if (!one.seqEnd || (failures && one.status !== 'failed')) return [];
-      return to.endsWith('Boundary') ? [one.seqStart, one.seqEnd] : [one.seqEnd];
-    });
-    const fitting = seqs.filter((one) => (to.startsWith('next') ? one > seq : one < seq));
-    if (fitting.length === 0) return null;
-    return to.startsWith('next') ? Math.min(...fitting) : Math.max(...fitting);
+    const isNext = to.startsWith('next');
+    const seqs = this.recording.recorded.answers.steps[to.replace(/^(next|previous)/, '') as 'End'];
+    return (isNext ? seqs.find((one) => one > seq) : seqs.findLast((one) => one < seq)) ?? null;
   }
 
   seqAt(time: number): number {
-    let found = 0;
-    for (const event of this.recording.events) if (event.at <= time) found = event.seq;
-    return found;
+    const isEdge = ({ kind }: { kind: string }) => kind === 'block_started' || kind === 'block_finished';
+    return this.recording.events.findLast((event) => isEdge(event) && event.at <= time)?.seq ?? 0;
   }
 
+  /** The cells of the whole request, as many as are asked for: each counts for the one that its middle falls into. */
   overview({ width, from, to }: OverviewQuery): Overview {
-    const [first, last] = this.#range();
-    const range = { from: from ?? first, to: to ?? last };
+    const { overview } = this.recording.recorded.answers;
+    const range = { from: from ?? overview.from, to: to ?? overview.to };
     const cells = Array<number>(width).fill(0);
     const failures = Array<number>(width).fill(0);
-    const cell = (at: number) =>
-      Math.min(width - 1, Math.floor(((at - range.from) / Math.max(1, range.to - range.from)) * width));
-    for (const block of this.recording.blocks()) {
-      const end = block.startedAt + (block.durationMs ?? 0);
-      if (block.startedAt < range.from || block.startedAt > range.to) continue;
-      cells[cell(block.startedAt)]! += 1;
-      if (block.status === 'failed' && end <= range.to) failures[cell(end)]! += 1;
-    }
-    return { ...range, cells, failures, gaps: this.#gaps(), critical: this.#critical().parts };
-  }
-
-  #row(one: Flat, at: number | null): ViewRow {
-    const { node } = one;
-    const folded = node.children.length > 0 && this.#isFolded(node);
-    return {
-      ...rowOfNode(node, one.depth, at),
-      isFolded: folded,
-      hidden: folded ? countBelow(node) : 0,
-      position: one.position,
-      siblings: one.siblings,
-      matches: one.matches,
-      isCritical: this.#critical().nodes.has(node.node),
-    };
-  }
-
-  #isFolded(node: TreeNode): boolean {
-    return this.#filter ? false : (this.#folds.get(node.node) ?? beginsFolded(node));
-  }
-
-  #show(hit: TreeNode): FoundRow {
-    for (let above = hit.parent; above; above = above.parent) this.#folds.set(above.node, false);
-    this.#built.version = '';
-    const row = this.#flat().findIndex((one) => one.node.node === hit.node);
-    return { row, node: hit.node, instanceId: hit.block?.instanceId ?? '' };
-  }
-
-  #tree(): TreeNode[] {
-    return treeOf(this.recording.blocks(), (key) => {
-      const known = this.#numbers.get(key) ?? this.#numbers.size + 1;
-      this.#numbers.set(key, known);
-      return known;
+    overview.cells.forEach((count, n) => {
+      const middle = overview.from + ((n + 0.5) / overview.cells.length) * (overview.to - overview.from);
+      const cell = Math.floor(((middle - range.from) / Math.max(1, range.to - range.from)) * width);
+      if (cell < 0 || cell >= width) return;
+      cells[cell]! += count;
+      failures[cell]! += overview.failures[n] ?? 0;
     });
+    return { ...overview, ...range, cells, failures };
   }
 
-  #nodes(): TreeNode[] {
-    const all: TreeNode[] = [];
-    const visit = (list: readonly TreeNode[]) => list.forEach((one) => (all.push(one), visit(one.children)));
-    visit(this.#tree());
-    return all;
-  }
-
-  #flat(): Flat[] {
-    const version = `${this.recording.events.length} ${this.#filter}`;
-    if (this.#built.version === version) return this.#built.flat;
-    const matches = this.#filter ? parseFilter(this.#filter) : null;
-    const flat: Flat[] = [];
-    const kept = (node: TreeNode): boolean =>
-      !matches || (node.block !== null && matches(node.block)) || node.children.some(kept);
-    const visit = (list: readonly TreeNode[], depth: number) => {
-      const shown = list.filter(kept);
-      shown.forEach((node, n) => {
-        const own = matches !== null && node.block !== null && matches(node.block);
-        flat.push({ node, depth, position: n + 1, siblings: shown.length, matches: own });
-        if (!this.#isFolded(node)) visit(node.children, depth + 1);
-      });
-    };
-    visit(this.#tree(), 0);
-    this.#built = { version, flat };
-    return flat;
-  }
-
-  #counts(): Counts {
-    const blocks = this.recording.blocks();
-    const count = (status: BlockRow['status']) => blocks.filter((one) => one.status === status).length;
-    const [running, failed, suspended] = [count('running'), count('failed'), count('suspended')];
-    const items = blocks.reduce((sum, one) => sum + one.items, 0);
-    const finished = blocks.filter((one) => one.seqEnd).length;
-    return { blocks: blocks.length, finished, running, failed, suspended, items, ticks: 0, calls: 0 };
-  }
-
-  #range(): [number, number] {
-    const { row, events } = this.recording;
-    return [row.startedAt, Math.max(row.startedAt + 1, events.at(-1)?.at ?? row.startedAt)];
-  }
-
-  /** Times at which no event happened. */
-  #gaps(): Overview['gaps'] {
-    const { events } = this.recording;
-    return events.flatMap((event, n) => {
-      const before = events[n - 1]?.at ?? event.at;
-      return event.at - before >= IDLE_FROM_MS ? [{ from: before, to: event.at }] : [];
-    });
-  }
-
-  /** From the root on, always the child that ended last. */
-  #critical() {
-    const seq = this.recording.events.length;
-    if (this.#path.seq === seq) return this.#path;
-    const last = new Map<string, BlockRow>();
-    const endOf = (block: BlockRow) => block.startedAt + (block.durationMs ?? 0);
-    const blocks = this.recording.blocks();
-    for (const block of blocks) {
-      const known = last.get(block.parent ?? '');
-      if (!known || endOf(block) >= endOf(known)) last.set(block.parent ?? '', block);
+  /** Unfolds what hides a row. */
+  #reach({ node, instanceId }: ViewRow): FoundRow {
+    const all = this.recording.rows(null, '');
+    const place = all.findIndex((row) => row.node === node);
+    let depth = all[place]?.depth ?? 0;
+    for (let n = place - 1; n >= 0 && depth > 0; n--) {
+      const above = all[n] as ViewRow;
+      if (above.depth >= depth) continue;
+      depth = above.depth;
+      this.#folded.delete(above.node);
     }
-    const parts: Overview['critical'] = [];
-    for (let on = last.get(''); on; on = last.get(on.instanceId))
-      parts.push({ from: on.startedAt, to: endOf(on), node: this.#numbers.get(on.instanceId) ?? 0 });
-    this.#path = { seq, parts, nodes: new Set(parts.map((part) => part.node)) };
-    return this.#path;
+    return { row: this.#shown(null).findIndex((row) => row.node === node), node, instanceId: instanceId ?? '' };
+  }
+
+  #shown(at: number | null): ViewRow[] {
+    const all = this.recording.rows(at, this.#filter);
+    if (this.#filter) return all;
+    const shown: ViewRow[] = [];
+    for (let n = 0; n < all.length;) {
+      const row = all[n++] as ViewRow;
+      const first = n;
+      if (this.#folded.has(row.node)) while ((all[n]?.depth ?? -1) > row.depth) n++;
+      shown.push(n > first ? { ...row, isFolded: true, hidden: n - first } : row);
+    }
+    return shown;
   }
 }

@@ -1,6 +1,5 @@
 // The open views of a recorded host and the channel that tells what advanced: one batch at a time, and the next one
 // only when the window has answered the one before.
-import { itemsOf } from './fake-items';
 import { FakeView } from './fake-view';
 import type { BlockQuery, Fault, FindQuery, FoldQuery, ItemsQuery, OverviewQuery, RowsQuery, StepQuery } from './host';
 import type { ViewBatch, ViewItems } from './host';
@@ -17,7 +16,7 @@ export abstract class FakeViews {
   protected abstract find(requestId: string): Recording;
 
   async openView(requestId: string) {
-    const view = new FakeView(++this.#opened, this.find(requestId));
+    const view = this.viewOf(++this.#opened, this.find(requestId));
     this.#views.set(view.id, view);
     return view.head();
   }
@@ -28,7 +27,7 @@ export abstract class FakeViews {
     return structuredClone(this.#view(view).rows(query));
   }
   async viewItems(view: number, query: ItemsQuery): Promise<ViewItems> {
-    return structuredClone(itemsOf(this.#view(view).recording, query));
+    return structuredClone(this.#view(view).recording.items(query));
   }
   async viewWatchItems(view: number, watching: boolean) {
     this.#view(view).isTellingItems = watching;
@@ -55,7 +54,9 @@ export abstract class FakeViews {
     return structuredClone(this.#view(view).blocks(instanceIds));
   }
   async viewCalls(view: number, afterSeq: number) {
-    return this.#view(view).recording.calls(afterSeq);
+    const { calls } = this.#view(view).recording.recorded;
+    const blocks = calls.blocks.filter((block) => block.seqStart > afterSeq || (block.seqEnd ?? Infinity) > afterSeq);
+    return structuredClone({ seq: calls.seq, blocks });
   }
   async viewOverview(view: number, query: OverviewQuery) {
     return structuredClone(this.#view(view).overview(query));
@@ -68,6 +69,10 @@ export abstract class FakeViews {
     if (batch !== this.#underWay) return;
     this.#underWay = null;
     this.#send();
+  }
+
+  protected viewOf(view: number, recording: Recording): FakeView {
+    return new FakeView(view, recording);
   }
 
   /** Something was appended to a request: the views of it tell so as soon as they may. */

@@ -29,7 +29,7 @@ test('a run that is played says so while it happens', async () => {
   await host.watch((notice) => notice.kind === 'request' && seqs.push(notice.seq));
   const { requestId } = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
   await vi.waitFor(async () => expect((await host.openView(requestId)).request.status).toBe('completed'), 5000);
-  expect(seqs.length).toBeGreaterThan(10);
+  expect(seqs.length).toBeGreaterThan(3);
   expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
 });
 

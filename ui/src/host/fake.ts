@@ -1,53 +1,37 @@
-// A host that needs nothing: recorded runs held in memory, and new ones played back as if they were happening.
-// For unit tests, for a browser tab and for looking at the window; it must never be mistaken for an engine.
+// A host that needs nothing: requests that the engine ran and whose answers were written down, and the same played
+// again as if they were happening. For unit tests and for a browser tab; `tests/it/recorded.rs` writes what it plays.
 import { FakeFiles } from './fake-files';
-import { playAll, scriptOf } from './plays';
-import { Recording, type Beat } from './recording';
-import { flows, olderSessions, sources, workspace } from './samples';
-import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, TriggerOptions, Workspace } from './host';
+import type { EventParts, Host, Notice, RunOptions, SessionRow, TriggerOptions, Workspace } from './host';
+import { notRecorded, Recording } from './recording';
+import { lists, runs } from './recorded';
+import { olderSessions } from './samples';
 
-const fault = (kind: 'notFound' | 'refused', message: string): Fault => ({ kind, message });
+/** How long a frame of a played request stands, at the pace of 1. */
+const FRAME_MS = 40;
 
 export class FakeHost extends FakeFiles implements Host {
-  readonly #recordings = new Map<string, Recording>();
+  readonly #played = new Map<string, Recording>();
   readonly #sessions = new Map<string, SessionRow>();
   readonly #watchers = new Set<(notice: Notice) => void>();
-  readonly #stopped = new Set<string>();
   readonly #workspace: Workspace;
-  #ids = 0;
+  #ids: number;
 
-  /** `pace` stretches the waits of a live run; 0 plays it at once. `large` adds a run of about so many blocks. */
+  /** `pace` stretches the frames of a request that is played; 0 plays it at once. `large` adds a long request. */
   constructor(
     readonly pace = 1,
     older = 120,
-    large = 0,
+    large = false,
   ) {
     super();
-    this.#workspace = structuredClone(workspace);
+    this.#ids = large ? 4 : 3;
+    this.#workspace = { ...structuredClone(lists.workspace), isTrusted: true, users: ['ada', 'grace'] };
     const now = Date.now();
     for (const session of olderSessions(older, now)) this.#sessions.set(session.id, session);
-    const input = { topic: 'wild bees', depth: 2, tone: 'plain', includeSources: true };
-    this.#record(
-      { flow: 'chat', action: 'send', userId: 'ada', input: 'How do I read a run?', mock: true },
-      now - 3_000_000,
-    );
-    this.#record(
-      { flow: 'research', action: 'plan', userId: 'ada', projectId: 'apollo', input, mock: true },
-      now - 900_000,
-    );
-    this.#record(
-      {
-        flow: 'research',
-        action: 'plan',
-        userId: 'ada',
-        input: { ...input, topic: 'fail' },
-        mock: true,
-        sessionId: 'ses-2',
-      },
-      now - 200_000,
-    );
-    const stress = { flow: 'stress', action: 'run', userId: 'ada', mock: true, sessionId: 'ses-large' };
-    if (large > 0) this.#record({ ...stress, input: { blocks: large, mixed: true } }, now - 90_000_000);
+    this.add(new Recording(runs.chat, 'req-1', 'ses-1', now - 3_000_000)).finish();
+    this.add(new Recording(runs.research, 'req-2', 'ses-2', now - 900_000)).finish();
+    this.add(new Recording(runs.failed, 'req-3', 'ses-2', now - 200_000)).finish();
+    if (large) this.add(new Recording(runs.stress, 'req-4', 'ses-large', now - 90_000_000)).finish();
+    for (const recording of this.#played.values()) this.#touch(recording);
   }
 
   async workspace() {
@@ -67,45 +51,40 @@ export class FakeHost extends FakeFiles implements Host {
     return '/home/ada/.local/state/flowglass/log/flowglass.2026-01-01.log';
   }
   async flows() {
-    return this.#workspace.isTrusted ? structuredClone(flows) : [];
+    return this.#workspace.isTrusted ? structuredClone(lists.flows) : [];
   }
   async source(file: string) {
-    const text = sources[file];
-    if (text === undefined) throw fault('notFound', `There is no file ${file} in this workspace.`);
+    const text = lists.sources[file];
+    if (text === undefined) throw notRecorded(`the file ${file}`);
     return text;
   }
 
-  async startRun(options: RunOptions) {
-    const flow = flows.find((one) => one.kind === options.flow);
-    const entries = flow?.entries?.map((one) => one.address) ?? [];
-    const names = [...(flow?.actions.map((one) => one.name) ?? []), ...entries];
-    if (!names.includes(options.action)) throw fault('notFound', `No action ${options.flow}.${options.action}.`);
-    if (options.flow === 'research' && (options.input as { topic?: unknown })?.topic === 'nothing') {
-      const invalid: Fault = {
-        kind: 'invalid',
-        message: 'The input breaks the schema.',
-        details: [{ path: 'topic', message: 'There is nothing to research about nothing.' }],
-      };
-      throw invalid;
-    }
-    const { recording, beats } = this.#begin(options, Date.now());
-    const { rate } = (options.input ?? {}) as { rate?: number };
-    if (rate) this.#flood(recording, beats, rate);
-    else if (this.pace === 0 || beats.length > 2000) playAll(recording, beats, Date.now());
-    else this.#play(recording, beats, 0);
+  /** Plays the request of the flow that was recorded, whatever its input was. */
+  async startRun({ flow, action, input, sessionId, userId }: RunOptions) {
+    const known = (await this.flows()).find((one) => one.kind === flow);
+    const names = [...(known?.actions ?? []).map((one) => one.name), ...(known?.entries ?? []).map((one) => one.address)];
+    if (!names.includes(action)) throw lists.refused.unknown;
+    const topic = (input as { topic?: unknown } | null)?.topic;
+    if (flow === 'research' && topic === 'nothing') throw lists.refused.nothing;
+    const text = flow === 'chat' ? runs.chat : flow === 'stress' ? runs.stress : topic === 'fail' ? runs.failed : null;
+    const id = `req-${++this.#ids}`;
+    const recording = this.add(new Recording(text ?? runs.research, id, sessionId || `ses-${this.#ids}`));
+    Object.assign(recording.recorded.run, { userId });
+    if (this.pace === 0) recording.finish();
+    else this.#play(recording);
     this.#notify(recording);
-    return { requestId: recording.row.id, sessionId: recording.row.sessionId };
+    return { requestId: id, sessionId: recording.row.sessionId };
   }
 
+  /** As an action of the same flow. */
   async trigger({ entry, userId, ...rest }: TriggerOptions) {
     return this.startRun({ ...rest, action: entry, userId: userId ?? 'system' });
   }
 
   async abort(requestId: string) {
     const recording = this.find(requestId);
-    if (recording.row.status !== 'in_progress') throw fault('refused', 'This request has already ended.');
-    this.#stopped.add(requestId);
-    recording.append({ wait: 0, kind: 'request.aborted', payload: {} }, Date.now());
+    if (recording.isOver) throw { kind: 'refused', message: `request ${requestId} has already ended` };
+    recording.abort(Date.now());
     this.#notify(recording);
   }
 
@@ -121,23 +100,23 @@ export class FakeHost extends FakeFiles implements Host {
       .map((one) => ({ ...one }));
   }
   async requests(query: Parameters<Host['requests']>[0]) {
-    return [...this.#recordings.values()]
+    return [...this.#played.values()]
       .map((one) => ({ ...one.row }))
-      .reverse()
+      .sort((a, b) => b.startedAt - a.startedAt)
       .filter((one) => !query.session || one.sessionId === query.session)
       .filter((one) => !query.status || one.status === query.status)
       .slice(query.offset, query.offset + query.limit);
   }
   async block(requestId: string, instanceId: string) {
-    const detail = this.find(requestId).block(instanceId);
-    if (!detail) throw fault('notFound', `Request ${requestId} has no block ${instanceId}.`);
-    return detail;
+    const detail = this.find(requestId).recorded.answers.blocks[instanceId];
+    if (!detail) throw notRecorded(`the block ${instanceId}`);
+    return structuredClone(detail);
   }
   async items(query: Parameters<Host['items']>[0]) {
-    if (query.request) return this.find(query.request).items(query.view);
-    return [...this.#recordings.values()]
-      .filter((one) => one.row.sessionId === query.session)
-      .flatMap((one) => one.items(query.view));
+    const wanted = [...this.#played.values()].filter((one) =>
+      query.request ? one.row.id === query.request : one.row.sessionId === query.session,
+    );
+    return structuredClone(wanted.flatMap((one) => one.itemsOf(query.view)));
   }
   async stateAt(requestId: string, seq: number) {
     return structuredClone(this.find(requestId).stateAt(seq));
@@ -152,98 +131,75 @@ export class FakeHost extends FakeFiles implements Host {
   async events(requestId: string, from: number, limit: number) {
     return this.find(requestId).events.slice(Math.max(0, from - 1), Math.max(0, from - 1) + limit);
   }
+  /** No value of the recording is large. */
+  async eventParts(requestId: string, from: number, limit: number): Promise<EventParts[]> {
+    const events = await this.events(requestId, from, limit);
+    return events.map(({ payload, ...event }) => ({ ...event, payload: { inline: payload } }));
+  }
+  async payload(): Promise<never> {
+    throw notRecorded('a part of a large value');
+  }
+  async payloadFind(): Promise<never> {
+    throw notRecorded('a text in a large value');
+  }
+  async payloadWhole(): Promise<never> {
+    throw notRecorded('a large value');
+  }
   async watch(onNotice: (notice: Notice) => void) {
     this.#watchers.add(onNotice);
     return () => void this.#watchers.delete(onNotice);
   }
 
   protected find(requestId: string): Recording {
-    const found = this.#recordings.get(requestId);
-    if (!found) throw fault('notFound', `There is no request ${requestId}.`);
+    const found = this.#played.get(requestId);
+    if (!found) throw notRecorded(`the request ${requestId}`);
     return found;
   }
 
-  #begin(options: RunOptions, at: number) {
-    const id = `req-${++this.#ids}`;
-    const sessionId = options.sessionId || `ses-${this.#ids}`;
-    const row: RequestRow = {
-      id,
-      sessionId,
-      flow: options.flow,
-      action: options.action,
-      userId: options.userId,
-      projectId: options.projectId ?? null,
-      status: 'in_progress',
-      startedAt: at,
-      finishedAt: null,
-      durationMs: null,
-      retryOf: null,
-      error: null,
-      mock: options.mock,
-      lastSeq: 0,
-    };
-    const recording = new Recording(row);
-    this.#recordings.set(id, recording);
-    this.#touch(recording, at);
-    recording.append({ wait: 0, kind: 'request.started', payload: { input: options.input } }, at);
-    return { recording, beats: scriptOf(id, options) };
+  /** Takes a request in. */
+  protected add(recording: Recording): Recording {
+    this.#played.set(recording.row.id, recording);
+    return recording;
   }
 
-  #record(options: RunOptions, at: number) {
-    const { recording, beats } = this.#begin(options, at);
-    playAll(recording, beats, at);
-    this.#touch(recording, at);
-  }
-
-  #play(recording: Recording, beats: Beat[], next: number) {
-    const beat = beats[next];
-    if (!beat || this.#stopped.has(recording.row.id)) return;
+  #play(recording: Recording) {
     setTimeout(() => {
-      if (this.#stopped.has(recording.row.id)) return;
-      recording.append(beat, Date.now());
+      const goesOn = recording.advance();
+      if (goesOn) this.#play(recording);
       this.#notify(recording);
-      this.#play(recording, beats, next + 1);
-    }, beat.wait * this.pace);
+    }, FRAME_MS * this.pace);
   }
 
-  /** Plays so many events a second, several at a time, as a busy run writes them. */
-  #flood(recording: Recording, beats: Beat[], rate: number) {
-    const started = Date.now();
-    let next = 0;
-    const timer = setInterval(() => {
-      const due = Math.min(beats.length, Math.ceil(((Date.now() - started) / 1000) * rate));
-      for (; next < due; next++) recording.append(beats[next] as Beat, Date.now());
-      this.advance(recording);
-      if (next < beats.length && !this.#stopped.has(recording.row.id)) return;
-      clearInterval(timer);
-      this.#notify(recording);
-    }, 8);
-  }
-
-  #touch(recording: Recording, at: number) {
-    const { sessionId, flow, userId, projectId, status } = recording.row;
+  #touch(recording: Recording) {
+    const { sessionId, flow, userId, projectId, status, startedAt, durationMs } = recording.row;
     const known = this.#sessions.get(sessionId);
-    const mine = [...this.#recordings.values()].filter((one) => one.row.sessionId === sessionId);
+    const mine = [...this.#played.values()].filter((one) => one.row.sessionId === sessionId);
     this.#sessions.set(sessionId, {
+      ...(lists.sessions.find((one) => one.id === sessionId) ?? (lists.sessions[0] as SessionRow)),
       id: sessionId,
       flow,
       userId,
       projectId,
-      title: known?.title ?? null,
       requests: mine.length,
-      items: mine.reduce((sum, one) => sum + one.items('all').length, 0),
       lastStatus: status,
-      createdAt: known?.createdAt ?? at,
-      updatedAt: at,
-      forkedFrom: null,
+      items: mine.reduce((sum, one) => sum + one.counts(null).all, 0),
+      createdAt: known?.createdAt ?? startedAt,
+      updatedAt: startedAt + (durationMs ?? 0),
     });
   }
 
   #notify(recording: Recording) {
-    this.#touch(recording, Date.now());
+    this.#touch(recording);
     this.advance(recording);
-    const { id, sessionId, lastSeq, status } = recording.row;
+    const { id, sessionId, status } = recording.row;
     for (const tell of this.#watchers)
-      tell({ kind: 'request', workspace: this.#workspace.dataFile, requestId: id, sessionId, seq: lastSeq, status });
+      tell({
+        kind: 'request',
+        workspace: this.#workspace.dataFile,
+        requestId: id,
+        sessionId,
+        seq: recording.seq,
+        status,
+      });
   }
 }

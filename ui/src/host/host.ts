@@ -3,12 +3,14 @@
 import type {
   Audience,
   BlockDetail,
+  BlockSource,
   Change,
   CheckpointRow,
   CompactedRow,
   CompareQuery,
   DataCheck,
   DeletedRow,
+  EventParts,
   EventRow,
   Exported,
   ExportOptions,
@@ -29,6 +31,11 @@ import type {
   Notice,
   Overview,
   OverviewQuery,
+  PayloadHits,
+  PayloadPage,
+  PayloadQuery,
+  PayloadReference,
+  PlanRow,
   Replay,
   RequestQuery,
   RequestRow,
@@ -74,6 +81,14 @@ export interface Host {
   resume(requestId: string, options: ResumeOptions): Promise<GoingOn>;
   retry(requestId: string, models: Models): Promise<GoingOn>;
   fork(requestId: string, options: ForkOptions): Promise<GoingOn>;
+  /** What each of these will do; nothing is run. Without a reply a resume is planned whatever is answered. */
+  planResume(requestId: string, options: ResumeOptions): Promise<PlanRow>;
+  planRetry(requestId: string, models: Models): Promise<PlanRow>;
+  planFork(requestId: string, options: ForkOptions): Promise<PlanRow>;
+  /** The file that a block was defined in, as it ran. */
+  blockSource(requestId: string, path: string): Promise<BlockSource>;
+  /** Answers which editor was started. */
+  openInEditor(file: string, line: number, column: number | null): Promise<string>;
   /** Runs it again in memory with what was recorded, and writes nothing. */
   replay(requestId: string): Promise<Replay>;
   suspensions(query: SuspensionQuery): Promise<SuspensionRow[]>;
@@ -97,6 +112,12 @@ export interface Host {
   diff(requestId: string, from: number, to: number): Promise<Change[]>;
   flowStateDiff(requestId: string, from: number, to: number): Promise<Change[]>;
   events(requestId: string, from: number, limit: number): Promise<EventRow[]>;
+  /** Raw events whose values stay where they are when they are large. */
+  eventParts(requestId: string, from: number, limit: number): Promise<EventParts[]>;
+  payload(reference: PayloadReference, query: PayloadQuery): Promise<PayloadPage>;
+  payloadFind(reference: PayloadReference, text: string, from: number): Promise<PayloadHits>;
+  /** Of a value, or of what stands at a path in it; at most 4 MB. */
+  payloadWhole(reference: PayloadReference, path: string): Promise<unknown>;
   openView(requestId: string): Promise<ViewHead>;
   closeView(view: number): Promise<void>;
   viewRows(view: number, query: RowsQuery): Promise<ViewRows>;

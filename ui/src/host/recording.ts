@@ -1,222 +1,178 @@
-// A request held in memory as its events, and the views the window asks for, folded from them.
-// It stands in for the Rust side in tests and in a browser tab; it executes nothing and stores nothing.
-import { kindOf } from '../base/json';
-import { child, parsePath, withValue } from '../base/path';
+// One request of the recorded host: answers that the engine gave, played at another time and under another id. What was
+// told while it ran stands in frames; at the last one it has ended. Nothing is worked out here that the engine decides.
 import type {
+  Audience,
+  AudienceCounts,
   BlockDetail,
-  BlockKind,
   BlockRow,
   Change,
-  ErrorInfo,
+  CheckpointRow,
   EventRow,
+  Fault,
+  Filtered,
   Item,
-  ItemView,
-  Json,
-  LogLine,
+  ItemsQuery,
+  Overview,
+  Replay,
   RequestRow,
+  RunOptions,
   StateView,
   ViewCalls,
+  ViewHead,
+  ViewItem,
+  ViewItems,
+  ViewRow,
+  ViewUpdate,
+  WriteRow,
 } from './host';
 
-/** One thing that happens, `wait` ms after the one before it. */
-export type Beat = { wait: number; kind: string; path?: string; attempt?: number; payload: Record<string, Json> };
+type Seen = Partial<Record<Audience, number[]>>;
+type Filter = { filtered?: Filtered; rows?: number[]; fault?: Fault };
 
-const ENDS: Record<string, RequestRow['status']> = {
-  'request.completed': 'completed',
-  'request.failed': 'failed',
-  'request.aborted': 'aborted',
-  'request.suspended': 'suspended',
+/** A file of `recorded/`, as `tests/it/recorded.rs` writes it. Rows and items are named by their places in the tables. */
+export type Recorded = {
+  run: RunOptions;
+  head: ViewHead;
+  calls: ViewCalls;
+  /** Places of the rows that begin folded. */
+  folded: number[];
+  frames: { update: ViewUpdate; rows: number[]; items: Seen }[];
+  rows: ViewRow[];
+  items: ViewItem[];
+  answers: {
+    events: EventRow[];
+    newest: number[];
+    /** Of a long request only those that show it as a whole. */
+    blocks: Record<string, BlockDetail>;
+    spans: BlockRow[];
+    filters: Record<string, Filter>;
+    overview: Overview;
+    history: Record<string, WriteRow[]>;
+    checkpoints: CheckpointRow[];
+    replay: Replay;
+    steps: Record<'End' | 'Failure' | 'Boundary', number[]>;
+    /** What stands from an event on, until the next one that is named. */
+    rowsAt?: [number, number[]][];
+    itemsAt?: [number, Seen][];
+    states: [number, Omit<StateView, 'seq' | 'at'>][];
+    diffs: Record<string, Change[]>;
+  };
 };
 
+export const notRecorded = (what: string): Fault => ({
+  kind: 'notFound',
+  message: `The recording has no answer to ${what}.`,
+});
+
+const standingAt = <T>(list: [number, T][] | undefined, seq: number) =>
+  list?.findLast(([from]) => from <= seq) ?? list?.[0];
+
 export class Recording {
-  readonly events: EventRow[] = [];
-  readonly #blocks = new Map<string, BlockRow>();
-  readonly #open = new Map<string, string>();
-  readonly #payloads = new Map<string, { input?: Json; output?: Json }>();
-  readonly #items = new Map<string, Item>();
+  readonly recorded: Recorded;
+  #frame = 0;
+  #aborted: RequestRow | null = null;
 
-  constructor(readonly row: RequestRow) {}
-
-  append(beat: Beat, at: number): void {
-    const seq = this.events.length + 1;
-    const instanceId = beat.path ? `${this.row.id}:${beat.path}:${beat.attempt ?? 0}` : null;
-    this.events.push({ seq, at, kind: beat.kind, path: beat.path, instanceId, payload: beat.payload });
-    this.row.lastSeq = seq;
-    if (instanceId && beat.path) this.#fold(beat, beat.path, instanceId, seq, at);
-    const status = ENDS[beat.kind];
-    if (status) {
-      Object.assign(this.row, { status, finishedAt: at, durationMs: at - this.row.startedAt });
-      this.row.error = (beat.payload.error as ErrorInfo | undefined) ?? null;
-    }
+  /** `text` is the file. Ids and times in it become those of this recording. */
+  constructor(text: string, id: string | null = null, sessionId: string | null = null, startedAt = Date.now()) {
+    const run = (JSON.parse(/"run": (\{.*?\n \}),/s.exec(text)?.[1] ?? '{}') ?? {}) as RunOptions;
+    const first = Number(/"startedAt": ?(\d{13})/.exec(text)?.[1] ?? startedAt);
+    const request = /"requestId":"(req-\d)"|"id":"(req-\d)"/.exec(text)?.slice(1).find(Boolean) ?? '';
+    const names: Record<string, string> = {
+      [request]: id ?? request,
+      [String(run.sessionId)]: sessionId ?? String(run.sessionId),
+    };
+    const pattern = new RegExp(`\\b(?:${Object.keys(names).join('|')}|1[678]\\d{11})\\b`, 'g');
+    const moved = text.replace(
+      pattern,
+      (found) => names[found] ?? String(Number(found) - first + Math.floor(startedAt)),
+    );
+    this.recorded = JSON.parse(moved) as Recorded;
   }
 
-  #fold(beat: Beat, path: string, instanceId: string, seq: number, at: number) {
-    const block = this.#blocks.get(instanceId);
-    if (beat.kind === 'block.started') {
-      this.#blocks.set(instanceId, {
-        path,
-        instanceId,
-        parent: this.#parentOf(path),
-        name: String(beat.payload.name),
-        kind: beat.payload.kind as BlockKind,
-        attempt: beat.attempt ?? 0,
-        status: 'running',
-        startedAt: at,
-        durationMs: null,
-        memoized: beat.payload.memoized === true,
-        seqStart: seq,
-        seqEnd: null,
-        changes: 0,
-        items: 0,
-      });
-      this.#open.set(path, instanceId);
-      this.#payloads.set(instanceId, { input: beat.payload.input });
-    } else if (block && beat.kind === 'block.finished') {
-      block.status = (beat.payload.status as BlockRow['status'] | undefined) ?? 'completed';
-      block.error = (beat.payload.error as ErrorInfo | undefined) ?? null;
-      Object.assign(block, { durationMs: at - block.startedAt, seqEnd: seq });
-      Object.assign(this.#payloads.get(instanceId) ?? {}, { output: beat.payload.output });
-    } else if (block && beat.kind === 'state.changed') {
-      block.changes++;
-    } else if (block && beat.kind.startsWith('item.')) {
-      const item = beat.payload.item as Item;
-      if (!this.#items.has(item.id)) block.items++;
-      this.#items.set(item.id, {
-        ...item,
-        requestId: this.row.id,
-        seq: this.#items.get(item.id)?.seq ?? seq,
-        ts: this.#items.get(item.id)?.ts ?? at,
-        itemIndex: this.#items.get(item.id)?.itemIndex ?? this.#items.size,
-        provenance: { blockName: block.name, path, blockInstanceId: instanceId, attempt: block.attempt, phase: 'main' },
-      });
-    }
+  /** Goes one frame on; false at the last one. */
+  advance(): boolean {
+    if (this.#aborted || this.#frame >= this.recorded.frames.length - 1) return false;
+    this.#frame++;
+    return true;
+  }
+  finish(): void {
+    this.#frame = this.recorded.frames.length - 1;
+  }
+  abort(at: number): void {
+    const { row } = this;
+    this.#aborted = { ...row, status: 'aborted', finishedAt: at, durationMs: at - row.startedAt };
   }
 
-  #parentOf(path: string): string | null {
-    for (let cut = path.lastIndexOf('/'); cut > 0; cut = path.lastIndexOf('/', cut - 1)) {
-      const found = this.#open.get(path.slice(0, cut));
-      if (found) return found;
-    }
-    return null;
+  get #now() {
+    return this.recorded.frames[this.#frame] as Recorded['frames'][number];
+  }
+  get isOver(): boolean {
+    return this.#frame === this.recorded.frames.length - 1;
+  }
+  get row(): RequestRow {
+    return this.#aborted ?? this.update.request;
+  }
+  get update(): ViewUpdate {
+    return this.#now.update;
+  }
+  get seq(): number {
+    return this.update.seq;
+  }
+  get events(): EventRow[] {
+    return this.recorded.answers.events.slice(0, this.seq);
   }
 
-  /** In the order they started. */
+  /** All rows, unfolded: the newest, or as of an event, or those that a filter leaves. */
+  rows(at: number | null, filter: string): ViewRow[] {
+    const { recorded } = this;
+    const numbered = (list: readonly number[]) => list.map((number) => recorded.rows[number] as ViewRow);
+    const left = filter ? numbered(this.filter(filter).rows ?? []) : numbered(this.#now.rows);
+    if (at === null) return left;
+    const then = new Map(numbered(standingAt(recorded.answers.rowsAt, at)?.[1] ?? []).map((row) => [row.node, row]));
+    return left.map((row) => {
+      const { depth, position, siblings, matches } = row;
+      return { ...(then.get(row.node) ?? row), depth, position, siblings, matches };
+    });
+  }
+
+  filter(text: string): Filter {
+    const found = this.recorded.answers.filters[text];
+    if (!found) throw notRecorded(`the filter “${text}”`);
+    if (found.fault) throw found.fault;
+    return found;
+  }
+
+  /** Its executions, as far as they have begun. */
   blocks(): readonly BlockRow[] {
-    return [...this.#blocks.values()];
+    return this.recorded.answers.spans.filter((block) => block.seqStart <= this.seq);
   }
 
-  /** Without what is inside of a Call's own block, which the program leaves out too. */
-  calls(after: number): ViewCalls {
-    const fresh = this.blocks().filter((block) => block.seqStart > after || (block.seqEnd ?? Infinity) > after);
-    return structuredClone({ seq: this.events.length, blocks: fresh });
+  /** Everything an audience sees now. */
+  itemsOf(audience: Audience): Item[] {
+    return (this.#seen(null)[audience] ?? []).map((number) => (this.recorded.items[number] as ViewItem).item);
   }
-
-  block(instanceId: string): BlockDetail | null {
-    const block = this.#blocks.get(instanceId);
-    if (!block) return null;
-    const changes: Change[] = [];
-    for (const event of this.events) {
-      if (event.kind !== 'state.changed' || event.instanceId !== instanceId) continue;
-      const { scope, owner, path, value, old } = event.payload as Record<string, string>;
-      changes.push({
-        scope: scope ?? '',
-        instanceId: owner,
-        path: path ?? '',
-        kind: old === undefined ? 'added' : 'changed',
-        old,
-        new: value,
-        seq: event.seq,
-        by: event.path,
-      });
-    }
-    const items = this.items('all').filter((item) => item.provenance.blockInstanceId === instanceId);
-    return structuredClone({
-      block,
-      ...this.#payloads.get(instanceId),
-      items,
-      changes,
-      logs: this.#logsOf(instanceId),
-      asked: [],
-      effects: [],
-      modelCalls: [],
-    });
+  items({ audience, offset, limit, at }: ItemsQuery): ViewItems {
+    const seen = this.#seen(at ?? null);
+    const all = seen[audience] ?? [];
+    const page = all.slice(offset, offset + limit).map((number) => this.recorded.items[number] as ViewItem);
+    return { seq: this.seq, total: all.length, counts: this.counts(at ?? null), offset, page };
   }
-
-  #logsOf(instanceId: string): LogLine[] {
-    const lines = this.events.filter((event) => event.kind === 'logged' && event.instanceId === instanceId);
-    return lines.map(({ at, payload }) => ({ at, ...(payload as { level: string; text: string }) }));
+  counts(at: number | null): AudienceCounts {
+    const seen = this.#seen(at);
+    const count = (audience: Audience) => seen[audience]?.length ?? 0;
+    return { all: count('all'), client: count('client'), history: count('history'), trace: count('trace') };
   }
-
-  items(view: ItemView): Item[] {
-    return [...this.#items.values()].filter((item) => {
-      if (view === 'client') return item.visibility.client && !item.transient;
-      if (view === 'history') return item.visibility.history && !item.transient;
-      return view === 'all' || (!item.visibility.client && !item.visibility.history);
-    });
+  #seen(at: number | null): Seen {
+    return at === null ? this.#now.items : (standingAt(this.recorded.answers.itemsAt, at)?.[1] ?? {});
   }
 
   stateAt(seq: number): StateView {
-    const sequencers: Record<string, Json> = {};
-    const view: StateView = {
-      seq,
-      at: this.events[seq - 1]?.at ?? this.row.startedAt,
-      request: {},
-      session: {},
-      user: {},
-      sequencers,
-      versions: {},
-    };
-    for (const event of this.events.slice(0, seq)) {
-      if (event.kind !== 'state.changed') continue;
-      const { scope, owner, path, value } = event.payload as {
-        scope: 'session';
-        owner?: string;
-        path: string;
-        value: Json;
-      };
-      const key = owner ?? scope;
-      view.versions[key] = (view.versions[key] ?? 0) + 1;
-      if (owner) sequencers[owner] = withValue(sequencers[owner], parsePath(path), value);
-      else view[scope] = withValue(view[scope], parsePath(path), value);
-    }
-    return view;
+    const at = this.recorded.answers.events[seq - 1]?.at ?? this.row.startedAt;
+    return { seq, at, ...standingAt(this.recorded.answers.states, seq)?.[1] } as StateView;
   }
-
   diff(from: number, to: number): Change[] {
-    const before = this.stateAt(from);
-    const after = this.stateAt(to);
-    const found: Change[] = [];
-    for (const scope of ['request', 'session', 'user', 'project'] as const)
-      compare(scope, null, '', before[scope], after[scope], found);
-    for (const id of Object.keys({ ...before.sequencers, ...after.sequencers })) {
-      compare('sequencer', id, '', before.sequencers?.[id], after.sequencers?.[id], found);
-    }
-    for (const change of found) {
-      const writer = this.events.slice(0, to).findLast(({ kind, payload }) => {
-        const { scope, owner, path } = payload as { scope: string; owner?: string; path: string };
-        return (
-          kind === 'state.changed' &&
-          scope === change.scope &&
-          (owner ?? null) === (change.instanceId ?? null) &&
-          (change.path.startsWith(path) || path.startsWith(change.path))
-        );
-      });
-      Object.assign(change, { seq: writer?.seq ?? null, by: writer?.path ?? null });
-    }
-    return found;
+    const { states, diffs } = this.recorded.answers;
+    const [one, other] = [standingAt(states, from)?.[0], standingAt(states, to)?.[0]];
+    return one === other ? [] : (diffs[`${one} ${other}`] ?? []);
   }
-}
-
-function compare(scope: string, instanceId: string | null, path: string, old: unknown, now: unknown, found: Change[]) {
-  if (old === now) return;
-  if (kindOf(old) === kindOf(now) && old && typeof old === 'object') {
-    const keys = new Set([...Object.keys(old), ...Object.keys(now as object)]);
-    for (const key of keys) {
-      const step = Array.isArray(old) ? Number(key) : key;
-      compare(scope, instanceId, child(path, step), (old as never)[key], (now as never)[key], found);
-    }
-    return;
-  }
-  const kind = old === undefined ? 'added' : now === undefined ? 'removed' : 'changed';
-  found.push({ scope, instanceId, path, kind, old, new: now });
 }

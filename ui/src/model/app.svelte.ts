@@ -1,17 +1,20 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
-import { asFault, type BlockDetail, type Host, type RunOptions, type StepTo } from '../host/host';
+import { asFault, type BlockDetail, type Host, type PlanRow, type RunOptions, type StepTo } from '../host/host';
 import { HOME, type Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
+import { goneFault } from './gone';
 import { ItemPages } from './items.svelte';
 import { Faults } from './faults.svelte';
 import type { Router } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
 import { OpenRequest } from './request.svelte';
+import { isResumable, planAhead, type PlanQuestion } from './plan';
 import { stateAt, type Instant, type StateAt } from './state-at';
 import { SessionRequests } from './requests.svelte';
+import { Watches } from './watches.svelte';
 import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
 
@@ -32,7 +35,10 @@ export class AppModel {
   readonly call: LatestQuery<Selection, BlockDetail>;
   readonly tick: LatestQuery<Selection, BlockDetail>;
   readonly items: ItemPages;
+  /** What a resume of the open request would do. */
+  readonly ahead: LatestQuery<PlanQuestion, PlanRow>;
   readonly requests: SessionRequests;
+  readonly watches = new Watches();
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
   /** What features keep while the window is open and no place names, such as a half-written input. */
@@ -59,6 +65,7 @@ export class AppModel {
     this.call = new LatestQuery(block, 100);
     this.tick = new LatestQuery(block, 100);
     this.items = new ItemPages(this.request);
+    this.ahead = new LatestQuery((question) => planAhead(host, question), 500);
     this.requests = new SessionRequests(host);
     route.onchange((place, before) => this.#arrive(place, before));
   }
@@ -97,7 +104,7 @@ export class AppModel {
             BUSY,
           );
         this.workspace.reloadSessions();
-        if (notice.kind === 'sessions') return;
+        if (notice.kind === 'sessions') return void this.#confirm();
         if (notice.sessionId === this.session) this.requests.refresh(notice.requestId);
       });
     });
@@ -183,10 +190,17 @@ export class AppModel {
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
   }
 
+  /** Says so where the request that is looked at was deleted. */
+  async #confirm() {
+    const { row } = this.request;
+    const fault = row && (await goneFault(this.host, row));
+    if (fault && row.id === this.request.id) this.request.fault = fault;
+  }
+
   #arrive(place: Place, before: Place) {
     if (place.session !== before.session) this.requests.open(place.session);
     if (place.request !== this.request.id) {
-      for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items]) part.clear();
+      for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items, this.ahead]) part.clear();
       this.calls.clear();
       this.events.open(place.request);
       this.request.open(place.request);
@@ -207,6 +221,9 @@ export class AppModel {
     const { id, row } = this.request;
     if (!id || !row) return;
     this.requests.open(row.sessionId);
+    this.watches.open(row.flow);
+    if (isResumable(row)) this.ahead.ask({ request: id, seq: row.lastSeq });
+    else if (this.ahead.question) this.ahead.clear();
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;

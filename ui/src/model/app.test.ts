@@ -59,6 +59,18 @@ test('after another folder was opened, notices of the first one reach nothing', 
   expect(app.faults.notes).toHaveLength(1);
 });
 
+test('a request that is deleted while it is looked at is said to be gone', async () => {
+  const host = await open('session=ses-2&request=req-2');
+  await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));
+  tell({ kind: 'sessions', workspace: '.flowglass/flowglass.db' });
+  await new Promise((done) => setTimeout(done, 20));
+  expect(app.request.fault).toBeNull();
+  host.requests = () => Promise.reject({ kind: 'notFound', message: 'unknown session "ses-2"' });
+  tell({ kind: 'sessions', workspace: '.flowglass/flowglass.db' });
+  await vi.waitFor(() => expect(app.request.fault?.message).toContain('req-2 was deleted'));
+  expect(app.request.rows.total).toBeGreaterThan(0);
+});
+
 test("what the first folder answers late is not shown as the second one's", async () => {
   const host = new FakeHost(0, 0);
   let late: (flows: FlowRow[]) => void = () => {};

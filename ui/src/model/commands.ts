@@ -5,6 +5,7 @@ import { goToZone, stepZone } from '../base/zones';
 import { TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
+import { keymap } from './keymap.svelte';
 import { SHEETS } from './sheets';
 import type { AppModel } from './app.svelte';
 import type { TimelineAct } from './window.svelte';
@@ -119,7 +120,8 @@ export const COMMANDS: readonly Command[] = [
 export function tip(id: string): string {
   const found = COMMANDS.find((one) => one.id === id);
   if (!found) return '';
-  return found.keys.length > 0 ? `${found.title} (${found.keys.map(keyName).join(', ')})` : found.title;
+  const keys = keymap.keysOf(found).map(keyName).join(', ');
+  return keys ? `${found.title} (${keys})` : found.title;
 }
 
 /** Commands of the program that the window does not have, each with what a person does instead. */

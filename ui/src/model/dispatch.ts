@@ -4,6 +4,7 @@ import { chordOf, isSingle, isWriting, ownsArrows } from '../base/keys';
 import { zoneOf } from '../base/zones';
 import type { AppModel } from './app.svelte';
 import { COMMANDS, type Command } from './commands';
+import { keymap } from './keymap.svelte';
 
 /** The command that a key stands for where it was pressed; none while a dialog is open. */
 export function commandOf(app: AppModel, event: KeyboardEvent): Command | undefined {
@@ -13,7 +14,7 @@ export function commandOf(app: AppModel, event: KeyboardEvent): Command | undefi
   const zone = zoneOf(event.target)?.dataset.zone;
   const isHere = (one: Command) =>
     one.scope === 'window' || (one.scope === zone && !isWriting(event.target) && !ownsArrows(event.target));
-  return COMMANDS.find((one) => one.keys.includes(chord) && isHere(one) && one.when(app));
+  return COMMANDS.find((one) => keymap.keysOf(one).includes(chord) && isHere(one) && one.when(app));
 }
 
 export function dispatch(app: AppModel, event: KeyboardEvent): void {

@@ -1,6 +1,6 @@
 // The raw events of a request, read a page at a time as they come into view. A request may have millions, so only the
-// pages that were looked at last are kept.
-import { asFault, type EventRow, type Fault, type Host } from '../host/host';
+// pages that were looked at last are kept, and a large value stays in the database until somebody opens it.
+import { asFault, type EventParts, type Fault, type Host } from '../host/host';
 
 const PAGE = 200;
 const MOST_PAGES = 24;
@@ -8,9 +8,11 @@ const MOST_PAGES = 24;
 export class EventPages {
   fault: Fault | null = $state.raw(null);
   #version = $state.raw(0);
-  readonly #pages = new Map<number, EventRow[]>();
+  readonly #pages = new Map<number, EventParts[]>();
   #request: string | null = null;
   #isBusy = false;
+  /** The event that was read alone last. */
+  #alone = 0;
   /** What is on screen, and one event that is shown beside it. */
   #want = { first: 1, last: 0, also: 0 };
 
@@ -26,7 +28,7 @@ export class EventPages {
   }
 
   /** The event with this seq, if its page has been read. */
-  at(seq: number): EventRow | undefined {
+  at(seq: number): EventParts | undefined {
     void this.#version;
     return this.#pages.get(Math.floor((seq - 1) / PAGE))?.[(seq - 1) % PAGE];
   }
@@ -49,7 +51,7 @@ export class EventPages {
       const request = this.#request;
       if (!request) break;
       try {
-        const rows = await this.host.events(request, page * PAGE + 1, PAGE);
+        const rows = await this.host.eventParts(request, page * PAGE + 1, PAGE);
         if (request !== this.#request) continue;
         this.#keep(page, rows);
         this.fault = null;
@@ -60,12 +62,30 @@ export class EventPages {
         break;
       }
     }
+    const want = this.#want;
+    await this.#readAlone().catch((thrown) => (this.fault = asFault(thrown)));
     this.#isBusy = false;
+    // What was scrolled to meanwhile found it busy.
+    if (want !== this.#want) void this.#work();
   }
 
-  #keep(page: number, rows: EventRow[]) {
+  /** A page leaves out small values, too, where it has many: the event that is shown beside the list is read alone. */
+  async #readAlone() {
+    const [request, { also }] = [this.#request, this.#want];
+    const [page, at] = [Math.floor((also - 1) / PAGE), (also - 1) % PAGE];
+    if (!request || this.#alone === also || !this.#pages.get(page)?.[at]?.payload.large) return;
+    this.#alone = also;
+    const [one] = await this.host.eventParts(request, also, 1);
+    const rows = this.#pages.get(page);
+    if (!one || !rows?.[at] || request !== this.#request) return;
+    rows[at] = one;
+    this.#version++;
+  }
+
+  #keep(page: number, rows: EventParts[]) {
     this.#pages.delete(page);
     this.#pages.set(page, rows);
+    this.#alone = 0;
     for (const old of this.#pages.keys()) {
       if (this.#pages.size <= MOST_PAGES) break;
       if (!this.#wanted().includes(old)) this.#pages.delete(old);

@@ -1,16 +1,16 @@
 import { expect, test, vi } from 'vitest';
-import type { EventRow, Host } from '../host/host';
+import type { EventParts, Host } from '../host/host';
 import { EventPages } from './events.svelte';
 
 function eventsOf(total: number) {
   const asked: number[] = [];
   const state = { total };
-  const events = async (_request: string, from: number, limit: number): Promise<EventRow[]> => {
+  const eventParts = async (_request: string, from: number, limit: number): Promise<EventParts[]> => {
     asked.push(from);
     const count = Math.max(0, Math.min(limit, state.total - from + 1));
-    return Array.from({ length: count }, (_, n) => ({ seq: from + n, at: 0, kind: 'logged', payload: {} }));
+    return Array.from({ length: count }, (_, n) => ({ seq: from + n, at: 0, kind: 'logged', payload: { inline: {} } }));
   };
-  const pages = new EventPages({ events } as unknown as Host);
+  const pages = new EventPages({ eventParts } as unknown as Host);
   pages.open('r');
   return { pages, asked, state };
 }
@@ -48,4 +48,25 @@ test('a fast scroll does not ask for what it has left', async () => {
   await read(pages, 895_001);
   await read(pages, 999_999);
   expect(asked.length).toBeLessThan(6);
+});
+
+test('the event beside the list is read alone where its page left its value out', async () => {
+  const asked: [number, number][] = [];
+  const large = { kind: 'object', bytes: 300, count: 1, head: '{a: 1}' } as const;
+  const eventParts = async (_: string, from: number, limit: number): Promise<EventParts[]> => {
+    asked.push([from, limit]);
+    const payload = limit === 1 ? { inline: { a: 1 } } : { large };
+    return Array.from({ length: limit }, (_, n) => ({ seq: from + n, at: 0, kind: 'logged', payload }));
+  };
+  const pages = new EventPages({ eventParts } as unknown as Host);
+  pages.open('r');
+  pages.show(1, 40, 30);
+  await vi.waitFor(() => expect(pages.at(30)?.payload.inline).toEqual({ a: 1 }));
+  expect(pages.at(29)?.payload.large?.head).toBe('{a: 1}');
+  pages.show(1, 41, 30);
+  await new Promise((done) => setTimeout(done, 5));
+  expect(asked).toEqual([
+    [1, 200],
+    [30, 1],
+  ]);
 });

@@ -17,6 +17,8 @@ export class ItemPages {
   fault: Fault | null = $state.raw(null);
   /** The first item that is shown; null follows the newest. */
   first: number | null = $state.raw(null);
+  /** How many there are by the newest event, also while those of an instant are shown; null until that is known. */
+  newest: number | null = $state.raw(null);
 
   readonly total = $derived(this.answer?.total ?? 0);
 
@@ -39,7 +41,7 @@ export class ItemPages {
   clear(): void {
     this.#round++;
     this.#want = null;
-    this.answer = this.fault = this.first = null;
+    this.answer = this.fault = this.first = this.newest = null;
     this.#isStale = false;
   }
 
@@ -69,6 +71,7 @@ export class ItemPages {
   /** The request went on: reads again what of the shown may differ. */
   advance(update: ItemsUpdate): void {
     const { answer } = this;
+    this.newest = update.counts.all;
     if (!this.#want || this.#want.at !== null || !answer) return;
     const { audience } = this.#want;
     const isShown = update.changedFrom[audience] < answer.offset + answer.page.length;
@@ -90,6 +93,8 @@ export class ItemPages {
         const answer = await this.#ask(this.#want);
         if (round !== this.#round) continue;
         if (answer) this.answer = answer;
+        if (answer && this.#want?.at === null) this.newest = answer.counts.all;
+        else if (answer && this.newest === null) await this.#count(round);
         this.fault = null;
       } catch (thrown) {
         if (round === this.#round) this.fault = asFault(thrown);
@@ -98,6 +103,12 @@ export class ItemPages {
       if (this.#isStale && this.open.live) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
     this.#isBusy = false;
+  }
+
+  /** Of an instant in the past only what there was then is told, so the newest number is asked for once. */
+  async #count(round: number) {
+    const answer = await this.open.items({ audience: 'all', at: null, offset: 0, limit: 1 });
+    if (answer && round === this.#round) this.newest = answer.counts.all;
   }
 
   async #ask({ audience, at }: Want): Promise<ViewItems | null> {

@@ -63,10 +63,14 @@ test('a past instant is not read again for what comes later', async () => {
   const { asked, items } = request(10);
   items.show('client', 5);
   await vi.waitFor(() => expect(shown(items)).toBe('0–9'));
-  expect(asked.at(-1)).toMatchObject({ audience: 'client', at: 5 });
+  expect(asked[0]).toMatchObject({ audience: 'client', at: 5 });
+  // How many come later is asked for once, and told after that.
+  await vi.waitFor(() => expect(items.newest).toBe(10));
+  expect(asked.slice(1)).toEqual([{ audience: 'all', at: null, offset: 0, limit: 1 }]);
   const before = asked.length;
   items.advance(news(11, 0));
   expect(asked.length).toBe(before);
+  expect(items.newest).toBe(11);
   items.show('client', 5);
   expect(asked.length).toBe(before);
 });

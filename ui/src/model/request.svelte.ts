@@ -1,6 +1,6 @@
 // The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
 // those on screen; payloads, state and items belong to whoever shows them.
-import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow } from '../host/host';
+import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow, type Sums } from '../host/host';
 import type {
   BlockQuery,
   ItemsQuery,
@@ -14,6 +14,7 @@ import type {
 import type { ViewRow, ViewUpdate } from '../host/host';
 import { RowPages } from './rows.svelte';
 import { isOver } from './status';
+import { NO_SUMS } from './totals';
 
 const SPEAK_EVERY_MS = 3000;
 const TICK_MS = 100;
@@ -31,6 +32,8 @@ export class OpenRequest {
   /** The newest event that is included in what is shown. */
   seq = $state.raw(0);
   counts: Counts = $state.raw(NONE);
+  /** What its blocks asked of models and wrote. */
+  sums: Sums = $state.raw(NO_SUMS);
   /** When its first and its last event were. */
   from = $state.raw(0);
   to = $state.raw(1);
@@ -83,6 +86,7 @@ export class OpenRequest {
     this.id = id;
     this.row = this.root = this.fault = null;
     this.counts = NONE;
+    this.sums = NO_SUMS;
     this.seq = 0;
     this.filter = this.spoken = '';
     this.#spokenAt = 0;
@@ -218,10 +222,10 @@ export class OpenRequest {
     this.onadvance();
   }
 
-  #show({ request, root, seq, counts, from, to }: ViewHead | ViewUpdate) {
+  #show({ request, root, seq, counts, sums, from, to }: ViewHead | ViewUpdate) {
     // A request that was opened before its first block learns where it began from the first row.
     if (this.start === 0) this.start = Math.max(0, (this.rows.get(0)?.seqStart ?? 1) - 1);
-    Object.assign(this, { row: request, root, seq, counts, from, to });
+    Object.assign(this, { row: request, root, seq, counts, sums, from, to });
     this.#clock(this.live);
     this.#speak();
   }

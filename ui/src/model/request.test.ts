@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { FakeHost } from '../host/fake';
+import { LOAD, LoadHost } from '../host/load';
 import type { Host, ViewBatch, ViewHead } from '../host/host';
 import { OpenRequest } from './request.svelte';
 
@@ -15,11 +16,11 @@ const statuses = (request: OpenRequest) =>
   Array.from({ length: request.rows.total }, (_, n) => request.rows.get(n)?.status);
 
 test('an opened request knows its counts, and holds rows only of what is on screen', async () => {
-  const host = new FakeHost(0, 0, 6000);
+  const host = new LoadHost(12_000);
   const asked = vi.spyOn(host, 'viewRows');
-  const { request } = await open(host, 'req-4');
+  const { request } = await open(host, LOAD);
   expect(request.counts.blocks).toBeGreaterThan(5000);
-  expect(request.row?.status).toBe('suspended');
+  expect(request.row?.status).toBe('completed');
   await request.fold(null, false);
   expect(request.rows.total).toBeGreaterThan(5000);
   request.rows.show(3000, 3030);
@@ -30,7 +31,7 @@ test('an opened request knows its counts, and holds rows only of what is on scre
 });
 
 test('a request that runs advances by batches, and answers each when it is on screen', async () => {
-  const host = new FakeHost(0.02, 0);
+  const host = new FakeHost(1, 0);
   const acknowledged = vi.spyOn(host, 'viewAck');
   const started = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
   const { request, advanced } = await open(host, started.requestId);
@@ -90,11 +91,11 @@ test('a failure is kept to be shown, and opening again clears it', async () => {
 });
 
 test('a filter that is wrong says where, and leaves the rows', async () => {
-  const { request } = await open(new FakeHost(0, 0), 'req-2');
+  const { request } = await open(new FakeHost(0, 0), 'req-3');
   const all = request.rows.total;
   await expect(request.setFilter('status:lost')).rejects.toMatchObject({ kind: 'invalid' });
   expect(request.rows.total).toBe(all);
-  expect(await request.setFilter('status:failed')).toBe(1);
+  expect(await request.setFilter('status:failed name:check')).toBe(1);
   expect(request.rows.total).toBeLessThan(all);
   expect(request.rows.get(0)).toMatchObject({ path: 'root', matches: false });
   await request.setFilter('');

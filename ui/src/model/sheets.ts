@@ -1,11 +1,10 @@
 // The commands that open a sheet over the window: what they do is decided there, and nothing happens before.
 import { command, hasFolder, isOpen, type Command, type Verb } from './command';
 import type { AppModel } from './app.svelte';
+import { isResumable } from './plan';
 import type { SheetName } from './window.svelte';
 
-const RESUMABLE = ['interrupted', 'suspended', 'failed', 'aborted'];
-
-export const canResume = (app: AppModel): boolean => RESUMABLE.includes(app.request.row?.status ?? '');
+export const canResume = (app: AppModel): boolean => isResumable(app.request.row);
 export const hasEnded = (app: AppModel): boolean => isOpen(app) && !app.request.live;
 const hasSession = (app: AppModel): boolean => app.session !== null;
 

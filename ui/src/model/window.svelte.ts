@@ -33,10 +33,17 @@ export class WindowModel {
   sheet: SheetName | null = $state(null);
   /** The last thing that was done and cannot be seen anywhere else. */
   said = $state('');
+  /** The place that the sheet of writers is opened for; null asks for one. */
+  writersOf: string | null = $state.raw(null);
   timeline: TimelinePart | null = $state.raw(null);
   form: FormPart | null = $state.raw(null);
   /** Keys without Ctrl or Alt can be pressed by mistake, or by what somebody dictates. */
   singleKeys = $state(recall('keys.single', true));
+
+  askWriters(place: string): void {
+    this.writersOf = place;
+    this.sheet = 'history';
+  }
 
   turnSingleKeys(): void {
     this.singleKeys = !this.singleKeys;

@@ -16,7 +16,7 @@ mod execution;
 mod model;
 pub mod views;
 
-pub use execution::replay::{effect_log, memory_log};
+pub use execution::replay::{effect_log, memory_log, plan};
 pub use execution::{abort, agent, calls, context, frame, generator, loading, recorder, request, written};
 pub use model::{
     callable, concurrency, data, effects, error, event, fingerprint, flow, identity, item, json, log, operation, path,

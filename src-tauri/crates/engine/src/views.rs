@@ -13,6 +13,7 @@ pub mod in_force;
 pub mod items;
 pub mod model_requests;
 pub mod place;
+pub mod prompt_sources;
 pub mod references;
 pub mod repeated_writes;
 pub mod replay_order;

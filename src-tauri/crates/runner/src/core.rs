@@ -9,5 +9,6 @@ pub(crate) mod fault;
 pub(crate) mod id;
 pub(crate) mod notice;
 pub(crate) mod ordinary_files;
+pub(crate) mod prices;
 pub(crate) mod progress;
 pub(crate) mod sync;

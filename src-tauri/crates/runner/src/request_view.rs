@@ -17,6 +17,7 @@ mod overview;
 mod path_texts;
 mod rows;
 mod steps;
+mod sums;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -35,6 +36,7 @@ use clock::Clock;
 use filter::Filter;
 use item_list::ItemList;
 use path_texts::PathTexts;
+use sums::{Figures, RowSums};
 use tree::{Node, State, Tree};
 
 /// More nodes than this are not looked at one by one to find the first row that changed.
@@ -48,6 +50,9 @@ pub(crate) trait Source {
     fn path_number(&self, path: &str) -> Result<Option<PathNumber>, Fault>;
     /// The error that an event tells.
     fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault>;
+    /// What the model calls cost that ended with these events, in US dollars, each where it has a price; an empty list
+    /// where nobody knows prices.
+    fn costs(&self, calls: &[Seq]) -> Result<Vec<Option<f64>>, Fault>;
     /// The events that wrote to a place of state, each with the path of its block.
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault>;
 }
@@ -58,7 +63,7 @@ struct Open {
     /// Whether its process is gone, and the request was taken up again.
     is_cut: bool,
     /// What its row shows of what it did.
-    shown: (u32, u32, u32, u64),
+    shown: Figures,
 }
 
 /// See the module.
@@ -72,6 +77,7 @@ pub(crate) struct RequestView {
     suspended: u64,
     items: u64,
     loops: Loops,
+    sums: RowSums,
     /// Those that ended, in that order: all, those that failed, the root and its steps.
     ends: Vec<SpanIndex>,
     failures: Vec<SpanIndex>,
@@ -106,6 +112,7 @@ impl RequestView {
             suspended: 0,
             items: 0,
             loops: Loops::default(),
+            sums: RowSums::default(),
             ends: Vec::new(),
             failures: Vec::new(),
             boundaries: Vec::new(),
@@ -139,7 +146,10 @@ impl RequestView {
         open.retain_mut(|open| {
             let span = self.spans.get(open.span);
             let shown = self.figures(span);
-            self.items += u64::from(shown.0 - open.shown.0);
+            self.items += u64::from(shown.items - open.shown.items);
+            if self.sums.advance(&self.spans, open.span, &open.shown, &shown) {
+                touch_around(&mut self.changed, &self.spans, open.span);
+            }
             if span.end.is_some() {
                 ended.push((short(span.seq_end), open.span));
                 return false;
@@ -157,10 +167,14 @@ impl RequestView {
             touch(&mut self.changed, self.tree.push(&self.spans));
             let span = self.spans.get(index);
             self.items += u64::from(span.items);
+            let shown = self.figures(span);
+            if self.sums.advance(&self.spans, index, &Figures::default(), &shown) {
+                touch_around(&mut self.changed, &self.spans, index);
+            }
             if span.end.is_some() {
                 ended.push((short(span.seq_end), index));
             } else {
-                open.push(Open { span: index, is_cut: false, shown: self.figures(span) });
+                open.push(Open { span: index, is_cut: false, shown });
             }
         }
         self.open = open;
@@ -177,13 +191,13 @@ impl RequestView {
             self.critical = None;
         }
         self.loops.take_in(&self.spans, known, source)?;
+        self.sums.price(&self.spans, source)?;
         self.filter_fresh(source, &fresh)
     }
 
     /// What a row shows of what a span did.
-    fn figures(&self, span: &Span) -> (u32, u32, u32, u64) {
-        let tokens = span.prompt_tokens + span.completion_tokens;
-        (span.items, span.model_calls, self.spans.changes(span, self.is_live), tokens)
+    fn figures(&self, span: &Span) -> Figures {
+        Figures::of(span, self.spans.changes(span, self.is_live))
     }
 
     fn end(&mut self, index: SpanIndex) {
@@ -316,6 +330,15 @@ impl RequestView {
             }
         }
         Ok(self.row_count())
+    }
+}
+
+/// Notes that the rows around a span changed, because they sum up what it did.
+fn touch_around(changed: &mut Option<Vec<Node>>, spans: &Spans, index: SpanIndex) {
+    let mut around = spans.get(index).parent;
+    while let Some(index) = around {
+        touch(changed, index);
+        around = spans.get(index).parent;
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod on_accept;
 pub(crate) mod owner;
+pub(crate) mod plan;
 pub(crate) mod replay;
 pub(crate) mod synthetic;
 pub(crate) mod threads;
@@ -22,7 +23,7 @@ use engine::data::Data;
 use engine::error::FlowError;
 use engine::event::{Event, RequestStatus};
 use engine::flow::Flow;
-use engine::log::{AppendError, Log};
+use engine::log::{AppendError, AppendMode, Lease, Log};
 use engine::request::{PriorRun, Run, StartRequest};
 use engine::suspension::Resolved;
 use engine::views::uncertain_effects::OpenEffect;
@@ -88,7 +89,7 @@ pub(crate) struct PriorEvents {
     pub(crate) answers: Vec<Resolved>,
     /// Whether the input was parsed by its schema already.
     pub(crate) is_parsed: bool,
-    /// Writes the first events of a request that begins as a part of another, and answers all it then has.
+    /// Makes the first events of a request that begins as a part of another.
     pub(crate) opening: Option<Opening>,
 }
 
@@ -228,7 +229,10 @@ async fn carry_out(
     let flow = prepare(loaded, &mut asked, &before)?;
     let code = keep_code.now();
     if let Some(opening) = before.opening.take() {
-        before.events = opening(&asked, &flow)?;
+        let (id, lease) = (asked.request.clone(), Lease::first(asked.owner.as_str()));
+        let written = log.append(&id, &lease, opening(&asked, &flow)?, AppendMode::Committed);
+        written.await.map_err(|_| Fault::internal("the store is closed"))?.map_err(Fault::internal)?;
+        before.events = log.own_events(&id).map_err(Fault::internal)?;
     }
     let mock = mock.map(MockModels::new);
     if let Some(mock) = &mock {

@@ -8,13 +8,16 @@ mod block;
 mod clearings;
 mod entries;
 mod findings;
+mod model_call;
 mod moving;
 mod payload;
+mod plan;
 mod replay;
 mod request_view;
 mod soundness;
 mod states;
 mod stats;
+mod sums;
 mod suspensions;
 mod view_items;
 mod workspace;
@@ -32,16 +35,19 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
-pub use block::{BlockDetail, EffectRow, LogLine};
+pub use block::{BlockDetail, BlockSource, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use entries::EntryRow;
 pub use findings::{HitRow, WriteRow};
+pub(crate) use model_call::parameters;
+pub use model_call::{MessageSource, ModelCallRow, ModelRetry, ModelTokens, ModelToolRow, StreamedPiece};
 pub use moving::{Exported, ExportedTrace, Imported};
 pub use payload::{
     BlockPart, BlockParts, ChangePage, ChangeParts, EffectParts, EventParts, LargeValue, Payload, PayloadAddress,
     PayloadEntry, PayloadHit, PayloadHits, PayloadPage, PayloadQuery, PayloadReference, PayloadSaved, ScopeParts,
     ScopesPage, ScopesQuery, ValueKind,
 };
+pub use plan::{AgainRow, MayHaveHappened, PlanRow};
 pub use replay::{Divergence, Replay};
 pub use request_view::{
     BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,
@@ -50,6 +56,7 @@ pub use request_view::{
 pub use soundness::{DataCheck, ProblemRow};
 pub use states::{CheckpointRow, StateView};
 pub use stats::Stats;
+pub use sums::{Sums, Totals};
 pub use suspensions::SuspensionRow;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};
 pub use workspace::WorkspaceRow;
@@ -222,6 +229,9 @@ pub struct RequestRow {
     pub mock: bool,
     /// The number of its newest event.
     pub last_seq: u64,
+    /// What it came to, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Totals>,
 }
 
 /// One execution of one block, without payloads: a row of the timeline.

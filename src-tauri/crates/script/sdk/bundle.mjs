@@ -13,12 +13,30 @@ import { locales } from './locales.mjs';
 const here = dirname(fileURLToPath(import.meta.url));
 const [target] = process.argv.slice(2);
 const source = join(here, 'src');
-const zod = join(here, 'node_modules', 'zod');
+const packages = join(here, 'node_modules');
+const zod = join(packages, 'zod');
+const liquid = join(packages, 'liquidjs');
+const later = ['library', 'utility'].map((folder) => join(source, folder) + sep);
+const index = join(source, 'index.ts');
+
+/** What is loaded after the SDK itself. */
+const isLater = (id) => later.some((folder) => id.startsWith(folder)) || id === index;
 
 /** What flows, and what the bundler writes for them, import: the module's name, and its file. */
 const input = {
   'sdk/start': join(source, 'start.ts'),
   'sdk/index': join(source, 'index.ts'),
+  'sdk/prompt': join(source, 'library', 'prompt.ts'),
+  'sdk/items': join(source, 'library', 'items.ts'),
+  'sdk/types': join(source, 'library', 'types.ts'),
+  'sdk/models': join(source, 'library', 'models.ts'),
+  'sdk/graph': join(source, 'library', 'graph.ts'),
+  'sdk/helpers': join(source, 'library', 'value-functions.ts'),
+  'sdk/capability': join(source, 'library', 'capability.ts'),
+  'sdk/prompt-file': join(source, 'library', 'prompt-file.ts'),
+  'sdk/resource-template': join(source, 'library', 'resource-template.ts'),
+  'sdk/suspension-error': join(source, 'library', 'suspension-error.ts'),
+  'sdk/texts': join(source, 'base', 'texts.ts'),
   'sdk/agents': join(source, 'agents.ts'),
   'sdk/acts': join(source, 'acts.ts'),
   'sdk/async': join(source, 'base', 'async.ts'),
@@ -96,12 +114,23 @@ const kept = {
   },
 };
 
+/** An `async` generator is lowered to a function whose prototypes are others; what looks at them gets a plain one. */
+const inspected = {
+  name: 'inspected',
+  transform(code, id) {
+    if (!id.split(sep).join('/').endsWith('node-inspect-extracted/dist/inspect.js')) return null;
+    const changed = code.replaceAll('async function*()', 'function*()');
+    if (changed === code) throw new Error('inspect.js looks at no async generators any more: it can be taken as it is');
+    return { code: changed, map: null };
+  },
+};
+
 const bundle = await rolldown({
   input,
   platform: 'neutral',
   // What Node's built-ins are made of has no other.
   resolve: { mainFields: ['module', 'main'] },
-  plugins: [helper, kept],
+  plugins: [helper, kept, inspected],
   // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
   treeshake: { moduleSideEffects: true },
   transform: { target: 'es2016' },
@@ -116,14 +145,21 @@ const { output } = await bundle.generate({
   format: 'esm',
   entryFileNames: '[name].js',
   chunkFileNames: 'parts/[name].js',
-  // The SDK stays one module, in which the globals come first; what a flow does not import of zod is not loaded.
-  codeSplitting: { groups: [{ name: 'sdk', test: (id) => id.startsWith(source) && !id.startsWith(node) }] },
+  // What every flow needs is one module, in which the globals come first. What stands on zod or Liquid comes after it,
+  // and only where a flow imports it, as Node's built-ins do.
+  codeSplitting: {
+    groups: [{ name: 'sdk', test: (id) => id.startsWith(source) && !id.startsWith(node) && !isLater(id) }],
+  },
   minify: false,
 });
 
-/** The text of a module. One of zod or Node leaves what it exports where a file with Calls looks for what to protect. */
+/**
+ * The text of a module. One that is loaded after the SDK leaves what it exports where a file with Calls looks for what to
+ * protect.
+ */
 function provided({ code, fileName, moduleIds }) {
-  if (!moduleIds.some((id) => id.startsWith(zod) || id.startsWith(node))) return code;
+  const isProvided = (id) => [zod, liquid, node].some((folder) => id.startsWith(folder)) || isLater(id);
+  if (fileName === 'parts/sdk.js' || !moduleIds.some(isProvided)) return code;
   const own = `import * as provided$ from './${fileName.split('/').at(-1)}';`;
   return `${own}\n${code}\n(globalThis[Symbol.for('flowglass.provided')] ??= []).push(provided$);\n`;
 }

@@ -5,15 +5,16 @@ import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 
 /** Languages with their own data. A region that is not here has that of its language. */
-const LOCALES =
-  'en en-AU en-CA en-GB en-IE en-IN de de-AT de-CH fr fr-CA fr-CH es es-MX it nl pt pt-PT sv da nb fi pl cs uk tr ru ro hu el ja ko zh zh-Hant ar he hi id th vi'.split(
-    ' ',
-  );
+const LOCALES = (
+  'en en-AU en-CA en-GB en-IE en-IN de de-AT de-CH fr fr-CA fr-CH es es-MX it nl pt pt-PT sv da nb fi pl cs uk tr ' +
+  'ru ro hu el ja ko zh zh-Hant ar he hi id th vi'
+).split(' ');
 /** Currencies whose names in a language are kept; of others the code is shown. */
 const CURRENCIES = new Set(
-  'AED AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KRW MAD MXN MYR NGN NOK NZD PEN PHP PLN RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR'.split(
-    ' ',
-  ),
+  (
+    'AED AUD BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP HKD HUF IDR ILS INR JPY KRW MAD MXN MYR NGN NOK NZD PEN ' +
+    'PHP PLN RON RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR'
+  ).split(' '),
 );
 
 const only = (of, keep) => Object.fromEntries(Object.entries(of).filter(([key]) => keep(key)));

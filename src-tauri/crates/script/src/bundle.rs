@@ -18,6 +18,7 @@ pub(crate) mod modules;
 pub(crate) mod nesting;
 pub(crate) mod packages;
 pub(crate) mod project_files;
+pub(crate) mod texts;
 pub(crate) mod trace;
 pub(crate) mod worker;
 
@@ -129,7 +130,7 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
     let mut code = crate::bundle::fingerprint::mark(&chunk.code);
     // At the end, where no line of the author's changes its number; they are evaluated before everything else.
     for name in globals {
-        code.push_str(&format!("import \"{}\";\n", embedded::node_module(name)));
+        code.push_str(&format!("\nimport \"{}\";\n", embedded::node_module(name)));
     }
     let code: Arc<str> = code.into();
     let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();

@@ -5,6 +5,8 @@ import type { ViewRow } from '../../host/host';
 export type Look =
   'work' | 'whole' | 'model' | 'group' | 'failed' | 'running' | 'suspended' | 'abandoned' | 'recorded' | 'future';
 export type Bar = { from: number; to: number; look: Look; isThin: boolean; label: string };
+/** What the colour of a bar says. */
+export type BarColour = 'status' | 'tokens' | 'cost';
 /** `now`: how far a running bar reaches. `instant`: the time of the slider, where one is chosen. */
 export type ShownTime = { now: number; instant: number | null };
 
@@ -33,4 +35,19 @@ export function tookOf(row: ViewRow, time: ShownTime): number | null {
   if (row.status === null) return null;
   const { from, to } = barOf(row, time);
   return to - from;
+}
+
+/** How much a row spent itself, with what is below it where it is a group or folded; null where nothing is known. */
+export function spentOf(row: ViewRow, colour: BarColour): number | null {
+  if (colour === 'status' || row.status === null) return null;
+  const all = row.group !== undefined || row.isFolded || row.modelCalls > 0;
+  if (!all) return null;
+  if (colour === 'cost') return row.sums.cost ?? null;
+  const tokens = row.sums.promptTokens + row.sums.completionTokens;
+  return tokens > 0 ? tokens : null;
+}
+
+/** Of the rows in view the one that spent most has a share of 1; a tenth of its spending is still seen. */
+export function shareOf(spent: number | null, most: number): number | null {
+  return spent === null || most <= 0 ? null : Math.max(0.12, Math.min(1, spent / most));
 }

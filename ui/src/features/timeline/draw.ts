@@ -1,7 +1,7 @@
 // Draws the bars of the rows in view on a canvas. A status is a pattern and never a colour alone.
 import type { ViewRow } from '../../host/host';
 import { placeOf, type Axis, type Window } from './axis';
-import { barOf, type Bar, type Look, type ShownTime } from './bars';
+import { barOf, shareOf, spentOf, type Bar, type BarColour, type Look, type ShownTime } from './bars';
 import type { Colours } from './colours';
 
 export type Scene = {
@@ -15,6 +15,7 @@ export type Scene = {
   colours: Colours;
   /** Draws what is not on the critical path fainter. */
   isCritical: boolean;
+  colour: BarColour;
 };
 
 const [TALL, THIN, LEAST] = [12, 6, 2];
@@ -28,6 +29,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
   drawGrid(ctx, scene, scale);
   ctx.font = `12px ${colours.font}`;
   ctx.textBaseline = 'middle';
+  const most = Math.max(0, ...rows.map((row) => (row ? (spentOf(row, scene.colour) ?? 0) : 0)));
   rows.forEach((row, n) => {
     if (!row) return;
     const bar = barOf(row, scene.time);
@@ -39,7 +41,9 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
       const shown = { left: Math.max(-4, left), right: Math.min(width + 4, Math.max(right, left + LEAST)) };
       if (row.group && bar.look === 'group')
         drawGroup(ctx, row, { shown, x, bar, isPast: scene.time.instant !== null }, middle, colours);
-      else drawBar(ctx, bar, shown, middle, colours);
+      else drawBar(ctx, bar, shown, middle, colours, scene.colour === 'status');
+      const share = shareOf(spentOf(row, scene.colour), most);
+      if (share !== null) drawSpent(ctx, share, shown, middle, colours);
       if (scene.isCritical && row.isCritical) {
         ctx.fillStyle = colours.accent;
         ctx.fillRect(shown.left, middle + 8, shown.right - shown.left, 2);
@@ -81,9 +85,10 @@ function drawBar(
   { left, right }: { left: number; right: number },
   middle: number,
   colours: Colours,
+  hasColour: boolean,
 ) {
   const size = bar.isThin ? THIN : TALL;
-  const [fill, edge] = paintOf(bar.look, colours);
+  const [fill, edge] = paintOf(!hasColour && bar.look === 'model' ? 'work' : bar.look, colours);
   const [width, top] = [right - left, middle - size / 2];
   ctx.beginPath();
   ctx.roundRect(left, top, width, size, Math.min(3, width / 2));
@@ -100,6 +105,22 @@ function drawBar(
   else ctx.roundRect(left + 0.5, top + 0.5, width - 1, size - 1, 2.5);
   ctx.stroke();
   ctx.setLineDash([]);
+}
+
+/** How much was spent, as the strength of one colour and the height of a bar, so that it can be read without colour. */
+function drawSpent(
+  ctx: CanvasRenderingContext2D,
+  share: number,
+  { left, right }: { left: number; right: number },
+  middle: number,
+  colours: Colours,
+) {
+  const height = Math.max(3, Math.round(share * (TALL + 4)));
+  const alpha = ctx.globalAlpha;
+  ctx.globalAlpha = alpha * (0.35 + 0.65 * share);
+  ctx.fillStyle = colours.model;
+  ctx.fillRect(left, middle + (TALL + 4) / 2 - height, Math.max(LEAST, right - left), height);
+  ctx.globalAlpha = alpha;
 }
 
 function paintOf(look: Look, colours: Colours): [string | null, string] {

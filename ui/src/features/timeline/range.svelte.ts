@@ -4,6 +4,7 @@ import { recall, remember } from '../../base/remember';
 import type { Overview } from '../../host/host';
 import { LatestQuery } from '../../model/latest-query.svelte';
 import type { OpenRequest } from '../../model/request.svelte';
+import type { BarColour } from './bars';
 import { axisOf, fitted, liveEnd, placeOf, timeAt, zoomed, type Axis, type Window } from './axis';
 
 /** Whether it still runs is part of the question: only what ended has a critical path. */
@@ -19,6 +20,7 @@ const END_ROOM = 0.05;
 export class TimeRange {
   isCut: boolean = $state(recall('timeline.cut', true));
   isCritical: boolean = $state(recall('timeline.critical', false));
+  colour: BarColour = $state(recall('timeline.colour', 'status'));
   /** What was zoomed to; null shows all. */
   zoom: Window | null = $state.raw(null);
   /** Whether the newest was in view when it was zoomed to: then it stays there while the request runs. */
@@ -86,6 +88,11 @@ export class TimeRange {
   setCritical(isCritical: boolean): void {
     this.isCritical = isCritical;
     remember('timeline.critical', isCritical);
+  }
+
+  setColour(colour: BarColour): void {
+    this.colour = colour;
+    remember('timeline.colour', colour);
   }
 
   /** Where a time is, as a share of what is in view. */

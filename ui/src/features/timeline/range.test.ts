@@ -5,7 +5,7 @@ import { TimeRange } from './range.svelte';
 
 beforeEach(() => localStorage.clear());
 
-async function open(id: string, host = new FakeHost(0, 0, 1200)) {
+async function open(id: string, host = new FakeHost(0, 0, true)) {
   const request = new OpenRequest(host, () => {});
   await request.connect();
   request.open(id);
@@ -19,11 +19,11 @@ test('idle times are cut once the overview has told them, and the density leaves
   range.look(300);
   await vi.waitFor(() => expect(range.density).not.toBeNull());
   expect(range.hasCuts).toBe(true);
-  expect(range.axis.length).toBeLessThan(whole / 50);
-  // Cells are even on the axis, though a hundredth of the time has all the blocks.
+  expect(range.axis.length).toBeLessThan(whole / 2);
+  // Cells are even on the axis, though a part of the time has all the blocks.
   const { cells } = range.density ?? { cells: [] };
   expect(Math.abs(cells.length - 300)).toBeLessThan(8);
-  expect(cells.filter((count) => count > 0).length).toBeGreaterThan(100);
+  expect(cells.filter((count) => count > 0).length).toBeGreaterThan(40);
   expect(cells.reduce((sum, count) => sum + count, 0)).toBeGreaterThanOrEqual(request.counts.blocks * 0.98);
   range.setCut(false);
   expect(range.axis.length).toBe(whole);
@@ -44,9 +44,10 @@ test('what is in view stays in view when cuts are switched', async () => {
 });
 
 test('zoomed to the newest of a running request, the newest stays in view', async () => {
-  const host = new FakeHost(1, 0);
+  const host = new FakeHost(50, 0);
   const { requestId } = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
   const { request, range } = await open(requestId, host);
+  request.now = request.from;
   const { length } = range.axis;
   range.show({ left: 0, right: length / 2 });
   request.now = request.from + length / 4;

@@ -15,7 +15,7 @@ use crate::execution::block::pipeline;
 use crate::execution::callback::{self, CallbackCall};
 use crate::execution::context::Context;
 use crate::execution::step_value::StepValue;
-use crate::model::callable::{Arg, Returned};
+use crate::model::callable::Returned;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::ScopeCommit;

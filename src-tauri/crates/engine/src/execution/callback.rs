@@ -10,6 +10,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use futures_util::FutureExt;
+
 use crate::execution::boundary::{CommitPermit, StaleTransaction, rebase_on_newest};
 use crate::execution::context::{Context, NestedResults};
 use crate::execution::reactions;
@@ -120,10 +122,11 @@ pub(crate) async fn call_choosing(
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
     let (returned, due) = match cx.run.recorded_callback(cx, &name, Some(function), blocks) {
         Some(returned) => (returned, cx.run.replay_cache.due(&cx.frame.path, Some(&name))),
-        None => call_and_commit(cx, &name, function, args).await?,
+        // Boxed, so that futures of chains, which call many functions and are deeply nested, stay small.
+        None => call_and_commit(cx, &name, function, args).boxed_local().await?,
     };
     if !due.is_empty() {
-        reactions::run(cx, Some(&name), due).await?;
+        reactions::run(cx, Some(&name), due).boxed_local().await?;
     }
     Ok(returned)
 }

@@ -6,6 +6,8 @@
 
 use std::rc::Rc;
 
+use futures_util::FutureExt;
+
 use crate::execution::block::{handler_of, run_block, run_handler};
 use crate::execution::chain::{route, sequencer};
 use crate::execution::context::Context;
@@ -21,13 +23,16 @@ use crate::model::path::{encode, join};
 /// Runs the body of a block, by its kind.
 pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: StepValue) -> Result<StepValue, FlowError> {
     match &block.body {
+        // Nobody knows what it will return, so what follows it is unknown as well.
+        Body::Handler { .. } if cx.run.only_plans => Err(FlowError::suspended()),
         Body::Handler { execute } => run_function(cx, execute, input).await,
         Body::Sequencer { steps, .. } => run_chain(cx, block, steps, input).await,
         Body::Router { routes, execute, validate } => run_route(cx, (routes, execute, validate.as_ref()), input).await,
-        Body::Generator(generator) => generator::generate(cx, block, generator, &input.data).await,
+        // Boxed, so that a level of a chain takes no more native stack because of what a generator holds.
+        Body::Generator(generator) => generator::generate(cx, block, generator, &input.data).boxed_local().await,
         Body::Tool { block, identity } => tool::run(cx, block, identity, input).await,
-        Body::Agent(part) => agent::run(cx, part, &input.data).await,
-        Body::Calls(part) => calls::run(cx, part, &input.data).await,
+        Body::Agent(part) => agent::run(cx, part, &input.data).boxed_local().await,
+        Body::Calls(part) => calls::run(cx, part, &input.data).boxed_local().await,
     }
 }
 

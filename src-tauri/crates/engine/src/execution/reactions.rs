@@ -1,8 +1,8 @@
 //! Reactions to written resources: blocks of `reactTo` (SEMANTICS §4.10).
 //!
-//! They run when the write is in force: after the block, or the callback, that wrote has ended and committed, and before
-//! what comes next. Which are due is recorded with that end, so that a resume runs those that had not ended. Must not
-//! decide what changed: that is for the context's writes.
+//! They run when the write is in force: after the block, or the callback, that wrote has ended and committed, and
+//! before what comes next. Which are due is recorded with that end, so that a resume runs those that had not ended.
+//! Must not decide what changed: that is for the context's writes.
 
 use serde_json::{Map, json};
 
@@ -30,8 +30,8 @@ pub(crate) fn record(cx: &Context, callback: Option<&str>, reactions: &[DueReact
     }
 }
 
-/// Runs due reactions one after another inside a block that has written, or whose `callback` has. The first failure ends
-/// them.
+/// Runs due reactions one after another inside a block that has written, or whose `callback` has. The first failure
+/// ends them.
 pub(crate) async fn run(cx: &Context, callback: Option<&str>, due: Vec<DueReaction>) -> Result<(), FlowError> {
     for (number, reaction) in due.into_iter().enumerate() {
         let found = cx.resources().into_iter().find_map(|resource| {
@@ -48,8 +48,8 @@ pub(crate) async fn run(cx: &Context, callback: Option<&str>, due: Vec<DueReacti
             continue;
         };
         let depth = cx.frame.path.split('/').filter(|segment| segment.starts_with(&format!("{VERB}:"))).count();
-        let count = cx.run.reactions.get() + 1;
-        cx.run.reactions.set(count);
+        let count = cx.run.reactions_run.get() + 1;
+        cx.run.reactions_run.set(count);
         if depth >= MAX_DEPTH || count > MAX_REACTIONS {
             cx.record(cascade(&reaction, depth));
             return Ok(());
@@ -64,8 +64,8 @@ pub(crate) async fn run(cx: &Context, callback: Option<&str>, due: Vec<DueReacti
 /// The item that tells of reactions without an end.
 fn cascade(reaction: &DueReaction, depth: usize) -> EventKind {
     let message = format!(
-        "Reactions to resource \"{}\" cause each other ({depth} deep); \"{}\" did not run. A `when` that stops the chain \
-         ends this.",
+        "Reactions to resource \"{}\" cause each other ({depth} deep); \"{}\" did not run. A `when` that stops \
+         the chain ends this.",
         reaction.accessor, reaction.block
     );
     let payload = Map::from_iter([

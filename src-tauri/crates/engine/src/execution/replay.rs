@@ -3,5 +3,6 @@
 pub(crate) mod cache;
 pub mod effect_log;
 pub mod memory_log;
+pub mod plan;
 pub(crate) mod prior_attempt;
 pub(crate) mod resume;

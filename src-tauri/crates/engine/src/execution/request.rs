@@ -90,19 +90,14 @@ pub struct Run {
     pub(crate) stored_messages: RefCell<StoredMessages>,
     /// Results of `ctx.runOnce`, by key.
     pub(crate) once: RefCell<HashMap<String, Value>>,
-    /// The cached outputs of tools.
     pub(crate) tool_cache: RefCell<ToolCache>,
     /// When it began, milliseconds since the epoch.
     pub(crate) began_at: i64,
-    /// Whether the log has the initial state of its scopes.
     pub(crate) has_initial_states: bool,
-    /// Whether the log has the initial state of the request scope.
     pub(crate) has_initial_request_state: bool,
-    /// Its background work.
     pub(crate) pool: crate::execution::chain::background::BackgroundPool,
     /// Serializes its commits of durable records.
     pub(crate) commits: FifoMutex,
-    /// The recorded results that a resume uses.
     pub(crate) replay_cache: ReplayCache,
     /// Translates recorded paths to those of today's code.
     pub(crate) alignment: Alignment,
@@ -111,14 +106,14 @@ pub struct Run {
     pub(crate) used_answers: RefCell<HashSet<String>>,
     /// Why background work could not end: a suspension, or drift.
     pub(crate) unfinished_background: RefCell<Option<FlowError>>,
-    /// The status of the request before this run.
     pub(crate) prior_status: RequestStatus,
     /// Whether the log has writes to the state of the request scope from before this run.
     pub(crate) had_state: bool,
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
-    /// How many reactions to written resources have run.
-    pub(crate) reactions: Cell<u32>,
+    pub(crate) reactions_run: Cell<u32>,
+    /// Whether it only makes a [plan](crate::execution::replay::plan).
+    pub(crate) only_plans: bool,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run concurrently: then shared state may change between any two reads.
@@ -222,12 +217,13 @@ impl Run {
             prior_status,
             had_state: has_state(events),
             effect_log: None,
+            only_plans: false,
             usage: RefCell::new(Usage::of(events)),
             stored_messages: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),
             tool_cache: RefCell::default(),
             pool: crate::execution::chain::background::BackgroundPool::default(),
-            reactions: Cell::default(),
+            reactions_run: Cell::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
             has_concurrent_blocks: Cell::default(),
@@ -268,7 +264,9 @@ impl Run {
                 .and_then(|r| r.into_data())
             {
                 Ok(said) => {
-                    said.to_option().into_iter().for_each(|said| cx.emit_message("user", said, EmitOptions::default()))
+                    if let Some(said) = said.to_option() {
+                        cx.emit_message("user", said, EmitOptions::default());
+                    }
                 }
                 Err(error) => return self.end(action, Err(error)).await,
             }

@@ -85,6 +85,8 @@ pub struct Spans {
     /// When the request was taken up again, and when it ended.
     resumes: Vec<Seq>,
     ends: Vec<Seq>,
+    /// The events that ended calls of models, and whose they were.
+    model_calls: Vec<(Seq, SpanIndex)>,
     /// The newest event taken in.
     last: Seq,
 }
@@ -133,6 +135,11 @@ impl Spans {
     /// The newest event taken in.
     pub fn last(&self) -> Seq {
         self.last
+    }
+
+    /// The events that ended calls of models, ascending, and the spans that called.
+    pub fn model_calls(&self) -> &[(Seq, SpanIndex)] {
+        &self.model_calls
     }
 
     /// The events with which the request was taken up again, ascending.
@@ -191,6 +198,7 @@ impl Spans {
                         span.model_calls += 1;
                         span.prompt_tokens += prompt;
                         span.completion_tokens += completion;
+                        self.model_calls.push((event.seq, index));
                     }
                     _ => {}
                 }

@@ -1,7 +1,7 @@
 //! Loading of flow files: bundled in a child process, evaluated here, described for the catalogue.
 //!
-//! What came of a file is kept in `.flowglass/cache`, keyed by the hashes of all files it was made from, so that a start
-//! costs no bundling (ARCHITECTURE §8.3). Must not decide which of two flows is meant.
+//! What came of a file is kept in `.flowglass/cache`, keyed by the hashes of all files it was made from, so that a
+//! start costs no bundling (ARCHITECTURE §8.3). Must not decide which of two flows is meant.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

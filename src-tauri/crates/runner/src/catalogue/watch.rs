@@ -139,7 +139,7 @@ mod tests {
         std::fs::create_dir_all(dir.join("node_modules/a")).unwrap();
         std::fs::create_dir_all(dir.join("src/flows/chat")).unwrap();
         let (sender, news) = channel();
-        let watch = watch(&dir, move || drop(sender.send(()))).unwrap();
+        let watch = watch(&dir, move || _ = sender.send(())).unwrap();
         let write = |name: &str| std::fs::write(dir.join(name), "x").unwrap();
         assert!(heard(&news, || write("src/flows/chat/flow.ts")));
         assert!(heard(&news, || write("src/flows/chat/prompt.md")));

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::core::allowed_hosts::AllowedHost;
 use crate::core::fault::Fault;
 use crate::core::ordinary_files::{self, short};
+use crate::core::prices::{CallTokens, Prices};
 
 /// The file's name.
 pub(crate) const FILE: &str = "flowglass.json";
@@ -27,6 +28,8 @@ pub(crate) struct Config {
     pub(crate) durability: Option<Durability>,
     /// What flows see as their environment, by name.
     pub(crate) env: BTreeMap<String, EnvValue>,
+    /// What models cost, by the name that flows use or the provider's own.
+    pub(crate) prices: Prices,
     /// Names under which secrets stand, besides those of SEMANTICS §14.
     redact: Vec<String>,
 }
@@ -148,7 +151,8 @@ impl Config {
         };
         let config: Config =
             engine::json::from_input(&text).map_err(|error| Fault::invalid(short(&format!("{FILE}: {error}"))))?;
-        config.limits.check().map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
+        let checked = config.limits.check().and_then(|()| config.prices.check());
+        checked.map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
         Ok(config)
     }
 
@@ -165,6 +169,14 @@ impl Config {
         let keys = keys.chain(named.filter_map(EnvValue::read));
         let secrets: Secrets = keys.map(|key| key.trim().to_owned()).collect();
         Redaction::new(self.redact.iter().map(String::as_str), secrets)
+    }
+
+    /// What a call of a model costs in US dollars; `None` without a price, or where the provider told no tokens.
+    /// `asked` is the name in the flow, `reply` what was recorded of the answer.
+    pub(crate) fn cost(&self, asked: &str, reply: &serde_json::Value) -> Option<f64> {
+        let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
+        let names = [Some(asked), configured, reply.get("model").and_then(serde_json::Value::as_str)];
+        self.prices.cost(names.into_iter().flatten(), CallTokens::read(reply)?)
     }
 
     /// `env` as flows see it.

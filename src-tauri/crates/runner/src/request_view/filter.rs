@@ -80,8 +80,10 @@ pub(super) struct Filter {
     writers: Vec<HashSet<SpanIndex>>,
     /// When that was read, and how long it took.
     read: Option<(Instant, Duration)>,
-    /// Reused for paths.
+    /// The path of the span that was looked at last, as it is and in lower case: many terms may ask for it.
     path: String,
+    lower_path: String,
+    path_of: Option<SpanIndex>,
 }
 
 impl Filter {
@@ -95,6 +97,8 @@ impl Filter {
             writers: vec![HashSet::new(); count],
             read: None,
             path: String::new(),
+            lower_path: String::new(),
+            path_of: None,
         };
         Ok((count > 0).then_some(filter))
     }
@@ -146,7 +150,22 @@ impl Filter {
         (0..self.terms.len()).all(|at| self.term_fits(view, index, at) != self.terms[at].is_negated)
     }
 
+    fn read_path(&mut self, view: &RequestView, index: SpanIndex) {
+        if self.path_of == Some(index) {
+            return;
+        }
+        self.path.clear();
+        view.paths.write(&view.spans, index, &mut self.path);
+        self.lower_path.clear();
+        self.lower_path.push_str(&self.path);
+        self.lower_path.make_ascii_lowercase();
+        self.path_of = Some(index);
+    }
+
     fn term_fits(&mut self, view: &RequestView, index: SpanIndex, at: usize) -> bool {
+        if matches!(self.terms[at].test, Test::Text(_) | Test::Path(_)) {
+            self.read_path(view, index);
+        }
         let span = view.spans.get(index);
         match &self.terms[at].test {
             Test::Kind(kind) => span.kind == *kind,
@@ -166,17 +185,14 @@ impl Filter {
             }
             Test::Name(text) => is_in_name(&mut self.names[at], &view.spans, index, text),
             Test::Text(text) => {
-                is_in_name(&mut self.names[at], &view.spans, index, text) || {
-                    self.path.clear();
-                    view.paths.write(&view.spans, index, &mut self.path);
-                    self.path.make_ascii_lowercase();
-                    self.path.contains(text.as_str())
-                }
+                is_in_name(&mut self.names[at], &view.spans, index, text) || self.lower_path.contains(text.as_str())
             }
             Test::Path(pattern) => {
-                self.path.clear();
-                view.paths.write(&view.spans, index, &mut self.path);
-                if pattern.contains('*') { is_like(&self.path, pattern) } else { self.path.contains(pattern.as_str()) }
+                if pattern.contains('*') {
+                    is_like(&self.path, pattern)
+                } else {
+                    self.path.contains(pattern.as_str())
+                }
             }
             Test::WritesTo(_) => self.writers[at].contains(&index),
         }

@@ -123,6 +123,7 @@ impl RequestView {
             model_calls: 0,
             prompt_tokens: 0,
             completion_tokens: 0,
+            sums: self.sums_of(node, at),
             error: None,
             group: None,
         };

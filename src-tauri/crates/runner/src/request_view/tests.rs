@@ -68,6 +68,11 @@ impl Source for TestSource {
         Ok(self.errors.borrow().get(&seq).cloned())
     }
 
+    /// A call costs as much as its event's number.
+    fn costs(&self, calls: &[Seq]) -> Result<Vec<Option<f64>>, Fault> {
+        Ok(calls.iter().map(|seq| Some(*seq as f64)).collect())
+    }
+
     fn writes_to(&self, _: &str) -> Result<Vec<(Seq, String)>, Fault> {
         Ok(Vec::new())
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{BlockRow, Change, ErrorInfo, ItemRow, Json, SuspensionRow};
+use super::{BlockRow, Change, ErrorInfo, ItemRow, Json, ModelCallRow, SuspensionRow};
 
 /// Everything about one block.
 #[derive(Clone, Debug, Serialize, specta::Type)]
@@ -27,7 +27,7 @@ pub struct BlockDetail {
     /// What else it did outside of itself: fetches, pauses, times, random values, `runOnce`.
     pub effects: Vec<EffectRow>,
     /// The models it asked.
-    pub model_calls: Vec<EffectRow>,
+    pub model_calls: Vec<ModelCallRow>,
 }
 
 /// One effect of a block.
@@ -67,4 +67,22 @@ pub struct LogLine {
     pub text: String,
     /// Milliseconds since the epoch.
     pub at: i64,
+}
+
+/// The file in which a block was defined, as it ran.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockSource {
+    /// The file, relative to the workspace.
+    pub file: String,
+    /// The hash of the bundle that the file was a part of.
+    pub hash: String,
+    /// The whole file.
+    pub text: String,
+    /// The first line of the block, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
+    /// Its last line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<u32>,
 }

@@ -6,7 +6,7 @@ use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
 use serde::{Deserialize, Serialize};
 
-use super::{BlockRow, ItemsUpdate, RequestRow};
+use super::{BlockRow, ItemsUpdate, RequestRow, Sums};
 
 /// How many blocks of a request stand how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, specta::Type)]
@@ -42,6 +42,8 @@ pub struct ViewHead {
     pub rows: u64,
     /// How its blocks stand.
     pub counts: Counts,
+    /// What they asked of models and wrote.
+    pub sums: Sums,
     /// The first instant of its blocks, in milliseconds since the epoch.
     pub from: i64,
     /// The last one.
@@ -66,6 +68,8 @@ pub struct ViewUpdate {
     pub rows: u64,
     /// How its blocks stand.
     pub counts: Counts,
+    /// What they asked of models and wrote.
+    pub sums: Sums,
     /// The first instant of its blocks, in milliseconds since the epoch.
     pub from: i64,
     /// The last one.
@@ -176,6 +180,8 @@ pub struct ViewRow {
     pub prompt_tokens: u64,
     /// Tokens that models said.
     pub completion_tokens: u64,
+    /// What it and everything below it asked of models and wrote.
+    pub sums: Sums,
     /// What failed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -331,6 +337,8 @@ pub struct TreeView {
     pub request: RequestRow,
     /// How its blocks stand.
     pub counts: Counts,
+    /// What they asked of models and wrote.
+    pub sums: Sums,
     /// How many blocks the filter fits, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matches: Option<u64>,

@@ -156,8 +156,9 @@ impl Workspace {
             }
         }
         let asked = questions(row, events).into_iter().filter(|one| one.path == block.path);
-        let (model_calls, effects) =
+        let (calls, effects): (Vec<_>, Vec<_>) =
             effects(events, own).into_iter().partition(|effect| effect.effect == EffectKind::Model.as_str());
+        let model_calls = self.model_calls(row, calls, &events.iter().filter(own).collect::<Vec<_>>(), &items)?;
         Ok(BlockDetail {
             asked: asked.map(|one| shown(row, one)).collect(),
             block: BlockRow::new(request, block),

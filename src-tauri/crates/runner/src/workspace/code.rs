@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::event::EventKind;
+use engine::event::{Event, EventKind};
 use engine::views::Events;
 use engine::views::blocks::blocks;
 use script::Code;
@@ -12,7 +12,7 @@ use super::Workspace;
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::run::on_accept::OnAccept;
-use crate::views::SourceView;
+use crate::views::{BlockSource, SourceView};
 
 impl Workspace {
     /// Keeps the code of a bundle when a request is accepted. Others may have dropped it since it ran here last, and
@@ -30,15 +30,48 @@ impl Workspace {
         })
     }
 
-    /// The code that a request ran, newest life: the file of its flow, or what defines the block at a path.
-    pub fn code_of(&self, request: &str, path: Option<&str>) -> Result<SourceView, Fault> {
-        let (row, events) = self.log_of(request)?;
+    /// The file in which a block of a request was defined, as it ran, and its lines there.
+    pub fn block_source(&self, request: &str, path: &str) -> Result<BlockSource, Fault> {
+        self.request(request)?;
+        let events = self.store.events_of_block(request, path).map_err(Fault::internal)?;
+        let name = events.iter().rev().find_map(|event| match &event.kind {
+            EventKind::BlockStarted { name, .. } if event.path.as_deref() == Some(path) => Some(name.clone()),
+            _ => None,
+        });
+        let missing = || Fault::not_found(format!("request \"{request}\" has no block at {path}"));
+        let name = name.ok_or_else(missing)?;
+        let (hash, code) = self.code_that_ran(request, &events)?;
+        let Some((source, line, text)) = code.definition(&name) else {
+            let text = code.sources.iter().find(|source| source.file == code.file);
+            let text = text.map(|source| source.text.clone()).unwrap_or_default();
+            return Ok(BlockSource { file: code.file, hash, text, from: None, to: None });
+        };
+        let lines = u32::try_from(text.trim_end().lines().count()).unwrap_or(1).max(1);
+        let (file, text) = (source.file.clone(), source.text.clone());
+        Ok(BlockSource { file, hash, text, from: Some(line), to: Some(line + lines - 1) })
+    }
+
+    /// The newest code that a request ran, and its hash.
+    fn code_that_ran(&self, request: &str, events: &[Event]) -> Result<(String, Code), Fault> {
         let hash = events.iter().rev().find_map(|event| match &event.kind {
             EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
                 Some(code_hash.clone())
             }
             _ => None,
         });
+        let hash = hash.unwrap_or_default();
+        let code = self.store.code(&hash).map_err(Fault::internal)?.ok_or_else(|| {
+            Fault::not_found(format!(
+                "the code that request \"{request}\" ran is not in this database: it was recorded by a version that \
+                 kept none, or is damaged (hash {hash})"
+            ))
+        })?;
+        Ok((hash, engine::json::from_value(code).map_err(Fault::internal)?))
+    }
+
+    /// The code that a request ran, newest life: the file of its flow, or what defines the block at a path.
+    pub fn code_of(&self, request: &str, path: Option<&str>) -> Result<SourceView, Fault> {
+        let (row, events) = self.log_of(request)?;
         let block = match path {
             None => None,
             Some(path) => {
@@ -48,17 +81,7 @@ impl Workspace {
                 Some(found.ok_or_else(missing)?.name.to_string())
             }
         };
-        let hash = hash.unwrap_or_default();
-        let code = self.store.code(&hash).map_err(Fault::internal)?;
-        let code: Code = match code {
-            Some(code) => engine::json::from_value(code).map_err(Fault::internal)?,
-            None => {
-                return Err(Fault::not_found(format!(
-                    "the code that request \"{request}\" ran is not in this database: it was recorded by a version \
-                     that kept none, or is damaged (hash {hash})"
-                )));
-            }
-        };
+        let (hash, code) = self.code_that_ran(request, &events)?;
         if let Some((source, line, text)) = block.as_deref().and_then(|name| code.definition(name)) {
             return Ok(SourceView { file: source.file.clone(), hash, line: Some(line), text: text.to_owned() });
         }

@@ -48,7 +48,9 @@ impl Workspace {
     pub fn stop_dispatched(&self) {
         let requests: Vec<String> = lock(&self.dispatched).iter().map(|one| one.request_id.clone()).collect();
         // One that has just ended needs no stopping.
-        requests.iter().for_each(|request| drop(self.stop(request)));
+        for request in &requests {
+            self.stop(request);
+        }
     }
 
     fn dispatch(&self, call: Dispatch) -> Result<Dispatched, DispatchRefusal> {

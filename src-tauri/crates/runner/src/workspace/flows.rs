@@ -94,12 +94,19 @@ impl Workspace {
 
     /// The text of a flow file, by its path in the workspace.
     pub fn source(&self, file: &str) -> Result<String, Fault> {
-        let path =
-            std::fs::canonicalize(self.dir.join(file)).map_err(|error| Fault::not_found(format!("{file}: {error}")))?;
-        if !path.starts_with(&self.dir) {
-            return Err(Fault::refused(format!("{file} is outside the workspace")));
-        }
+        let path = self.file_in(file)?;
         ordinary_files::read_text(&path, ordinary_files::FILE_BYTES)
             .map_err(|error| Fault::not_found(format!("{file}: {error}")))
+    }
+
+    /// The full path of a file of the workspace; refused where it leads outside.
+    pub fn file_in(&self, file: &str) -> Result<std::path::PathBuf, Fault> {
+        let path =
+            std::fs::canonicalize(self.dir.join(file)).map_err(|error| Fault::not_found(format!("{file}: {error}")))?;
+        if path.starts_with(&self.dir) {
+            Ok(path)
+        } else {
+            Err(Fault::refused(format!("{file} is outside the workspace")))
+        }
     }
 }

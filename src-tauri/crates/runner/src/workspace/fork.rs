@@ -9,7 +9,7 @@ mod edits;
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
 use engine::identity::{InstanceId, StateOwner};
-use engine::log::{AppendMode, Lease, Log, Record};
+use engine::log::Record;
 use engine::operation::Operation;
 use engine::request::StartRequest;
 use engine::resource::record;
@@ -18,6 +18,7 @@ use engine::state::State;
 use engine::views::Events;
 use engine::views::blocks::{BlockView, blocks};
 
+use super::resume::Next;
 use super::{At, Mock, Workspace, new_request};
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
@@ -36,6 +37,12 @@ impl Workspace {
     /// Goes on from a finished step of a request as a new request, in a new session.
     pub fn fork(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<Running, Fault> {
         self.check_writable()?;
+        let (next, _) = self.forking(request, at, edits, mock)?;
+        self.begin_next(next)
+    }
+
+    /// What a fork runs, and the last event that it has in common with its request.
+    pub(super) fn forking(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<(Next, Seq), Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let leaves = leaves(request, &events, at, edits.output.is_some())?;
         let sets =
@@ -74,7 +81,7 @@ impl Workspace {
         let shared = self.shared_at(request, leaves.seq, &sets, &blocks(common, true))?;
         let step = leaves.step.as_ref().map(|step| (step.path.clone(), step.attempt));
         let forked_from = ForkedFrom { request_id: request.to_owned(), seq: leaves.seq };
-        let (store, output) = (self.store.clone(), edits.output);
+        let output = edits.output;
         let opening: Opening = Box::new(move |asked: &StartRequest, flow: &Flow| {
             let mut draft = Draft { seq: forked_from.seq, events: vec![started(asked, first, flow, &forked_from)] };
             draft.records(records, &sets, flow)?;
@@ -92,13 +99,7 @@ impl Workspace {
                 draft.push(None, 0, EventKind::InputEdited { input: Recorded::inline(&asked.input) });
             }
             draft.push(None, 0, EventKind::RequestStatus { status: RequestStatus::Interrupted });
-            let id = asked.request.clone();
-            let lease = Lease::first(asked.owner.as_str());
-            let written = store.append(&id, &lease, draft.events, AppendMode::Committed);
-            futures_executor::block_on(written)
-                .map_err(|_| Fault::internal("the store is closed"))?
-                .map_err(Fault::internal)?;
-            store.events(&id, &store::EventQuery::default()).map_err(Fault::internal)
+            Ok(draft.events)
         });
         let before = PriorEvents {
             events,
@@ -107,7 +108,7 @@ impl Workspace {
             is_parsed: !is_edited,
             opening: Some(opening),
         };
-        self.start(loaded_flow, asked, script, before)
+        Ok((Next { loaded_flow, asked, script, before }, leaves.seq))
     }
 
     /// The records that a fork begins with: the keys of its own, and what was there.

@@ -116,6 +116,7 @@ impl Workspace {
             seq: view.seq(),
             rows: view.row_count(),
             counts: view.counts(),
+            sums: view.sums(),
             from,
             to,
             start: view.start(),
@@ -242,22 +243,26 @@ impl Workspace {
 
     fn update(&self, view: u64, opened: &Opened) -> Option<ViewUpdate> {
         let mut shown = lock(&opened.view);
-        let (before, standing) = (shown.seq(), shown.counts());
+        let (before, standing) = (shown.seq(), (shown.counts(), shown.sums()));
         // A request that was deleted has no news; a database that cannot be read now is read at the next notice.
         let row = self.bring_up_to_date(&mut shown, &opened.request).ok()?;
         let (from, to) = shown.range().unwrap_or((row.started_at, row.started_at));
         let changed_from = shown.take_changed();
-        let counts = shown.counts();
+        let (counts, sums) = (shown.counts(), shown.sums());
         let root = shown.root(&ViewSource { workspace: self, request: &opened.request }).ok()?;
         let is_changed = changed_from < shown.row_count();
         let items = self.items_update(&mut shown, &row).ok()?;
-        let is_news =
-            shown.tells(row.status) || shown.seq() > before || counts != standing || is_changed || items.is_some();
+        let is_news = shown.tells(row.status)
+            || shown.seq() > before
+            || (counts, sums) != standing
+            || is_changed
+            || items.is_some();
         is_news.then(|| ViewUpdate {
             view,
             seq: shown.seq(),
             rows: shown.row_count(),
             counts,
+            sums,
             from,
             to,
             root,
@@ -323,6 +328,10 @@ impl Source for ViewSource<'_> {
             EventKind::BlockFinished { error, .. } => error,
             _ => None,
         }))
+    }
+
+    fn costs(&self, calls: &[Seq]) -> Result<Vec<Option<f64>>, Fault> {
+        self.workspace.costs(self.request, calls)
     }
 
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault> {

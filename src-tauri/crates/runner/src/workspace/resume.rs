@@ -1,6 +1,7 @@
 //! Going on with a request, and trying one again.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use engine::data::Data;
 use engine::event::{Event, EventKind, RequestStatus};
@@ -10,16 +11,37 @@ use engine::views::uncertain_effects::may_have_happened;
 
 use super::answers::{Resolution, answers};
 use super::{Mock, Workspace};
-use crate::catalogue::mock_file;
+use crate::catalogue::{LoadedFlow, mock_file};
 use crate::core::fault::Fault;
+use crate::models::mock_script::MockScript;
 use crate::run::{PriorEvents, Running};
 use crate::views::RequestRow;
+
+/// A request that is about to go on, or to begin as another one.
+pub(super) struct Next {
+    pub(super) loaded_flow: Arc<LoadedFlow>,
+    pub(super) asked: StartRequest,
+    pub(super) script: Option<MockScript>,
+    pub(super) before: PriorEvents,
+}
 
 impl Workspace {
     /// Goes on with a request that was interrupted, failed, was aborted or waits: what it finished is not
     /// run again.
     pub fn resume(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Running, Fault> {
         self.check_writable()?;
+        let next = self.resuming(request, mock, Some(given))?;
+        let open_effects = may_have_happened(&next.before.events);
+        Ok(Running { open_effects, ..self.begin_next(next)? })
+    }
+
+    /// Starts what is about to go on.
+    pub(super) fn begin_next(&self, next: Next) -> Result<Running, Fault> {
+        self.start(next.loaded_flow, next.asked, next.script, next.before)
+    }
+
+    /// What a resume runs. Without a resolution no answer is asked for: that only does to make a plan.
+    pub(super) fn resuming(&self, request: &str, mock: &Mock, given: Option<Resolution>) -> Result<Next, Fault> {
         let (row, events) = self.whole_log_of(request)?;
         if !is_resumable(row.status) {
             let status = row.status.as_str();
@@ -28,20 +50,25 @@ impl Workspace {
                  resumed"
             )));
         }
-        let answers = answers(&row, &events, given)?;
+        let answers = given.map_or(Ok(Vec::new()), |given| answers(&row, &events, given))?;
         let (asked, origin) = self.asked_before(&row, &events)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, origin) =
             self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
         let asked = StartRequest { mock: origin, ..asked };
-        let open_effects = may_have_happened(&events);
         let before = PriorEvents { prior_status: row.status, events, answers, is_parsed: true, opening: None };
-        Ok(Running { open_effects, ..self.start(loaded_flow, asked, script, before)? })
+        Ok(Next { loaded_flow, asked, script, before })
     }
 
     /// Runs a request's action once more with the same input, as a new request in the same session.
     pub fn retry(&self, request: &str, mock: &Mock) -> Result<Running, Fault> {
         self.check_writable()?;
+        let (next, _) = self.retrying(request, mock)?;
+        self.begin_next(next)
+    }
+
+    /// What a retry runs, and the events of the request that is tried again.
+    pub(super) fn retrying(&self, request: &str, mock: &Mock) -> Result<(Next, Vec<Event>), Fault> {
         let (row, events) = self.whole_log_of(request)?;
         if !row.status.is_terminal() {
             return Err(Fault::refused(format!(
@@ -60,7 +87,8 @@ impl Workspace {
             claim: None,
             ..asked
         };
-        self.start(loaded_flow, asked, script, PriorEvents { is_parsed: true, ..PriorEvents::default() })
+        let before = PriorEvents { is_parsed: true, ..PriorEvents::default() };
+        Ok((Next { loaded_flow, asked, script, before }, events))
     }
 
     /// Who asked for what, as the log has it, and where its mock script came from.

@@ -37,6 +37,7 @@ impl Workspace {
             error: row.error.as_ref().map(ErrorInfo::from),
             mock: row.mock.is_some(),
             last_seq: row.last_seq,
+            totals: None,
         }
     }
 

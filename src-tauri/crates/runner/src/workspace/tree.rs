@@ -31,14 +31,14 @@ impl Workspace {
             view.find_critical();
         }
         let filtered = filter.map(|text| view.filter(&source, text)).transpose()?;
-        let counts = view.counts();
+        let (counts, sums) = (view.counts(), view.sums());
         let mut rows: Vec<ViewRow> = Vec::new();
         while (rows.len() as u64) < view.row_count() {
             let query = RowsQuery { offset: rows.len() as u64, limit: u32::MAX, at: None };
             rows.extend(view.rows(&source, query)?.page);
         }
         let hidden = rows.iter().map(|row| row.hidden).sum();
-        Ok(TreeView { request: row, counts, matches: filtered.map(|filtered| filtered.matches), hidden, rows })
+        Ok(TreeView { request: row, counts, sums, matches: filtered.map(|filtered| filtered.matches), hidden, rows })
     }
 
     /// What a request was asked, and what it answered.

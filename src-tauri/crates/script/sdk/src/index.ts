@@ -7,13 +7,13 @@ export { defineFlow } from './define/flow';
 export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
 export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
-export { normalizeReactiveBinding, resourceChangeSchema, resourceContentChangeSchema } from './define/reactions';
+export { normalizeReactiveBinding } from './define/reactions';
+export { resourceChangeSchema, resourceContentChangeSchema } from './library/change-schemas';
 export { evaluator, choice, score, boolean, assertEvaluatorBlock } from './define/evaluator';
-export { defineFacetedCollection } from './define/faceted';
+export { defineFacetedCollection } from './library/faceted';
 export * as utility from './utility';
 export { resolveItemVisibility } from './define/visibility';
 export { transientSlot } from './base/schema';
-export { createCompositeVoiceProvider, VoiceError } from './define/voice';
 export { SUSPENSION_SKIPPED } from './define/suspend';
 export {
   FlowError,
@@ -43,4 +43,44 @@ export {
   SuspensionRejectedError,
   SuspensionTimeoutError,
 } from './base/errors';
+export { defineResource as resource, isDefinedResourceCollection } from './define/resources';
+export { isDefinedResourceCollection as isDefinedResourceNamespace } from './define/resources';
+export { contextFn, providerTool } from './library/context-functions';
+export { mapLimit } from './library/async-work';
+export { rootCause, isAbortLike, serializeError, errorDetailsWithCause } from './library/failures';
+export { lifecycleSchema, isTraceObservabilityEnabled, resolveTracingLevel } from './library/lifecycle';
 export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';
+export { resourceTools, readResourceContentTool, writeResourceContentTool } from './library/resource-tools';
+export { resolveResourceByPath } from './library/resource-tools';
+export { resourceSearchTools } from './library/resource-search';
+export {
+  createToolCacheCapability,
+  createInMemoryToolCacheStore,
+  bindToolCacheStore,
+  canonicalizeToolArgs,
+} from './library/tool-cache';
+export {
+  DEFAULT_MODEL_LOOKUP,
+  findModelEntry,
+  modelPricingEstimator,
+  createEstimateTokenCounter,
+  estimateTokenCounter,
+  createTiktokenCounter,
+} from './library/token-costs';
+export * from './library/models';
+export { canSpeak, canSpeakStream, canTranscribe, canListVoices } from './library/voice';
+export { createCompositeVoiceProvider, VoiceError } from './library/voice';
+export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './library/absent';
+export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } from './library/absent';
+export {
+  ROOT_BLOCK_PATH,
+  buildBlockInstanceId,
+  extendBlockPath,
+  blockPathSegment,
+  blockPathIteration,
+  blockPathLoop,
+  blockPathBranch,
+  blockPathRescue,
+  blockPathTool,
+  parseBlockInstanceId,
+} from './library/block-paths';

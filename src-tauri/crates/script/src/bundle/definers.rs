@@ -12,9 +12,9 @@ const DEFINERS: [&str; 2] = ["defineFlow", "defineAgent"];
 /// How an import of a module that has them begins.
 const MODULES: [&str; 2] = ["@flow-state-dev/", "@standardagents/builder"];
 
-/// Returns whether a source file may define a flow: it calls what makes one, which it imports from a module that has it,
-/// directly or by way of a file of the project. Where flows are, a file that is called `flow` may also export one that
-/// another file makes.
+/// Returns whether a source file may define a flow: it calls what makes one, which it imports from a module that has
+/// it, directly or by way of a file of the project. Where flows are, a file that is called `flow` may also export one
+/// that another file makes.
 pub fn may_define_flow(file: &Path, text: &str) -> bool {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let is_among_flows =

@@ -30,6 +30,34 @@ pub(crate) const START: &str = "flowglass:sdk/start.js";
 /// The helper that runs lowered async functions.
 pub(crate) const ASYNC: &str = "flowglass:sdk/async.js";
 
+/// What texts of files are handed to.
+pub(crate) const TEXTS: &str = "flowglass:sdk/texts.js";
+
+/// The names that flows import the SDK by. Where a module has two, the first is told.
+const SDK: &[(&str, &str)] = &[
+    ("@flow-state-dev/core", "sdk/index.js"),
+    // Other homes of the same classes and functions, now or before.
+    ("@flow-state-dev/engine", "sdk/index.js"),
+    ("@flow-state-dev/contracts", "sdk/index.js"),
+    ("@flow-state-dev/core/prompt", "sdk/prompt.js"),
+    ("@flow-state-dev/core/items", "sdk/items.js"),
+    ("@flow-state-dev/core/items/internal", "sdk/items.js"),
+    ("@flow-state-dev/core/types", "sdk/types.js"),
+    ("@flow-state-dev/core/models", "sdk/models.js"),
+    ("@flow-state-dev/core/graph", "sdk/graph.js"),
+    ("@flow-state-dev/core/helpers", "sdk/helpers.js"),
+    ("@flow-state-dev/core/capability", "sdk/capability.js"),
+    ("@flow-state-dev/core/prompt-file", "sdk/prompt-file.js"),
+    ("@flow-state-dev/core/prompt-file/node", "sdk/prompt-file.js"),
+    ("@flow-state-dev/engine/prompt-file", "sdk/prompt-file.js"),
+    ("@flow-state-dev/core/resource-template", "sdk/resource-template.js"),
+    ("@flow-state-dev/core/resource-template/node", "sdk/resource-template.js"),
+    ("@flow-state-dev/engine/resource-template", "sdk/resource-template.js"),
+    ("@flow-state-dev/core/errors/suspension-error", "sdk/suspension-error.js"),
+    ("@standardagents/builder", "sdk/agents.js"),
+    ("acts", "sdk/acts.js"),
+];
+
 fn named(name: &str) -> Option<&'static Module> {
     let name = name.strip_prefix(SCHEME)?;
     MODULES.iter().find(|module| module.name == name)
@@ -40,8 +68,8 @@ pub(crate) fn is_module(name: &str) -> bool {
     named(name).is_some()
 }
 
-/// Returns whether an import is of the framework's core: all of it is in one module, whatever the framework keeps in
-/// modules below it.
+/// Returns whether an import is of the framework's core. What it keeps in modules below that have no name here is in
+/// the core's own.
 pub(crate) fn is_core(specifier: &str) -> bool {
     specifier.strip_prefix("@flow-state-dev/core").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
@@ -49,12 +77,13 @@ pub(crate) fn is_core(specifier: &str) -> bool {
 /// Returns the id of the link module for a bare import, if it is one of the embedded modules.
 pub(crate) fn link(specifier: &str) -> Option<String> {
     let name: Cow<'_, str> = match specifier {
-        core if is_core(core) => "sdk/index.js".into(),
-        "@standardagents/builder" => "sdk/agents.js".into(),
-        "acts" => "sdk/acts.js".into(),
         "zod" => "zod/index.js".into(),
         "zod/mini" => "zod/v4/mini/index.js".into(),
-        other => format!("zod/{}/index.js", other.strip_prefix("zod/")?).into(),
+        other => match SDK.iter().find(|(name, _)| *name == other) {
+            Some((_, module)) => (*module).into(),
+            None if is_core(other) => "sdk/index.js".into(),
+            None => format!("zod/{}/index.js", other.strip_prefix("zod/")?).into(),
+        },
     };
     MODULES.iter().any(|module| module.name == name).then(|| format!("{LINK}{name}"))
 }
@@ -86,9 +115,12 @@ pub(crate) fn is_link(importer: &str) -> bool {
 
 /// Replaces ids of link modules in an error message by the names that people import.
 pub(crate) fn with_public_names(message: &str) -> String {
-    let mut message = message.replace(&format!("{LINK}sdk/index.js"), "@flow-state-dev/core");
-    message = message.replace(&format!("{LINK}sdk/agents.js"), "@standardagents/builder");
-    message = message.replace(&format!("{LINK}sdk/acts.js"), "acts");
+    let public = SDK.iter().rev().map(|(name, module)| (format!("{LINK}{module}"), *name));
+    let mut message =
+        public.fold(message.to_owned(), |message, (link, _)| match SDK.iter().find(|one| link.ends_with(one.1)) {
+            Some((first, _)) => message.replace(&link, first),
+            None => message,
+        });
     for name in crate::bundle::built_ins::PRESENT {
         message = message.replace(&node_link(name), &format!("node:{name}"));
     }

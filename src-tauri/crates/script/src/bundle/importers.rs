@@ -1,5 +1,5 @@
-//! Which module imports which, as the bundler finds them: an import that fails in a package is told at the import of the
-//! author's that leads to it. Must not read a file.
+//! Which module imports which, as the bundler finds them: an import that fails in a package is told at the import of
+//! the author's that leads to it. Must not read a file.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};

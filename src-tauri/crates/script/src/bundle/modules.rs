@@ -1,4 +1,5 @@
-//! The bundler's plugin: gives it the SDK, zod and the entry module, decides what each import comes to, and reads files.
+//! The bundler's plugin: gives it the SDK, zod and the entry module, decides what each import comes to, and reads
+//! files.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ use crate::bundle::import_rules::{ImportRules, Refusal, package_name, without_qu
 use crate::bundle::importers::Importers;
 use crate::bundle::packages::{self, Packages};
 use crate::bundle::project_files::{outside_message, place_of, read};
-use crate::bundle::{OnRead, shown, too_deep};
+use crate::bundle::{OnRead, shown, texts, too_deep};
 
 pub(crate) const ENTRY: &str = "flowglass:entry";
 /// An empty module that replaces a refused import, so that bundling goes on and finds further errors.
@@ -75,7 +76,12 @@ impl Plugin for OurModules {
         if specifier == ENTRY {
             return Ok(Some(HookResolveIdOutput::from_id(specifier)));
         }
-        let is_ours = |importer: &str| importer == ENTRY || embedded::is_link(importer) || is_helper(importer);
+        if texts::is_module(specifier) {
+            return Ok(Some(HookResolveIdOutput::from_id(specifier)));
+        }
+        let is_ours = |importer: &str| {
+            importer == ENTRY || embedded::is_link(importer) || is_helper(importer) || texts::is_module(importer)
+        };
         if embedded::is_module(specifier) && args.importer.is_some_and(is_ours) {
             // Resolved by the runtime.
             let external = Some(ResolvedExternal::Bool(true));
@@ -149,6 +155,9 @@ impl Plugin for OurModules {
         let made = embedded::link_text(args.id).or_else(|| built_ins::absent_text(args.id));
         if let Some(text) = made.or_else(|| built_ins::lenient_text(args.id)) {
             return code(text);
+        }
+        if let Some(module) = texts::module_of(args.id) {
+            return code(self.texts_of(module)?);
         }
         self.read(args.id)
     }
@@ -245,7 +254,7 @@ impl OurModules {
         if !self.import_rules.allows(file) {
             return empty(LoadError::in_file(LoadErrorKind::Import, &shown, outside_message(&shown)));
         }
-        self.with_seen(|seen| drop(seen.inputs.insert(file.to_owned())));
+        self.with_seen(|seen| seen.inputs.extend([file.to_owned()]));
         (self.on_read)(file);
         let text = match read(file) {
             Ok(text) => text,
@@ -267,7 +276,18 @@ impl OurModules {
         }
         let used = built_ins::globals_used(&text);
         self.with_seen(|seen| seen.globals.extend(used));
+        let text = if ending == "json" { text } else { texts::with_import(&self.workspace, id, text) };
         Ok(Some(HookLoadOutput { code: text.into(), ..Default::default() }))
+    }
+
+    /// The module that gives a module of the workspace the texts of the files it names.
+    fn texts_of(&self, module: &Path) -> anyhow::Result<String> {
+        let text = read(module).map_err(anyhow::Error::msg)?;
+        let mut found = texts::named_in(&self.workspace, module, &text);
+        found.retain(|file| self.import_rules.allows(file));
+        found.iter().for_each(|file| (self.on_read)(file));
+        self.with_seen(|seen| seen.inputs.extend(found.iter().cloned()));
+        Ok(texts::code(&self.workspace, module, found.into_iter())?)
     }
 
     fn with_seen(&self, change: impl FnOnce(&mut Seen)) {

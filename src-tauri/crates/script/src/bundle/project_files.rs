@@ -164,8 +164,10 @@ impl TsSettings {
                 continue;
             }
             let target = if target.is_dir() { target.join("tsconfig.json") } else { target };
-            if std::fs::symlink_metadata(&target).is_ok() {
-                self.add(workspace, &target)?;
+            match std::fs::symlink_metadata(&target) {
+                Ok(_) => self.add(workspace, &target)?,
+                // The bundler would fail without it.
+                Err(_) => self.unread.push(target),
             }
         }
         Ok(())

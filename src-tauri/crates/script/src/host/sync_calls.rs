@@ -65,8 +65,10 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             Some(serde_json::to_string(entries).map_err(|error| error.to_string())?)
         }
         "info" => Some(info(&cx).to_string()),
-        "emit" => {
-            emit(&cx, parsed()?)?;
+        "emit" => emit(&cx, parsed()?)?.map(|seq| seq.to_string()),
+        "emit.update" => {
+            let asked = parsed()?;
+            cx.update_component(asked[0].as_u64().ok_or("an item has a number")?, asked[1].clone());
             None
         }
         "log" => {
@@ -270,7 +272,8 @@ fn facts(cx: &Cx, frame: &engine::frame::Frame) -> String {
     facts.to_string()
 }
 
-fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
+/// Returns the number of the item's event, where that is one for sure.
+fn emit(cx: &Cx, asked: Value) -> Result<Option<u64>, String> {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
     struct Options {
@@ -292,9 +295,10 @@ fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
         key: given.key,
     };
     match asked["kind"].as_str() {
-        Some("message") => cx.emit_message("assistant", asked["content"].clone(), options),
+        Some("message") => return Ok(Some(cx.emit_message("assistant", asked["content"].clone(), options))),
         Some("component") => {
-            cx.emit_component(asked["name"].as_str().unwrap_or_default(), asked["data"].clone(), options);
+            let name = asked["name"].as_str().unwrap_or_default();
+            return Ok(Some(cx.emit_component(name, asked["data"].clone(), options)));
         }
         Some("status") => {
             let mut signals = Map::new();
@@ -308,5 +312,5 @@ fn emit(cx: &Cx, asked: Value) -> Result<(), String> {
         }
         other => return Err(format!("ctx.emit: unknown item {other:?}")),
     }
-    Ok(())
+    Ok(None)
 }

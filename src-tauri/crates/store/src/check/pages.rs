@@ -72,7 +72,7 @@ impl PagesCheck {
             has_repeats: before.has_repeats || derived.has_repeats,
         });
         let is_right = |(_, numbering, body): &Row| {
-            *body == derived.body && self.numbering.is_none_or(|expected| *numbering == expected)
+            derived.is(body) && self.numbering.is_none_or(|expected| *numbering == expected)
         };
         let is_right = self.is_damaged || self.stored.get(&first).is_some_and(is_right);
         // A newer version may have taken more from its events.

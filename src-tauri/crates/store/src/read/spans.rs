@@ -182,7 +182,7 @@ impl Reader<'_> {
             }
             let body = row.get_ref(2)?.as_blob().map_err(|error| Error::Damaged(error.to_string()))?;
             let before = facts.len();
-            match span_page::read(first, body, self.names, &mut facts) {
+            match span_page::read((first, last), body, self.names, &mut facts) {
                 Ok(()) => {
                     let known = facts[before..].iter().take_while(|fact| fact.seq <= self.last).count();
                     facts.drain(before..before + known);
@@ -296,8 +296,11 @@ fn seqs_of(connection: &Connection, request: &str, path: i64) -> Result<Vec<Seq>
     let mut rows = statement.query((request, path))?;
     let mut seqs = Vec::new();
     while let Some(row) = rows.next()? {
-        let bytes = row.get_ref(1)?.as_blob().map_err(|error| Error::Damaged(error.to_string()))?;
-        seqs.extend(span_page::read_seqs(row.get(0)?, bytes)?);
+        let (first, list) = (row.get(0)?, row.get_ref(1)?);
+        match list.as_blob().ok().map(|bytes| span_page::read_seqs(first, bytes)) {
+            Some(Ok(list)) => seqs.extend(list),
+            _ => seqs.extend(seqs_in_page(connection, (request, path), first)?),
+        }
     }
     if let Some(first) = unindexed_from {
         let mut tail = connection.prepare_cached(
@@ -309,4 +312,14 @@ fn seqs_of(connection: &Connection, request: &str, path: i64) -> Result<Vec<Seq>
         }
     }
     Ok(seqs)
+}
+
+/// The events of a path in the page that begins with an event, of whose list nothing can be read.
+fn seqs_in_page(connection: &Connection, (request, path): (i64, i64), first: Seq) -> Result<Vec<Seq>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq FROM event WHERE request = ?1 AND coalesce(path, 0) = ?2 AND seq >= ?3 AND seq <=
+             coalesce((SELECT max(last) FROM span_page WHERE request = ?1 AND first = ?3), ?3) ORDER BY seq",
+    )?;
+    let rows = statement.query_map((request, path, first), |row| row.get(0))?;
+    Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -2,6 +2,11 @@
 //!
 //! A page covers the same events as a filter of search, and is made and stored with it. The same events always make the
 //! same bytes. A page that cannot be read is made from its events again by whoever reads it; nothing here writes one.
+//!
+//! A page ends with a checksum of its bytes and of the events it covers, because a byte that changed may still be read
+//! as a page, of a tree that never was. Pages of before there were checksums have none, and are read as they are.
+
+mod seqs;
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,12 +18,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::row::body;
 use crate::row::error::Error;
+pub(crate) use seqs::read_seqs;
+use seqs::{runs, seqs};
 
 /// The kinds of events that say something of the structure; see [`fact`].
 pub(crate) const KINDS_WITH_FACTS: &str = "'block_started', 'block_finished', 'state_changed', 'item_added', \
      'effect_finished', 'callback_returned', 'request_resumed', 'request_finished'";
 /// In [`PageBuilder::seqs_of_paths`], what stands for the path of events that have none.
 pub(crate) const NO_PATH: i64 = 0;
+/// How many bytes of a page's checksum are kept.
+const SUM: usize = 4;
 /// How many numbers of paths a reader keeps.
 const MAX_NUMBERS: usize = 65_536;
 
@@ -64,6 +73,8 @@ const ENDS: [SpanEnd; 5] =
 #[derive(Debug)]
 pub(crate) struct PageBuilder {
     first: Seq,
+    /// The newest event that was added.
+    last: Seq,
     facts: Vec<SpanEvent>,
     names: Names,
     /// How many items its events number, if nothing is repeated.
@@ -79,6 +90,7 @@ impl PageBuilder {
     pub(crate) fn new(first: Seq) -> PageBuilder {
         PageBuilder {
             first,
+            last: first,
             facts: Vec::new(),
             names: Names::default(),
             numbered: 0,
@@ -98,6 +110,7 @@ impl PageBuilder {
         let (last, seqs) = self.seqs.entry(path.unwrap_or(NO_PATH)).or_insert((self.first, Vec::new()));
         seqs.push(seq - *last);
         *last = seq;
+        self.last = seq;
         let Some(kind) = kind else { return };
         self.numbered += u64::from(takes_number(kind, path.is_some()));
         self.has_repeats |= repeats(kind);
@@ -111,7 +124,7 @@ impl PageBuilder {
     pub(crate) fn finish(&self) -> Result<StoredPage, Error> {
         let seqs_of_paths = self.seqs.iter().map(|(path, (_, seqs))| Ok::<_, Error>((*path, to_bytes(seqs)?)));
         Ok(StoredPage {
-            body: encode(self.first, &self.facts, &self.names)?,
+            body: encode((self.first, self.last), &self.facts, &self.names)?,
             numbered: self.numbered,
             has_repeats: self.has_repeats,
             seqs_of_paths: seqs_of_paths.collect::<Result<_, _>>()?,
@@ -130,6 +143,22 @@ pub(crate) struct StoredPage {
     pub(crate) seqs_of_paths: Vec<(i64, Vec<u8>)>,
 }
 
+impl StoredPage {
+    /// Whether these bytes are this page, with its checksum or from before there were any.
+    pub(crate) fn is(&self, body: &[u8]) -> bool {
+        body == self.body || self.body[..self.body.len() - SUM] == *body
+    }
+}
+
+/// The checksum of a page's bytes, as the page of these events.
+fn checksum((first, last): (Seq, Seq), bytes: &[u8]) -> [u8; SUM] {
+    let mut hash = blake3::Hasher::new();
+    hash.update(&first.to_le_bytes()).update(&last.to_le_bytes()).update(bytes);
+    let mut sum = [0; SUM];
+    sum.copy_from_slice(&hash.finalize().as_bytes()[..SUM]);
+    sum
+}
+
 fn stored_number<T: PartialEq>(all: &[T], one: &T) -> u8 {
     all.iter().position(|known| known == one).unwrap_or(0) as u8
 }
@@ -138,7 +167,7 @@ fn to_bytes(value: &impl Serialize) -> Result<Vec<u8>, Error> {
     postcard::to_allocvec(value).map_err(|error| Error::Damaged(error.to_string()))
 }
 
-fn encode(first: Seq, facts: &[SpanEvent], texts: &Names) -> Result<Vec<u8>, Error> {
+fn encode((first, last): (Seq, Seq), facts: &[SpanEvent], texts: &Names) -> Result<Vec<u8>, Error> {
     let mut names: Vec<&str> = Vec::new();
     let mut places: HashMap<NameNumber, u32> = HashMap::new();
     let (mut seq, mut at, mut path) = (first, 0_i64, 0_i64);
@@ -171,12 +200,20 @@ fn encode(first: Seq, facts: &[SpanEvent], texts: &Names) -> Result<Vec<u8>, Err
         stored.push(StoredFact { seq: seq_step, at: at_step, path: difference, attempt: one.attempt, said });
         (seq, at, path) = (one.seq, one.at, own.unwrap_or(path));
     }
-    to_bytes(&Page { names, facts: stored })
+    let mut bytes = to_bytes(&Page { names, facts: stored })?;
+    let sum = checksum((first, last), &bytes);
+    bytes.extend(sum);
+    Ok(bytes)
 }
 
-/// Reads the page that begins with event `first`, and adds its facts to `read`, in their order. After an error some of
+/// Reads the page of the events `first` to `last`, and adds its facts to `read`, in their order. After an error some of
 /// them may be there.
-pub(crate) fn read(first: Seq, body: &[u8], texts: &mut Names, read: &mut Vec<SpanEvent>) -> Result<(), Error> {
+pub(crate) fn read(
+    (first, last): (Seq, Seq),
+    body: &[u8],
+    texts: &mut Names,
+    read: &mut Vec<SpanEvent>,
+) -> Result<(), Error> {
     let damaged = || Error::Damaged("a page of spans cannot be read".to_owned());
     // The parts of a `Page` one after the other, so that the facts are not put down twice.
     let (names, rest) = postcard::take_from_bytes::<Vec<&str>>(body).map_err(|_| damaged())?;
@@ -221,17 +258,19 @@ pub(crate) fn read(first: Seq, body: &[u8], texts: &mut Names, read: &mut Vec<Sp
         };
         read.push(SpanEvent { seq, at, path: own, attempt: stored.attempt, fact });
     }
-    Ok(())
+    let sum = facts.finalize().map_err(|_| damaged())?;
+    let is_whole = sum.is_empty() || checksum((first, last), &body[..body.len() - sum.len()]) == *sum;
+    (is_whole && seq <= last).then_some(()).ok_or_else(damaged)
 }
 
 /// The page with other numbers of paths, those of another database.
 pub(crate) fn renumber(
-    first: Seq,
+    of: (Seq, Seq),
     body: &[u8],
     mut number: impl FnMut(PathNumber) -> Result<i64, Error>,
 ) -> Result<Vec<u8>, Error> {
     let (mut facts, mut names) = (Vec::new(), Names::default());
-    read(first, body, &mut names, &mut facts)?;
+    read(of, body, &mut names, &mut facts)?;
     let mut other = |path: &mut PathNumber| -> Result<(), Error> {
         *path = PathNumber::try_from(number(*path)?).map_err(|_| Error::Damaged("too many paths".to_owned()))?;
         Ok(())
@@ -242,43 +281,7 @@ pub(crate) fn renumber(
             other(path)?;
         }
     }
-    encode(first, &facts, &names)
-}
-
-/// Reads the events of a path in the page that begins with event `first`.
-pub(crate) fn read_seqs(first: Seq, bytes: &[u8]) -> Result<Vec<Seq>, Error> {
-    let steps: Vec<u64> = postcard::from_bytes(bytes).map_err(|error| Error::Damaged(error.to_string()))?;
-    let next = |seq: &mut Seq, step| {
-        *seq = seq.saturating_add(step);
-        Some(*seq)
-    };
-    Ok(steps.into_iter().scan(first, next).collect())
-}
-
-/// Ascending numbers as runs, relative to `to`.
-fn runs(to: Seq, seqs: &[Seq]) -> Vec<(i64, u64)> {
-    let mut runs: Vec<(i64, u64)> = Vec::new();
-    for seq in seqs {
-        let difference = *seq as i64 - to as i64;
-        match runs.last_mut() {
-            Some((start, count)) if *start + *count as i64 == difference => *count += 1,
-            _ => runs.push((difference, 1)),
-        }
-    }
-    runs
-}
-
-/// The numbers that [`runs`] made these of. None if they are not of this request, or more than it can have.
-fn seqs(to: Seq, runs: &[(i64, u64)]) -> Option<Vec<Seq>> {
-    let mut seqs = Vec::new();
-    for (difference, count) in runs {
-        let first = to.checked_add_signed(*difference)?;
-        if first == 0 || *count > to {
-            return None;
-        }
-        seqs.extend(first..first.checked_add(*count)?);
-    }
-    Some(seqs)
+    encode(of, &facts, &names)
 }
 
 /// Finds the numbers of paths, and keeps them.

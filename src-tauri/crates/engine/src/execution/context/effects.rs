@@ -26,6 +26,7 @@ impl Context {
     /// the log shows that it may have happened even if the process dies. The result goes to
     /// [`end_once`](Self::end_once).
     pub async fn begin_once(&self, key: &str) -> Result<EffectStart, FlowError> {
+        self.stop_if_only_planned().await;
         self.begin(EffectKind::Once, Some(key.into())).await
     }
 
@@ -101,6 +102,7 @@ impl Context {
             return;
         }
         let kept = self.run.replay_cache.pause(&self.frame.path, ordinal).filter(|pause| pause.ms == ms);
+        self.stop_if_only_planned().await;
         let started = match kept {
             Some(pause) => pause.started,
             None => self.effect_started(EffectKind::Sleep, ordinal, Some(ms.into())),
@@ -147,6 +149,7 @@ impl Context {
             self.note_effect_finished((EffectKind::Fetch, ordinal), None, recorded.seq, answer.clone());
             return crate::model::json::from_value(answer?).map_err(|error| FlowError::plain(error.to_string()));
         }
+        self.stop_if_only_planned().await;
         let EffectStart { seq, .. } = self.begin_numbered(EffectKind::Fetch, ordinal, Some(request)).await?;
         let answer = match select(self.run.effects.fetch(call), stop).await {
             Either::Left((answer, _)) => answer.map_err(|error| redaction.error(error)),

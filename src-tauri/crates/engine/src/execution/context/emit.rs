@@ -1,11 +1,11 @@
 //! `ctx.emit`: items that an author's function emits.
 //!
-//! Emitting never waits and never fails: the event joins the next batch of the log.
+//! Emitting never waits and never fails: the event joins the next batch of the log. Each gives that event's number.
 
 use serde_json::{Map, Value};
 
 use super::Context;
-use crate::model::event::EventKind;
+use crate::model::event::{EventKind, Seq};
 use crate::model::item::{AgentType, ItemStatus, NewItem, Visibility};
 
 /// Options of the emit functions.
@@ -25,18 +25,23 @@ pub struct EmitOptions {
 
 impl Context {
     /// `ctx.emit.message`. `content` is a text or a list of parts.
-    pub fn emit_message(&self, role: &str, content: Value, options: EmitOptions) {
+    pub fn emit_message(&self, role: &str, content: Value, options: EmitOptions) -> Seq {
         let content = match content {
             Value::String(text) => serde_json::json!([{ "type": "output_text", "text": text }]),
             other => other,
         };
         let payload = serde_json::json!({ "role": role, "content": content });
-        self.emit("message", payload, false, options);
+        self.emit("message", payload, false, options)
     }
 
     /// `ctx.emit.component`.
-    pub fn emit_component(&self, name: &str, data: Value, options: EmitOptions) {
-        self.emit("component", serde_json::json!({ "component": name, "data": data }), false, options);
+    pub fn emit_component(&self, name: &str, data: Value, options: EmitOptions) -> Seq {
+        self.emit("component", serde_json::json!({ "component": name, "data": data }), false, options)
+    }
+
+    /// `update` of what `ctx.emit.component` gave: other data for a component without a key.
+    pub fn update_component(&self, of: Seq, data: Value) {
+        self.record(EventKind::ItemUpdated { of, patch: Map::from_iter([("data".to_owned(), data)]) });
     }
 
     /// `ctx.emit.status`: one status line per request; the same text again is not recorded (SEMANTICS §7.6).
@@ -56,7 +61,7 @@ impl Context {
     }
 
     /// Emits an item of any type, complete and done.
-    pub fn emit(&self, item_type: &str, payload: Value, transient: bool, options: EmitOptions) {
+    pub fn emit(&self, item_type: &str, payload: Value, transient: bool, options: EmitOptions) -> Seq {
         let payload = match payload {
             Value::Object(map) => map,
             _ => Map::new(),
@@ -69,6 +74,6 @@ impl Context {
             item_visibility: options.item_visibility,
             ..NewItem::plain(item_type, ItemStatus::Completed, payload)
         };
-        self.record(EventKind::ItemAdded { item });
+        self.record(EventKind::ItemAdded { item })
     }
 }

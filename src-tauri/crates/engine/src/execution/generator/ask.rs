@@ -2,6 +2,7 @@
 //!
 //! A list of models is a fallback group: each is tried twice before the next (SEMANTICS §6.2).
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::execution::callback;
 use crate::execution::context::{Context, EffectStart};
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
-use crate::model::effects::{EffectKind, Listener, ModelCall, ModelDelta, ModelReply};
+use crate::model::effects::{EffectKind, Effects, Listener, ModelCall, ModelDelta, ModelReply};
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind};
 use crate::model::flow::{Body, Generator, Model, ModelInstance, ValueOrCall};
@@ -104,8 +105,11 @@ pub(crate) async fn ask(
                 _ => {
                     // The author's code runs here; what it fetches is recorded as effects of its own.
                     let begun = note_beginning(cx, &call);
+                    if cx.run.only_plans {
+                        return Err(FlowError::suspended());
+                    }
                     let answer = instance::ask(cx, instance, &call, listener).await;
-                    record(cx, &call, begun, answer)
+                    record(cx, &call, begun, answer, None)
                 }
             };
             answer.map(|reply| (call.model, reply))
@@ -124,10 +128,15 @@ pub(crate) async fn ask(
                     let answer = match recalled {
                         Some(answer) => answer,
                         None if cx.run.effect_log.is_some() => take_from_effect_log(cx, &call, listener.as_ref()).await,
+                        None if cx.run.only_plans => {
+                            note_beginning(cx, &call);
+                            return Err(FlowError::suspended());
+                        }
                         None => {
                             let begun = begin(cx, &call).await?;
-                            let answer = cx.run.effects.model(call.clone(), listener.clone()).await;
-                            record(cx, &call, begun, answer)
+                            let heard = FirstPiece::new(cx);
+                            let answer = cx.run.effects.model(call.clone(), heard.listener(listener.clone())).await;
+                            record(cx, &call, begun, answer, heard.after_ms())
                         }
                     };
                     match answer {
@@ -206,7 +215,7 @@ async fn take_from_effect_log(
     };
     stream_reply(listener, &answer);
     let begun = note_beginning(cx, call);
-    record(cx, call, begun, answer)
+    record(cx, call, begun, answer, None)
 }
 
 /// Passes a complete reply to a listener, as deltas.
@@ -248,12 +257,49 @@ fn record(
     call: &ModelCall,
     EffectStart { ordinal, seq }: EffectStart,
     answer: Result<ModelReply, FlowError>,
+    first_piece_ms: Option<i64>,
 ) -> Result<ModelReply, FlowError> {
     let answer = answer.map_err(|error| cx.run.effects.redaction().error(error));
     if let Ok(reply) = &answer {
         cx.run.usage.borrow_mut().add(&call.model, reply.usage.as_ref());
     }
-    let result = answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
+    let mut result = answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
+    if let (Ok(Value::Object(fields)), Some(ms)) = (&mut result, first_piece_ms) {
+        // Not every generator has items that would tell.
+        fields.insert("firstTokenMs".to_owned(), ms.into());
+    }
     cx.effect_finished(EffectKind::Model, ordinal, Some(seq), result.map_err(Clone::clone), false);
     answer
+}
+
+/// Notes when the first piece of an answer comes.
+struct FirstPiece {
+    effects: Rc<dyn Effects>,
+    began: i64,
+    came: Rc<Cell<Option<i64>>>,
+}
+
+impl FirstPiece {
+    fn new(cx: &Context) -> Self {
+        let effects = cx.run.effects.clone();
+        FirstPiece { began: effects.now_ms(), effects, came: Rc::default() }
+    }
+
+    /// Returns the listener that hears the answer; none where nobody listens.
+    fn listener(&self, listener: Option<Listener>) -> Option<Listener> {
+        let (effects, came) = (self.effects.clone(), self.came.clone());
+        let heard = move |inner: Listener| -> Listener {
+            Rc::new(move |delta| {
+                if came.get().is_none() {
+                    came.set(Some(effects.now_ms()));
+                }
+                inner(delta);
+            })
+        };
+        listener.map(heard)
+    }
+
+    fn after_ms(&self) -> Option<i64> {
+        self.came.get().map(|came| (came - self.began).max(0))
+    }
 }

@@ -141,7 +141,9 @@ impl Gathered {
 
 /// Adds a value under a key: texts of one key are collected, objects of one key are merged.
 fn put(tags: &mut IndexMap<String, Tag>, key: String, value: Value) -> Result<(), FlowError> {
-    let slot = tags.entry(kebab(&key)).or_insert(Tag::Empty);
+    let name = kebab(&key);
+    check_tag(&name)?;
+    let slot = tags.entry(name).or_insert(Tag::Empty);
     match value {
         Value::Null => Ok(()),
         Value::Object(fields) => {
@@ -170,16 +172,62 @@ fn mismatch(key: &str) -> FlowError {
     FlowError::plain(format!("Context key \"{key}\" type mismatch: it holds both texts and an object"))
 }
 
+/// Names with a meaning of their own: for the engine, or for models that were trained with them.
+const RESERVED_TAGS: [&str; 13] = [
+    "active-skill",
+    "thinking",
+    "answer",
+    "tool-use",
+    "tool-result",
+    "function-calls",
+    "invoke",
+    "parameter",
+    "system",
+    "user",
+    "assistant",
+    "role",
+    "message",
+];
+
+fn check_tag(name: &str) -> Result<(), FlowError> {
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if !name.starts_with(|c: char| c.is_ascii_lowercase()) || !name.chars().all(is_word) {
+        return Err(FlowError::plain(format!(
+            "Invalid context tag name {name:?}: a tag begins with a small letter and holds small letters, digits and dashes"
+        )));
+    }
+    if RESERVED_TAGS.contains(&name) {
+        return Err(FlowError::plain(format!(
+            "Reserved context tag name {name:?}: models give it a meaning of its own; use another name"
+        )));
+    }
+    Ok(())
+}
+
+/// The tags around their contents, two columns further in. What a text holds is no tag.
 fn render(tags: &IndexMap<String, Tag>) -> String {
     let parts = tags.iter().filter_map(|(tag, inside)| {
         let body = match inside {
             Tag::Empty => return None,
-            Tag::Texts(texts) => texts.join("\n"),
+            Tag::Texts(texts) => escaped(&filled(texts)),
             Tag::Nested(inner) => render(inner),
         };
-        (!body.is_empty()).then(|| format!("<{tag}>\n{body}\n</{tag}>"))
+        (!body.is_empty()).then(|| format!("<{tag}>\n{}\n</{tag}>", indented(&body)))
     });
     parts.collect::<Vec<_>>().join("\n")
+}
+
+fn filled(texts: &[String]) -> String {
+    texts.iter().filter(|text| !text.is_empty()).cloned().collect::<Vec<_>>().join("\n")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn indented(text: &str) -> String {
+    let lines = text.split('\n').map(|line| if line.is_empty() { String::new() } else { format!("  {line}") });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// `recentNotes` as `recent-notes`.

@@ -24,6 +24,18 @@ struct Inner {
 }
 
 impl MemoryLog {
+    /// Creates a log that holds these events of a request already. Their commits are not applied: the records are given
+    /// with [`set_record`](Log::set_record).
+    pub fn after(request: &str, events: Vec<Event>) -> Self {
+        let requests = if events.is_empty() { Vec::new() } else { vec![(request.into(), events)] };
+        MemoryLog(Mutex::new(Inner { requests, records: HashMap::new() }))
+    }
+
+    /// Returns whether a durable record was written or given.
+    pub fn has_record(&self, scope: &ScopeKey) -> bool {
+        self.lock().records.contains_key(scope)
+    }
+
     /// Returns the events of a request; empty if it is unknown.
     pub fn events(&self, request: &str) -> Vec<Event> {
         let inner = self.lock();

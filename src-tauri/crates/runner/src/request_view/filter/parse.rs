@@ -34,6 +34,10 @@ const SIGNS: [(&str, Compare); 6] = [
 const UNITS: [(&str, f64); 4] = [("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
 const FIELDS: &str = "kind, status, dur, name, path, attempt, items, writes and tokens";
 
+/// Every term is asked of every block, so a text that somebody pasted by mistake would keep a view busy for minutes.
+const MAX_TERMS: usize = 64;
+const MAX_LETTERS: usize = 4_096;
+
 /// What is wrong, and at which letter of the text, from 1.
 fn wrong(at: usize, what: impl Into<String>) -> Fault {
     let what = what.into();
@@ -79,7 +83,15 @@ fn words(text: &str) -> Result<Vec<Word>, Fault> {
 
 /// The terms of a filter.
 pub(super) fn terms(text: &str) -> Result<Vec<Term>, Fault> {
-    words(text)?.into_iter().map(term).collect()
+    if text.chars().nth(MAX_LETTERS).is_some() {
+        return Err(wrong(MAX_LETTERS + 1, format!("a filter has at most {MAX_LETTERS} letters")));
+    }
+    let words = words(text)?;
+    if let Some(word) = words.get(MAX_TERMS) {
+        let count = words.len();
+        return Err(wrong(word.at, format!("there are {count} terms, and a filter has at most {MAX_TERMS}")));
+    }
+    words.into_iter().map(term).collect()
 }
 
 fn term(word: Word) -> Result<Term, Fault> {

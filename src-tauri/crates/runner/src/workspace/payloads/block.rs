@@ -51,7 +51,8 @@ impl Workspace {
             });
             rows.collect::<Result<Vec<_>, Fault>>()
         };
-        let (model_calls, effects) = (effect_parts(model_calls)?, effect_parts(effects)?);
+        let calls = model_calls.into_iter().map(|call| call.effect).collect();
+        let (model_calls, effects) = (effect_parts(calls)?, effect_parts(effects)?);
         let (item_count, change_count, log_count) = (items.len() as u64, changes.len() as u64, logs.len() as u64);
         let mut parts = Vec::new();
         for (n, change) in (0..).zip(changes.into_iter().take(MAX_ROWS)) {
@@ -92,14 +93,18 @@ impl Workspace {
             BlockPart::Input => detail.input,
             BlockPart::Output => detail.output,
             BlockPart::Details => detail.block.error.and_then(|error| error.details),
-            BlockPart::Asked => effect([detail.effects, detail.model_calls].concat()).and_then(|row| row.request),
-            BlockPart::Answered => effect([detail.effects, detail.model_calls].concat()).and_then(|row| row.result),
+            BlockPart::Asked => effect(all_effects(detail)).and_then(|row| row.request),
+            BlockPart::Answered => effect(all_effects(detail)).and_then(|row| row.result),
             BlockPart::Old => change(detail.changes).and_then(|change| change.old),
             BlockPart::New => change(detail.changes).and_then(|change| change.new),
         };
         let missing = || Fault::not_found(format!("block \"{instance}\" has no such value"));
         found.map(|Json(value)| value).ok_or_else(missing)
     }
+}
+
+fn all_effects(detail: BlockDetail) -> Vec<EffectRow> {
+    detail.effects.into_iter().chain(detail.model_calls.into_iter().map(|call| call.effect)).collect()
 }
 
 fn cut_item(mut item: ItemRow) -> ItemRow {

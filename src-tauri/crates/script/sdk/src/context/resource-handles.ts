@@ -3,6 +3,8 @@
 import { definitionAt } from '../define/bindings';
 import { functionId } from '../define/tables';
 import { native } from '../base/host';
+import { fillTemplate } from '../define/resource-texts';
+import { createResourceEdgeApi } from '../base/resource-edges';
 import { change, handle, type StateHandle } from './state';
 import { toJson } from '../base/values';
 
@@ -22,14 +24,46 @@ interface Entry {
 
 type Json = Record<string, unknown>;
 
+interface Template {
+  raw: () => Promise<string | null>;
+  fragments?: Record<string, string>;
+}
+
+/** The text of a single resource, by the name it is declared under or by its path. Its changes show at once. */
+function templateIn(token: number, name: string, whose: string): Template {
+  const all = listedFor(token).filter((listed) => !listed.collection);
+  const found = all.find((listed) => listed.accessor === name) ?? all.find((listed) => listed.path === name);
+  if (found) {
+    const { readContentRaw } = resourceHandle(token, found) as unknown as { readContentRaw: Template['raw'] };
+    return { raw: readContentRaw, fragments: definitionAt(found.id).text.fragments };
+  }
+  const message = `Cannot resolve contentTemplateRef "${name}" for ${whose}: no resource of that name is in reach`;
+  throw Object.assign(new Error(message), { name: 'ResourceTemplateResolutionError' });
+}
+
+/** Refuses a path whose ending is none of `allowedExtensions`. */
+function needExtension({ allowedExtensions }: Json, path: string, label: string): void {
+  if (!Array.isArray(allowedExtensions)) return;
+  const endings = (allowedExtensions as string[]).map((one) => one.replace(/^\.?/, '.'));
+  if (endings.some((ending) => path.endsWith(ending))) return;
+  throw new Error(`${label}: "${path}" must end with one of ${endings.join(', ')} (allowedExtensions)`);
+}
+
+function listedFor(token: number): Listed[] {
+  return JSON.parse(native.sync('resources', token, '') as string) as Listed[];
+}
+
 function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHandle {
   const target = entry ? `resource:${listed.id}:${entry.key}` : `resource:${listed.id}`;
   const path = entry?.path ?? listed.path;
-  const { config } = definitionAt(listed.id);
+  const definition = definitionAt(listed.id);
+  const { config } = definition;
   const label = `resource "${listed.scope}/${path}"`;
   const dot = path.lastIndexOf('.');
   const text = () =>
     JSON.parse(native.sync('resource.text', token, JSON.stringify(target)) ?? 'null') as [string, string] | null;
+  const { ref, isLiquid, fragments } = definition.text;
+  const template = (): Template | undefined => (ref === undefined ? undefined : templateIn(token, ref, label));
   const made: StateHandle = handle(token, target, label, {
     path,
     scope: listed.scope,
@@ -42,19 +76,54 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
       if (typeof updater !== 'function') throw new TypeError(`${label}.updateState needs a function`);
       return (await change(token, target, { op: 'whole', updater: functionId(updater) })) === 'true';
     },
-    readContentRaw: async (): Promise<string | null> => text()?.[0] ?? null,
+    readContentRaw: async (): Promise<string | null> => (await template()?.raw()) ?? text()?.[0] ?? null,
     readContent: async (): Promise<string | null> => {
+      const other = template();
+      if (other) return fillTemplate((await other.raw()) ?? '', made.state as object, other.fragments);
       const found = text();
       if (!found) return null;
+      if (isLiquid) return fillTemplate(found[0], made.state as object, fragments);
       const render = config.render as ((content: string, state: unknown) => unknown) | undefined;
       return render ? String(await render(found[0], made.state)) : found[1];
     },
     writeContent: async (content: unknown): Promise<boolean> => {
       if (typeof content !== 'string') throw new TypeError(`${label}.writeContent needs a text, got ${typeof content}`);
+      needExtension(config, path, label);
       return (await change(token, target, { op: 'content', content })) === 'true';
     },
   });
+  if (config.edges) {
+    const slot = (config.edges === true ? {} : config.edges) as object;
+    Object.defineProperty(made, 'edges', { enumerable: true, value: createResourceEdgeApi(made as never, slot) });
+  }
   return made;
+}
+
+const CREATING = ['create', 'replace', 'getOrCreate', 'upsert'];
+
+interface Page {
+  prefix?: string;
+  limit?: number;
+  cursor?: string;
+  pageSize?: number;
+  signal?: { aborted: boolean };
+}
+
+const USUAL_PAGE = 50;
+const LARGEST_PAGE = 1000;
+
+/** All instances, or with an object a page of them, `{ items, nextCursor? }`: the cursor is the last key of a page. */
+function paged(asked: unknown, list: (prefix: unknown) => Entry[], instance: (entry: Entry) => object): object {
+  if (typeof asked !== 'object' || asked === null) {
+    const all = list(asked).map(instance);
+    return Object.defineProperty(all, 'items', { value: all });
+  }
+  const { prefix, limit = USUAL_PAGE, cursor } = asked as Page;
+  const entries = list(prefix).sort((one, two) => (one.key < two.key ? -1 : 1));
+  const rest = cursor === undefined ? entries : entries.filter((entry) => entry.key > cursor);
+  const page = rest.slice(0, Math.min(Math.max(1, limit), LARGEST_PAGE));
+  const items = page.map(instance);
+  return page.length < rest.length ? { items, nextCursor: page.at(-1)?.key } : { items };
 }
 
 function collectionHandle(token: number, listed: Listed): object {
@@ -71,6 +140,7 @@ function collectionHandle(token: number, listed: Listed): object {
   };
   const ask = async (op: string, key: unknown, rest: Json = {}) => {
     if (key === undefined || key === null) throw new TypeError(`${label}.${op} needs a key`);
+    if (CREATING.includes(op) && typeof key === 'string') needExtension(config, key, label);
     return JSON.parse(await change(token, target, { op, instance: plain(op, key), ...rest })) as Entry | boolean | null;
   };
   const instance = (entry: unknown) => resourceHandle(token, listed, entry as Entry);
@@ -93,7 +163,13 @@ function collectionHandle(token: number, listed: Listed): object {
       instance(await ask('getOrCreate', key, { fields: fields('getOrCreate', initial) })),
     upsert: async (key: unknown, update?: unknown, createOnly?: unknown) =>
       instance(await ask('upsert', key, { fields: fields('upsert', update), only: fields('upsert', createOnly) })),
-    list: async (prefix?: unknown) => list(prefix).map(instance),
+    list: async (asked?: unknown) => paged(asked, list, instance),
+    scan: async function* (asked: Page = {}): AsyncGenerator<object> {
+      for (const entry of list(asked.prefix)) {
+        if (asked.signal?.aborted) return;
+        yield instance(entry);
+      }
+    },
     delete: async (key: unknown): Promise<void> => void (await ask('delete', key)),
     count: async () => list('').length,
   };
@@ -101,7 +177,7 @@ function collectionHandle(token: number, listed: Listed): object {
 
 /** `ctx.resources`, or the part of it that belongs to one scope. */
 export function resourcesFor(token: number, scope?: string): object {
-  const all = JSON.parse(native.sync('resources', token, '') as string) as Listed[];
+  const all = listedFor(token);
   const reachable = scope === undefined ? all : all.filter((listed) => listed.scope === scope);
   const handles = new Map<number, object>();
   const named = (name: string): object | undefined => {

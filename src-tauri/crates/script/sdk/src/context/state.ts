@@ -99,6 +99,9 @@ interface Whose {
   view: unknown;
 }
 
+/** Values that blocks compute now, by block, target and field. */
+const computing = new Map<string, Promise<unknown>>();
+
 /** One scope's state and its seven operations (SEMANTICS §4.2). */
 export class StateHandle {
   declare readonly [WHOSE]: Whose;
@@ -134,7 +137,11 @@ export class StateHandle {
     );
   }
 
-  setState(next: unknown): Promise<boolean> {
+  /** With a field's name: that field alone, an older spelling of `patchState({ [field]: value })`. */
+  setState(next: unknown, value?: unknown): Promise<boolean> {
+    if (typeof next === 'string') {
+      return apply(this, 'patch', () => `"fields":${fieldsOf(this, 'setState', { [next]: value ?? null })}`);
+    }
     return apply(this, 'set', () => `"state":${fieldsOf(this, 'setState', next)}`);
   }
 
@@ -177,6 +184,28 @@ export class StateHandle {
       'delete_record',
       () => `"field":${nameOf(this, 'deleteStateRecord', field)},"key":${keyOf(this, 'deleteStateRecord', key)}`,
     );
+  }
+
+  /** A field's value, or what `compute` gives, which is kept there. Who asks meanwhile gets the same. */
+  async getOrPatchState(field: string, compute: unknown): Promise<unknown> {
+    const where = `${this[WHOSE].label}.getOrPatchState`;
+    const known = (this.state as Json)[needName(field, where, 'field')];
+    if (known !== undefined) return known;
+    if (typeof compute !== 'function') throw new TypeError(`${where} needs a function, got ${describeValue(compute)}`);
+    const key = `${this[WHOSE].token} ${this[WHOSE].target} ${field}`;
+    const running = computing.get(key) ?? this.computed(field, compute as () => unknown);
+    computing.set(key, running);
+    try {
+      return await running;
+    } finally {
+      computing.delete(key);
+    }
+  }
+
+  private async computed(field: string, compute: () => unknown): Promise<unknown> {
+    const value = await compute();
+    if (value !== undefined) await this.patchState({ [field]: value });
+    return value;
   }
 
   atomicState(mutator: unknown): Promise<boolean> {

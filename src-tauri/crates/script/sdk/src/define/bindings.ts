@@ -1,6 +1,8 @@
 // Resources as plain data for the engine: each definition under each of its names gets a number.
 
 import type { Block, Config } from './blocks';
+import { currentToken, native } from '../base/host';
+import { standsFor } from '../base/sources';
 import { functionId, stateSchema } from './tables';
 import { initialOf, reactionsTo, siteOfDefinition, type Declared, type Definition } from './resources';
 
@@ -38,7 +40,8 @@ export function resource(
   let id = bound.findIndex((one) => one.accessor === accessor && one.definition === definition);
   if (id < 0) id = bound.push({ accessor, definition }) - 1;
   if (!definitions.includes(definition)) definitions.push(definition);
-  const { content, contentTemplate } = config;
+  const { content, template } = definition.text;
+  const schema = stateSchema(config.stateSchema);
   const described: Config = {
     id,
     definition: definitions.indexOf(definition),
@@ -47,10 +50,10 @@ export function resource(
     nested,
     scope: definition.scope,
     isolated: isIsolated(definition),
-    schema: stateSchema(config.stateSchema),
+    schema: schema && config.edges ? { ...schema, open: true } : schema,
     initial: initialOf(definition),
     content,
-    template: contentTemplate,
+    template,
     writable: config.writable !== false,
     reactions: reactionsTo(definition).map(({ kind, block, when }) => ({
       kind,
@@ -64,8 +67,29 @@ export function resource(
     pattern: config.pattern,
     max: config.maxInstances,
     eviction: config.eviction ?? 'none',
-    onCreated: functionId(config.onInstanceCreated),
-    onUpdated: functionId(config.onInstanceUpdated),
-    onDeleted: functionId(config.onInstanceDeleted),
+    onCreated: functionId(hookOf(definition, config.onInstanceCreated)),
+    onUpdated: functionId(hookOf(definition, config.onInstanceUpdated)),
+    onDeleted: functionId(hookOf(definition, config.onInstanceDeleted)),
   };
+}
+
+type Hook = (...args: unknown[]) => unknown;
+const hooks = new Map<unknown, Hook>();
+
+/** A collection's callback. Its `ctx` is that of the block that writes, and tells of the collection, too. */
+function hookOf({ config, scope }: Definition, hook: unknown): unknown {
+  if (typeof hook !== 'function') return hook;
+  const known = hooks.get(hook);
+  if (known) return known;
+  const made = standsFor((...args: unknown[]) => {
+    const ctx = args.at(-1) as Record<string, { identity?: { id?: string } } | undefined>;
+    Object.assign(ctx, {
+      log: (message: unknown) => native.sync('log', currentToken(), JSON.stringify(['log', String(message)])),
+      scopeType: config.scope ?? scope,
+      scopeId: ctx[scope]?.identity?.id,
+    });
+    return (hook as Hook)(...args);
+  }, hook) as Hook;
+  hooks.set(hook, made);
+  return made;
 }

@@ -6,6 +6,8 @@ import { describeValue, needFunction, type Fn } from '../base/arguments';
 import { checkConfig, checkIdentity, checkLoop, checkName, needBlock, needHandlers, type ToolIdentity } from './checks';
 import { knownTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
+import { withIdentity } from './identity';
+import { warnOfAbsent, withPromptFile } from './prompt-files';
 import { warnOfUnknown } from './known-keys';
 import { runBlock } from './running';
 import { declaredIn, reactionsTo, type Declared, type Definitions } from './resources';
@@ -161,7 +163,8 @@ export class Block {
   }
 
   /** A handler that runs this block as a call of a tool, and leaves what such a call leaves. */
-  asTool(identity: ToolIdentity = {}): Block {
+  asTool(given: ToolIdentity = {}): Block {
+    const identity = withIdentity(given, `asTool of ${this.kind} "${this.name}"`);
     checkIdentity(identity, `asTool of ${this.kind} "${this.name}"`);
     const { description, config } = this;
     return new Block('handler', {
@@ -187,6 +190,12 @@ export function built(kind: Kind, config: Config): Block {
   warnOfUnknown(kind, config, `${kind} "${block.name}"`);
   return block;
 }
+
+/** A handler's builder that knows a part of the configuration already. */
+handler.withDefaults =
+  (defaults: Config) =>
+  (config: Config): Block =>
+    handler({ ...defaults, ...config });
 
 export function handler(config: Config): Block {
   const block = built('handler', config);
@@ -214,7 +223,9 @@ export function router(config: Config): Block {
   return block;
 }
 
-export function generator(config: Config): Block {
+export function generator(given: Config): Block {
+  const named = `generator "${String(given?.name)}"`;
+  const config = withIdentity(withPromptFile(given), named);
   const block = built('generator', config);
   if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
   const { tools } = config;
@@ -227,6 +238,7 @@ export function generator(config: Config): Block {
   checkLoop(config, `generator "${block.name}"`);
   knownTools(block.config).forEach((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));
   repairOf(block.config);
+  warnOfAbsent(config);
   return block;
 }
 

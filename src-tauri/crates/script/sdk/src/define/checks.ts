@@ -201,6 +201,8 @@ export function needHandlers(handlers: unknown, where: string): Handler[] {
   });
 }
 
+const AGENT_TYPES = ['primary', 'sub', 'trace', 'agent', 'sub-agent'];
+
 /** Who the call of a tool speaks as. */
 export interface ToolIdentity {
   agentType?: unknown;
@@ -215,7 +217,7 @@ export function checkIdentity(identity: unknown, where: string): void {
     );
   }
   const { agentType, itemVisibility, agentName } = identity as ToolIdentity;
-  if (agentType !== undefined && !['primary', 'sub', 'trace'].includes(agentType as string)) {
+  if (agentType !== undefined && !AGENT_TYPES.includes(agentType as string)) {
     throw new TypeError(`${where}: agentType is "primary", "sub" or "trace", not ${describeValue(agentType)}`);
   }
   if (itemVisibility !== undefined) {

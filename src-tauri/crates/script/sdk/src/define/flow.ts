@@ -14,6 +14,7 @@ import { checkIdentity, checkOffers, mint } from './instances';
 import { needLayers } from './middleware';
 import { keepOrigin } from '../base/origins';
 import { declaredIn, type Declared } from './resources';
+import { checkScopeKeys } from './scope-keys';
 import { isSchema } from '../base/schema';
 
 export class Flow {
@@ -145,6 +146,7 @@ export function defineFlow(definition: Config): FlowType {
   needUser(definition);
   checkOffers(definition);
   checkIdentity(definition);
+  checkScopeKeys(definition);
   warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
   if (Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
     warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);

@@ -5,11 +5,14 @@
 import { isBlock, needBlock, type Block, type Config } from './blocks';
 import { contextEntries, knownTools, laterTools } from './capabilities';
 import { modelInstance } from './own-models';
+import { promptSlots } from './prompt-files';
 import { functionId, retry, text } from './tables';
 import type { AnySchema } from '../base/schema';
 
 export function generatorSettings(config: Config, flowTools: Config, child: (block: Block) => number): Config {
-  const prompt = Array.isArray(config.prompt) ? config.prompt : [config.prompt];
+  const entries = contextEntries(config, resolved);
+  const file = promptSlots(config, entries, resolved);
+  const prompt = file?.prompt ?? [config.prompt].flat();
   const output = config.outputSchema as AnySchema | undefined;
   const kind = output?._def?.typeName ?? output?._zod?.def.type;
   const loop = (config.loop ?? {}) as Config;
@@ -18,9 +21,9 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
     model: instance ? undefined : text(config.model),
     instance,
     prompt: prompt.map(text).filter((part) => part !== undefined),
-    context: contextParts(contextEntries(config, resolved)),
+    context: contextParts(file?.context ? [file.context] : entries),
     ...historyOf(config.history),
-    user: text(config.user),
+    user: text(file ? file.user : config.user),
     structured: output !== undefined && kind !== 'ZodString' && kind !== 'string',
     agentType: config.agentType,
     itemVisibility: config.itemVisibility,

@@ -44,6 +44,25 @@ const BLOCK = [
   'flowConfigSchema',
 ];
 
+const RESOURCE = [
+  'scope',
+  'flowIsolation',
+  'stateSchema',
+  'contentTemplate',
+  'contentTemplateRef',
+  'llmReadable',
+  'llmWritable',
+  'writable',
+  'allowedExtensions',
+  'metadata',
+  'prefetchMode',
+  'client',
+  'edges',
+  'reactTo',
+  'sharedToLineage',
+  'sharedToWorkstream',
+];
+
 const KEYS: Record<string, readonly string[]> = {
   // `dispatch` is where a dispatcher sends to.
   handler: [...BLOCK, 'execute', 'dispatch'],
@@ -108,6 +127,18 @@ const KEYS: Record<string, readonly string[]> = {
     'defaultBlockRenderer',
     'isMinted',
   ],
+  resource: [...RESOURCE, 'ref', 'default', 'content', 'contentFile', 'render', 'dynamic'],
+  collection: [
+    ...RESOURCE,
+    'pattern',
+    'maxInstances',
+    'eviction',
+    'prefetchWindow',
+    'recentLimit',
+    'onInstanceCreated',
+    'onInstanceUpdated',
+    'onInstanceDeleted',
+  ],
 };
 
 /** Settings of other hosts, which change nothing here, and why. A file that names one is told so once. */
@@ -125,10 +156,8 @@ const IDLE: Record<string, Record<string, string>> = {
     'request.sseHeartbeatMs': 'nothing is streamed over HTTP',
   },
   generator: {
-    providerTools: 'a model is offered the blocks of "tools" only',
     search: 'a model is offered the blocks of "tools" only',
     caching: 'what a provider keeps of a prompt is left to it',
-    validateChunk: 'an answer is checked when all of it is there',
   },
 };
 

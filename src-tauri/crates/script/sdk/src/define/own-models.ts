@@ -4,8 +4,9 @@
 
 import { describeValue } from '../base/arguments';
 import type { Config } from './blocks';
-import { currentToken, native } from '../base/host';
+import { askJson, currentToken, native } from '../base/host';
 import { functionId } from './tables';
+import { toJson } from '../base/values';
 
 type Answer = (options: unknown, ctx: unknown) => unknown;
 
@@ -25,9 +26,35 @@ interface Chunk {
 
 const METHODS = ['generate', 'generateStep', 'stream', 'streamStep'];
 
+/** A model, or a list of models to try in order, that the engine resolves by name: what `createModelResolver` gives. */
+export class NamedModel {
+  constructor(
+    readonly modelId: string,
+    readonly names: readonly string[],
+  ) {}
+
+  /** Asks by the code of a handler; the call is recorded with its block. */
+  async generate(options: Config): Promise<unknown> {
+    let failure: unknown = new Error(`Model "${this.modelId}" has no names`);
+    for (const model of this.names) {
+      try {
+        const asked = toJson({ ...options, model }, `generate of model "${this.modelId}"`) as string;
+        return JSON.parse(await askJson(currentToken(), 'model', asked)) as unknown;
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  toJSON(): readonly string[] {
+    return this.names;
+  }
+}
+
 /** Such a model by the numbers of its functions; nothing where a value is none. */
 export function modelInstance(value: unknown): Config | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (typeof value !== 'object' || value === null || value instanceof NamedModel) return undefined;
   const model = value as Config;
   if (typeof model.modelId !== 'string' || !METHODS.some((name) => typeof model[name] === 'function')) return undefined;
   // Called as methods, so that a model may keep what it needs in itself.

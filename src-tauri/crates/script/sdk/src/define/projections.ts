@@ -8,7 +8,8 @@ function known(schema: unknown): string[] | undefined {
   return isSchema(schema) ? fieldsOf(schema)?.map((field) => field.name) : undefined;
 }
 
-function needFields(names: unknown, schema: unknown, where: string): string[] {
+/** Names of fields that the schema has, where it is known which it has. */
+export function needFields(names: unknown, schema: unknown, where: string): string[] {
   if (names === undefined) return [];
   if (!Array.isArray(names) || names.some((name) => typeof name !== 'string')) {
     throw new Error(`${where} must be an array of field names`);

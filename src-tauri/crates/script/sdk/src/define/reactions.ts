@@ -1,12 +1,10 @@
-// `reactTo` of a resource: blocks that run when it changes (SEMANTICS §4.10), and the schemas of what they get.
+// `reactTo` of a resource: blocks that run when it changes (SEMANTICS §4.10).
 //
 // Must not: watch anything. The engine knows what was written, and when it is in force.
 
 import { describeValue } from '../base/arguments';
-import { z } from 'zod';
 import { isBlock, type Block, type Config, type Fn } from './blocks';
 import { nearest } from './known-keys';
-import { isSchema, parse, type AnySchema } from '../base/schema';
 
 /** A block that runs on one kind of change. */
 export interface Reaction {
@@ -54,39 +52,4 @@ export function normalizeReactiveBinding(binding: unknown): { block: Block; when
   if (isBlock(binding)) return { block: binding };
   const { block, when } = (binding ?? {}) as { block: Block; when?: Fn };
   return when === undefined ? { block } : { block, when };
-}
-
-/** A schema of the workspace's own zod, or of another generation, as one of ours. */
-function adopted(schema: AnySchema): z.ZodTypeAny {
-  if (typeof (schema as { _parse?: unknown })._parse === 'function') return schema as unknown as z.ZodTypeAny;
-  return z.any().transform((value, ctx) => {
-    const answer = parse(schema, value);
-    for (const { path, message } of answer.issues ?? []) {
-      ctx.addIssue({ code: z.ZodIssueCode.custom, message, path: path === '' ? [] : path.split('.') });
-    }
-    return answer.data;
-  });
-}
-
-/** What a reaction to a changed state gets. */
-export function resourceChangeSchema(stateSchema: unknown): z.ZodTypeAny {
-  if (!isSchema(stateSchema)) {
-    throw new TypeError(
-      `resourceChangeSchema needs the state schema of the resource, got ${describeValue(stateSchema)}`,
-    );
-  }
-  const state = adopted(stateSchema).nullable();
-  return z.object({
-    key: z.string(),
-    ref: z.string(),
-    kind: z.enum(['created', 'stateUpdated', 'updated', 'deleted']),
-    state,
-    prevState: state,
-    evicted: z.boolean(),
-  });
-}
-
-/** What a reaction to a changed text gets; the text itself is read from the resource. */
-export function resourceContentChangeSchema(): z.ZodTypeAny {
-  return z.object({ key: z.string(), ref: z.string(), kind: z.literal('contentUpdated') });
 }

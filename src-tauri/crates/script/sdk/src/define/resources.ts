@@ -3,8 +3,10 @@
 // Must not: know how a resource behaves. The engine does; see engine/src/resource.rs.
 
 import { currentToken, native } from '../base/host';
+import { warn, warnOfUnknown } from './known-keys';
 import { reactionsOf, type Reaction } from './reactions';
 import { checkResourceProjection } from './projections';
+import { textSource, type TextSource } from './resource-texts';
 import { checkField, fieldsOf, isSchema, type AnySchema } from '../base/schema';
 import { toJson } from '../base/values';
 
@@ -12,14 +14,19 @@ type Config = Record<string, unknown>;
 
 /** What `defineResource` and `defineResourceCollection` give. */
 export class Definition {
+  /** Empty where only the place says it in which it is listed. */
   readonly scope: string;
+  /** Where its text comes from. */
+  readonly text: TextSource;
 
   constructor(
     readonly kind: 'resource' | 'resource-collection',
     readonly config: Config,
+    text: TextSource,
   ) {
     Object.assign(this, config);
-    this.scope = config.scope === 'org' ? 'project' : (config.scope as string);
+    this.text = text;
+    this.scope = config.scope === 'org' ? 'project' : ((config.scope as string | undefined) ?? '');
   }
 }
 
@@ -38,10 +45,12 @@ export interface Declared {
 }
 
 const SCOPES = ['session', 'user', 'project', 'org'];
-const SOURCES = ['content', 'contentFile', 'contentTemplate', 'contentTemplateRef'];
+const MODES = ['eager', 'lazy', 'partial'];
+/** Most instances that `partial` may ask for. */
+const MOST_RECENT = 10_000;
 
 function checkCommon(config: Config, where: string): void {
-  if (!SCOPES.includes(config.scope as string)) {
+  if (config.scope !== undefined && !SCOPES.includes(config.scope as string)) {
     throw new Error(`${where}: scope must be one of ${SCOPES.join(', ')}, got ${JSON.stringify(config.scope)}`);
   }
   if (config.flowIsolation === true && config.scope === 'session') {
@@ -50,18 +59,14 @@ function checkCommon(config: Config, where: string): void {
   if (config.stateSchema !== undefined && !isSchema(config.stateSchema)) {
     throw new Error(`${where}: stateSchema must be a zod schema`);
   }
-  const sources = SOURCES.filter((source) => config[source] !== undefined);
-  if (sources.length > 1) throw new Error(`${where}: more than one content source: ${sources.join(', ')}`);
-  const [source] = sources;
-  if (source === 'contentFile' || source === 'contentTemplateRef') {
-    const instead = source === 'contentFile' ? 'content' : 'contentTemplate';
-    throw new Error(
-      `${where}: ${source} cannot be read, a flow has no file system; import the text and give it as ${instead}`,
-    );
+  if (config.prefetchMode !== undefined && !MODES.includes(config.prefetchMode as string)) {
+    throw new Error(`${where}: prefetchMode must be "eager", "lazy" or "partial"`);
   }
-  if (source && typeof config[source] !== 'string') throw new Error(`${where}: ${source} must be a text`);
-  if (config.prefetchMode !== undefined && config.prefetchMode !== 'eager' && config.prefetchMode !== 'lazy') {
-    throw new Error(`${where}: prefetchMode must be "eager" or "lazy"`);
+  checkEdges(config.edges, where);
+  const { allowedExtensions } = config;
+  if (allowedExtensions === undefined) return checkResourceProjection(config, where);
+  if (!Array.isArray(allowedExtensions) || allowedExtensions.some((one) => typeof one !== 'string')) {
+    throw new Error(`${where}: allowedExtensions must be a list of texts, like ["md", "txt"]`);
   }
   checkResourceProjection(config, where);
 }
@@ -71,10 +76,11 @@ function checkSingle(config: Config, where: string): void {
   if (config.ref !== undefined && (typeof config.ref !== 'string' || config.ref === '')) {
     throw new Error(`${where}: ref must be a text`);
   }
-  if (config.render !== undefined) {
-    if (typeof config.render !== 'function') throw new Error(`${where}: render must be a function`);
-    if (config.contentTemplate !== undefined)
-      throw new Error(`${where}: render and contentTemplate cannot both be given`);
+  if (config.render !== undefined && typeof config.render !== 'function') {
+    throw new Error(`${where}: render must be a function`);
+  }
+  if (config.prefetchMode === 'partial') {
+    throw new Error(`${where}: prefetchMode "partial" is for collections; a resource has one state`);
   }
   const { default: start, stateSchema } = config;
   if (start === undefined) return;
@@ -109,6 +115,7 @@ function checkCollection(config: Config, where: string): void {
   if (eviction !== 'none' && config.prefetchMode === 'lazy') {
     throw new Error(`${where}: a lazy collection cannot evict`);
   }
+  checkRecent(config, where);
   if (!Number.isInteger(prefetchWindow) || (prefetchWindow as number) < 0) {
     throw new Error(`${where}: prefetchWindow must be an integer of at least 0`);
   }
@@ -119,14 +126,47 @@ function checkCollection(config: Config, where: string): void {
   }
 }
 
+function checkEdges(edges: unknown, where: string): void {
+  if (edges === undefined || typeof edges === 'boolean') return;
+  if (typeof edges !== 'object' || edges === null) {
+    throw new Error(`${where}: edges is true or { vocabulary?, maxEdges? }`);
+  }
+  const { vocabulary, maxEdges } = edges as Config;
+  if (vocabulary !== undefined && (!Array.isArray(vocabulary) || vocabulary.some((one) => typeof one !== 'string'))) {
+    throw new Error(`${where}: edges.vocabulary must be a list of texts`);
+  }
+  if (maxEdges !== undefined && (!Number.isInteger(maxEdges) || (maxEdges as number) < 1)) {
+    throw new Error(`${where}: edges.maxEdges must be an integer of at least 1`);
+  }
+}
+
+function checkRecent({ prefetchMode, recentLimit, maxInstances }: Config, where: string): void {
+  if (prefetchMode !== 'partial') return;
+  const most = Math.min(MOST_RECENT, (maxInstances as number | undefined) ?? MOST_RECENT);
+  if (!Number.isInteger(recentLimit) || (recentLimit as number) < 1 || (recentLimit as number) > most) {
+    throw new Error(`${where}: prefetchMode "partial" needs recentLimit, an integer from 1 to ${most}`);
+  }
+}
+
 function define(kind: Definition['kind'], config: unknown, where: string): Definition {
   if (typeof config !== 'object' || config === null) throw new Error(`${where} needs a configuration object`);
-  (kind === 'resource' ? checkSingle : checkCollection)(config as Config, where);
-  reactionsOf((config as Config).reactTo, kind !== 'resource', where);
-  const made = new Definition(kind, { ...(config as Config) });
+  const given = config as Config;
+  (kind === 'resource' ? checkSingle : checkCollection)(given, where);
+  warnOfUnknown(kind === 'resource' ? 'resource' : 'collection', given, where);
+  for (const [key, why] of NOT_HERE) if (given[key]) warn(`${where}: ${key} changes nothing here; ${why}`);
+  reactionsOf(given.reactTo, kind !== 'resource', where);
+  const made = new Definition(kind, { ...given }, textSource(given, where));
   sites.set(made, new Error().stack ?? '');
   return made;
 }
+
+/** What a server of many processes would do with a resource. */
+const NOT_HERE: [string, string][] = [
+  ['dynamic', 'defineResourceCollection makes what comes and goes'],
+  ['prefetchWindow', 'no snapshot is sent to a browser'],
+  ['sharedToLineage', 'a session has no sessions under it'],
+  ['sharedToWorkstream', 'a session has no sessions under it'],
+];
 
 /** The stacks of the calls that made definitions. */
 const sites = new WeakMap<Definition, string>();
@@ -135,12 +175,25 @@ export function siteOfDefinition(definition: Definition): string {
   return sites.get(definition) ?? '';
 }
 
+/** Where nothing says a scope, the place in which the resource is listed does: an older form. */
+function defineNamed(kind: Definition['kind'], config: unknown, where: string): Definition {
+  const made = define(kind, config, where);
+  if (made.scope === '') {
+    warn(`${where}: no scope; the place that lists it says it (sessionResources, …), and otherwise it is "session"`);
+  }
+  return made;
+}
+
 export function defineResource(config: unknown): Definition {
-  return define('resource', config, 'defineResource');
+  return defineNamed('resource', config, 'defineResource');
 }
 
 export function defineResourceCollection(config: unknown): Definition {
-  return define('resource-collection', config, 'defineResourceCollection');
+  return defineNamed('resource-collection', config, 'defineResourceCollection');
+}
+
+export function isDefinedResourceCollection(value: unknown): boolean {
+  return value instanceof Definition && value.kind === 'resource-collection';
 }
 
 export { defineResourceCollection as defineResourceNamespace };
@@ -149,18 +202,27 @@ export { defineResourceCollection as defineResourceNamespace };
 const plain = new Map<string, WeakMap<object, Definition>>();
 
 function definitionOf(value: unknown, scope: string | undefined, where: string): Definition {
-  if (value instanceof Definition) {
+  if (value instanceof Definition && value.scope !== '') {
     if (scope === undefined || value.scope === scope) return value;
     throw new Error(`${where} stands among the ${scope}'s resources, but its scope is ${value.scope}`);
   }
   if (typeof value !== 'object' || value === null) {
     throw new Error(`${where} must come from defineResource or defineResourceCollection`);
   }
-  const config = { ...(value as Config), scope: (value as Config).scope ?? scope };
+  const isDefined = value instanceof Definition;
+  const own = isDefined ? value.config : (value as Config);
+  const config = { ...own, scope: own.scope ?? scope ?? (isDefined ? 'session' : undefined) };
+  if (config.scope === undefined) throw new Error(`${where}: scope must be one of ${SCOPES.join(', ')}, got undefined`);
   const known = plain.get(scope ?? '') ?? new WeakMap<object, Definition>();
   plain.set(scope ?? '', known);
   let made = known.get(value);
-  if (!made) known.set(value, (made = define('pattern' in config ? 'resource-collection' : 'resource', config, where)));
+  if (!made) {
+    const kind = 'pattern' in config ? 'resource-collection' : 'resource';
+    // What was defined was checked, and told of, where it was.
+    made = isDefined ? new Definition(kind, config, value.text) : define(kind, config, where);
+    if (isDefined) sites.set(made, siteOfDefinition(value));
+    known.set(value, made);
+  }
   return definitionOf(made, scope, where);
 }
 
@@ -187,7 +249,8 @@ export function declaredIn(
 
 /** What a single resource starts as (SEMANTICS §4.9): the schema's defaults under its own. */
 export function initialOf({ config }: Definition): Config {
-  const initial: Config = {};
+  // The graph of `edges` is a field that the author's schema does not name.
+  const initial: Config = config.edges ? { edges: [] } : {};
   if (isSchema(config.stateSchema)) {
     const schema = config.stateSchema;
     const whole = [schema.safeParse(undefined), schema.safeParse({})].find(

@@ -59,12 +59,15 @@ export function fail(message: string | Error = 'Failed'): never {
   throw new AssertionError({ message, operator: 'fail' });
 }
 
-// oxlint-disable-next-line eqeqeq -- that is what the legacy comparison is
 const isLoosely = (a: unknown, b: unknown): boolean => a == b || (a !== a && b !== b);
 export const strictEqual = compared('strictEqual', 'strictly equal', Object.is);
 export const notStrictEqual = compared('notStrictEqual', 'strictly unequal', (a, b) => !Object.is(a, b));
 export const deepStrictEqual = compared('deepStrictEqual', 'strictly deep-equal', (a, b) => isDeepEqual(a, b));
-export const notDeepStrictEqual = compared('notDeepStrictEqual', 'not strictly deep-equal', (a, b) => !isDeepEqual(a, b));
+export const notDeepStrictEqual = compared(
+  'notDeepStrictEqual',
+  'not strictly deep-equal',
+  (a, b) => !isDeepEqual(a, b),
+);
 export const equal = compared('==', 'loosely equal', isLoosely);
 export const notEqual = compared('!=', 'loosely unequal', (a, b) => !isLoosely(a, b));
 export const deepEqual = compared('deepEqual', 'loosely deep-equal', (a, b) => isDeepEqual(a, b, true));

@@ -5,7 +5,8 @@ import { Buffer as PlainBuffer, kMaxLength } from 'buffer';
 type Plain = typeof PlainBuffer;
 type Bytes = InstanceType<Plain>;
 
-const isUrlSafe = (encoding: unknown): boolean => typeof encoding === 'string' && encoding.toLowerCase() === 'base64url';
+const isUrlSafe = (encoding: unknown): boolean =>
+  typeof encoding === 'string' && encoding.toLowerCase() === 'base64url';
 const toUrlSafe = (text: string): string => text.replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '');
 
 /** A method that knows `base64url` where its argument number `at` is an encoding: as `base64`, which reads both. */

@@ -1,6 +1,6 @@
 // Whether two values are deeply equal, as node:assert and node:util say it.
 
-import types from './util/types';
+import { isBoxedPrimitive, isDate, isRegExp } from './util/types';
 
 /** Pairs that are being compared: objects may contain themselves. */
 type Pairs = Map<unknown, Set<unknown>>;
@@ -10,7 +10,6 @@ export function isDeepEqual(one: unknown, other: unknown, loose = false, pairs: 
   if (Object.is(one, other)) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) {
     if (!loose) return false;
-    // oxlint-disable-next-line eqeqeq -- that is what the legacy comparison is
     return one == other || (one !== one && other !== other);
   }
   if (!loose && Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return false;
@@ -28,9 +27,9 @@ type Same = (a: unknown, b: unknown) => boolean;
 
 /** What objects of the runtime hold besides properties. */
 function isSameInside(one: object, other: object, same: Same): boolean {
-  if (types.isDate(one)) return Object.is(Number(one), Number(other));
-  if (types.isRegExp(one)) return String(one) === String(other) && lastIndex(one) === lastIndex(other);
-  if (types.isBoxedPrimitive(one)) return Object.is((one as Date).valueOf(), (other as Date).valueOf());
+  if (isDate(one)) return Object.is(Number(one), Number(other));
+  if (isRegExp(one)) return String(one) === String(other) && lastIndex(one) === lastIndex(other);
+  if (isBoxedPrimitive(one)) return Object.is((one as Date).valueOf(), (other as Date).valueOf());
   if (one instanceof Error) {
     const [a, b] = [one, other as Error];
     return a.message === b.message && a.name === b.name && same(a.cause, b.cause);

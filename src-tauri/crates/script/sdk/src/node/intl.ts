@@ -23,7 +23,8 @@ interface Format {
 
 /** A tag as it is written: `en-US`, `zh-Hant-TW`, with what follows `-u-` as it was. */
 function canonical(tag: string): string {
-  if (!/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(tag)) throw new RangeError(`Incorrect locale information provided: ${tag}`);
+  if (!/^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$/.test(tag))
+    throw new RangeError(`Incorrect locale information provided: ${tag}`);
   const [plain, ...rest] = tag.split(/-(?=[a-zA-Z0-9]-)/);
   const parts = (plain as string).split('-').map((part, at) => {
     if (at === 0 || part.length > 4) return part.toLowerCase();
@@ -217,7 +218,7 @@ put(Date.prototype, 'toLocaleTimeString', function (this: Date, locales?: Locale
   return dateText(this, locales, options, [isOfClock ? TIME : []], isOfClock ? [] : CLOCK);
 });
 const numberText = function (this: unknown, locales?: Locales, options?: Options) {
-  return new NumberFormat(locales, options).format?.(this instanceof Number ? this.valueOf() : this) as string;
+  return new NumberFormat(locales, options).format?.((this as number).valueOf()) as string;
 };
 put(Number.prototype, 'toLocaleString', numberText);
 put(BigInt.prototype, 'toLocaleString', numberText);

@@ -17,27 +17,31 @@ declare module 'buffer' {
 
 declare module 'path-browserify' {
   const posix: Record<
-    'basename' | 'dirname' | 'extname' | 'format' | 'isAbsolute' | 'join' | 'normalize' | 'parse' | 'relative' | 'resolve',
+    | 'basename'
+    | 'dirname'
+    | 'extname'
+    | 'format'
+    | 'isAbsolute'
+    | 'join'
+    | 'normalize'
+    | 'parse'
+    | 'relative'
+    | 'resolve',
     (...parts: string[]) => string
   > & { sep: string; delimiter: string };
   export default posix;
 }
 
 declare module 'events' {
-  class EventEmitter {
-    static once(emitter: EventEmitter, name: string | symbol): Promise<unknown[]>;
-  }
+  const EventEmitter: { once(emitter: object, name: string | symbol): Promise<unknown[]> };
   export default EventEmitter;
 }
 
 declare module 'node-inspect-extracted' {
-  const all: {
-    inspect(value: unknown, options?: object): string;
-    format(...parts: unknown[]): string;
-    formatWithOptions(options: object, ...parts: unknown[]): string;
-    stripVTControlCharacters(text: string): string;
-  };
-  export default all;
+  export function inspect(value: unknown, options?: object): string;
+  export function format(...parts: unknown[]): string;
+  export function formatWithOptions(options: object, ...parts: unknown[]): string;
+  export function stripVTControlCharacters(text: string): string;
 }
 
 declare module '@formatjs/intl-datetimeformat' {

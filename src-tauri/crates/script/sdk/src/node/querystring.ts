@@ -16,7 +16,10 @@ export function parse(text: string, separator = '&', equals = '='): Values {
   const values = Object.create(null) as Values;
   for (const pair of text.split(separator).filter((one) => one !== '')) {
     const [name = '', ...rest] = pair.split(equals);
-    const [key, value] = [name, rest.join(equals)].map((part) => unescape(part.replace(/\+/g, ' '))) as [string, string];
+    const [key, value] = [name, rest.join(equals)].map((part) => unescape(part.replace(/\+/g, ' '))) as [
+      string,
+      string,
+    ];
     const before = values[key];
     values[key] = before === undefined ? value : [before, value].flat();
   }

@@ -29,7 +29,7 @@ export class StringDecoder {
     const left =
       this.encoding === 'utf8'
         ? unfinished(all)
-        : /^base64/.test(this.encoding)
+        : this.encoding.startsWith('base64')
           ? all.length % 3
           : /^(utf16le|utf-16le|ucs-?2)$/.test(this.encoding)
             ? all.length % 2

@@ -35,7 +35,10 @@ export function pathToFileURL(path: string): Parts {
 }
 
 /** The text of a URL, without the parts that the options leave out. */
-export function format(url: Parts | string, options: { fragment?: boolean; search?: boolean; auth?: boolean } = {}): string {
+export function format(
+  url: Parts | string,
+  options: { fragment?: boolean; search?: boolean; auth?: boolean } = {},
+): string {
   const copy = new URL(typeof url === 'string' ? url : url.href);
   if (options.fragment === false) copy.hash = '';
   if (options.search === false) copy.search = '';
@@ -48,7 +51,16 @@ export function format(url: Parts | string, options: { fragment?: boolean; searc
 
 export function urlToHttpOptions(url: Parts): Record<string, unknown> {
   const { protocol, hostname, hash, search, pathname, href, port } = url;
-  return { protocol, hostname, hash, search, pathname, path: pathname + search, href, ...(port && { port: Number(port) }) };
+  return {
+    protocol,
+    hostname,
+    hash,
+    search,
+    pathname,
+    path: pathname + search,
+    href,
+    ...(port && { port: Number(port) }),
+  };
 }
 
 export { URL, URLSearchParams };

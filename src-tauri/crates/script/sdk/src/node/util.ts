@@ -1,11 +1,9 @@
 // node:util: `inspect` and `format` of the package `node-inspect-extracted`, which are Node's own, and the rest.
 
-import inspected from 'node-inspect-extracted';
+import { format, formatWithOptions, inspect, stripVTControlCharacters } from 'node-inspect-extracted';
 import { Decoder as TextDecoder, Encoder as TextEncoder } from '../globals/web';
 import { isDeepEqual } from './equality';
 import types from './util/types';
-
-export const { inspect, format, formatWithOptions, stripVTControlCharacters } = inspected;
 
 type Fn = (...args: unknown[]) => unknown;
 const CUSTOM = Symbol.for('nodejs.util.promisify.custom');
@@ -69,7 +67,7 @@ export const isArray = (value: unknown): boolean => Array.isArray(value);
 
 declare const console: { warn(text: string): void };
 
-export { TextDecoder, TextEncoder, types };
+export { TextDecoder, TextEncoder, format, formatWithOptions, inspect, stripVTControlCharacters, types };
 export default {
   TextDecoder,
   TextEncoder,

@@ -2,7 +2,6 @@
 
 import * as acts from '../acts';
 import * as agents from '../agents';
-import * as core from '../index';
 import { AgentBlock, nameTools, Prompt, runnable, Tool as AgentTool } from '../define/agents';
 import { definedAt } from '../define/bindings';
 import { CallAgentBlock, endRegistration, hasCalls } from '../define/calls';
@@ -50,7 +49,7 @@ export function boot(exported: Record<string, unknown>, meta: object): void {
   endRegistration();
   if (hasCalls()) {
     keepTimersApart();
-    protectShared([acts, agents, core], [...CLASSES, meta]);
+    protectShared([acts, agents], [...CLASSES, meta]);
   }
 }
 

@@ -24,21 +24,21 @@ impl BundleCopy<'_> {
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
                 after = (row.get(0)?, row.get(1)?);
-                let (first, body): (Seq, Vec<u8>) = (row.get(1)?, row.get(3)?);
+                let (events, body): ((Seq, Seq), Vec<u8>) = ((row.get(1)?, row.get(2)?), row.get(3)?);
                 let mut texts = HashMap::new();
-                span_page::renumber(first, &body, |path| {
+                span_page::renumber(events, &body, |path| {
                     texts.insert(path, path_text(connection, path.into())?);
                     Ok(path.into())
                 })?;
                 let counts: (i64, bool) = (row.get(4)?, row.get(5)?);
-                found.push((self.request_row(after.0)?, (first, row.get::<_, i64>(2)?), counts, body, texts));
+                found.push((self.request_row(after.0)?, events, counts, body, texts));
             }
             drop(rows);
             if found.is_empty() {
                 return Ok(());
             }
             self.copy_rows(found, |connection, (request, (first, last), counts, body, texts)| {
-                let body = span_page::renumber(first, &body, |path| match texts.get(&path) {
+                let body = span_page::renumber((first, last), &body, |path| match texts.get(&path) {
                     Some(text) => path_row(connection, text),
                     None => Err(Error::Damaged("a page of spans names a path that is not there".to_owned())),
                 })?;

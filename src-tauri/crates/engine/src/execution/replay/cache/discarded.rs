@@ -23,6 +23,16 @@ impl ReplayCache {
         self.finished.get(path).filter(|_| !self.is_discarded(path, false))
     }
 
+    /// Returns how many of a block's model calls are answered from the log.
+    pub(crate) fn count_calls(&self, path: &str) -> usize {
+        self.calls.get(path).filter(|_| !self.is_discarded(path, true)).map_or(0, super::Numbered::len)
+    }
+
+    /// Returns whether the log has an end of a block that a resume takes.
+    pub(crate) fn has_ended(&self, path: &str) -> bool {
+        self.ended(path).is_some()
+    }
+
     pub(super) fn is_discarded(&self, path: &str, or_at: bool) -> bool {
         let discarded = self.discarded.borrow();
         !discarded.is_empty() && with_ancestors(path).skip(usize::from(!or_at)).any(|above| discarded.contains(above))

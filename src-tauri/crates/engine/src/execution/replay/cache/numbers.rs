@@ -37,6 +37,11 @@ impl<T> Numbered<T> {
         self.effects.get(&number).map(|(_, effect)| effect)
     }
 
+    /// Returns how many there are.
+    pub(super) fn len(&self) -> usize {
+        self.effects.len()
+    }
+
     /// Iterates over all effects.
     pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.effects.values_mut().map(|(_, effect)| effect)

@@ -2,8 +2,20 @@
 
 import posix from '../posix';
 
-export const { basename, delimiter, dirname, extname, format, isAbsolute, join, normalize, parse, relative, resolve, sep } =
-  posix;
+export const {
+  basename,
+  delimiter,
+  dirname,
+  extname,
+  format,
+  isAbsolute,
+  join,
+  normalize,
+  parse,
+  relative,
+  resolve,
+  sep,
+} = posix;
 export const { toNamespacedPath } = posix;
 export { posix };
 export default posix;

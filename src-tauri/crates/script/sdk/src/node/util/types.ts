@@ -12,7 +12,10 @@ const isA =
   (of: abstract new (...args: never[]) => unknown) =>
   (value: unknown): boolean =>
     value instanceof of;
-const isArray = (name: string) => (value: unknown): boolean => ArrayBuffer.isView(value) && tag(value) === name;
+const isArray =
+  (name: string) =>
+  (value: unknown): boolean =>
+    ArrayBuffer.isView(value) && tag(value) === name;
 
 export const isProxy = (value: unknown): boolean => native.isProxy(value);
 export const isDate = isTagged('Date');
@@ -37,10 +40,12 @@ export const isInt16Array = isArray('Int16Array');
 export const isInt32Array = isArray('Int32Array');
 export const isFloat32Array = isArray('Float32Array');
 export const isFloat64Array = isArray('Float64Array');
-export const isGeneratorFunction = (value: unknown): boolean => typeof value === 'function' && /Generator/.test(tag(value));
+export const isGeneratorFunction = (value: unknown): boolean =>
+  typeof value === 'function' && /Generator/.test(tag(value));
 export const isGeneratorObject = isTagged('Generator');
 // `async` functions are lowered, so that only their sources would tell.
-export const isAsyncFunction = (value: unknown): boolean => typeof value === 'function' && /^Async/.test(tag(value));
+export const isAsyncFunction = (value: unknown): boolean =>
+  typeof value === 'function' && tag(value).startsWith('Async');
 export const isNumberObject = isTagged('Number');
 export const isStringObject = isTagged('String');
 export const isBooleanObject = isTagged('Boolean');

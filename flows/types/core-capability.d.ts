@@ -1,0 +1,5 @@
+/**
+ * The module `@flow-state-dev/core/capability`.
+ */
+
+export * from "./capabilities.js";

@@ -1,0 +1,198 @@
+//! What a resume, a retry or a fork will do, found out before anything is run.
+//!
+//! The request is gone through as a resume does it, with the same replay cache, but where code of a block or the
+//! outside would be asked something new, that block stops as if it waited for somebody, and what runs beside it goes
+//! on. So what is taken from the log, and drift, are found by the same code that decides them. What comes after the
+//! first new thing is taken to go as it went before.
+//!
+//! Functions of chains (maps, conditions, prompts) are called, because they decide where a request goes on; what they
+//! write stays in memory. Must not run a block's body, and must not ask the outside anything but clock and chance.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::execution::abort::Abort;
+use crate::execution::context::Context;
+use crate::execution::request::{PriorRun, Run, StartRequest};
+use crate::model::effects::{EffectKind, Effects};
+use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::flow::Flow;
+use crate::model::log::Log;
+use crate::model::path::{is_inside, with_ancestors};
+
+/// What is taken from the log, and what is done again.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The blocks whose recorded end is taken, in the order in which they are reached; those inside them are not named.
+    pub from_log: Vec<Arc<str>>,
+    /// The blocks that ran before and run again, in the order in which they began.
+    pub again: Vec<RunsAgain>,
+}
+
+/// A block that runs again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunsAgain {
+    /// Its path.
+    pub path: Arc<str>,
+    /// How many model calls it makes that the log does not answer, if it goes as it went.
+    pub model_calls: usize,
+}
+
+/// How far a block came while the plan was made.
+#[derive(Clone, Copy, PartialEq)]
+enum Reached {
+    Taken,
+    Ended,
+    Open,
+}
+
+/// What the log has of a block.
+#[derive(Default)]
+struct Ran {
+    /// Which part of the request it ran in last, counted by resumes.
+    part: usize,
+    calls: usize,
+    /// Model calls without an end.
+    open: HashSet<Seq>,
+    /// What the calls were before it began in this part: what is only taken from the log made none.
+    before: usize,
+}
+
+impl Context {
+    /// Stops the block where it would ask the outside something, if the request is only planned.
+    pub(crate) async fn stop_if_only_planned(&self) {
+        if self.run.only_plans {
+            self.frame.suspended.set();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Run {
+    /// Creates a run that stops at everything that is not in the log: see [`plan`](Self::plan).
+    pub fn only_planned(
+        earlier: PriorRun<'_>,
+        flow: Rc<Flow>,
+        start: StartRequest,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
+        let run = Run::after(earlier, flow, start, log, effects, abort);
+        let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
+        run.only_plans = true;
+        Rc::new(run)
+    }
+
+    /// Reads off what will happen. `recorded` is everything that the request did, also what a fork leaves out, and
+    /// `planned` what this run has recorded.
+    pub fn plan(&self, recorded: &[Event], planned: &[Event]) -> Plan {
+        let mut reached = reached(planned);
+        let new_calls = new_calls(planned);
+        let known = ran(&self.alignment.translate(recorded));
+        let is_new = |path: &&Arc<str>| !known.contains_key(*path) && reached[*path] == Reached::Open;
+        let new: Vec<Arc<str>> = reached.keys().filter(is_new).cloned().collect();
+        let went_on: HashSet<String> =
+            reached.keys().flat_map(|path| with_ancestors(path).skip(1)).map(str::to_owned).collect();
+        let mut plan = Plan::default();
+        plan.from_log.extend(reached.iter().filter(|(_, how)| **how == Reached::Taken).map(|(path, _)| path.clone()));
+        for (path, ran) in &known {
+            let Some((around, how)) = with_ancestors(path).find_map(|at| Some((at, *reached.get(at)?))) else {
+                continue;
+            };
+            let was_reached = around == &**path;
+            if how == Reached::Taken || (how == Reached::Ended && !was_reached) {
+                continue;
+            }
+            if !was_reached && self.replay_cache.has_ended(path) {
+                // Behind a step that is new, or run by a function that stopped at once; or else gone from the flow.
+                if !went_on.contains(around) || new.iter().any(|new| is_inside(new, around)) {
+                    plan.from_log.push(path.clone());
+                    reached.insert(path.clone(), Reached::Taken);
+                }
+                continue;
+            }
+            let certain = new_calls.get(path).copied().unwrap_or(0);
+            let expected = match how {
+                Reached::Open => (ran.calls + ran.open.len()).saturating_sub(self.replay_cache.count_calls(path)),
+                _ => 0,
+            };
+            plan.again.push(RunsAgain { path: path.clone(), model_calls: certain.max(expected) });
+        }
+        plan
+    }
+}
+
+/// Returns how far each block came.
+fn reached(planned: &[Event]) -> IndexMap<Arc<str>, Reached> {
+    let mut reached = IndexMap::new();
+    for event in planned {
+        let Some(path) = &event.path else { continue };
+        let how = match &event.kind {
+            EventKind::BlockStarted { .. } => Reached::Open,
+            EventKind::BlockFinished { memoized: true, .. } => Reached::Taken,
+            EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, error, .. }
+                if !error.as_ref().is_some_and(|error| error.is_abort()) =>
+            {
+                Reached::Ended
+            }
+            _ => continue,
+        };
+        // Several rounds may come by a block that was taken once.
+        if reached.get(path) != Some(&Reached::Taken) {
+            reached.insert(path.clone(), how);
+        }
+    }
+    reached
+}
+
+/// Counts the model calls of each block that the log does not answer.
+fn new_calls(planned: &[Event]) -> HashMap<Arc<str>, usize> {
+    let mut calls = HashMap::new();
+    for event in planned {
+        if let (EventKind::EffectStarted { effect: EffectKind::Model, .. }, Some(path)) = (&event.kind, &event.path) {
+            *calls.entry(path.clone()).or_insert(0) += 1;
+        }
+    }
+    calls
+}
+
+/// Reads which blocks ever began, and what they asked of models when they last ran.
+fn ran(recorded: &[Event]) -> IndexMap<Arc<str>, Ran> {
+    let mut known: IndexMap<Arc<str>, Ran> = IndexMap::new();
+    let mut part = 0;
+    for event in recorded {
+        if matches!(event.kind, EventKind::RequestResumed { .. }) {
+            part += 1;
+        }
+        let Some(path) = &event.path else { continue };
+        match &event.kind {
+            EventKind::BlockStarted { .. } => {
+                let ran = known.entry(path.clone()).or_insert_with(|| Ran { part, ..Ran::default() });
+                if ran.part != part {
+                    let before = ran.calls + ran.open.len();
+                    *ran = Ran { part, before, ..Ran::default() };
+                }
+            }
+            EventKind::EffectStarted { effect: EffectKind::Model, .. } => {
+                known.get_mut(path).into_iter().for_each(|ran| ran.open.extend([event.seq]));
+            }
+            EventKind::EffectFinished { effect: EffectKind::Model, started, .. } => {
+                if let Some(ran) = known.get_mut(path) {
+                    started.map(|started| ran.open.remove(&started));
+                    ran.calls += 1;
+                }
+            }
+            EventKind::BlockFinished { memoized: true, .. } => {
+                if let Some(ran) = known.get_mut(path) {
+                    ran.calls = ran.calls.max(ran.before);
+                }
+            }
+            _ => {}
+        }
+    }
+    known
+}

@@ -1,0 +1,110 @@
+//! What models cost: `prices` of `flowglass.json`, and what a call comes to.
+//!
+//! A cost is computed when it is shown and never stored: prices change, and what was recorded are tokens.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// US dollars for a million tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Price {
+    input: f64,
+    /// For what the provider had in its cache; as `input` where nothing is said.
+    #[serde(default)]
+    cached_input: Option<f64>,
+    output: f64,
+}
+
+/// Prices by the name that flows use, or by the provider's own.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Prices(BTreeMap<String, Price>);
+
+/// The tokens of one call, as a provider tells them.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct CallTokens {
+    /// All that the model was told, also what was in the cache.
+    pub(crate) input: u64,
+    /// What of it was in the provider's cache.
+    pub(crate) cached: u64,
+    pub(crate) output: u64,
+}
+
+impl CallTokens {
+    /// Reads `usage` of a reply; `None` where the provider told nothing.
+    pub(crate) fn read(reply: &Value) -> Option<CallTokens> {
+        let usage = reply.get("usage").filter(|usage| usage.is_object())?;
+        let count = |name: &str| usage[name].as_u64().unwrap_or(0);
+        let (input, cached) = (count("promptTokens"), count("cacheReadInputTokens"));
+        Some(CallTokens { input, cached, output: count("completionTokens") })
+    }
+}
+
+impl Prices {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Names a price that cannot be one.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (model, price) in &self.0 {
+            let parts =
+                [("input", Some(price.input)), ("cachedInput", price.cached_input), ("output", Some(price.output))];
+            for (name, value) in parts {
+                if value.is_some_and(|value| !value.is_finite() || value < 0.0) {
+                    let value = value.unwrap_or_default();
+                    return Err(format!("prices.{model}.{name} must be a number of at least 0, not {value}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a call costs in US dollars, by the first of these names that has a price. A provider's prefix (`openai/…`)
+    /// may be left out.
+    pub(crate) fn cost<'n>(&self, names: impl Iterator<Item = &'n str>, tokens: CallTokens) -> Option<f64> {
+        let find = |name: &str| self.0.get(name).or_else(|| self.0.get(name.split_once('/')?.1));
+        let price = names.into_iter().find_map(find)?;
+        let cached = tokens.cached.min(tokens.input);
+        let fresh = (tokens.input - cached) as f64 * price.input;
+        let known = cached as f64 * price.cached_input.unwrap_or(price.input);
+        Some((fresh + known + tokens.output as f64 * price.output) / 1e6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn prices(text: &str) -> Prices {
+        serde_json::from_str(text).expect("prices")
+    }
+
+    #[test]
+    fn cached_tokens_have_a_price_of_their_own() {
+        let prices = prices(
+            r#"{ "mini": { "input": 2, "cachedInput": 0.5, "output": 10 }, "plain": { "input": 2, "output": 10 } }"#,
+        );
+        let usage = json!({ "usage": { "promptTokens": 1_000, "cacheReadInputTokens": 400, "completionTokens": 100 } });
+        let tokens = CallTokens::read(&usage).expect("it has usage");
+        let cost = |name: &str| prices.cost([name].into_iter(), tokens);
+        assert_eq!(cost("mini"), Some((600.0 * 2.0 + 400.0 * 0.5 + 100.0 * 10.0) / 1e6));
+        assert_eq!(cost("plain"), Some((1_000.0 * 2.0 + 100.0 * 10.0) / 1e6));
+        assert_eq!(cost("other"), None);
+        assert_eq!(cost("openai/mini"), cost("mini"));
+        assert_eq!(prices.cost(["unknown", "mini"].into_iter(), tokens), cost("mini"));
+        assert_eq!(CallTokens::read(&json!({ "text": "no usage" })), None);
+    }
+
+    #[test]
+    fn a_price_that_cannot_be_one_is_named() {
+        let wrong = prices(r#"{ "mini": { "input": 0, "output": -1 } }"#);
+        assert_eq!(wrong.check(), Err("prices.mini.output must be a number of at least 0, not -1".to_owned()));
+        assert_eq!(prices(r#"{ "mini": { "input": 0, "output": 0 } }"#).check(), Ok(()));
+    }
+}

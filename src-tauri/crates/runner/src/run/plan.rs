@@ -1,0 +1,205 @@
+//! What a request that goes on will take from its log, found out in memory.
+//!
+//! As a [replay](super::replay) it runs on a thread of its own and writes nothing; unlike one it stops at everything
+//! that the log does not answer (see [`engine::plan`]). Must not ask models or the network.
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use engine::abort::Abort;
+use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect};
+use engine::error::FlowError;
+use engine::event::Event;
+use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
+use engine::memory_log::MemoryLog;
+use engine::plan::Plan;
+use engine::redaction::Redaction;
+use engine::request::{PriorRun, Run, StartRequest};
+use engine::scope::ScopeKey;
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use serde_json::Value;
+use store::Store;
+
+use crate::catalogue::{LoadedFlow, STACK};
+use crate::core::config::Config;
+use crate::core::fault::Fault;
+use crate::core::progress::{Awaited, run_to_end};
+use crate::effects::outside::{draw, live, now_ms};
+use crate::run::{PriorEvents, load, prepare, with_script};
+
+/// What a plan is made from.
+pub(crate) struct PlanInput {
+    pub(crate) loaded_flow: Arc<LoadedFlow>,
+    pub(crate) config: Config,
+    pub(crate) asked: StartRequest,
+    pub(crate) before: PriorEvents,
+    /// All that the request did, also what a fork leaves out.
+    pub(crate) recorded: Vec<Event>,
+    pub(crate) store: Arc<Store>,
+}
+
+/// Makes a plan on a thread of its own. The error is why the request could not go on: its code, or the answer, does
+/// not fit the log.
+pub(crate) fn plan(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowError>), Fault> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("plan".to_owned()).stack_size(STACK);
+        let thread = thread.spawn_scoped(scope, || carry_out(workspace, input))?;
+        thread.join().map_err(|_| Fault::internal("the plan's thread ended without an answer"))?
+    })
+}
+
+fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowError>), Fault> {
+    let PlanInput { loaded_flow, config, mut asked, mut before, recorded, store } = input;
+    let mut loaded = load(workspace, &loaded_flow, config.script_limits(), live(&before.events, config.flow_env()))?;
+    let flow = prepare(&mut loaded, &mut asked, &before)?;
+    if let Some(opening) = before.opening.take() {
+        let mut own = opening(&asked, &flow)?.into_iter();
+        let begin = own.next();
+        let next = own.as_slice().first().map_or(1, |event| event.seq);
+        let common = before.events.drain(..).filter(|event| event.seq > 1 && event.seq < next);
+        let events: Vec<Event> = begin.into_iter().chain(common).chain(own).collect();
+        before.events = events;
+    }
+    asked.owner = "plan".to_owned();
+    let request = asked.request.clone();
+    let log = Arc::new(PlanLog { memory: MemoryLog::after(&request, before.events.clone()), store });
+    let (redaction, env, depth) = (Arc::new(config.redaction()), config.flow_env(), config.limits.depth);
+    let effects = Rc::new(NothingOutside { redaction, env, depth });
+    let stop = Abort::default();
+    let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };
+    let run = Run::only_planned(earlier, flow, asked, log.clone(), effects, stop.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let ended = runtime.block_on(async {
+        let input = if before.events.is_empty() {
+            run.begin().await.map_err(Fault::internal)?
+        } else {
+            run.begin_resumed(before.answers.clone()).await.map_err(Fault::internal)?
+        };
+        loaded.attach(&run);
+        let work = Box::pin(with_script(run.execute(input), loaded.drive()));
+        // What waits for a time, or for what somebody else does, waits for ever here.
+        let unblock = || {
+            let is_first = !stop.is_set();
+            stop.set();
+            is_first
+        };
+        Ok::<_, Fault>(run_to_end(work, Awaited::default(), || false, unblock).await)
+    })?;
+    run.flush();
+    let last = before.events.last().map_or(0, |event| event.seq);
+    let planned: Vec<Event> = log.memory.events(&request).into_iter().filter(|event| event.seq > last).collect();
+    let error = ended.error.filter(|error| error.parks_request());
+    Ok((run.plan(&recorded, &planned), error))
+}
+
+/// The outside of a plan: clock and chance of this machine, and nothing else.
+struct NothingOutside {
+    redaction: Arc<Redaction>,
+    env: Value,
+    depth: usize,
+}
+
+impl Effects for NothingOutside {
+    fn now_ms(&self) -> i64 {
+        now_ms()
+    }
+
+    fn sync_effect(&self, effect: SyncEffect) -> Value {
+        draw(effect)
+    }
+
+    fn random(&self) -> f64 {
+        0.0
+    }
+
+    fn uuid(&self) -> String {
+        uuid::Uuid::nil().to_string()
+    }
+
+    fn sleep(&self, _: u64) -> LocalBoxFuture<'static, ()> {
+        std::future::pending().boxed_local()
+    }
+
+    fn model(&self, _: ModelCall, _: Option<Listener>) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
+        async { Err(FlowError::plain("a plan asks no model")) }.boxed_local()
+    }
+
+    fn fetch(&self, _: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
+        async { Err(FlowError::plain("a plan fetches nothing")) }.boxed_local()
+    }
+
+    fn redaction(&self) -> Arc<Redaction> {
+        self.redaction.clone()
+    }
+
+    fn env(&self) -> Value {
+        self.env.clone()
+    }
+
+    fn depth(&self) -> usize {
+        self.depth
+    }
+}
+
+/// The log of a plan: its own writes in memory, on top of what is stored.
+struct PlanLog {
+    memory: MemoryLog,
+    store: Arc<Store>,
+}
+
+impl PlanLog {
+    /// Puts a record into memory, so that commits find the version that they saw.
+    fn bring(&self, scope: &ScopeKey) -> Result<(), AppendError> {
+        if !self.memory.has_record(scope) {
+            self.memory.set_record(scope.clone(), self.store.record(scope)?);
+        }
+        Ok(())
+    }
+}
+
+impl Log for PlanLog {
+    fn append(
+        &self,
+        request: &str,
+        lease: &Lease,
+        events: Vec<Event>,
+        mode: AppendMode,
+    ) -> oneshot::Receiver<Result<(), AppendError>> {
+        let scopes = events.iter().flat_map(|event| event.kind.commits()).map(|commit| commit.scope.clone());
+        if let Err(error) = scopes.collect::<Vec<_>>().iter().try_for_each(|scope| self.bring(scope)) {
+            let (sender, receiver) = oneshot::channel();
+            // A caller that does not wait for the result has dropped the receiver.
+            let _ = sender.send(Err(error));
+            return receiver;
+        }
+        self.memory.append(request, lease, events, mode)
+    }
+
+    fn set_record(&self, scope: ScopeKey, record: Record) {
+        self.memory.set_record(scope, record);
+    }
+
+    fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
+        self.bring(scope)?;
+        self.memory.record(scope)
+    }
+
+    fn may_leave_queue(&self, _request: &str) -> Result<bool, AppendError> {
+        Ok(true)
+    }
+
+    fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
+        self.memory.own_events(request)
+    }
+
+    fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
+        self.store.session_events(session, before, newest)
+    }
+
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
+        Log::notes(&*self.store, session, before, kind)
+    }
+}

@@ -1,0 +1,58 @@
+//! What going on with a request, or trying it again, will do.
+
+use engine::effects::EffectKind;
+use engine::views::uncertain_effects::OpenEffect;
+use serde::Serialize;
+
+use super::ErrorInfo;
+
+/// A plan: nothing of it has happened.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanRow {
+    /// How many blocks end as recorded. One that is taken with all that is inside it counts once.
+    pub from_log: u32,
+    /// How many blocks that ran before run again.
+    pub runs_again: u32,
+    /// How many model calls these make that the log does not answer, if all goes as it went.
+    pub models_asked: u32,
+    /// What began and has no end in the log: it may have happened, and is made again.
+    pub may_have_happened: Vec<MayHaveHappened>,
+    /// The blocks that run again, in the order in which they began.
+    pub again: Vec<AgainRow>,
+    /// Why it cannot go on: the code, or the answer, does not fit the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    /// Whether that error is of an answer that the author's schema refuses.
+    #[serde(skip)]
+    pub is_refused_answer: bool,
+}
+
+/// A block that runs again.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct AgainRow {
+    /// Its path.
+    pub path: String,
+    /// How many of its model calls the log does not answer.
+    pub models_asked: u32,
+}
+
+/// Something that may have happened outside.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct MayHaveHappened {
+    /// The block.
+    pub path: String,
+    /// `fetch`, `model` or `once`.
+    #[specta(type = String)]
+    pub kind: EffectKind,
+    /// Which of its kind in its block, from 0.
+    pub ordinal: u32,
+}
+
+impl From<&OpenEffect> for MayHaveHappened {
+    fn from(open: &OpenEffect) -> Self {
+        MayHaveHappened { path: open.path.to_string(), kind: open.effect, ordinal: open.ordinal }
+    }
+}

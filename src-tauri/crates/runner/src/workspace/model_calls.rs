@@ -1,0 +1,190 @@
+//! What a block asked models: where each message came from, what the answer cost, how it came.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, Seq};
+use engine::views::Events;
+use engine::views::history::tool_alias;
+use engine::views::items::{Item, items};
+use engine::views::prompt_sources::{EarlierCall, PromptSource, Said, said, sources};
+use serde_json::Value;
+
+use super::Workspace;
+use crate::core::fault::Fault;
+use crate::core::prices::CallTokens;
+use crate::views::*;
+
+/// How many earlier requests are looked through for where a message was said.
+const MAX_TURNS: usize = 20;
+/// Own items are not looked through in a request with more events: that would read all of them.
+const MAX_OWN_EVENTS: u64 = 20_000;
+/// More pieces than this are joined, so that an answer of a million pieces stays one that can be shown.
+const MAX_PIECES: usize = 2_000;
+
+impl Workspace {
+    /// The model calls of one execution of a block. `own` are the events of that execution, `emitted` its items.
+    pub(super) fn model_calls(
+        &self,
+        row: &RequestRow,
+        calls: Vec<EffectRow>,
+        own: &[&Event],
+        emitted: &[ItemRow],
+    ) -> Result<Vec<ModelCallRow>, Fault> {
+        let began = own.first().map_or(0, |event| event.seq);
+        let mut history: Option<Vec<Said>> = None;
+        let mut earlier: Vec<EarlierCall> = Vec::new();
+        let mut rows: Vec<ModelCallRow> = Vec::with_capacity(calls.len());
+        for effect in calls {
+            let empty = Value::Null;
+            let request = effect.request.as_ref().map_or(&empty, |request| &request.0);
+            let reply = effect.result.as_ref().map_or(&empty, |reply| &reply.0);
+            let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
+            if history.is_none() && is_conversation(messages) {
+                history = Some(self.said_before(row)?);
+            }
+            let known = history.as_deref().unwrap_or_default();
+            // The conversation of a block is put together when it begins.
+            let known = &known[..known.partition_point(|said| !said.is_after(&row.id, began))];
+            let found = sources(messages, &earlier, known).into_iter().map(MessageSource::from).collect();
+            let model = request["model"].as_str().unwrap_or_default().to_owned();
+            let streamed = pieces(own, &effect);
+            let tokens = CallTokens::read(reply);
+            let tools = tools(reply, request, own, emitted);
+            earlier.push(EarlierCall { seq: effect.seq, tools: tools.iter().map(|tool| tool.id.clone()).collect() });
+            let text = |name: &str| reply[name].as_str().map(str::to_owned);
+            rows.push(ModelCallRow {
+                answered_by: text("model"),
+                parameters: parameters(request),
+                sources: found,
+                tokens: tokens.map(|CallTokens { input, cached, output }| ModelTokens { input, output, cached }),
+                cost: if effect.memoized { None } else { self.config.cost(&model, reply) },
+                first_token_ms: reply["firstTokenMs"].as_i64().or(streamed.first().map(|piece| piece.ms)),
+                finish_reason: text("finishReason"),
+                retries: retries(&rows, request),
+                model,
+                tools,
+                streamed,
+                effect,
+            });
+        }
+        Ok(rows)
+    }
+
+    /// What was said in the session, as models see it: in earlier requests, and in this one.
+    fn said_before(&self, row: &RequestRow) -> Result<Vec<Said>, Fault> {
+        let earlier = engine::log::Log::session_events(&*self.store, &row.session_id, &row.id, MAX_TURNS);
+        let mut all = Vec::new();
+        for (request, events) in earlier.map_err(Fault::internal)? {
+            if events.first().is_some_and(|event| event.at <= row.started_at) {
+                all.extend(said(&request, &items(&request, Events::new(&events), false)));
+            }
+        }
+        if row.last_seq <= MAX_OWN_EVENTS {
+            let id: Arc<str> = row.id.as_str().into();
+            let (_, events) = self.log_of(&row.id)?;
+            let own: Vec<Item> = items(&id, Events::new(&events), !row.status.is_terminal());
+            all.extend(said(&id, &own));
+        }
+        Ok(all)
+    }
+}
+
+/// Whether a call says more than its own prompt: then something may come from the session.
+fn is_conversation(messages: &[Value]) -> bool {
+    messages.iter().any(|message| message["role"] != "system")
+}
+
+impl From<PromptSource> for MessageSource {
+    fn from(source: PromptSource) -> Self {
+        match source {
+            PromptSource::Prompt => MessageSource::System,
+            PromptSource::Context => MessageSource::Context,
+            PromptSource::History { request, seq } => MessageSource::History { request_id: request.to_string(), seq },
+            PromptSource::User => MessageSource::User,
+            PromptSource::Answer { call } => MessageSource::Answer { seq: call },
+            PromptSource::Tool { call, id } => MessageSource::Tool { seq: call, id },
+        }
+    }
+}
+
+/// The failed calls just before one that asks for the same.
+fn retries(before: &[ModelCallRow], request: &Value) -> Vec<ModelRetry> {
+    let step = |request: &Value| (request["step"].clone(), request["coerces"].clone());
+    let is_same = |call: &&ModelCallRow| {
+        let asked = call.effect.request.as_ref().map(|request| step(&request.0));
+        call.effect.error.is_some() && asked == Some(step(request))
+    };
+    let mut found: Vec<ModelRetry> = before
+        .iter()
+        .rev()
+        .take_while(is_same)
+        .filter_map(|call| {
+            let (seq, model) = (call.effect.seq, call.model.clone());
+            Some(ModelRetry { seq, model, error: call.effect.error.clone()? })
+        })
+        .collect();
+    found.reverse();
+    found
+}
+
+/// The pieces in which an answer came: the deltas of the block's items while the call was under way.
+fn pieces(own: &[&Event], call: &EffectRow) -> Vec<StreamedPiece> {
+    let thoughts: HashMap<Seq, bool> = own
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ItemAdded { item } => Some((event.seq, item.item_type == "reasoning")),
+            _ => None,
+        })
+        .collect();
+    let ends = |event: &&&Event| match &event.kind {
+        EventKind::EffectFinished { started, .. } => *started == Some(call.seq),
+        _ => false,
+    };
+    let end = own.iter().find(ends).map_or(Seq::MAX, |event| event.seq);
+    let mut pieces: Vec<StreamedPiece> = Vec::new();
+    for event in own.iter().filter(|event| event.seq > call.seq && event.seq < end) {
+        let EventKind::ItemDelta { of, text } = &event.kind else { continue };
+        let Some(reasoning) = thoughts.get(of).copied() else { continue };
+        match pieces.last_mut().filter(|last| last.reasoning == reasoning) {
+            Some(last) if pieces_are_many(own.len()) => last.text.push_str(text),
+            _ => pieces.push(StreamedPiece { ms: event.at - call.started_at, text: text.clone(), reasoning }),
+        }
+    }
+    pieces
+}
+
+fn pieces_are_many(events: usize) -> bool {
+    events > MAX_PIECES
+}
+
+/// The tools that an answer asks for, with what their items say came of them.
+fn tools(reply: &Value, request: &Value, own: &[&Event], emitted: &[ItemRow]) -> Vec<ModelToolRow> {
+    let asked = reply["toolCalls"].as_array().map_or(&[][..], Vec::as_slice);
+    let step = request["step"].as_u64().unwrap_or(0);
+    let path = own.first().and_then(|event| event.path.clone());
+    let row = |(n, call): (usize, &Value)| {
+        let text = |name: &str| call[name].as_str().unwrap_or_default().to_owned();
+        let (id, name) = (text("id"), text("name"));
+        let is_it = |item: &&ItemRow| item.payload.get("toolCall").is_some_and(|call| call["callId"] == id.as_str());
+        let item = emitted.iter().rev().find(is_it);
+        let field = |name: &str| item.and_then(|item| item.payload.get(name));
+        let by_provider = call.get("providerExecuted").is_some_and(|by| by == true);
+        let block = field("toolCall").and_then(|call| call["name"].as_str()).map(str::to_owned);
+        let block = block.filter(|block| tool_alias(block) == name || *block == name);
+        let result = if by_provider { call.get("result") } else { field("output") };
+        ModelToolRow {
+            args: Json(call["args"].clone()),
+            result: result.cloned().map(Json),
+            error: field("error").map(|error| error["message"].as_str().unwrap_or_default().to_owned()),
+            path: path
+                .as_ref()
+                .filter(|_| !by_provider)
+                .zip(block)
+                .map(|(path, block)| format!("{path}/tool:{}[{step}.{n}]", engine::path::encode(&block))),
+            id,
+            name,
+        }
+    };
+    asked.iter().enumerate().map(row).collect()
+}

@@ -1,0 +1,56 @@
+//! What a resume, a retry or a fork will do, told before anything is run.
+//!
+//! Each is prepared by the same code as the real one, so that whatever refuses the real one refuses its plan.
+
+use engine::error::FlowError;
+use engine::event::{Event, Seq};
+use engine::plan::RunsAgain;
+use engine::views::uncertain_effects::may_have_happened;
+
+use super::resume::Next;
+use super::{At, Edits, Mock, Resolution, Workspace};
+use crate::core::fault::Fault;
+use crate::run::plan::{PlanInput, plan};
+use crate::views::{AgainRow, ErrorInfo, MayHaveHappened, PlanRow};
+
+impl Workspace {
+    /// What [`resume`](Self::resume) will do. Writes nothing, and runs no block.
+    /// Without a resolution it is the plan whatever is answered.
+    pub fn plan_resume(&self, request: &str, mock: &Mock, given: Option<Resolution>) -> Result<PlanRow, Fault> {
+        let next = self.resuming(request, mock, given)?;
+        let recorded = next.before.events.clone();
+        self.plan_of(next, recorded, Seq::MAX)
+    }
+
+    /// What [`retry`](Self::retry) will do. Writes nothing, and runs no block.
+    pub fn plan_retry(&self, request: &str, mock: &Mock) -> Result<PlanRow, Fault> {
+        let (next, recorded) = self.retrying(request, mock)?;
+        self.plan_of(next, recorded, Seq::MAX)
+    }
+
+    /// What [`fork`](Self::fork) will do. Writes nothing, and runs no block.
+    pub fn plan_fork(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<PlanRow, Fault> {
+        let (next, leaves) = self.forking(request, at, edits, mock)?;
+        let recorded = next.before.events.clone();
+        self.plan_of(next, recorded, leaves)
+    }
+
+    fn plan_of(&self, next: Next, recorded: Vec<Event>, until: Seq) -> Result<PlanRow, Fault> {
+        let Next { loaded_flow, asked, before, .. } = next;
+        let common = &recorded[..recorded.partition_point(|event| event.seq <= until)];
+        let may_have_happened = may_have_happened(common).iter().map(MayHaveHappened::from).collect();
+        let (config, store) = (self.config.clone(), self.store.clone());
+        let (plan, error) = plan(&self.dir, PlanInput { loaded_flow, config, asked, before, recorded, store })?;
+        let row = |block: &RunsAgain| AgainRow { path: block.path.to_string(), models_asked: block.model_calls as u32 };
+        let again: Vec<AgainRow> = plan.again.iter().map(row).collect();
+        Ok(PlanRow {
+            from_log: plan.from_log.len() as u32,
+            runs_again: again.len() as u32,
+            models_asked: again.iter().map(|block| block.models_asked).sum(),
+            may_have_happened,
+            again,
+            error: error.as_ref().map(ErrorInfo::from),
+            is_refused_answer: error.as_ref().is_some_and(FlowError::is_refused_answer),
+        })
+    }
+}

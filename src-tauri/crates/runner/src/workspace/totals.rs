@@ -1,0 +1,71 @@
+//! What requests came to: blocks, calls of models, tokens, costs, writes.
+
+use engine::effects::EffectKind;
+use engine::event::{EventKind, Seq};
+use engine::views::spans::{SpanEnd, Spans};
+use store::RequestQuery;
+
+use super::Workspace;
+use crate::core::fault::Fault;
+use crate::views::{RequestRow, Sums, Totals};
+
+impl Workspace {
+    /// As [`requests`](Self::requests), each with what it came to.
+    pub fn requests_with_totals(&self, query: RequestQuery) -> Result<Vec<RequestRow>, Fault> {
+        let mut rows = self.requests(query)?;
+        for row in &mut rows {
+            row.totals = Some(self.totals(row)?);
+        }
+        Ok(rows)
+    }
+
+    /// What a request came to.
+    pub(super) fn totals(&self, row: &RequestRow) -> Result<Totals, Fault> {
+        let mut spans = Spans::default();
+        self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
+        let is_live = !row.status.is_terminal();
+        let mut totals = Totals { blocks: spans.len() as u64, ..Totals::default() };
+        for span in spans.iter() {
+            totals.failed += u64::from(matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)));
+            totals.sums.add(&Sums {
+                model_calls: span.model_calls.into(),
+                prompt_tokens: span.prompt_tokens,
+                completion_tokens: span.completion_tokens,
+                changes: spans.changes(span, is_live).into(),
+                ..Sums::default()
+            });
+        }
+        let seqs: Vec<Seq> = spans.model_calls().iter().map(|(seq, _)| *seq).collect();
+        for cost in self.costs(&row.id, &seqs)? {
+            totals.sums.add(&Sums { cost, unpriced: u64::from(cost.is_none()), ..Sums::default() });
+        }
+        Ok(totals)
+    }
+
+    /// What the model calls cost that ended with these events, each where it has a price; an empty list where
+    /// `flowglass.json` has no prices.
+    pub(super) fn costs(&self, request: &str, calls: &[Seq]) -> Result<Vec<Option<f64>>, Fault> {
+        if self.config.prices.is_empty() {
+            return Ok(Vec::new());
+        }
+        calls.iter().map(|seq| self.cost(request, *seq)).collect()
+    }
+
+    fn cost(&self, request: &str, seq: Seq) -> Result<Option<f64>, Fault> {
+        let event = |seq| self.store.event_at(request, seq).map_err(Fault::internal);
+        let Some(EventKind::EffectFinished { effect: EffectKind::Model, started, request: own, result, .. }) =
+            event(seq)?.map(|event| event.kind)
+        else {
+            return Ok(None);
+        };
+        let asked = match (own, started) {
+            (None, Some(started)) => match event(started)?.map(|event| event.kind) {
+                Some(EventKind::EffectStarted { request, .. }) => request,
+                _ => None,
+            },
+            (own, _) => own,
+        };
+        let model = asked.as_ref().and_then(|asked| asked["model"].as_str()).unwrap_or_default();
+        Ok(self.config.cost(model, &result))
+    }
+}

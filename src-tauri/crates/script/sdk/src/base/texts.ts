@@ -1,0 +1,65 @@
+// Texts of a project's files. The bundler puts those that a flow names into the bundle, so a run that goes on elsewhere
+// has them, too.
+//
+// Must not: read anything. What was not put there is not there.
+
+import { describeValue } from './arguments';
+
+/** The texts by their paths in the workspace. */
+const texts = new Map<string, string>();
+/** The folders of the modules that name them. */
+const folders = new Set<string>();
+
+/** Called by the bundle, before the module in `folder` runs. */
+export function keepTexts(folder: string, given: Record<string, string>): void {
+  folders.add(folder);
+  for (const [path, text] of Object.entries(given)) texts.set(path, text);
+}
+
+function normal(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '..') parts.pop();
+    else if (part !== '' && part !== '.') parts.push(part);
+  }
+  return parts.join('/');
+}
+
+/** A path as an author writes it, or with the module that it is meant from. */
+export type TextPath = string | { path: string; importerUrl?: string };
+
+/** Where a text is: beside a module that names it, or at the path from the workspace's folder. */
+export function findText(given: TextPath, what: string): { path: string; text: string } | undefined {
+  const path = typeof given === 'object' && given !== null ? given.path : given;
+  if (typeof path !== 'string' || path === '') {
+    throw new TypeError(`${what} must be the path of a file, like "./notes.md", got ${describeValue(path)}`);
+  }
+  const whole = path.replace(/^file:\/\//, '');
+  const candidates = whole.startsWith('/')
+    ? [...texts.keys()].filter((known) => whole.endsWith(`/${known}`))
+    : [...[...folders].map((folder) => normal(`${folder}/${whole}`)), normal(whole)];
+  const found = [...new Set(candidates)].filter((candidate) => texts.has(candidate));
+  if (found.length > 1) {
+    throw new Error(`${what}: "${path}" may be ${found.join(' or ')}; write the path from the workspace's folder`);
+  }
+  const [one] = found;
+  return one === undefined ? undefined : { path: one, text: texts.get(one) as string };
+}
+
+/** The texts beside one of them that end with `.md`, by name without the ending. */
+export function textsBeside(path: string, folder = path.slice(0, path.lastIndexOf('/') + 1)): Record<string, string> {
+  const within = folder === '' || folder.endsWith('/') ? folder : `${folder}/`;
+  const beside = [...texts].filter(
+    ([other]) => other !== path && other.startsWith(within) && /^[^/]+\.md$/.test(other.slice(within.length)),
+  );
+  return Object.fromEntries(beside.map(([other, text]) => [other.slice(within.length, -'.md'.length), text]));
+}
+
+/** The folder of texts that a path means, as `findText` would. */
+export function folderOf(given: string): string {
+  const known = [...texts.keys()];
+  const candidates = given.startsWith('/')
+    ? [...new Set(known.map((path) => path.slice(0, path.lastIndexOf('/'))))].filter((one) => given.endsWith(`/${one}`))
+    : [...[...folders].map((folder) => normal(`${folder}/${given}`)), normal(given)];
+  return candidates.find((folder) => known.some((path) => path.startsWith(`${folder}/`))) ?? normal(given);
+}

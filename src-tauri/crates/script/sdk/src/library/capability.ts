@@ -1,0 +1,3 @@
+// `@flow-state-dev/core/capability`.
+
+export { defineCapability } from '../define/capability';

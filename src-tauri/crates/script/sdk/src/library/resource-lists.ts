@@ -1,0 +1,82 @@
+// The resources that a block can reach, single ones and instances of collections alike: for the tools of a model.
+
+export interface Ref {
+  uri: string;
+  path: string;
+  scope: string;
+  state: unknown;
+  config: { llmReadable?: unknown; llmWritable?: unknown };
+  readContent(): Promise<string | null>;
+  writeContent(text: string): Promise<unknown>;
+  patchState(fields: object): Promise<unknown>;
+}
+
+export interface Collection {
+  pattern: string;
+  scope: string;
+  config: Ref['config'];
+  list(prefix?: string): Promise<Ref[]>;
+  get(key: string | Record<string, string>): Promise<Ref>;
+  create(key: string | Record<string, string>, initial?: object): Promise<Ref>;
+  delete(key: string | Record<string, string>): Promise<unknown>;
+}
+
+interface Reach {
+  resources: { list(): string[]; get(name: string): Ref | Collection };
+}
+
+const isCollection = (one: Ref | Collection): one is Collection => 'pattern' in one;
+
+function reached(ctx: unknown): (Ref | Collection)[] {
+  const { resources } = ctx as Reach;
+  return resources.list().map((name) => resources.get(name));
+}
+
+export function collectionsOf(ctx: unknown): Collection[] {
+  return reached(ctx).filter(isCollection);
+}
+
+/** `mayRead` is asked before a collection's instances are. */
+export async function resourcesOf(ctx: unknown, mayRead = (_config: Ref['config']) => true): Promise<Ref[]> {
+  const found: Ref[] = [];
+  for (const one of reached(ctx)) {
+    if (!mayRead(one.config)) continue;
+    if (isCollection(one)) found.push(...(await one.list()));
+    else found.push(one);
+  }
+  return found;
+}
+
+export const isReadable = ({ llmReadable }: Ref['config']): boolean => llmReadable === true;
+export const isWritable = ({ llmWritable }: Ref['config']): boolean => llmWritable === true;
+
+/** By `<scope>/<path>`, or by the path alone. */
+export async function resourceAt(ctx: unknown, uri: string): Promise<Ref | undefined> {
+  const all = await resourcesOf(ctx);
+  return all.find((ref) => ref.uri === uri) ?? all.find((ref) => ref.path === uri);
+}
+
+/** The collection that a path belongs to, and the key it has there. */
+export function collectionFor(
+  ctx: unknown,
+  path: string,
+): { collection: Collection; key: string | Record<string, string> } {
+  for (const collection of collectionsOf(ctx)) {
+    const key = keyIn(collection.pattern, path);
+    if (key !== undefined) return { collection, key };
+  }
+  throw new Error(`No resource collection found matching path: ${path}`);
+}
+
+function keyIn(pattern: string, path: string): string | Record<string, string> | undefined {
+  const [wanted, given] = [pattern.split('/'), path.split('/')];
+  const params: Record<string, string> = {};
+  for (const [at, part] of wanted.entries()) {
+    if (part === '**') return given.length > at ? given.slice(at).join('/') : undefined;
+    if (part === '*') return given.length === at + 1 && given[at] !== '' ? (given[at] as string) : undefined;
+    const name = /^\[(\w+)\]$/.exec(part)?.[1];
+    if (name !== undefined && given[at]) params[name] = given[at] as string;
+    else if (part !== given[at]) return undefined;
+  }
+  return given.length === wanted.length ? params : undefined;
+}

@@ -1,0 +1,3 @@
+// `@flow-state-dev/core/errors/suspension-error`.
+
+export { SuspensionError, SuspensionRejectedError, SuspensionTimeoutError } from '../base/errors';

@@ -1,0 +1,133 @@
+//! Texts of a project's files that a flow names: `contentFile` of a resource, the Markdown file of a prompt.
+//!
+//! A flow has no file system, and the code that ran is kept without its folder. So the texts of files that a module of
+//! the workspace names, as plain texts in its source, become a part of the bundle. The module gets an import at its end
+//! of another that hands them to the SDK; imports come first wherever they stand, so no line moves.
+//!
+//! Must not read a file that an import could not.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::bundle::project_files::{normal, read};
+use crate::bundle::{embedded, shown};
+
+/// The prefix of the modules' ids; the path of the module that names the texts follows.
+const PREFIX: &str = "flowglass-texts:";
+/// What a module says that reads texts. Others are left as they are.
+const WORDS: [&str; 6] = [
+    "contentFile",
+    "contentTemplate",
+    "loadPromptFile",
+    "createPromptLoader",
+    "loadResourceTemplate",
+    "resolveBaseDir",
+];
+/// The largest number of files that one module gets; a folder with more is none of prompts.
+const MOST_FILES: usize = 500;
+
+/// Returns whether an id is that of such a module.
+pub(crate) fn is_module(id: &str) -> bool {
+    id.starts_with(PREFIX)
+}
+
+/// Returns the module whose texts an id stands for.
+pub(crate) fn module_of(id: &str) -> Option<&Path> {
+    id.strip_prefix(PREFIX).map(Path::new)
+}
+
+/// Adds the import to a module of the workspace that names texts.
+pub(crate) fn with_import(workspace: &Path, id: &str, text: String) -> String {
+    let is_own = Path::new(id).starts_with(workspace) && !id.contains("/node_modules/") && !id.contains('?');
+    if !is_own || !WORDS.iter().any(|word| text.contains(word)) || !(text.contains("import") || text.contains("export"))
+    {
+        return text;
+    }
+    format!("{text}\nimport {};\n", Value::from(format!("{PREFIX}{id}")))
+}
+
+/// Returns the files that a module names, and the Markdown files beside them, which may be fragments of theirs.
+pub(crate) fn named_in(workspace: &Path, module: &Path, text: &str) -> BTreeSet<PathBuf> {
+    let folder = module.parent().unwrap_or(workspace);
+    let mut found = BTreeSet::new();
+    for named in plain_texts(text) {
+        let relative = named.strip_prefix("file://").unwrap_or(named);
+        for base in [folder, workspace] {
+            let path = normal(&base.join(relative));
+            if !path.starts_with(workspace) {
+                continue;
+            }
+            if path.is_file() && !is_code(&path) {
+                if path.extension().is_some_and(|end| end == "md")
+                    && let Some(beside) = path.parent()
+                {
+                    found.extend(markdown_in(beside));
+                }
+                found.insert(path);
+            } else if path.is_dir() && path != workspace && path != folder {
+                found.extend(markdown_in(&path));
+            }
+        }
+    }
+    found.into_iter().take(MOST_FILES).collect()
+}
+
+fn is_code(path: &Path) -> bool {
+    let ends = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+    path.extension().is_some_and(|end| ends.iter().any(|code| end == *code))
+}
+
+/// The Markdown files of a folder and of the folders in it.
+fn markdown_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let read = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        read.map(|entry| entry.path()).take(MOST_FILES).collect()
+    };
+    let is_plain = |path: &Path| !path.ends_with("node_modules") && !path.is_symlink();
+    let inner = entries(folder).into_iter().filter(|path| path.is_dir() && is_plain(path));
+    let all = inner.flat_map(|path| entries(&path)).chain(entries(folder));
+    all.filter(|path| path.extension().is_some_and(|end| end == "md") && path.is_file()).collect()
+}
+
+/// The texts in quotes of a source that could be paths. Where a quote belongs to no text, what is found is no file.
+fn plain_texts(source: &str) -> impl Iterator<Item = &str> {
+    const LONGEST: usize = 300;
+    source
+        .lines()
+        .flat_map(|line| ['"', '\'', '`'].into_iter().flat_map(move |quote| line.split(quote).skip(1).step_by(1)))
+        .filter(|text| {
+            !text.is_empty() && text.len() <= LONGEST && !text.contains(['\n', '$', '\\', '*']) && *text != "."
+        })
+}
+
+/// The code that hands the texts over.
+pub(crate) fn code(
+    workspace: &Path,
+    module: &Path,
+    files: impl Iterator<Item = PathBuf>,
+) -> Result<String, serde_json::Error> {
+    let mut texts = Map::new();
+    for file in files {
+        if let Ok(text) = read(&file) {
+            texts.insert(shown(workspace, &file), text.into());
+        }
+    }
+    let folder = shown(workspace, module.parent().unwrap_or(workspace));
+    let folder = serde_json::to_string(if folder == workspace.display().to_string() { "" } else { &folder })?;
+    let texts = serde_json::to_string(&texts)?;
+    Ok(format!("import {{ keepTexts }} from '{}';\nkeepTexts({folder}, {texts});\n", embedded::TEXTS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_in_quotes_are_found_on_their_lines() {
+        let source = "const a = { contentFile: './a.md' };\nload(\"b.md\", `c.md`); // don't";
+        let found: Vec<&str> = plain_texts(source).filter(|text| text.ends_with(".md")).collect();
+        assert_eq!(found, ["./a.md", "b.md", "c.md"]);
+    }
+}

@@ -1,0 +1,134 @@
+//! Opens a file of the workspace in the editor of whoever looks, at a line.
+//!
+//! `VISUAL` and `EDITOR` name it, as for every program; without them an editor that is installed and has a window, and
+//! at last whatever this system opens such files with. The file is an argument and never a part of a command line that
+//! a shell reads.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use runner::Fault;
+
+/// Editors with a window that are looked for where nobody names one.
+const WITH_A_WINDOW: [&str; 5] = ["code", "codium", "cursor", "zed", "subl"];
+/// Editors that need a terminal, and terminals that can be opened for them.
+const IN_A_TERMINAL: [&str; 8] = ["vi", "vim", "nvim", "nano", "hx", "helix", "micro", "kak"];
+const TERMINALS: [(&str, &[&str]); 5] = [
+    ("x-terminal-emulator", &["-e"]),
+    ("gnome-terminal", &["--"]),
+    ("konsole", &["-e"]),
+    ("alacritty", &["-e"]),
+    ("xterm", &["-e"]),
+];
+
+/// A place in a file.
+pub(crate) struct Place<'p> {
+    /// Its full path.
+    pub(crate) file: &'p Path,
+    /// From 1.
+    pub(crate) line: u32,
+    /// From 1.
+    pub(crate) column: u32,
+}
+
+/// Opens a place, and does not wait for the editor's end. Answers what was started.
+pub(crate) fn open(place: &Place<'_>) -> Result<String, Fault> {
+    let named = ["VISUAL", "EDITOR"].iter().filter_map(|name| std::env::var(name).ok());
+    if let Some(editor) = named.map(|editor| editor.trim().to_owned()).find(|editor| !editor.is_empty()) {
+        return start(words(&editor), place);
+    }
+    for editor in WITH_A_WINDOW {
+        if is_installed(editor) {
+            return start(vec![editor.to_owned()], place);
+        }
+    }
+    let shown = place.file.display();
+    open::that_detached(place.file)
+        .map(|()| "the system's editor".to_owned())
+        .map_err(|error| internal(format!("{shown} cannot be opened: {error}; name an editor in VISUAL or EDITOR")))
+}
+
+/// The words of a setting like `code --wait`; quotes keep a name with spaces together.
+fn words(setting: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut quote) = (String::new(), None);
+    for c in setting.chars() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '"' | '\'') => quote = Some(c),
+            (None, c) if c.is_whitespace() => {
+                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()))
+            }
+            (_, c) => word.push(c),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
+}
+
+fn start(mut command: Vec<String>, place: &Place<'_>) -> Result<String, Fault> {
+    let program = command.first().cloned().unwrap_or_default();
+    let name = Path::new(&program).file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    command.extend(arguments(&name, place));
+    if IN_A_TERMINAL.contains(&name.as_str()) {
+        let terminal = TERMINALS.iter().find(|(terminal, _)| is_installed(terminal));
+        let (terminal, flags) = terminal.ok_or_else(|| {
+            internal(format!("{name} needs a terminal, and none was found; name an editor with a window in VISUAL"))
+        })?;
+        let opened = std::iter::once(*terminal).chain(flags.iter().copied()).map(str::to_owned);
+        command = opened.chain(command).collect();
+    }
+    let mut started = Command::new(&command[0]);
+    started.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = started
+        .spawn()
+        .map_err(|error| internal(format!("{program} cannot be started: {error}; see VISUAL, EDITOR")))?;
+    // Its end is taken note of, so that it leaves no dead process behind.
+    std::thread::spawn(move || child.wait());
+    Ok(program)
+}
+
+/// How an editor is told a file and a line.
+fn arguments(name: &str, Place { file, line, column }: &Place<'_>) -> Vec<String> {
+    let file = file.display();
+    match name {
+        "code" | "code-insiders" | "codium" | "vscodium" | "cursor" | "windsurf" => {
+            vec!["-g".to_owned(), format!("{file}:{line}:{column}")]
+        }
+        "zed" | "zeditor" | "subl" | "hx" | "helix" | "micro" => vec![format!("{file}:{line}:{column}")],
+        "idea" | "webstorm" | "rustrover" => vec!["--line".to_owned(), line.to_string(), file.to_string()],
+        "kate" => {
+            vec!["--line".to_owned(), line.to_string(), "--column".to_owned(), column.to_string(), file.to_string()]
+        }
+        // As vi, and most editors after it.
+        _ => vec![format!("+{line}"), file.to_string()],
+    }
+}
+
+fn is_installed(program: &str) -> bool {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| folder.join(program).is_file())
+}
+
+fn internal(message: String) -> Fault {
+    Fault::Internal { message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_editor_is_told_the_line_in_its_own_way() {
+        let place = Place { file: Path::new("/w/flows/a b.ts"), line: 12, column: 3 };
+        assert_eq!(arguments("code", &place), ["-g", "/w/flows/a b.ts:12:3"]);
+        assert_eq!(arguments("zed", &place), ["/w/flows/a b.ts:12:3"]);
+        assert_eq!(arguments("my-editor", &place), ["+12", "/w/flows/a b.ts"]);
+    }
+
+    #[test]
+    fn a_setting_may_have_flags_and_quotes() {
+        assert_eq!(words("code --wait"), ["code", "--wait"]);
+        assert_eq!(words("\"/opt/my editor/bin/ed\"  -n"), ["/opt/my editor/bin/ed", "-n"]);
+    }
+}

@@ -1,0 +1,45 @@
+//! The window's commands about code: what a file says, what ran, and opening either in an editor.
+
+use runner::{BlockSource, Fault};
+use tauri::State;
+
+use super::off_the_main_thread;
+use crate::window::WindowState;
+
+/// The text of a flow file.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn source(state: State<'_, WindowState>, file: String) -> Result<String, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.source(&file)).await
+}
+
+/// Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn open_in_editor(
+    state: State<'_, WindowState>,
+    file: String,
+    line: u32,
+    column: Option<u32>,
+) -> Result<String, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        let path = workspace.file_in(&file)?;
+        crate::editor::open(&crate::editor::Place {
+            file: &path,
+            line: line.max(1),
+            column: column.unwrap_or(1).max(1),
+        })
+    })
+    .await
+}
+
+/// The file that a block of a request was defined in, as it ran, and the block's lines.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn block_source(
+    state: State<'_, WindowState>,
+    request_id: String,
+    path: String,
+) -> Result<BlockSource, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.block_source(&request_id, &path)).await
+}

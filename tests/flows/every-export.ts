@@ -1,0 +1,378 @@
+/**
+ * Every name that the core module and its subpaths document, used once as a project would.
+ */
+
+import {
+  ROOT_BLOCK_PATH,
+  applyCaching,
+  assertStrictCompatible,
+  bindToolCacheStore,
+  blockPathBranch,
+  blockPathIteration,
+  blockPathLoop,
+  blockPathRescue,
+  blockPathSegment,
+  blockPathTool,
+  buildBlockInstanceId,
+  canListVoices,
+  canSpeak,
+  canSpeakStream,
+  canTranscribe,
+  canonicalizeToolArgs,
+  contextFn,
+  createAiSdkModelResolver,
+  createAiSdkSpeechResolver,
+  createAiSdkTranscriptionResolver,
+  createCompositeVoiceProvider,
+  createEstimateTokenCounter,
+  createFallbackModel,
+  createFSDProvider,
+  createInMemoryToolCacheStore,
+  createModelResolver,
+  createTiktokenCounter,
+  createToolCacheCapability,
+  DEFAULT_CACHING_CONFIG,
+  DEFAULT_MODEL_LOOKUP,
+  DEFAULT_PRESETS,
+  defaultGroups,
+  defineCapability,
+  defineFlow,
+  defineResource,
+  defineResourceCollection,
+  defineResourceNamespace,
+  detectAvailableProviders,
+  errorDetailsWithCause,
+  estimateTokenCounter,
+  extendBlockPath,
+  extractProviderName,
+  findModelEntry,
+  FlowError,
+  generator,
+  getRequestWorkPool,
+  handler,
+  isAbortLike,
+  isDefinedResourceCollection,
+  isDefinedResourceNamespace,
+  isModelSelection,
+  isRetryableError,
+  isTraceObservabilityEnabled,
+  lifecycleSchema,
+  makeSchemaStrict,
+  mapLimit,
+  modelPricingEstimator,
+  parseBlockInstanceId,
+  parseModelString,
+  providerTool,
+  readResourceContentTool,
+  resolveActiveStatusMessage,
+  resolveItemVisibility,
+  resolveResourceByPath,
+  resolveTracingLevel,
+  resource,
+  resourceSearchTools,
+  resourceTools,
+  rootCause,
+  router,
+  runRescue,
+  selectModel,
+  sequencer,
+  serializeError,
+  StrictSchemaError,
+  transientSlot,
+  validateChatConfig,
+  validateScheduleConfig,
+  validateSchedulesConfig,
+  VoiceError,
+  whenAnyItem,
+  whenResourceChanged,
+  whenResourceMatching,
+  wrapAiSdkModel,
+  wrapAiSdkSpeechModel,
+  wrapAiSdkTranscriptionModel,
+  writeResourceContentTool,
+} from "@flow-state-dev/core";
+import * as items from "@flow-state-dev/core/items";
+import * as models from "@flow-state-dev/core/models";
+import * as prompt from "@flow-state-dev/core/prompt";
+import * as types from "@flow-state-dev/core/types";
+import * as graph from "@flow-state-dev/core/graph";
+import * as helpers from "@flow-state-dev/core/helpers";
+import * as promptFiles from "@flow-state-dev/core/prompt-file";
+import * as templates from "@flow-state-dev/core/resource-template";
+import { defineCapability as fromCapability } from "@flow-state-dev/core/capability";
+import { SuspensionError } from "@flow-state-dev/core/errors/suspension-error";
+import { z } from "zod";
+
+const stateSchema = z.object({ ...lifecycleSchema(["open", "done"]), title: z.string().default("Untitled") });
+const note = defineResource({
+  scope: "session",
+  stateSchema,
+  default: { status: "open" },
+  content: "useEffect runs after render",
+  llmReadable: true,
+  llmWritable: true,
+  edges: { vocabulary: ["about"], maxEdges: 10 },
+});
+const plan = resource({ scope: "user", stateSchema: z.object({ steps: z.array(z.string()).default([]) }) });
+const files = defineResourceCollection({
+  pattern: "files/**",
+  scope: "session",
+  stateSchema: z.object({ language: z.string().default("text") }),
+  prefetchMode: "partial",
+  recentLimit: 5,
+  allowedExtensions: ["md"],
+  llmReadable: true,
+  onInstanceCreated: (key, _state, ctx) => ctx.log(`${ctx.scopeType}: ${key}`),
+});
+const older = defineResourceNamespace({ pattern: "[topic]/notes", scope: "session", stateSchema: z.object({}) });
+
+const toolCache = createToolCacheCapability({ maxEntries: 10 });
+const clock = defineCapability({ name: "clock", fns: () => ({ now: () => 0 }) });
+const tools = resourceTools();
+const search = resourceSearchTools();
+
+const sessionState = z.object({ topics: z.array(z.string()).default(["state"]) });
+const progress = contextFn({ session: sessionState }, ({ session }) =>
+  prompt.section({ title: "Progress", level: 3 }, prompt.list(session.topics)),
+);
+
+const spare = createFallbackModel({
+  groupName: "spare",
+  models: [{ modelId: "own", providerName: "own", model: { modelId: "own", generate: async () => ({ text: "own" }) } }],
+});
+const resolver = createModelResolver({
+  defaultModel: "openai/gpt-5.4",
+  intents: { chat: ["anthropic/claude-sonnet-4-6", "openai/gpt-5.4"] },
+});
+const groups = createFSDProvider({ groups: defaultGroups });
+
+const librarian = generator({
+  name: "librarian",
+  model: selectModel("intent/chat", [
+    { preferProvider: () => "openai" },
+    { when: (input) => input === "long", use: ["anthropic/claude-opus-4-7", "openai/gpt-5.4"] },
+  ]),
+  prompt: "You keep notes.",
+  context: [progress, { documents: ["a < b"] }],
+  tools: [...Object.values(tools), ...Object.values(search), readResourceContentTool(), writeResourceContentTool()],
+  resources: { note, files },
+  user: (input) => String(input),
+});
+const quiet = generator({ name: "quiet", model: resolver("intent/chat"), prompt: "Be quiet.", user: "x" });
+const grouped = generator({ name: "grouped", model: groups("fast"), prompt: "Be quick.", user: "x" });
+const spoken = generator({ name: "spoken", model: spare, prompt: "Speak.", user: "x" });
+
+/** What a call came to: its answer, or its refusal. */
+const tried = (call: () => unknown): unknown => {
+  try {
+    return call();
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+const names = handler({
+  name: "names",
+  execute: () => {
+    const path = extendBlockPath(ROOT_BLOCK_PATH, blockPathSegment("step", 1));
+    const inner = [
+      blockPathIteration(2),
+      blockPathLoop(1),
+      blockPathBranch("a"),
+      blockPathRescue(0),
+      blockPathTool("t", 1),
+    ];
+    return {
+      path: inner.reduce(extendBlockPath, path),
+      instance: parseBlockInstanceId(buildBlockInstanceId("r", path, 0)),
+      keys: [
+        types.resolveCollectionKey("files/*", "a.md"),
+        types.matchesPattern("files/**", "files/a/b"),
+        types.extractPatternParams("[topic]/notes"),
+      ],
+      definitions: [
+        isDefinedResourceCollection(files),
+        isDefinedResourceNamespace(older),
+        isDefinedResourceCollection(plan),
+      ],
+      tag: prompt.xmlTag("memory", "x"),
+      reserved: tried(() => prompt.validateTagName("system")),
+      aliases: [...helpers.computeToolAliases(["a.b", "a/b"]).values()],
+      traced: [isTraceObservabilityEnabled(), resolveTracingLevel()],
+      provider: providerTool("code", {}).name,
+    };
+  },
+});
+
+const costs = handler({
+  name: "costs",
+  execute: async () => ({
+    parsed: parseModelString("vercel/openai/gpt-5.4").gateway,
+    provider: extractProviderName("openai/gpt-5.4"),
+    available: [...detectAvailableProviders({ env: { OPENAI_API_KEY: "k" } }).keys()],
+    resolved: resolver.resolveId("intent/chat"),
+    groups: [groups.groups().length, Object.keys(DEFAULT_PRESETS).length > 0, isModelSelection("x")],
+    retryable: isRetryableError(new Error("fetch failed")),
+    priced: modelPricingEstimator(DEFAULT_MODEL_LOOKUP).estimate({ prompt: 1_000_000, completion: 0 }, "gpt-4.1"),
+    entry: findModelEntry("gpt-4.1")?.keyword,
+    counted: [
+      await estimateTokenCounter.count("1234567", "gpt-4.1"),
+      await createEstimateTokenCounter().countMessages([{ content: "ab" }], "other"),
+      await createTiktokenCounter({
+        encoding_for_model: () => ({ encode: (text: string) => ({ length: text.length }) }),
+        get_encoding: () => ({ encode: () => ({ length: 0 }) }),
+      }).count("abc", "m"),
+    ],
+    strict: makeSchemaStrict(z.object({ a: z.string().optional() })).safeParse({}).success,
+    refused: tried(() => assertStrictCompatible(z.object({ m: z.record(z.number()) }))) !== undefined,
+    marked: tried(() => {
+      const request = { messages: [{ role: "system", content: "x".repeat(5000), providerOptions: undefined as any }] };
+      applyCaching(request, DEFAULT_CACHING_CONFIG, { provider: "anthropic.chat" });
+      return request.messages[0]?.providerOptions.anthropic.cacheControl.ttl;
+    }),
+    same: models.parseModelString === parseModelString,
+  }),
+});
+
+const failures = handler({
+  name: "failures",
+  execute: async () => {
+    const stopped = Object.assign(new Error("stopped"), { name: "AbortError" });
+    const error = new Error("outer", { cause: stopped });
+    return {
+      root: (rootCause(error) as Error).message,
+      aborted: isAbortLike(error),
+      told: serializeError(error),
+      details: errorDetailsWithCause({ details: { a: 1 }, cause: stopped }),
+      made: [
+        helpers.toError("").message,
+        new FlowError("x", { code: "c" }).code,
+        StrictSchemaError.name,
+        SuspensionError.name,
+      ],
+      late: await helpers.withTimeout(new Promise(() => {}), 1, "work").catch((late: Error) => late.message),
+      limited: await mapLimit([1, 2, 3], 2, async (one) => one * 2),
+      absent: [
+        wrapAiSdkModel,
+        wrapAiSdkSpeechModel,
+        wrapAiSdkTranscriptionModel,
+        createAiSdkModelResolver,
+        createAiSdkSpeechResolver,
+        createAiSdkTranscriptionResolver,
+        getRequestWorkPool,
+        runRescue,
+        resolveActiveStatusMessage,
+        validateChatConfig,
+        validateScheduleConfig,
+        validateSchedulesConfig,
+      ].every((call) => String(tried(() => call())).includes("has no meaning here: ")),
+    };
+  },
+});
+
+const handles = handler({
+  name: "handles",
+  uses: [toolCache, clock, fromCapability({ name: "other" })],
+  resources: { note, plan, files, older },
+  sessionStateSchema: sessionState,
+  execute: async (_input, ctx) => {
+    await ctx.session.setState("topics", ["a"]);
+    const known = await ctx.resources.plan.getOrPatchState("steps", () => ["never"]);
+    const edge = await ctx.resources.note.edges.add({ from: graph.nodeRef("t", "A"), to: "b", type: "about" });
+    await ctx.resources.files.create("a.md");
+    const page = await ctx.resources.files.list({ limit: 1 });
+    const scanned: string[] = [];
+    for await (const file of ctx.resources.files.scan()) scanned.push(file.path);
+    const panel = ctx.emit.component("panel", { step: 1 });
+    panel.update({ step: 2 }).done();
+    ctx.emitComponent("keyed", { step: 1 }, { key: "k" }).update({ step: 2 });
+    ctx.emitStatus("working").done();
+    const store = createInMemoryToolCacheStore({ maxEntries: 1 });
+    store.set("a", { output: 1, storedAt: 0, toolName: "t" });
+    bindToolCacheStore(ctx, store);
+    return {
+      known,
+      topics: ctx.session.state.topics,
+      edges: [edge.from, graph.traverse(ctx.resources.note.edges.all(), "b").length],
+      page: page.items.map((file) => file.path),
+      scanned,
+      refused: await ctx.resources.files.create("a.exe").catch((error: Error) => error.message),
+      components: ctx.response.getItems().flatMap((item) => (item.type === "component" ? [item.data] : [])),
+      cache: [ctx.cap.toolCache.stats(), canonicalizeToolArgs({ b: 1, a: 2 })],
+      found: (await resolveResourceByPath("note", ctx)).uri,
+      merged: helpers.deepMerge({ a: { b: 1 } }, { a: { c: 2 } }),
+    };
+  },
+});
+
+const texts = handler({
+  name: "texts",
+  execute: async (_input, ctx) => {
+    const file = promptFiles.parsePromptFile(
+      "---\nmaxTokens: 9\n---\n<system>\nHi {{ input.name | upcase }}.\n</system>",
+    );
+    const template = templates.parseResourceTemplate("# {{ state.title }}");
+    return {
+      prompt: await file.prompt({ name: "ada" }, ctx),
+      isFile: promptFiles.isPromptFile(file),
+      spread: Object.keys(promptFiles.definePromptFile(file)).sort(),
+      filled: templates.renderResourceTemplate(template, { title: "T" }),
+      table: prompt.table([{ a: 1 }]),
+      visible: resolveItemVisibility({ type: "message" }),
+      value: items.resolveBlockValue(items.inlineBlockValue(1), items.buildItemLookup([])),
+      collapsed: items.collapseToCanonicalLog(ctx.response.getItems()).length,
+    };
+  },
+});
+
+const voices = handler({
+  name: "voices",
+  execute: async () => {
+    const abilities = { speak: true, speakStream: false, transcribe: false, listVoices: false };
+    const provider = { id: "p", providerName: "p", abilities, speak: async () => "audio" };
+    const both = createCompositeVoiceProvider({ speak: provider });
+    return {
+      can: [canSpeak(both), canSpeakStream(both), canTranscribe(both), canListVoices(both)],
+      said: canSpeak(both) ? await both.speak({ text: "x" }) : undefined,
+      retryable: new VoiceError({ kind: "network", provider: "p", message: "m" }).retryable,
+    };
+  },
+});
+
+const change = handler({
+  name: "change",
+  resources: { note },
+  execute: async (_input, ctx) => void (await ctx.resources.note.patchState({ title: "changed" })),
+});
+const waits = sequencer({ name: "waits", stateSchema: z.object({ scratch: transientSlot(z.number().default(0)) }) })
+  .work(change)
+  .waitForCondition(whenResourceChanged({ scope: "session", path: "note" }), { timeoutMs: 5_000 })
+  .waitForCondition(whenResourceMatching({ scope: "session", pattern: "n*" }), { timeoutMs: 5_000 })
+  .waitForCondition(
+    whenAnyItem((item) => item.type === "resource_change"),
+    { timeoutMs: 5_000 },
+  );
+
+const route = router({
+  name: "route",
+  routes: [names, costs],
+  execute: (input) => (input === "costs" ? costs : names),
+});
+
+export default defineFlow({
+  kind: "every-export",
+  session: { stateSchema: sessionState, serverOwned: ["topics"] },
+  costEstimator: modelPricingEstimator(),
+  actions: {
+    route: { block: route },
+    failures: { block: failures },
+    handles: { block: handles },
+    texts: { block: texts },
+    voices: { block: voices },
+    waits: { block: waits },
+    librarian: { block: librarian },
+    quiet: { block: quiet },
+    grouped: { block: grouped },
+    spoken: { block: spoken },
+  },
+});

@@ -1,0 +1,225 @@
+//! `--plan`: what a resume, a retry or a fork will do, told beforehand, is what then happens.
+//!
+//! Every resume and fork of the behaviour flows is planned first and compared with its log afterwards (see
+//! `flows.rs`); here are the words, the exit codes, and what must not happen while a plan is made.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tests::bench::{Answer, Place};
+use tests::server::{Reply, Server};
+
+/// A plan of a command that was made before the command was run.
+pub(crate) struct Planned {
+    answer: Answer,
+    /// The request that the command names.
+    request: String,
+    /// What it had done until then.
+    before: Vec<Value>,
+}
+
+impl Planned {
+    /// Makes the plan of a command, if it is one that has plans; checks that making it writes nothing.
+    pub(crate) fn of(place: &Place, command: &str) -> Option<Planned> {
+        let words: Vec<&str> = command.split(' ').collect();
+        if !matches!(words.first(), Some(&"resume" | &"retry" | &"fork")) || command.contains("--plan") {
+            return None;
+        }
+        let request = (*words.get(1)?).to_owned();
+        let before = events(place, &request);
+        let sizes = place.ask("stats").stdout;
+        let answer = place.ask(&format!("{command} --plan"));
+        assert_eq!(place.ask("stats").stdout, sizes, "{command} --plan wrote something\n{answer}");
+        Some(Planned { answer, request, before })
+    }
+
+    /// Compares it with what the command did.
+    pub(crate) fn compare(&self, place: &Place, command: &str, done: &Answer) {
+        let planned = self.answer.code;
+        // An answer that only a schema within a block's own code refuses: no plan runs that.
+        if done.code == Some(2) && done.stdout.contains("\"requestId\"") {
+            return;
+        }
+        let is_refused = matches!(done.code, Some(1 | 2 | 6 | 7));
+        if is_refused {
+            assert_eq!(planned, done.code, "{command}\nplanned: {}\ndone: {done}", self.answer);
+            return;
+        }
+        assert_eq!(planned, Some(0), "{command}\nplanned: {}\ndone: {done}", self.answer);
+        let (plan, result) = (self.answer.json(), done.json());
+        let id = result["requestId"].as_str().unwrap_or(&self.request);
+        let all = events(place, id);
+        let after: Vec<&Value> = match id == self.request {
+            true => all.iter().filter(|event| event["seq"].as_u64() > last(&self.before)).collect(),
+            false => {
+                let resumed = all.iter().rposition(|event| event["kind"] == "request_resumed").unwrap_or(0);
+                all[resumed..].iter().collect()
+            }
+        };
+        let happened = Happened::read(&self.before, &after);
+        let shown = format!("{command}\nplan: {plan:#}\nhappened: {happened:#?}");
+        assert_eq!(plan["runsAgain"], json!(happened.again.len()), "{shown}");
+        assert_eq!(plan["fromLog"], json!(happened.memoized.len()), "{shown}");
+        assert_eq!(plan["modelsAsked"], json!(happened.models), "{shown}");
+    }
+}
+
+/// What the log shows of a request that went on.
+#[derive(Debug, Default)]
+struct Happened {
+    memoized: BTreeSet<String>,
+    again: BTreeSet<String>,
+    models: usize,
+}
+
+impl Happened {
+    fn read(before: &[Value], after: &[&Value]) -> Happened {
+        let path = |event: &Value| event["path"].as_str().unwrap_or_default().to_owned();
+        let began = |event: &&Value| event["kind"] == "block_started";
+        let known: BTreeSet<String> = before.iter().filter(began).map(path).collect();
+        let mut happened = Happened::default();
+        for event in after {
+            if event["kind"] == "block_finished" && event["payload"]["memoized"] == true {
+                happened.memoized.insert(path(event));
+            }
+        }
+        let ran = after.iter().copied().filter(began).map(path);
+        happened.again = ran.filter(|path| known.contains(path) && !happened.memoized.contains(path)).collect();
+        let is_call = |event: &&&Value| event["kind"] == "effect_started" && event["payload"]["effect"] == "model";
+        happened.models = after.iter().filter(is_call).filter(|event| happened.again.contains(&path(event))).count();
+        happened
+    }
+}
+
+fn events(place: &Place, request: &str) -> Vec<Value> {
+    let answer = place.ask(&format!("events {request}"));
+    if answer.code == Some(0) { answer.json().as_array().cloned().unwrap_or_default() } else { Vec::new() }
+}
+
+fn last(events: &[Value]) -> Option<u64> {
+    events.last().and_then(|event| event["seq"].as_u64())
+}
+
+/// Two steps that end, one that fails as long as the user says so, and a generator before it.
+const FAILS: &str = r#"
+const step = (name) => handler({ name, inputSchema: z.any(), execute: async (input) => input });
+const pay = handler({
+  name: "pay",
+  inputSchema: z.any(),
+  execute: async (input, ctx) => { throw new Error("no money"); },
+});
+export default defineFlow({
+  kind: "main",
+  actions: {
+    go: {
+      block: sequencer({ name: "all", inputSchema: z.any() })
+        .step(step("first"))
+        .step(generator({ name: "plan", model: "tiny", prompt: "Plan.", user: "Go" }))
+        .step(step("second"))
+        .step(pay)
+        .step(step("last")),
+    },
+  },
+});
+"#;
+const MOCK: &str = r#"{ "generators": { "plan": [{ "text": "one" }, { "text": "two" }] } }"#;
+
+fn failed() -> (Place, String) {
+    let place = Place::with_flow(FAILS).file("flows/main.mock.json", MOCK);
+    let answer = place.ask("run main go --user ada --input 1 --mock");
+    assert_eq!(answer.code, Some(3), "{answer}");
+    let request = answer.json()["requestId"].as_str().expect("an id").to_owned();
+    (place, request)
+}
+
+#[test]
+fn a_resume_says_beforehand_what_it_takes_and_what_it_runs() {
+    let (place, request) = failed();
+    let plan = place.get(&format!("resume {request} --plan"));
+    assert_eq!(plan, json!({ "fromLog": 3, "runsAgain": 2, "modelsAsked": 0, "mayHaveHappened": [] }));
+    let text = place.run(&["resume", &request, "--plan"]).stdout;
+    assert!(text.contains("taken from the log: 3 blocks\nruns again: 2 blocks\nmodels asked: 0 calls\n"), "{text}");
+    assert!(text.contains("  root\n  root/step:pay\n"), "{text}");
+}
+
+#[test]
+fn a_retry_runs_all_of_it_and_asks_every_model() {
+    let (place, request) = failed();
+    let command = format!("retry {request} --mock");
+    let planned = Planned::of(&place, &command).expect("a retry has a plan");
+    let plan = planned.answer.json();
+    assert_eq!((&plan["fromLog"], &plan["runsAgain"], &plan["modelsAsked"]), (&json!(0), &json!(5), &json!(1)));
+    planned.compare(&place, &command, &place.ask(&command));
+}
+
+#[test]
+fn a_fork_takes_what_is_before_its_step() {
+    let (place, request) = failed();
+    for command in [
+        format!("fork {request} --at root/step:first"),
+        format!("fork {request} --at root/step:plan --output \"three\""),
+        format!("fork {request} --at root/step:pay"),
+    ] {
+        let planned = Planned::of(&place, &command).expect("a fork has a plan");
+        planned.compare(&place, &command, &place.ask(&command));
+    }
+}
+
+#[test]
+fn code_that_does_not_fit_is_told_as_the_resume_would() {
+    let (place, request) = failed();
+    // Another kind of block at a path that ended.
+    let other = ".step(sequencer({ name: \"first\", inputSchema: z.any() }).step(step(\"inner\")))";
+    place.edit(&FAILS.replace(".step(step(\"first\"))", other));
+    let planned = place.ask(&format!("resume {request} --plan"));
+    let done = place.ask(&format!("resume {request}"));
+    assert_eq!((planned.code, done.code), (Some(7), Some(7)), "{planned}\n{done}");
+    assert_eq!(planned.json()["error"]["name"], "ReplayDriftError");
+    assert_eq!(planned.json()["error"], done.json()["error"]);
+    // A step that is new is no drift, and what ended behind it is still taken.
+    place.edit(&FAILS.replace(".step(step(\"second\"))", ".step(step(\"new\")).step(step(\"second\"))"));
+    let command = format!("resume {request}");
+    let planned = Planned::of(&place, &command).expect("a resume has a plan");
+    planned.compare(&place, &command, &place.ask(&command));
+    // One that is gone is not taken.
+    let (place, request) = failed();
+    place.edit(&FAILS.replace(".step(step(\"second\"))", ""));
+    let command = format!("resume {request}");
+    let planned = Planned::of(&place, &command).expect("a resume has a plan");
+    planned.compare(&place, &command, &place.ask(&command));
+}
+
+#[test]
+fn what_is_wrong_with_a_command_is_wrong_with_its_plan() {
+    let (place, request) = failed();
+    for command in ["resume nobody", "retry nobody", "fork nobody --at 3"] {
+        assert_eq!(place.ask(&format!("{command} --plan")).code, Some(6), "{command}");
+    }
+    assert_eq!(place.ask(&format!("fork {request} --at 99999 --plan")).code, Some(6));
+    assert_eq!(place.ask(&format!("resume {request} --approve --plan")).code, Some(7));
+}
+
+/// A page that was asked for, and whose answer never came.
+#[test]
+fn a_plan_names_what_may_have_happened() {
+    let server = Server::start([Reply::body("text/plain", "ok").hang()]);
+    let source = format!(
+        "const pay = handler({{ name: \"pay\", execute: async () => {{ await fetch(\"{}/pay\"); }} }});
+const all = sequencer({{ name: \"all\" }}).step(pay);
+export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: all }} }} }});",
+        server.address()
+    );
+    let settings = json!({ "fetch": { "allow": [server.host()] } }).to_string();
+    let place = Place::with_flow(&source).file("flowglass.json", &settings);
+    place.get("check");
+    let going = place.start("run main go --user ada --request r1");
+    place.until("the page is asked", |_| (!server.asked().is_empty()).then_some(()));
+    going.kill();
+    let plan = place.get("resume r1 --plan");
+    assert_eq!(plan["mayHaveHappened"], json!([{ "path": "root/step:pay", "kind": "fetch", "ordinal": 0 }]));
+    assert_eq!(plan["runsAgain"], json!(2));
+    let text = place.run(&["resume", "r1", "--plan"]).stdout;
+    assert!(text.contains("may have happened: fetch #0 of root/step:pay"), "{text}");
+    // Nobody was asked for that.
+    assert_eq!(server.asked().len(), 1);
+}

@@ -1,0 +1,15 @@
+// Tokens and money as people read them at a glance.
+
+/** `640`, `4.1k`, `12k`, `1.2M`. */
+export function short(count: number): string {
+  if (count < 1000) return String(count);
+  if (count < 10_000) return `${(count / 1000).toFixed(1)}k`;
+  return count < 1_000_000 ? `${Math.round(count / 1000)}k` : `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** Two digits that say something, and cents where there are some: `$0.00021`, `$0.012`, `$3.40`. */
+export function dollars(cost: number): string {
+  if (cost === 0) return '$0';
+  if (cost >= 0.1) return `$${cost.toFixed(2)}`;
+  return `$${cost.toFixed(Math.min(20, Math.max(0, Math.ceil(-Math.log10(cost))) + 1))}`;
+}

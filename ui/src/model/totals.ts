@@ -1,0 +1,33 @@
+// What a request, or a row with all below it, came to: one line of words, the same as the command line prints.
+import { dollars, short } from '../base/amount';
+import { plural } from '../base/json';
+import type { Counts, Sums } from '../host/host';
+
+export type Part = { id: string; text: string; isBad?: boolean; title?: string };
+
+/** What it has none of is left out. */
+export function totalParts(counts: Pick<Counts, 'blocks' | 'failed'>, sums: Sums): Part[] {
+  const parts: Part[] = [{ id: 'blocks', text: plural(counts.blocks, 'block', 'blocks') }];
+  if (sums.modelCalls > 0) parts.push({ id: 'calls', text: plural(sums.modelCalls, 'model call', 'model calls') });
+  if (sums.promptTokens + sums.completionTokens > 0)
+    parts.push(
+      { id: 'in', text: `${short(sums.promptTokens)} tokens in`, title: exact(sums.promptTokens) },
+      { id: 'out', text: `${short(sums.completionTokens)} out`, title: exact(sums.completionTokens) },
+    );
+  if (sums.cost != null) parts.push({ id: 'cost', text: dollars(sums.cost), title: costTitle(sums) });
+  if (sums.changes > 0) parts.push({ id: 'writes', text: plural(sums.changes, 'write', 'writes') });
+  if (counts.failed > 0)
+    parts.push({ id: 'failed', text: `${counts.failed.toLocaleString('en')} failed`, isBad: true });
+  return parts;
+}
+
+const exact = (count: number) => plural(count, 'token', 'tokens');
+
+/** What a cost leaves out. */
+export function costTitle({ cost, unpriced }: Sums): string {
+  if (cost == null) return '';
+  const known = `${cost.toFixed(8).replace(/0+$/, '').replace(/\.$/, '')} US dollars`;
+  return unpriced > 0 ? `${known}, without ${plural(unpriced, 'call', 'calls')} of models that have no price` : known;
+}
+
+export const NO_SUMS: Sums = { modelCalls: 0, promptTokens: 0, completionTokens: 0, changes: 0, unpriced: 0 };
