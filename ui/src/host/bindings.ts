@@ -603,21 +603,42 @@ export type EffectRow = {
 	memoized: boolean,
 };
 
-/**  An error of a flow. */
+/**  An entry of a flow: what is run by something else than a person's call of an action (SEMANTICS §1.7). */
 export type EntryRow = {
+	/**  What requests of it have as their action: `webhook:stripe/invoice.paid`. */
 	address: string,
+	/**  What starts it. */
 	type: EntryType,
+	/**  What it is fired or run by: `stripe/invoice.paid`. */
 	name: string,
+	/**  For people. */
 	description?: string | null,
+	/**  When a schedule would be fired by whoever serves the flow. */
 	cron?: string | null,
+	/**  Where `cron` is read. */
 	timezone?: string | null,
+	/**  Whether a schedule's author has switched it on. */
 	enabled?: boolean | null,
+	/**  JSON Schema of what its action gets; absent when anything goes. A fired entry makes that of an event. */
 	inputSchema?: Json | null,
+	/**  Its root block and all below. */
 	root: BlockShape,
 };
 
-export type EntryType = "internal" | "task" | "webhook" | "chat" | "schedule";
+/**  What starts an entry. */
+export type EntryType = 
+/**  A dispatcher. */
+"internal" | 
+/**  A dispatcher of a task board. */
+"task" | 
+/**  An event of a provider. */
+"webhook" | 
+/**  An event of a bot. */
+"chat" | 
+/**  A clock. */
+"schedule";
 
+/**  An error of a flow. */
 export type ErrorInfo = {
 	/**  Its class. */
 	name: string,
@@ -1690,17 +1711,21 @@ export type Totals = {
 	failed: number,
 } & Sums;
 
-/**  One turn. */
+/**  What to fire. */
 export type TriggerOptions = {
 	flow: string,
+	/**  The entry's address. */
 	entry: string,
+	/**  Whom the entry names when absent. */
 	userId?: string | null,
 	sessionId?: string | null,
 	projectId?: string | null,
+	/**  The event: its payload, or all of it. Left out of a schedule that has an input of its own. */
 	input?: unknown,
 	mock: boolean,
 };
 
+/**  One turn. */
 export type TurnRow = {
 	/**  From 0. */
 	turn: number,

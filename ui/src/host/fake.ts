@@ -62,7 +62,8 @@ export class FakeHost extends FakeFiles implements Host {
   /** Plays the request of the flow that was recorded, whatever its input was. */
   async startRun({ flow, action, input, sessionId, userId }: RunOptions) {
     const known = (await this.flows()).find((one) => one.kind === flow);
-    const names = [...(known?.actions ?? []).map((one) => one.name), ...(known?.entries ?? []).map((one) => one.address)];
+    const actions = (known?.actions ?? []).map((one) => one.name);
+    const names = [...actions, ...(known?.entries ?? []).map((one) => one.address)];
     if (!names.includes(action)) throw lists.refused.unknown;
     const topic = (input as { topic?: unknown } | null)?.topic;
     if (flow === 'research' && topic === 'nothing') throw lists.refused.nothing;

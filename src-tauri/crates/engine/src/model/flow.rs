@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::concurrency::Concurrency;

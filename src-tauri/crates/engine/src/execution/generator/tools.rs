@@ -188,9 +188,9 @@ async fn run_call(
         None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
         Some(tool) => answer(cx, generator, tool, step, n, call).await,
     };
-    let result = result.or_else(|error| {
+    let result = result.or_else(|error: FlowError| {
         let output = denied::output(name, &error).ok_or(error)?;
-        Ok(Answered { output, for_model: None, cached: None, is_denied: true })
+        Ok::<_, FlowError>(Answered { output, for_model: None, cached: None, is_denied: true })
     });
     // A suspended call has not ended: its item stays in progress.
     if let Err(error) = &result
