@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use engine::event::RequestStatus;
 use runner::{
-    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Notice, RequestRow,
-    SessionRow, StateView, Workspace, WorkspaceRow,
+    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Notice, RequestRow, SessionRow,
+    StateView, Workspace, WorkspaceRow,
 };
 use serde::Deserialize;
 use tauri::State;

@@ -232,7 +232,7 @@ fn what_other_doors_serve_is_kept_and_told() {
     let actions: Vec<&Value> = flows[0]["actions"].as_array().expect("a list").iter().map(|a| &a["name"]).collect();
     assert_eq!(actions, ["go"], "an internal entry is for no person");
     assert_eq!(place.get("run f go --user ada")["output"], 3);
-    let told = place.ask("check");
+    let told = place.run(&["check"]);
     assert_eq!(told.code, Some(0), "{told}");
     for key in ["voice", "work", "tokenCounter"] {
         assert_eq!(told.stdout.matches(&format!("\"{key}\" changes nothing here")).count(), 1, "{told}");

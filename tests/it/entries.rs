@@ -60,9 +60,9 @@ fn flows_list_entries_beside_actions() {
     assert_eq!((&nightly["type"], &nightly["cron"]), (&json!("schedule"), &json!("0 3 * * *")));
     assert_eq!((&nightly["timezone"], &nightly["enabled"]), (&json!("UTC"), &json!(false)));
     assert_eq!(nightly["root"]["kind"], "generator");
-    let told = place.ask("flows");
+    let told = place.run(&["flows"]);
     assert!(told.stdout.contains("  schedule:nightly  (0 3 * * *)  off\n"), "{told}");
-    let check = place.ask("check");
+    let check = place.run(&["check"]);
     assert!(!check.stdout.contains("warning"), "{check}");
 }
 
@@ -86,7 +86,7 @@ fn every_exit_code_of_a_trigger() {
         let answer = place.ask(command);
         assert_eq!(answer.code, Some(code), "{command}\n{answer}");
     }
-    let answer = place.ask("trigger shop paid --input 5 --json");
+    let answer = place.ask("trigger shop paid --input 5");
     let message = answer.json()["error"]["message"].clone();
     assert!(
         message.as_str().is_some_and(|text| text.contains("webhook:stripe/paid, webhook:paddle/paid")),
@@ -136,11 +136,11 @@ fn a_schedule_runs_once_at_a_time_unless_it_says_otherwise() {
 #[test]
 fn internal_entries_need_their_flag() {
     let place = Place::with_flow(FLOW);
-    let refused = place.ask("run shop tidy --user ada --json");
+    let refused = place.ask("run shop tidy --user ada");
     assert_eq!(refused.code, Some(2), "{refused}");
     let message = refused.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
     assert!(message.contains("--internal"), "{message}");
-    let fired = place.ask("run shop nightly --user ada --json");
+    let fired = place.ask("run shop nightly --user ada");
     assert_eq!(fired.code, Some(2), "{fired}");
     assert!(
         fired.json()["error"]["message"]
@@ -192,7 +192,7 @@ fn what_changes_nothing_is_told_once_where_it_stands() {
                   tokenCounter: {}, authentication, chat: { streamToThread: true }, schedules: { resolve: () => null },\n\
                   actions: { go: { block: bot, description: 'd' } } } as any);\n";
     let place = Place::new().file("flows/k.ts", source);
-    let answer = place.ask("check");
+    let answer = place.run(&["check"]);
     assert_eq!(answer.code, Some(0), "{answer}");
     let keys = ["search", "caching"].map(|key| ("2:13", key));
     let flow = [

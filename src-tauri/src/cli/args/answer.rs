@@ -37,8 +37,8 @@ pub(crate) struct Resume {
 }
 
 impl Resume {
-    /// Reads `--approve REQUEST` as it is meant: the flag took the request for its data. Fails, in words, where what was
-    /// given contradicts itself.
+    /// Reads `--approve REQUEST` as it is meant: the flag took the request for its data. Fails, in words, where what
+    /// was given contradicts itself.
     pub(crate) fn settle(&mut self) -> Result<(), String> {
         if self.request.is_none() {
             self.request = self.approve.as_mut().map(std::mem::take).filter(|taken| !taken.is_empty());

@@ -1,4 +1,4 @@
-//! Middleware: an author's functions around a block, each of which goes on by `next()` (SEMANTICS §2.10).
+//! Middleware: an author's functions around a block, each of which goes on by `next()` (SEMANTICS §2.13).
 //!
 //! A layer is a callback of its block (`middleware:<name>`), so its writes and its effects are its block's, and a
 //! resume treats it as one. The engine drives what is inside of it: `next()` only asks for that, and for its result.

@@ -1,7 +1,7 @@
 //! The events of a request's log.
 //!
-//! A request **is** these events. They are append-only, numbered densely from 1 by the one engine that runs the request,
-//! and final once their batch is committed. Nothing else of a request is stored that could not be read from them again.
+//! A request **is** these events. They are append-only, numbered densely from 1 by the one engine that runs it, and
+//! final once their batch is committed. Nothing else of a request is stored that could not be read from them again.
 
 mod commit;
 mod frequent;

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Context;
-use crate::model::effects::{Dispatch, DispatchTo, DispatchedBy};
+use crate::model::effects::{Dispatch, DispatchTo, DispatchedBy, EffectKind};
 use crate::model::error::FlowError;
 use crate::model::json::exact;
 
@@ -28,6 +28,9 @@ impl Context {
     pub async fn dispatch(&self, asked: &str) -> Result<String, FlowError> {
         let asked: Asked = crate::model::data::from_json(asked)
             .map_err(|error| FlowError::validation(format!("dispatch: {error}"), None))?;
+        if let Some(recorded) = self.recorded_dispatch().await {
+            return recorded;
+        }
         let start = &self.run.start;
         let call = Dispatch {
             entry_type: asked.entry_type,
@@ -52,5 +55,15 @@ impl Context {
             Err(refusal) => serde_json::to_string(&refusal),
         };
         answer.map_err(|error| FlowError::plain(error.to_string()))
+    }
+
+    /// In a replay: what it came to. The `ctx.runOnce` around it, which has begun last, has that in the log.
+    async fn recorded_dispatch(&self) -> Option<Result<String, FlowError>> {
+        let effect_log = self.run.effect_log.clone()?;
+        let ordinal = self.peek(EffectKind::Once.as_str()).saturating_sub(1);
+        let recorded = effect_log.effect(&self.frame.path, self.frame.attempt, EffectKind::Once, ordinal)?;
+        effect_log.wait_until_due(&recorded).await;
+        let answer = recorded.result.get(0).cloned().unwrap_or_default();
+        Some(recorded.error.map_or_else(|| Ok(answer.to_string()), Err))
     }
 }

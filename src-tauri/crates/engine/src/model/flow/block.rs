@@ -185,7 +185,7 @@ impl Block {
     }
 }
 
-/// A function that runs around a block and goes on by `next()` (SEMANTICS §2.10).
+/// A function that runs around a block and goes on by `next()` (SEMANTICS §2.13).
 #[derive(Clone)]
 pub struct Middleware {
     /// How its author calls it.

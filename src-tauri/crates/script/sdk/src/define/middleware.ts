@@ -1,4 +1,4 @@
-// Middleware: functions that run around a block, each of which goes on by `next()` (SEMANTICS §2.10).
+// Middleware: functions that run around a block, each of which goes on by `next()` (SEMANTICS §2.13).
 //
 // Must not: run a block. `next()` asks the engine to, and gives what came of it.
 
@@ -51,15 +51,20 @@ export function layersOf(block: Block, ofFlow: unknown): Config[] | undefined {
 }
 
 function around({ name, execute }: Layer, block: { name: string; kind: string }): unknown {
-  const run = (input: unknown, ctx: object): unknown => {
+  const run = async (input: unknown, ctx: object): Promise<unknown> => {
     const token = currentToken();
-    let isCalled = false;
-    const next = async (): Promise<unknown> => {
-      if (isCalled) throw new Error(`Middleware "${name}" called next() multiple times`);
-      isCalled = true;
-      return (JSON.parse(await askJson(token, 'next', '{}')) as { data?: unknown }).data;
+    let inside: Promise<unknown> | undefined;
+    const next = (): Promise<unknown> => {
+      if (inside) return Promise.reject(new Error(`Middleware "${name}" called next() multiple times`));
+      inside = askJson(token, 'next', '{}').then((json) => (JSON.parse(json) as { data?: unknown }).data);
+      return inside;
     };
-    return execute(Object.assign(ctx, { block: Object.freeze({ ...block }), input }), next);
+    try {
+      return await execute(Object.assign(ctx, { block: Object.freeze({ ...block }), input }), next);
+    } finally {
+      // A layer that did not wait for its block has not ended before it.
+      await inside?.catch(() => undefined);
+    }
   };
   return standsFor(run, execute);
 }
