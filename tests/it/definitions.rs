@@ -46,7 +46,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "export default /*!*/defineFlow({ kind: 'f', actions, task: { actions: { later: {} } } });",
-        &["action \"later\"", "needs a block"],
+        &["task \"later\"", "needs a block"],
     ),
     (
         "const asks = handler({ name: 'asks', flowConfigSchema: z.object({}), execute: () => 1 });\n\
