@@ -2,6 +2,7 @@
  * What blocks of every kind are configured with, and how their schemas decide what `ctx` is.
  */
 
+import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { CacheConfig, ContainerConfig, RescueHandler, RetryPolicy } from "./blocks.js";
 import type { Brought, CapabilityMap, OwnState, Use } from "./capabilities.js";
 import type { BlockContext } from "./context.js";
@@ -119,5 +120,6 @@ export interface BlockConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings, Ct
   requireOrg?: boolean;
   /** Where a generator has this block as a tool: equal calls are answered once. */
   cacheable?: boolean | CacheConfig<I, O>;
-  middleware?: readonly unknown[];
+  /** Runs around this block, inside of the flow's own; outermost first. */
+  middleware?: readonly (Middleware | MiddlewareFn)[];
 }

@@ -109,6 +109,8 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
   /** What each capability in `uses` offers, by its name. Those of the blocks around are here, too. */
   readonly cap: T["cap"] & Readonly<Record<string, any>>;
   readonly settings: Readonly<Record<string, any>>;
+  /** The flow that runs, with the settings of its instance. */
+  readonly flow: { readonly kind: string; readonly id: string; readonly config: Readonly<Record<string, any>> };
 
   /** Leaves something for somebody to see. */
   readonly emit: EmitNamespace;

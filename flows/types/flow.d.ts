@@ -3,9 +3,12 @@
  */
 
 import type { ActionConfig, ActionOverride, Concurrency, FlowHook } from "./actions.js";
+import type { ChatConfig, SchedulesConfig, WebhookConfig } from "./entries.js";
+import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type { ToolsConfig } from "./tools.js";
+import type { VoiceConfig } from "./voice.js";
 
 /** What a projection computes from: the state, and the resources that the flow itself declares. */
 export interface ProjectionSource<S> {
@@ -104,11 +107,21 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   /** Whether a run needs a user. It does unless this is false, and then nothing may belong to one. */
   requireUser?: boolean;
   authentication?: Authentication;
-  /** Accepted, and changes nothing. */
-  middleware?: readonly unknown[];
-  /** Entries that no person starts. They are checked like actions, and nothing leads to them yet. */
+  /** Runs around every block of the flow, outermost first. */
+  middleware?: readonly (Middleware | MiddlewareFn)[];
+  /** Entries that only a dispatcher reaches, and `run --internal`. */
   internal?: { actions: { [name: string]: ActionConfig<any> } };
   task?: { actions: { [name: string]: ActionConfig<any> } };
+  /** What events of providers run, by provider and event. `flowglass trigger` fires them. */
+  webhooks?: WebhookConfig;
+  /** What events of a bot run. */
+  chat?: ChatConfig;
+  /** What a clock runs. Nothing here fires by the clock; `flowglass trigger` does. */
+  schedules?: SchedulesConfig;
+  /** The shape of `config`, of which each instance has its own. */
+  configSchema?: Schema;
+  /** The settings of an instance, as `ctx.flow.config`. */
+  config?: { [name: string]: any };
   /** How long a text is for a model. A quarter of its characters, unless you know better. */
   tokenCounter?: {
     count(text: string, model: string): MaybePromise<number>;
@@ -122,19 +135,16 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   /** The same as `isolateProjectState`, under its other name. */
   isolateOrgState?: boolean;
 
-  // The rest is for hosts that serve a flow in other ways. It is accepted here and has no effect.
+  // The rest is for hosts that serve a flow in other ways. It changes nothing here, and a warning says so.
 
-  voice?: unknown;
+  voice?: VoiceConfig;
   mcp?: unknown;
-  chat?: unknown;
-  webhooks?: unknown;
-  schedules?: unknown;
   work?: { onStarted?: FlowHook; onCompleted?: FlowHook; onErrored?: FlowHook; onFinished?: FlowHook };
   defaultBlockRenderer?: unknown;
 }
 
 /** What belongs to the definition alone. */
-type Fixed = "kind" | "cardinality" | "mcp" | "chat" | "webhooks" | "schedules";
+type Fixed = "kind" | "cardinality" | "mcp" | "chat" | "webhooks" | "schedules" | "internal" | "task" | "configSchema";
 
 /** Settings over those of a definition. Actions are merged one by one; resources replace those there were. */
 export interface FlowOptions<A> extends Partial<

@@ -74,7 +74,7 @@ export interface ModelConfig<I, Ctx> {
   /** Required, unless a capability in `uses` brings one. */
   model?: Dynamic<ModelChoice, I, Ctx>;
   /** The instructions, or a Markdown file's. Parts of an array are joined by newlines, and null leaves a part out. */
-  prompt: PromptFile | Dynamic<string | null, I, Ctx> | readonly Dynamic<string | null, I, Ctx>[];
+  prompt?: PromptFile | Dynamic<string | null, I, Ctx> | readonly Dynamic<string | null, I, Ctx>[];
   /** What the model should know. It stands after the instructions. */
   context?: ContextSlot<I, Ctx>;
   /** `true` for the whole conversation, a query for part of it. Without it the model sees no earlier turns. */

@@ -129,7 +129,6 @@ generator({
 generator({ name: "who", model: "m", prompt: "p", agentType: "observer" });
 // @ts-expect-error Visibility says both who sees it and whether it is remembered.
 generator({ name: "half", model: "m", prompt: "p", itemVisibility: { client: true } });
-// @ts-expect-error A generator needs a prompt, even if it is null.
 generator({ name: "speechless", model: "m" });
 // @ts-expect-error An option that there is not. A temperature belongs into `providerOptions`.
 generator({ name: "warm", model: "m", prompt: "p", temperature: 1 });

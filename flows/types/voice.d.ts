@@ -17,6 +17,11 @@ export interface VoiceProvider {
   transcribe?(options: any): Promise<any>;
   listVoices?(): Promise<any[]>;
 }
+/** What a flow may say of its voice. It changes nothing here, and a warning says so. */
+export interface VoiceConfig {
+  provider?: VoiceProvider;
+  tts?: { model?: string; voice?: string; speed?: number };
+}
 type With<K extends keyof VoiceProvider> = VoiceProvider & Required<Pick<VoiceProvider, K>>;
 
 export declare function canSpeak(provider: VoiceProvider): provider is With<"speak">;

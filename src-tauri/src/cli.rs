@@ -15,7 +15,7 @@ use runner::{Consent, Edits, Fault, OpenOptions, RequestQuery, SearchQuery, Sess
 use serde_json::{Value, json};
 
 use crate::{print, runs};
-use args::{Cli, Command, Fork, Global, Place};
+use args::{Cli, Command, Fork, Global, Place, Run, Trigger};
 
 /// As the threads of flows have it: a value is read, printed and dropped by its depth.
 pub(crate) const STACK: usize = 64 << 20;
@@ -49,10 +49,7 @@ pub use runner::BUNDLE_COMMAND;
 
 /// Bundles flows for another process of this program, until that one is gone.
 pub fn serve_bundles() -> ExitCode {
-    match runner::serve_bundles() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(exit::FAILURE),
-    }
+    runner::serve_bundles().map_or(ExitCode::from(exit::FAILURE), |()| ExitCode::SUCCESS)
 }
 
 /// Runs the program.
@@ -197,25 +194,32 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         let message = "--data needs the name of a file; only check takes it without".to_owned();
         return Err(Stop::from(Fault::Invalid { message, details: Vec::new() }));
     }
-    let command = match cli.command {
+    let mut command = match cli.command {
         None => return open_window(&cli.global, None, &Place::default()),
         Some(Command::Open { dir, place }) => return open_window(&cli.global, dir, &place),
         Some(Command::Check) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
         Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
-    let input = match &command {
-        // Read before anything is opened: wrong usage must leave no trace.
-        Command::Run(run) => run.input.as_deref().map(|given| read_json("--input", given)).transpose()?,
-        Command::Resume(resume) => resume.submit.as_deref().map(|given| read_json("--submit", given)).transpose()?,
+    if let Command::Resume(resume) = &mut command {
+        resume.settle().map_err(|message| Fault::Invalid { message, details: Vec::new() })?;
+    }
+    // Read before anything is opened: wrong usage must leave no trace.
+    let given = match &command {
+        Command::Run(Run { how, .. }) | Command::Trigger(Trigger { how, .. }) => {
+            how.input.as_deref().map(|input| ("--input", input))
+        }
+        Command::Resume(resume) => resume.data(),
         _ => None,
     };
+    let input = given.map(|(flag, given)| read_json(flag, given)).transpose()?;
     let edits = match &command {
         Command::Fork(fork) => Some(read_edits(fork)?),
         _ => None,
     };
     // Only what brings something makes a database where none is.
-    let existing = !matches!(command, Command::Run(_) | Command::Import { .. } | Command::Demo(_));
+    let existing =
+        !matches!(command, Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Demo(_));
     let workspace = Workspace::open(OpenOptions { existing, ..options(&cli.global) })?;
     match command {
         Command::Flows { page } => {
@@ -246,6 +250,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(Outcome::done(json!(rows), print::suspensions(&rows)))
         }
         Command::Run(run) => runs::run(&workspace, run, input),
+        Command::Trigger(trigger) => runs::trigger(&workspace, trigger, input),
         Command::Abort { request } => runs::abort(&workspace, &request),
         Command::Sessions { user, flow, project, status, search, page } => {
             let query = SessionQuery { user, flow, project, status, search, limit: page.limit, offset: page.offset };

@@ -7,16 +7,17 @@ mod code;
 mod database;
 mod going_on;
 mod payload;
+mod starting;
 mod view;
 
 use std::sync::Arc;
 
 use engine::event::RequestStatus;
 use runner::{
-    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice, RequestRow,
-    SessionRow, StateView, Workspace, WorkspaceRow,
+    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Notice, RequestRow, SessionRow,
+    StateView, Workspace, WorkspaceRow,
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use tauri::State;
 use tauri_specta::{Builder, collect_commands};
 
@@ -31,7 +32,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             trust_workspace,
             flows,
             code::source,
-            start_run,
+            starting::start_run,
+            starting::trigger,
             abort,
             sessions,
             requests,
@@ -155,55 +157,9 @@ async fn flows(state: State<'_, WindowState>) -> Result<Vec<FlowRow>, Fault> {
     off_the_main_thread(state, |workspace| workspace.flows()).await
 }
 
-/// What to run.
-#[derive(Debug, Deserialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-struct RunOptions {
-    flow: String,
-    action: String,
-    user_id: String,
-    #[serde(default)]
-    session_id: Option<String>,
-    #[serde(default)]
-    project_id: Option<String>,
-    /// Left out for an action that is called without any; `null` is an input.
-    #[specta(type = specta_typescript::Unknown)]
-    #[serde(default, deserialize_with = "present_exact")]
-    input: Option<serde_json::Value>,
-    mock: bool,
-}
-
 /// A value that is there, `null` too.
 fn present_exact<'a, D: serde::Deserializer<'a>>(input: D) -> Result<Option<serde_json::Value>, D::Error> {
     engine::json::exact(input).map(Some)
-}
-
-/// A request that was accepted.
-#[derive(Debug, Serialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-struct Started {
-    request_id: String,
-    session_id: String,
-}
-
-/// Starts an action; the timeline tells the rest.
-#[tauri::command]
-#[specta::specta]
-async fn start_run(state: State<'_, WindowState>, options: RunOptions) -> Result<Started, Fault> {
-    off_the_main_thread(state, move |workspace| {
-        let running = workspace.run(runner::RunOptions {
-            flow: options.flow,
-            action: options.action,
-            user: options.user_id,
-            session: options.session_id,
-            project: options.project_id,
-            request: None,
-            input: options.input,
-            mock: if options.mock { Mock::Beside } else { Mock::Off },
-        })?;
-        Ok(Started { request_id: running.request_id, session_id: running.session_id })
-    })
-    .await
 }
 
 /// Stops a running request.

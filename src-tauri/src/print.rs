@@ -28,7 +28,7 @@ pub(crate) use tree::{shown_folded, tree};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use runner::{ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, SourceView, Stats};
+use runner::{DispatchEnd, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, SourceView, Stats};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -147,11 +147,27 @@ pub(crate) fn flows(flows: &[FlowRow]) -> String {
             let about = action.description.as_deref().map(|words| format!("  {words}")).unwrap_or_default();
             let _ = writeln!(text, "  {}{about}", action.name);
         }
+        for entry in &flow.entries {
+            let about = entry.description.as_deref().map(|words| format!("  {words}")).unwrap_or_default();
+            let times = entry.cron.as_deref().map(|cron| format!("  ({cron})")).unwrap_or_default();
+            let off = if entry.enabled == Some(false) { "  off" } else { "" };
+            let _ = writeln!(text, "  {}{times}{off}{about}", entry.address);
+        }
         if let Some(error) = &flow.error {
             let _ = writeln!(text, "  does not load: {}", place(error));
         }
     }
     text
+}
+
+/// How a request ended that a dispatcher started.
+pub(crate) fn dispatched(sent: &DispatchEnd) -> String {
+    let DispatchEnd { request_id, session_id, ended } = sent;
+    let how = match ended {
+        Ok(ended) => ended.status.as_str().to_owned(),
+        Err(fault) => fault.to_string(),
+    };
+    format!("dispatched: request {request_id} in session {session_id}: {how}")
 }
 
 /// What is wrong and where, or only odd.

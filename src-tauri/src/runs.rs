@@ -5,58 +5,69 @@ use std::time::Instant;
 
 use engine::error::FlowError;
 use engine::event::RequestStatus;
-use engine::suspension::Reply;
-use runner::{Edits, ErrorInfo, Fault, Json, Mock, PlanRow, Resolution, RunOptions, Running, Workspace};
+use runner::{
+    Edits, ErrorInfo, Fault, Json, Mock, PlanRow, Resolution, RunOptions, Running, TriggerOptions, Workspace,
+};
 use serde_json::{Value, json};
 
-use crate::cli::args::{Fork, Models, Resume, Run};
+use crate::cli::args::{Fork, How, Models, Resume, Run, Trigger};
 use crate::cli::{Outcome, Stop, exit, say, tell};
 use crate::print;
 use crate::signals::Signals;
 
 /// `flowglass run`.
 pub(crate) fn run(workspace: &Arc<Workspace>, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {
+    let Run { flow, action, user, internal, how } = run;
+    let How { session, project, request, mock, events, .. } = how;
+    let mock = mock_mode(mock.as_deref());
+    begin(workspace, &flow.clone(), events, || {
+        workspace.run(RunOptions { flow, action, internal, user, session, project, request, input, mock })
+    })
+}
+
+/// `flowglass trigger`.
+pub(crate) fn trigger(workspace: &Arc<Workspace>, trigger: Trigger, input: Option<Value>) -> Result<Outcome, Stop> {
+    let Trigger { flow, entry, user, how } = trigger;
+    let How { session, project, request, mock, events, .. } = how;
+    let mock = mock_mode(mock.as_deref());
+    begin(workspace, &flow.clone(), events, || {
+        workspace.trigger(TriggerOptions { flow, entry, user, session, project, request, input, mock })
+    })
+}
+
+/// Says what looks odd in a flow, begins a request of it, and waits for that.
+fn begin(
+    workspace: &Arc<Workspace>,
+    flow: &str,
+    events: bool,
+    begin: impl FnOnce() -> Result<Running, Fault>,
+) -> Result<Outcome, Stop> {
     let (started, signals) = (Instant::now(), listen()?);
-    for warning in workspace.load_warnings(&run.flow)? {
+    for warning in workspace.load_warnings(flow)? {
         tell(&format!("warning: {}", print::place(&warning)));
     }
-    let running = workspace.run(RunOptions {
-        flow: run.flow,
-        action: run.action,
-        user: run.user,
-        session: run.session,
-        project: run.project,
-        request: run.request,
-        input,
-        mock: mock_mode(run.mock.as_deref()),
-    });
-    let running = running.map_err(|fault| match fault {
+    let running = begin().map_err(|fault| match fault {
         // A flow or an action that does not exist is bad input, like an argument that does not exist.
         Fault::NotFound { .. } => Stop { fault, code: exit::USAGE },
         _ => Stop::from(fault),
     })?;
-    wait(workspace, running, Wait { signals, started, events: run.events, after: 0 })
+    wait(workspace, running, Wait { signals, started, events, after: 0 })
 }
 
 /// `flowglass resume`.
 pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Value>) -> Result<Outcome, Stop> {
     let (started, signals) = (Instant::now(), listen()?);
-    let after = workspace.request(&resume.request)?.last_seq;
-    let reply = match (resume.approve, resume.reject, resume.skip, &resume.submit) {
-        (true, ..) => Some(Reply::Approve),
-        (_, true, ..) => Some(Reply::Reject),
-        (_, _, true, _) => Some(Reply::Skip),
-        (.., Some(_)) => Some(Reply::Submit),
-        _ => None,
-    };
+    let request = resume.request.clone().unwrap_or_default();
+    let after = workspace.request(&request)?.last_seq;
+    let reply = resume.reply();
     let data = resume.reason.map(Value::String).or(data);
-    let asked = workspace.pending(&resume.request)?;
+    let asked = workspace.pending(&request)?;
     let is_asked = asked.iter().any(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
     let given = Resolution { suspension: resume.suspension, reply, data, by: resume.by };
     if resume.models.plan {
-        return Ok(planned(&workspace.plan_resume(&resume.request, &going_on(&resume.models), Some(given))?));
+        return Ok(planned(&workspace.plan_resume(&request, &going_on(&resume.models), Some(given))?));
     }
-    let running = workspace.resume(&resume.request, &going_on(&resume.models), given)?;
+    let running = workspace.resume(&request, &going_on(&resume.models), given)?;
     if reply.is_some() && !is_asked {
         eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
     }
@@ -151,12 +162,18 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     let (stopping, id) = (Arc::downgrade(workspace), request_id.clone());
     signals.stop_with(move || {
         // A request that has just ended needs no stopping.
-        let _ = stopping.upgrade().map(|workspace| workspace.stop(&id));
+        let _ = stopping.upgrade().map(|workspace| {
+            workspace.stop_dispatched();
+            workspace.stop(&id)
+        });
     });
     if events {
         workspace.follow(&request_id, |event| say(&json!(event)))?;
     }
     let ended = running.wait()?;
+    for sent in workspace.finish_dispatched() {
+        tell(&print::dispatched(&sent));
+    }
     let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": ended.status });
     if let Some(output) = ended.output.as_value() {
         result["output"] = output.clone();

@@ -44,6 +44,8 @@ export default defineFlow({
     four: { block: asking("four", () => ({ reason: "data", resumeSchema: z4.object({ n: z4.number().int(), unit: z4.string().default("kg") }) })) },
     json: { block: asking("json", () => ({ reason: "data", resumeSchema: { type: "object", properties: { n: { type: "integer" } }, required: ["n"] } })) },
     refined: { block: asking("refined", () => ({ reason: "data", resumeSchema: z.object({ n: z.number().refine((n) => n % 2 === 0, "must be even") }) })) },
+    nullable: { block: asking("nullable", () => ({ reason: "human_approval", resumeSchema: z.object({ note: z.string() }).nullable() })) },
+    optional: { block: asking("optional", () => ({ reason: "human_approval", allow: ["approve", "reject"], resumeSchema: z.object({ note: z.string() }).optional() })) },
     only: { block: asking("only", () => ({ reason: "approval", allow: ["skip"] })) },
     gate: { block: chain("gates").step(say("before")).step(gate).step(say("after")) },
     rescued: { block: chain("rescued").step(gate.rescue([{ block: caught }])) },

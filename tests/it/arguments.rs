@@ -8,7 +8,7 @@ use tests::bench::Place;
 
 /// What the mistakes need; the mistake itself stands on the line below.
 const BEFORE: &str = r#"
-import { defineCapability, defineResource } from "@flow-state-dev/core";
+import { defineCapability, defineResource, dispatcher } from "@flow-state-dev/core";
 const one = handler({ name: "one", execute: () => 1 });
 const seq = sequencer({ name: "seq" });
 const brings = (config: any) => defineCapability({ name: "cap", ...config });
@@ -81,7 +81,18 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ),
     ("router(any({ name: \"r\", routes: [one] }))", &["\"r\"", "router", "execute function"]),
     ("generator(any({ name: \"g\", prompt: \"p\" }))", &["Generator \"g\"", "needs a model"]),
-    ("generator(any({ name: \"g\", model: \"m\" }))", &["Generator \"g\"", "needs a prompt"]),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, middleware: one }))",
+        &["handler \"h\"", "middleware", "array of { name, execute }", "got handler \"one\""],
+    ),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, middleware: [{ name: \"m\" }] }))",
+        &["middleware[0]", "execute function of (ctx, next)", "got an object with name"],
+    ),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, middleware: [{ execute: () => 1, filter: \"h\" }] }))",
+        &["middleware[0].filter", "function of { name, kind }", "got \"h\""],
+    ),
     ("sequencer(any(null))", &["sequencer()", "configuration object", "got null"]),
     ("sequencer(any({ name: \"\" }))", &["sequencer", "non-empty \"name\""]),
     (
@@ -268,6 +279,62 @@ const MISTAKES: &[(&str, &[&str])] = &[
         &["Flow \"k\"", "collection", "needs an id"],
     ),
     ("any(defineFlow(any({ kind: \"k\" })))(\"other\")", &["Flow \"k\"", "object of options", "got \"other\""]),
+    (
+        "defineFlow(any({ kind: \"k\", webhooks: { stripe: {} } }))",
+        &["Flow \"k\"", "webhook provider \"stripe\"", "`on` map of events"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", webhooks: { stripe: { on: { paid: { block: one } } } } }))",
+        &["webhook \"stripe/paid\"", "`input` as a function", "got undefined"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", webhooks: { stripe: { on: { paid: { block: one, input: any, when: 1 } } } } }))",
+        &["webhook \"stripe/paid\": when", "needs a function", "got number 1"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", chat: { on: { mention: { input: any } } } }))",
+        &["chat \"mention\"", "needs a block", "got an object with input"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", schedules: { static: { nightly: { cron: \"@daily\", action: \"gone\" } } } }))",
+        &["schedule \"nightly\"", "names action \"gone\"", "does not have"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", schedules: { static: { Nightly: { cron: \"0 3 * * *\", block: one } } } }))",
+        &["schedule \"Nightly\"", "lower-case letters"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", schedules: { static: { nightly: { cron: \"0 25 * * *\", block: one } } } }))",
+        &["schedule \"nightly\"", "cron expression \"0 25 * * *\"", "\"25\" is no hour"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", schedules: { static: { nightly: { cron: \"daily\", block: one } } } }))",
+        &["\"daily\"", "it has 1 field", "five fields"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", schedules: { static: { nightly: { cron: \"0 3 * * *\", input: 1, block: handler({ name: \"t\", inputSchema: z.string(), execute: any }) } } } }))",
+        &["schedule \"nightly\"", "input that does not fit"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", schedules: { static: { nightly: { cron: \"0 3 * * *\", block: one, onOverlap: \"queue\" } } } }))",
+        &["onOverlap", "\"skip\" or \"allow\"", "\"queue\""],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", actions: { a: { block: dispatcher({ name: \"d\", type: \"internal\", target: \"t\", session: { key: any } }) } } }))",
+        &["dispatcher \"d\"", "internal entry \"t\"", "does not declare", "add internal: { actions:"],
+    ),
+    (
+        "dispatcher(any({ name: \"d\", type: \"public\", target: \"t\" }))",
+        &["dispatcher \"d\"", "\"internal\" or \"task\"", "got \"public\""],
+    ),
+    (
+        "dispatcher(any({ name: \"d\", type: \"internal\", target: \"t\", session: \"s\" }))",
+        &["dispatcher \"d\"", "session is { key:", "got \"s\""],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", configSchema: z.object({ n: z.number() }), config: { m: 1 }, actions: { a: { block: one } } }))",
+        &["Flow \"k\" instance \"k\"", "invalid config", "\"m\" is none of n"],
+    ),
     (
         "defineFlow(any({ kind: \"k\", mcp: {}, actions: { a: { block: one } } }))",
         &["Flow \"k\"", "action \"a\"", "MCP", "description"],

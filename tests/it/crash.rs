@@ -38,6 +38,7 @@ flows! {
     fanout: Any,
     generator: Any,
     inside: Fixed,
+    layers: Fixed,
     loops: Fixed,
     nested: Fixed,
     routes: Fixed,

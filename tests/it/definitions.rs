@@ -46,7 +46,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "export default /*!*/defineFlow({ kind: 'f', actions, task: { actions: { later: {} } } });",
-        &["action \"later\"", "needs a block"],
+        &["task \"later\"", "needs a block"],
     ),
     (
         "const asks = handler({ name: 'asks', flowConfigSchema: z.object({}), execute: () => 1 });\n\
@@ -220,16 +220,26 @@ fn declarations_that_one_value_fits_load() {
 }
 
 #[test]
-fn what_other_doors_serve_is_kept_and_changes_nothing() {
+fn what_other_doors_serve_is_kept_and_told() {
     let source = format!(
-        "{PRELUDE}export default defineFlow({{ kind: 'f', middleware: [() => {{}}], voice: {{}}, chat: {{}}, webhooks: {{}}, \
+        "{PRELUDE}export default defineFlow({{ kind: 'f', middleware: [(_ctx, next) => next()], voice: {{}}, chat: {{}}, webhooks: {{}}, \
          schedules: {{}}, work: {{}}, tokenCounter: {{}}, defaultBlockRenderer: false, mcp: {{ enabled: false }}, \
          internal: {{ actions: {{ hidden: {{ block }} }} }}, \
-         actions: {{ go: {{ block: handler({{ name: 'go', middleware: [() => {{}}], execute: () => 2 }}) }} }} }});\n"
+         actions: {{ go: {{ block: handler({{ name: 'go', middleware: [async (_ctx, next) => 1 + await next()], execute: () => 2 }}) }} }} }});\n"
     );
     let place = Place::new().file("f.ts", &source);
     let flows = place.get("flows");
     let actions: Vec<&Value> = flows[0]["actions"].as_array().expect("a list").iter().map(|a| &a["name"]).collect();
     assert_eq!(actions, ["go"], "an internal entry is for no person");
-    assert_eq!(place.get("run f go --user ada")["output"], 2);
+    assert_eq!(place.get("run f go --user ada")["output"], 3);
+    let told = place.run(&["check"]);
+    assert_eq!(told.code, Some(0), "{told}");
+    for key in ["voice", "work", "tokenCounter"] {
+        assert_eq!(told.stdout.matches(&format!("\"{key}\" changes nothing here")).count(), 1, "{told}");
+    }
+    assert_eq!(
+        told.stdout.matches("warning: ").count(),
+        3,
+        "nothing is said of what works, or asks for nothing\n{told}"
+    );
 }

@@ -51,6 +51,7 @@ fn options(flow: &str, action: &str, request: &str, session: &str, input: Value)
     RunOptions {
         flow: flow.to_owned(),
         action: action.to_owned(),
+        internal: false,
         user: "ada".to_owned(),
         session: Some(session.to_owned()),
         project: (request == "req-2").then(|| "apollo".to_owned()),

@@ -48,6 +48,48 @@ test('an action is run from its form, and its timeline opens', async () => {
   expect(app.route.place.request).toBe('req-4');
 });
 
+/** A host whose chat has entries beside its action; the recorded flows have none. */
+function withEntries(): FakeHost {
+  const host = new FakeHost(0, 60);
+  const flows = host.flows.bind(host);
+  const at = (type: 'schedule' | 'internal', name: string) => ({ address: `${type}:${name}`, type, name });
+  const root = { name: 'remember', kind: 'handler' } as const;
+  vi.spyOn(host, 'flows').mockImplementation(async () =>
+    (await flows()).map((flow) => ({
+      ...flow,
+      entries: [
+        { ...at('schedule', 'nightly-digest'), cron: '0 3 * * *', timezone: 'UTC', enabled: true, root },
+        { ...at('internal', 'tidy'), root },
+      ],
+    })),
+  );
+  return host;
+}
+
+test('an entry says what starts it, and is fired from the same form', async () => {
+  const host = withEntries();
+  const trigger = vi.spyOn(host, 'trigger');
+  await open('', host);
+  await fireEvent.click(screen.getByTestId('entry-chat-schedule:nightly-digest'));
+  expect((await screen.findByTestId('entry-hint')).textContent).toContain('own input');
+  expect(screen.getByTestId('run-form').textContent).toContain('A clock fires it. 0 3 * * * (UTC)');
+  expect(screen.getByTestId('run-button').textContent).toContain('Fire');
+  await fireEvent.click(screen.getByTestId('run-button'));
+  await screen.findAllByTestId('timeline-row');
+  const wanted = { flow: 'chat', entry: 'schedule:nightly-digest', userId: null, sessionId: null, projectId: null };
+  expect(trigger).toHaveBeenCalledWith({ ...wanted, mock: true });
+});
+
+test('an internal entry is run as one', async () => {
+  const host = withEntries();
+  const startRun = vi.spyOn(host, 'startRun');
+  await open('flow=chat&action=internal%3Atidy', host);
+  expect((await screen.findByTestId('run-button')).textContent).toContain('Run');
+  await fireEvent.click(screen.getByTestId('run-button'));
+  await screen.findAllByTestId('timeline-row');
+  expect(startRun.mock.calls[0]?.[0]).toMatchObject({ action: 'internal:tidy', internal: true, userId: 'ada' });
+});
+
 test('what is missing is said at its field, and nothing is started', async () => {
   await open('flow=research&action=plan');
   await fireEvent.keyDown(await screen.findByTestId('field-topic'), { key: 'Enter', ctrlKey: true });

@@ -3,6 +3,7 @@ import { keyName } from './base/keys';
 import type { AppModel } from './model/app.svelte';
 import { COMMANDS } from './model/commands';
 import { keymap } from './model/keymap.svelte';
+import { isFired, runnables } from './model/runnables';
 
 export type Entry = { id: string; group: string; title: string; icon: string; hint?: string; run: () => void };
 
@@ -17,9 +18,10 @@ export function entriesOf(app: AppModel): Entry[] {
   const add = (id: string, group: string, title: string, icon: string, run: () => void) =>
     found.push({ id, group, title, icon, run });
   for (const flow of app.workspace.flows.answer ?? []) {
-    for (const action of flow.actions) {
+    for (const action of runnables(flow)) {
       const name = `${flow.kind}.${action.name}`;
-      add(`action ${name}`, 'Run', name, 'play', () => app.openAction(flow.kind, action.name));
+      const group = isFired(action) ? 'Fire' : 'Run';
+      add(`action ${name}`, group, name, 'play', () => app.openAction(flow.kind, action.name));
     }
     add(`flow ${flow.kind}`, 'Flow', flow.kind, 'flow', () => app.openAction(flow.kind, null));
   }

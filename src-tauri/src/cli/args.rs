@@ -1,6 +1,8 @@
 //! The words of the command line: commands, flags, and what each may be (ARCHITECTURE §9.1).
 
+mod answer;
 mod place;
+mod run;
 mod value;
 
 use std::path::PathBuf;
@@ -12,7 +14,9 @@ use runner::{At, Audience, Durability};
 
 use value::{at, audience, durability, exported, file, item_type, kind, status, suspension_status};
 
+pub(crate) use answer::Resume;
 pub(crate) use place::Place;
+pub(crate) use run::{How, Run, Trigger};
 
 #[derive(Parser)]
 #[command(
@@ -76,6 +80,8 @@ pub(crate) enum Command {
     Check,
     /// Run an action
     Run(Run),
+    /// Fire an entry by hand: a schedule's tick, a provider's or a bot's event
+    Trigger(Trigger),
     /// Go on with a request that was interrupted, failed, was aborted or waits for an answer; what it
     /// finished is not run again
     Resume(Resume),
@@ -294,35 +300,6 @@ pub(crate) struct Fork {
 }
 
 #[derive(Args)]
-#[command(group = clap::ArgGroup::new("answer"))]
-pub(crate) struct Resume {
-    pub(crate) request: String,
-    /// Which question is answered (default: the only one)
-    #[arg(long, value_name = "ID", requires = "answer")]
-    pub(crate) suspension: Option<String>,
-    /// Say yes
-    #[arg(long, group = "answer")]
-    pub(crate) approve: bool,
-    /// Say no: SuspensionRejectedError in the flow
-    #[arg(long, group = "answer")]
-    pub(crate) reject: bool,
-    /// Why not: an agent's next request is told
-    #[arg(long, value_name = "TEXT", requires = "reject", allow_hyphen_values = true)]
-    pub(crate) reason: Option<String>,
-    /// Go on without an answer: SUSPENSION_SKIPPED in the flow
-    #[arg(long, group = "answer")]
-    pub(crate) skip: bool,
-    /// Answer with data: JSON, @FILE, or - for standard input
-    #[arg(long, group = "answer", value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
-    pub(crate) submit: Option<String>,
-    /// Who answers
-    #[arg(long, value_name = "NAME", requires = "answer")]
-    pub(crate) by: Option<String>,
-    #[command(flatten)]
-    pub(crate) models: Models,
-}
-
-#[derive(Args)]
 #[command(group = clap::ArgGroup::new("whose").required(true))]
 pub(crate) struct Export {
     #[arg(long, group = "whose")]
@@ -341,33 +318,6 @@ pub(crate) struct Export {
     /// all: everything, to be imported; client, history: what that audience sees, and no more
     #[arg(long, default_value = "all", value_name = "client|history|all", value_parser = exported)]
     pub(crate) view: Audience,
-}
-
-#[derive(Args)]
-pub(crate) struct Run {
-    pub(crate) flow: String,
-    pub(crate) action: String,
-    /// Who asks
-    #[arg(long)]
-    pub(crate) user: String,
-    /// The conversation (default: a new one)
-    #[arg(long)]
-    pub(crate) session: Option<String>,
-    /// The team
-    #[arg(long)]
-    pub(crate) project: Option<String>,
-    /// The request's id (default: a new one)
-    #[arg(long)]
-    pub(crate) request: Option<String>,
-    /// JSON, @FILE, or - for standard input
-    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
-    pub(crate) input: Option<String>,
-    /// Mock models, by the script beside the flow or by this one
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
-    pub(crate) mock: Option<String>,
-    /// One event a line as it happens, the result last
-    #[arg(long)]
-    pub(crate) events: bool,
 }
 
 /// How `show` shows the blocks of a request.

@@ -33,6 +33,7 @@ fn main() -> anyhow::Result<()> {
             let options = RunOptions {
                 flow: (*flow).to_owned(),
                 action: action.to_owned(),
+                internal: false,
                 user: USER.to_owned(),
                 session: Some(SESSION.to_owned()),
                 project: Some(PROJECT.to_owned()),

@@ -21,6 +21,8 @@ export const commands = {
 	source: (file: string) => typedError<string, Fault>(__TAURI_INVOKE("source", { file })),
 	/**  Starts an action; the timeline tells the rest. */
 	startRun: (options: RunOptions) => typedError<Started, Fault>(__TAURI_INVOKE("start_run", { options })),
+	/**  Fires an entry by hand. */
+	trigger: (options: TriggerOptions) => typedError<Started, Fault>(__TAURI_INVOKE("trigger", { options })),
 	/**  Stops a running request. */
 	abort: (requestId: string) => typedError<RequestStatus, Fault>(__TAURI_INVOKE("abort", { requestId })),
 	/**  Sessions, newest first. */
@@ -136,7 +138,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","export","import","history","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","export","import","history","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -601,6 +603,41 @@ export type EffectRow = {
 	memoized: boolean,
 };
 
+/**  An entry of a flow: what is run by something else than a person's call of an action (SEMANTICS §1.7). */
+export type EntryRow = {
+	/**  What requests of it have as their action: `webhook:stripe/invoice.paid`. */
+	address: string,
+	/**  What starts it. */
+	type: EntryType,
+	/**  What it is fired or run by: `stripe/invoice.paid`. */
+	name: string,
+	/**  For people. */
+	description?: string | null,
+	/**  When a schedule would be fired by whoever serves the flow. */
+	cron?: string | null,
+	/**  Where `cron` is read. */
+	timezone?: string | null,
+	/**  Whether a schedule's author has switched it on. */
+	enabled?: boolean | null,
+	/**  JSON Schema of what its action gets; absent when anything goes. A fired entry makes that of an event. */
+	inputSchema?: Json | null,
+	/**  Its root block and all below. */
+	root: BlockShape,
+};
+
+/**  What starts an entry. */
+export type EntryType = 
+/**  A dispatcher. */
+"internal" | 
+/**  A dispatcher of a task board. */
+"task" | 
+/**  An event of a provider. */
+"webhook" | 
+/**  An event of a bot. */
+"chat" | 
+/**  A clock. */
+"schedule";
+
 /**  An error of a flow. */
 export type ErrorInfo = {
 	/**  Its class. */
@@ -730,8 +767,12 @@ export type FlowRow = {
 	kind: string,
 	/**  Relative to the workspace. */
 	file: string,
+	/**  For people. */
+	description?: string | null,
 	/**  What can be run. */
 	actions: ActionRow[],
+	/**  What something else than a person's call starts: schedules, webhooks, bots, dispatchers. */
+	entries?: EntryRow[],
 	/**  Whether a mock script lies beside it. */
 	hasMock: boolean,
 	/**  Why its newest version does not load. */
@@ -1381,7 +1422,10 @@ export type RowsQuery = {
 /**  What to run. */
 export type RunOptions = {
 	flow: string,
+	/**  The action's name; of an internal or a task entry its address. */
 	action: string,
+	/**  Whether it is an entry that otherwise only a dispatcher reaches. */
+	internal?: boolean,
 	userId: string,
 	sessionId?: string | null,
 	projectId?: string | null,
@@ -1666,6 +1710,20 @@ export type Totals = {
 	/**  Those that ended with an error. */
 	failed: number,
 } & Sums;
+
+/**  What to fire. */
+export type TriggerOptions = {
+	flow: string,
+	/**  The entry's address. */
+	entry: string,
+	/**  Whom the entry names when absent. */
+	userId?: string | null,
+	sessionId?: string | null,
+	projectId?: string | null,
+	/**  The event: its payload, or all of it. Left out of a schedule that has an input of its own. */
+	input?: unknown,
+	mock: boolean,
+};
 
 /**  One turn. */
 export type TurnRow = {

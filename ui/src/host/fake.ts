@@ -1,7 +1,7 @@
 // A host that needs nothing: requests that the engine ran and whose answers were written down, and the same played
 // again as if they were happening. For unit tests and for a browser tab; `tests/it/recorded.rs` writes what it plays.
 import { FakeFiles } from './fake-files';
-import type { EventParts, Host, Notice, RunOptions, SessionRow, Workspace } from './host';
+import type { EventParts, Host, Notice, RunOptions, SessionRow, TriggerOptions, Workspace } from './host';
 import { notRecorded, Recording } from './recording';
 import { lists, runs } from './recorded';
 import { olderSessions } from './samples';
@@ -61,8 +61,10 @@ export class FakeHost extends FakeFiles implements Host {
 
   /** Plays the request of the flow that was recorded, whatever its input was. */
   async startRun({ flow, action, input, sessionId, userId }: RunOptions) {
-    const known = lists.flows.find((one) => one.kind === flow);
-    if (!known?.actions.some((one) => one.name === action)) throw lists.refused.unknown;
+    const known = (await this.flows()).find((one) => one.kind === flow);
+    const actions = (known?.actions ?? []).map((one) => one.name);
+    const names = [...actions, ...(known?.entries ?? []).map((one) => one.address)];
+    if (!names.includes(action)) throw lists.refused.unknown;
     const topic = (input as { topic?: unknown } | null)?.topic;
     if (flow === 'research' && topic === 'nothing') throw lists.refused.nothing;
     const text = flow === 'chat' ? runs.chat : flow === 'stress' ? runs.stress : topic === 'fail' ? runs.failed : null;
@@ -73,6 +75,11 @@ export class FakeHost extends FakeFiles implements Host {
     else this.#play(recording);
     this.#notify(recording);
     return { requestId: id, sessionId: recording.row.sessionId };
+  }
+
+  /** As an action of the same flow. */
+  async trigger({ entry, userId, ...rest }: TriggerOptions) {
+    return this.startRun({ ...rest, action: entry, userId: userId ?? 'system' });
   }
 
   async abort(requestId: string) {

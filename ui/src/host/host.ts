@@ -52,6 +52,7 @@ import type {
   SuspensionQuery,
   SuspensionRow,
   TextQuery,
+  TriggerOptions,
   ViewBatch,
   ViewCalls,
   ViewHead,
@@ -74,6 +75,8 @@ export interface Host {
   flows(): Promise<FlowRow[]>;
   source(file: string): Promise<string>;
   startRun(options: RunOptions): Promise<Started>;
+  /** Fires an entry by hand. */
+  trigger(options: TriggerOptions): Promise<Started>;
   abort(requestId: string): Promise<void>;
   resume(requestId: string, options: ResumeOptions): Promise<GoingOn>;
   retry(requestId: string, models: Models): Promise<GoingOn>;

@@ -15,6 +15,7 @@ export function tauriHost(): Host {
     flows: () => unwrap(commands.flows()),
     source: (file) => unwrap(commands.source(file)),
     startRun: (options) => unwrap(commands.startRun(options)),
+    trigger: (options) => unwrap(commands.trigger(options)),
     abort: async (requestId) => void (await unwrap(commands.abort(requestId))),
     resume: (requestId, options) => unwrap(commands.resume(requestId, options)),
     retry: (requestId, models) => unwrap(commands.retry(requestId, models)),

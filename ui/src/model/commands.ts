@@ -99,6 +99,10 @@ export const COMMANDS: readonly Command[] = [
     when: (app) => app.window.form !== null,
     verb: 'run',
   }),
+  command('trigger', 'Do', 'Fire this entry', 'right', [], (app) => app.window.form?.run(), {
+    when: (app) => app.window.form?.fires === true,
+    verb: 'trigger',
+  }),
   command('again', 'Do', 'Run again with the same input', 'again', [], (app) => void app.runAgain(), { when: isOpen }),
   command('abort', 'Do', 'Abort this request', 'stop', [], (app) => void abort(app), {
     when: (app) => app.request.live,

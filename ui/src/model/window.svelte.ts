@@ -4,7 +4,7 @@ import { recall, remember } from '../base/remember';
 /** A part that is on screen and does what commands ask. It comes and goes with its component. */
 export type TimelineAct = 'zoomIn' | 'zoomOut' | 'earlier' | 'later' | 'fit' | 'fitBlock' | 'find';
 export type TimelinePart = { move: (key: string) => void; act: (what: TimelineAct) => void };
-export type FormPart = { run: () => void };
+export type FormPart = { run: () => void; fires: boolean };
 
 /** What may lie over the window; one at a time. */
 export type SheetName =

@@ -1,7 +1,8 @@
 // The open workspace: its flows and the list of its sessions, kept current by notices.
 // What is inside a session or a request belongs to others.
-import type { Host, RequestStatus, SessionRow, Workspace as Info } from '../host/host';
+import type { FlowRow, Host, RequestStatus, SessionRow, Workspace as Info } from '../host/host';
 import { LatestQuery } from './latest-query.svelte';
+import { runnables, type Runnable } from './runnables';
 
 const PAGE = 50;
 const NEVER_BEFORE_MS = 400;
@@ -63,8 +64,9 @@ export class Workspace {
     return answer !== null && question !== null && answer.length >= question.limit;
   }
 
-  action(flow: string, action: string) {
+  /** What a name of the address stands for: an action, or an entry by its address. */
+  action(flow: string, name: string): { flow?: FlowRow; action?: Runnable } {
     const found = this.flows.answer?.find((one) => one.kind === flow);
-    return { flow: found, action: found?.actions.find((one) => one.name === action) };
+    return { flow: found, action: found && runnables(found).find((one) => one.name === name) };
   }
 }

@@ -7,6 +7,7 @@
 
 pub mod abort;
 pub mod agent;
+mod around;
 mod beginning;
 pub(crate) mod block;
 mod boundary;

@@ -3,6 +3,7 @@
 //! A file that stops loading keeps its last good version running and shows the error.
 
 mod files;
+pub(crate) mod runnable;
 
 pub(crate) mod bundling;
 pub(crate) mod loading;
@@ -18,8 +19,9 @@ use serde::Serialize;
 
 use crate::catalogue::files::{FlowFiles, Sightings};
 use crate::catalogue::loading::{Loading, cached, is_current};
+use crate::catalogue::runnable::what_runs;
 use crate::core::fault::Fault;
-use crate::views::{ActionRow, Json, LoadErrorRow};
+use crate::views::{ActionRow, EntryRow, LoadErrorRow};
 
 /// Threads that evaluate flows need native stack for deep recursion of JavaScript and of values.
 pub(crate) const STACK: usize = 64 << 20;
@@ -32,8 +34,14 @@ pub struct FlowRow {
     pub kind: String,
     /// Relative to the workspace.
     pub file: String,
+    /// For people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// What can be run.
     pub actions: Vec<ActionRow>,
+    /// What something else than a person's call starts: schedules, webhooks, bots, dispatchers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<EntryRow>,
     /// Whether a mock script lies beside it.
     pub has_mock: bool,
     /// Why its newest version does not load.
@@ -193,7 +201,9 @@ impl Catalogue {
             let row = |kind: String, error: Option<&LoadError>| FlowRow {
                 kind,
                 file: file.strip_prefix(workspace).unwrap_or(file).display().to_string(),
+                description: None,
                 actions: Vec::new(),
+                entries: Vec::new(),
                 has_mock: mock_file(file).is_file(),
                 error: error.map(LoadErrorRow::from),
                 warnings: Vec::new(),
@@ -203,8 +213,11 @@ impl Catalogue {
             }
             for Known { loaded_flow, duplicate_kind, .. } in entry.flows.iter().filter(|known| !known.is_elsewhere) {
                 let flow = &loaded_flow.flow;
+                let (actions, entries) = what_runs(flow)?;
                 rows.push(FlowRow {
-                    actions: flow.actions.iter().map(action_row).collect::<Result<_, Fault>>()?,
+                    description: flow.description.clone(),
+                    actions,
+                    entries,
                     warnings: flow.warnings.iter().map(LoadErrorRow::from).collect(),
                     ..row(flow.kind.clone(), entry.error.as_ref().or(duplicate_kind.as_ref()))
                 });
@@ -227,20 +240,6 @@ fn name_of(file: &Path) -> String {
     let folder = file.parent().and_then(Path::file_name);
     let name = if stem == "flow" || stem == "index" { folder.unwrap_or(stem) } else { stem };
     name.to_string_lossy().into_owned()
-}
-
-fn action_row(action: &script::ActionDescription) -> Result<ActionRow, Fault> {
-    Ok(ActionRow {
-        name: action.name.clone(),
-        description: action.description.clone(),
-        input_schema: action.input_schema.clone().map(Json),
-        root: action.root().map_err(|error| {
-            Fault::internal(format!(
-                "the blocks of action \"{}\" in .flowglass/cache cannot be read ({error}); delete that folder",
-                action.name
-            ))
-        })?,
-    })
 }
 
 /// The mock script that lies beside a flow: `x.mock.json` for `x.ts`.

@@ -24,4 +24,4 @@ pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
 pub use store::{EventQuery, RequestQuery, SearchQuery, SessionQuery};
 pub use views::*;
-pub use workspace::{At, Edits, Mock, OpenOptions, Resolution, RunOptions, Workspace};
+pub use workspace::{At, DispatchEnd, Edits, Mock, OpenOptions, Resolution, RunOptions, TriggerOptions, Workspace};

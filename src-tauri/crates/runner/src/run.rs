@@ -13,8 +13,7 @@ pub(crate) mod warm_runtimes;
 
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use engine::abort::Abort;
@@ -37,7 +36,7 @@ use crate::catalogue::LoadedFlow;
 use crate::core::config::Config;
 use crate::core::fault::{Detail, Fault};
 use crate::core::progress::run_to_end;
-use crate::effects::outside::{World, live};
+use crate::effects::outside::{Dispatcher, World, live};
 use crate::models::mock_script::{MockModels, MockScript, recorded_calls};
 use crate::run::on_accept::OnAccept;
 use crate::run::owner::{Lock, Wish};
@@ -123,6 +122,8 @@ pub(crate) struct Job {
     pub(crate) log: Arc<dyn Log>,
     /// Keeps the code that runs, when the request is accepted.
     pub(crate) keep_code: OnAccept,
+    /// Starts what dispatchers send.
+    pub(crate) dispatcher: Dispatcher,
     pub(crate) abort: watch::Receiver<bool>,
     /// Says that it lives, and where another process asks to abort it.
     pub(crate) lock: Lock,
@@ -209,6 +210,7 @@ async fn carry_out(
         mut before,
         log,
         keep_code,
+        dispatcher,
         mut abort,
         lock,
         late,
@@ -236,7 +238,7 @@ async fn carry_out(
     if let Some(mock) = &mock {
         mock.skip(&recorded_calls(&before.events));
     }
-    let effects = Rc::new(World::new(mock, &config, trust));
+    let effects = Rc::new(World::new(mock, &config, trust).sending(dispatcher));
     let awaited = effects.awaited();
     let stop = Abort::default();
     let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };
@@ -293,7 +295,8 @@ pub(crate) fn load(
 }
 
 /// Checks what is asked of a flow, and parses the input of a new request.
-pub(crate) fn prepare(loaded: &Loaded, asked: &mut StartRequest, before: &PriorEvents) -> Result<Rc<Flow>, Fault> {
+pub(crate) fn prepare(loaded: &mut Loaded, asked: &mut StartRequest, before: &PriorEvents) -> Result<Rc<Flow>, Fault> {
+    loaded.resolve(&asked.action).map_err(|error| Fault::invalid(error.to_string()))?;
     let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
     let action = flow
         .actions

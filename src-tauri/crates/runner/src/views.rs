@@ -6,6 +6,7 @@
 mod agents;
 mod block;
 mod clearings;
+mod entries;
 mod findings;
 mod model_call;
 mod moving;
@@ -36,6 +37,7 @@ use serde_json::{Map, Value};
 pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
 pub use block::{BlockDetail, BlockSource, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
+pub use entries::EntryRow;
 pub use findings::{HitRow, WriteRow};
 pub(crate) use model_call::parameters;
 pub use model_call::{MessageSource, ModelCallRow, ModelRetry, ModelTokens, ModelToolRow, StreamedPiece};

@@ -13,6 +13,7 @@ mod client;
 pub(crate) mod code;
 mod damage;
 mod differences;
+mod dispatch;
 mod expiry;
 mod export_file;
 mod flows;
@@ -36,10 +37,12 @@ mod request_view;
 mod resume;
 mod rows;
 mod search;
+mod starting;
 mod synthetic;
 mod totals;
 mod traces;
 mod tree;
+mod trigger;
 mod trusted;
 mod view_items;
 mod writers;
@@ -47,12 +50,11 @@ mod writers;
 pub(crate) mod export_format;
 pub(crate) mod otlp;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
-use engine::data::Data;
 use engine::event::RequestStatus;
 use engine::request::StartRequest;
 use serde_json::Value;
@@ -64,7 +66,6 @@ use crate::catalogue::watch::{Watch, watch};
 use crate::catalogue::{Catalogue, LoadedFlow, mock_file};
 use crate::core::config::{Config, Durability};
 use crate::core::fault::Fault;
-use crate::core::id;
 use crate::core::notice::{Notice, Notices};
 use crate::core::sync::lock;
 use crate::effects::outside::now_ms;
@@ -72,13 +73,15 @@ use crate::models::mock_script::MockScript;
 use crate::run::owner::{Lock, Locks};
 use crate::run::threads::Pool;
 use crate::run::warm_runtimes::WarmRuntimes;
-use crate::run::{Job, OnExit, PriorEvents, Running, not_yours, start};
+use crate::run::{Job, OnExit, PriorEvents, Running, start};
 use crate::views::*;
 
 use read_only::{Opened, open_store};
 
 pub use answers::Resolution;
+pub use dispatch::DispatchEnd;
 pub use fork::Edits;
+pub use trigger::TriggerOptions;
 
 /// How to open a workspace.
 #[derive(Clone, Debug, Default)]
@@ -114,8 +117,10 @@ pub struct OpenOptions {
 pub struct RunOptions {
     /// The flow's kind.
     pub flow: String,
-    /// The action's name.
+    /// The action's name; of an internal or a task entry its name or its address.
     pub action: String,
+    /// Whether it is an entry that only a dispatcher reaches.
+    pub internal: bool,
     /// Who asks.
     pub user: String,
     /// The conversation; a new one-shot session when absent.
@@ -193,6 +198,10 @@ pub struct Workspace {
     views: request_view::Views,
     payloads: payloads::PayloadCache,
     watching: Mutex<Option<Watch>>,
+    /// What dispatchers have started, until somebody waits for it.
+    dispatched: Mutex<VecDeque<Running>>,
+    /// For dispatchers, which must not keep the workspace open.
+    itself: OnceLock<Weak<Workspace>>,
 }
 
 impl Workspace {
@@ -247,7 +256,11 @@ impl Workspace {
             views: request_view::Views::default(),
             payloads: payloads::PayloadCache::default(),
             watching: Mutex::default(),
+            dispatched: Mutex::default(),
+            itself: OnceLock::default(),
         });
+        // Nobody else has it yet.
+        let _ = workspace.itself.set(Arc::downgrade(&workspace));
         workspace.forward_commits();
         workspace.mark_changed_views();
         tracing::info!(dir = %workspace.dir.display(), data = %workspace.data.display(), "workspace opened");
@@ -287,64 +300,6 @@ impl Workspace {
         self.notices.unlisten(id);
     }
 
-    /// Starts an action. Nothing is written when it is refused.
-    pub fn run(&self, options: RunOptions) -> Result<Running, Fault> {
-        self.check_writable()?;
-        if options.user.trim().is_empty() {
-            return Err(Fault::invalid(format!("Flow \"{}\" requires a userId: name one with --user", options.flow)));
-        }
-        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
-        let actions = &loaded_flow.flow.actions;
-        if !actions.iter().any(|action| action.name == options.action) {
-            let names: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
-            let known = if names.is_empty() {
-                "it has none at all".to_owned()
-            } else {
-                format!("there are: {}", names.join(", "))
-            };
-            return Err(Fault::not_found(format!(
-                "flow \"{}\" has no action \"{}\"; {known}",
-                options.flow, options.action
-            )));
-        }
-        id::check("user id", &options.user)?;
-        for (what, id) in [("session id", &options.session), ("project id", &options.project)] {
-            id.as_ref().map_or(Ok(()), |id| id::check(what, id))?;
-        }
-        let ephemeral = options.session.is_none();
-        let session = options.session.clone().unwrap_or_else(new_session);
-        if let Some(known) = self.store.session(&session).map_err(Fault::internal)?
-            && known.user != options.user
-        {
-            return Err(not_yours(&session, &known.user, &options.user));
-        }
-        let request = options.request.clone().unwrap_or_else(new_request);
-        if request.contains(':') || request.trim().is_empty() {
-            return Err(Fault::invalid(format!("request id \"{request}\" must not be empty or contain \":\"")));
-        }
-        id::check("request id", &request)?;
-        if self.store.request(&request).map_err(Fault::internal)?.is_some() {
-            return Err(Fault::refused(format!("request id \"{request}\" is already in use")));
-        }
-        let (mock, origin) = self.mock_of(&options.mock, &loaded_flow.bundle.file)?;
-        let fork = self.fork_of(&session)?;
-        let asked = StartRequest {
-            request: request.into(),
-            action: options.action,
-            input: Data::from(options.input),
-            session: session.into(),
-            ephemeral,
-            user: options.user.into(),
-            project: options.project.map(Into::into),
-            mock: origin,
-            owner: String::new(),
-            retry_of: None,
-            claim: None,
-            fork,
-        };
-        self.start(loaded_flow, asked, mock, PriorEvents::default())
-    }
-
     fn start(
         &self,
         loaded_flow: Arc<LoadedFlow>,
@@ -378,6 +333,7 @@ impl Workspace {
             trust: self.trust,
             log: self.store.clone(),
             keep_code: self.keep_code(&loaded_flow),
+            dispatcher: self.dispatcher(),
             abort,
             lock: job_lock,
             late: {

@@ -2,6 +2,7 @@
 //!
 //! Must not serve calls of a running flow: that is `host`.
 
+pub(crate) mod actions;
 pub(crate) mod agents;
 pub(crate) mod calls;
 pub(crate) mod function;

@@ -7,6 +7,7 @@ pub(crate) mod agent_calls;
 pub(crate) mod async_calls;
 pub(crate) mod digest;
 pub(crate) mod fetch;
+pub(crate) mod fire;
 pub(crate) mod locale;
 pub(crate) mod resource_calls;
 pub(crate) mod sync_calls;

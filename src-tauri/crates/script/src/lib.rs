@@ -17,6 +17,8 @@ pub use bundle::embedded::version;
 pub use bundle::error::{LoadError, LoadErrorKind};
 pub use bundle::worker::{BundleReply, BundleRequest, serve};
 pub use bundle::{Bundle, OnRead, bundle, check_nesting};
+pub use describe::actions::EntryDescription;
+pub use host::fire::{Fired, Given};
 pub use load::{ActionDescription, FlowDescription, Loaded};
 pub use vm::Limits;
 pub use vm::load_time::LoadTime;

@@ -1,5 +1,6 @@
 //! Loading of a flow file, and its description for a catalogue.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -15,12 +16,17 @@ use serde_json::Value;
 
 use crate::bundle::Bundle;
 use crate::bundle::error::{LoadError, LoadErrorKind};
+use crate::describe::actions::EntryDescription;
 use crate::describe::registry::{BuildError, Registry};
-use crate::describe::wire::WireFlow;
+use crate::describe::wire::{WireAction, WireFlow};
 use crate::host::async_calls::drive;
+use crate::host::fire::{Fired, Given};
 use crate::host::sync_calls::sync;
 use crate::vm::load_time::LoadTime;
 use crate::vm::{Limits, Vm};
+
+/// How the address of a schedule begins.
+const SCHEDULE: &str = "schedule:";
 
 /// A loaded flow file, of which one flow is described. It serves one request.
 pub struct Loaded {
@@ -30,6 +36,9 @@ pub struct Loaded {
     pub kinds: Vec<String>,
     defined_at: Option<Location>,
     client: bool,
+    description: Option<String>,
+    entries: HashMap<String, EntryDescription>,
+    resolves: bool,
     vm: Rc<Vm>,
     registry: Rc<Registry>,
 }
@@ -94,7 +103,10 @@ fn place(vm: &Vm, bundle: &Bundle, of: &str, number: u32) -> Option<Location> {
 pub struct FlowDescription {
     /// The name it is run by.
     pub kind: String,
-    /// In the author's order.
+    /// For people.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// In the author's order, entries last.
     pub actions: Vec<ActionDescription>,
     /// Where it is defined, which may be a file that this one imports.
     #[serde(default)]
@@ -102,6 +114,9 @@ pub struct FlowDescription {
     /// Whether it has projections of its state for clients.
     #[serde(default)]
     pub client: bool,
+    /// Whether it finds schedules by a function of its own.
+    #[serde(default)]
+    pub resolves: bool,
     /// Warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<LoadError>,
@@ -110,10 +125,16 @@ pub struct FlowDescription {
 /// The description of an action in a catalogue.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActionDescription {
-    /// Its name.
+    /// Its name; of an entry, its address.
     pub name: String,
     /// For people.
     pub description: Option<String>,
+    /// What starts it, where that is no person's call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryDescription>,
+    /// Whether it refuses to run without a project.
+    #[serde(default)]
+    pub requires_project: bool,
     /// JSON Schema of its input.
     #[serde(default, deserialize_with = "engine::json::exact")]
     pub input_schema: Option<Value>,
@@ -154,7 +175,9 @@ impl Loaded {
             if let Some(error) = missing_flow(&vm, bundle, workspace) {
                 return Err(error);
             }
-            return Ok(Loaded { flow: None, kinds, defined_at: None, client: false, vm, registry });
+            let (client, resolves, entries) = (false, false, HashMap::new());
+            let (defined_at, description) = (None, None);
+            return Ok(Loaded { flow: None, kinds, defined_at, client, description, entries, resolves, vm, registry });
         }
         let at = match kind {
             Some(kind) => kinds.iter().position(|known| known == kind).ok_or_else(|| {
@@ -170,15 +193,18 @@ impl Loaded {
         if let Some(error) = wrong_definition(&vm, bundle, &json) {
             return Err(error);
         }
-        let wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
+        let mut wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         // That of a large flow has megabytes.
         drop(json);
-        let client = wire.client;
+        let (client, resolves, description) = (wire.client, wire.resolves, wire.description.take());
+        let entry = |(name, action): (&String, &mut WireAction)| Some((name.clone(), action.entry.take()?));
+        let entries = wire.actions.iter_mut().filter_map(entry).collect();
         let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {
             let place = definition.and_then(|number| place(&vm, bundle, "definedAt", number));
             LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, error.message)
         })?;
-        Ok(Loaded { flow: Some(Rc::new(flow)), kinds, defined_at, client, vm, registry })
+        let flow = Some(Rc::new(flow));
+        Ok(Loaded { flow, kinds, defined_at, client, description, entries, resolves, vm, registry })
     }
 
     /// Serves the asynchronous calls of the flow. Must be polled together with the engine.
@@ -215,6 +241,25 @@ impl Loaded {
         crate::host::async_calls::client_data(&self.vm, &self.registry, states)
     }
 
+    /// Returns the request that an entry makes of what it is fired with.
+    pub fn fire(&self, address: &str, given: &Given) -> Result<Fired, FlowError> {
+        crate::host::fire::fire(&self.vm, &self.registry, address, given)
+    }
+
+    /// Finds the action of a schedule that is not in the file but in what its own function gives. Must be called before
+    /// the flow is run.
+    pub fn resolve(&mut self, address: &str) -> Result<(), FlowError> {
+        let is_known = self.flow.as_ref().is_none_or(|flow| flow.actions.contains_key(address));
+        if is_known || !self.resolves || !address.starts_with(SCHEDULE) {
+            return Ok(());
+        }
+        let action = crate::host::fire::resolve(&self.vm, &self.registry, address)?;
+        if let Some(flow) = self.flow.as_mut().and_then(Rc::get_mut) {
+            flow.actions.insert(address.to_owned(), action);
+        }
+        Ok(())
+    }
+
     /// Returns the SDK's warnings, without duplicates.
     fn warnings(&self, bundle: &Bundle) -> Vec<LoadError> {
         let shown = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
@@ -245,12 +290,16 @@ impl Loaded {
             .map(|(name, action)| ActionDescription {
                 name: name.clone(),
                 description: action.description.clone(),
+                entry: self.entries.get(name).cloned(),
+                requires_project: action.requires_project,
                 input_schema: action.input_schema.as_ref().map(|schema| schema.describe()),
                 root: serde_json::to_string(&shape(&action.block)).unwrap_or_default().into(),
             })
             .collect();
         let warnings = self.warnings(bundle);
-        let (kind, defined_at) = (flow.kind.to_string(), self.defined_at.clone());
-        Ok(Some(FlowDescription { kind, actions, defined_at, client: self.client, warnings }))
+        let (kind, description, defined_at) =
+            (flow.kind.to_string(), self.description.clone(), self.defined_at.clone());
+        let (client, resolves) = (self.client, self.resolves);
+        Ok(Some(FlowDescription { kind, description, actions, defined_at, client, resolves, warnings }))
     }
 }

@@ -15,6 +15,8 @@ pub(crate) fn request_started() -> EventKind {
         code_hash: "0".to_owned(),
         input: Recorded::Undefined,
         retry_of: None,
+        trigger: None,
+        dispatched_by: None,
         owner: "o".to_owned(),
         claim: None,
         forked_from: None,

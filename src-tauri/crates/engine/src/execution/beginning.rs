@@ -38,6 +38,8 @@ impl Run {
                 code_hash: self.flow.code_hash.clone(),
                 input: Recorded::inline(&start.input),
                 retry_of: start.retry_of.clone(),
+                trigger: start.trigger.clone(),
+                dispatched_by: start.dispatched_by.clone(),
                 owner: start.owner.clone(),
                 claim: start.claim.clone(),
                 forked_from: None,

@@ -18,7 +18,7 @@ use crate::execution::hooks::step_errored;
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::replay::resume::RecordedEnd;
 use crate::execution::request::Run;
-use crate::execution::{callback, container, driver, reactions, schema_check};
+use crate::execution::{around, callback, container, driver, reactions, schema_check};
 use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -251,7 +251,7 @@ pub(crate) async fn run_handler(cx: &Context, handler: &Rescue, error: &FlowErro
 async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &StepValue) -> Result<StepValue, FlowError> {
     let cx = Context::new(run.clone(), frame.clone());
     let block = frame.block.clone();
-    let work = Box::pin(pipeline(&cx, &block, input));
+    let work = around::run(&cx, &block, 0, input);
     let result = match select(work, Box::pin(run.abort.wait())).await {
         Either::Left((result, _)) => result,
         Either::Right(_) => return Err(FlowError::aborted()),
@@ -274,7 +274,8 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &StepValue) -
     }
 }
 
-async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue) -> Result<StepValue, FlowError> {
+/// The run of a block inside its middleware.
+pub(crate) async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue) -> Result<StepValue, FlowError> {
     let mut input = given.clone();
     if let Some(connect) = &block.connect_input {
         let connected = callback::call(cx, "connectInput", connect, vec![input.argument()]).await?.into_data()?;

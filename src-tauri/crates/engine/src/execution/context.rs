@@ -5,6 +5,7 @@
 
 mod block_lookup;
 mod collections;
+mod dispatch;
 mod durable;
 mod effects;
 mod emit;
@@ -25,6 +26,7 @@ pub use writes::Change;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::execution::around::Next;
 use crate::execution::callback::CallbackCall;
 use crate::execution::frame::Frame;
 use crate::execution::request::Run;
@@ -52,12 +54,14 @@ pub struct Context {
     pub frame: Rc<Frame>,
     /// The callback call that runs now; `None` in a handler, whose function is part of the block itself.
     pub(crate) call: Option<Rc<CallbackCall>>,
+    /// In middleware: how it goes on.
+    pub(crate) next: Option<Rc<Next>>,
 }
 
 impl Context {
     /// Returns the context of a block itself, outside of any callback.
     pub(crate) fn new(run: Rc<Run>, frame: Rc<Frame>) -> Self {
-        Context { run, frame, call: None }
+        Context { run, frame, call: None, next: None }
     }
 
     /// Returns the context of a call of an author's function.

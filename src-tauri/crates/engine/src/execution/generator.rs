@@ -6,6 +6,7 @@
 
 mod answer;
 pub(crate) mod ask;
+mod denied;
 mod instance;
 mod messages;
 pub(crate) mod stored_messages;

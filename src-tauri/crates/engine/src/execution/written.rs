@@ -61,6 +61,7 @@ pub fn block(name: &str, body: Body) -> Block {
         transient: false,
         active_status: None,
         container: None,
+        middleware: Vec::new(),
         rescue: Vec::new(),
         resources: Vec::new(),
         uses: Vec::new(),
@@ -107,6 +108,7 @@ pub fn flow(kind: &str, root: &Rc<Block>) -> Flow {
         token_budget: None,
         concurrency: None,
         hooks: ActionHooks::default(),
+        requires_project: false,
     };
     Flow {
         kind: Arc::from(kind),

@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,6 +14,10 @@ use serde_json::{Value, json};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::redaction::Redaction;
+
+mod dispatch;
+
+pub use dispatch::{Dispatch, DispatchRefusal, DispatchTo, Dispatched, DispatchedBy};
 
 /// What a flow can get from outside; the names are those of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -112,6 +117,15 @@ pub trait Effects {
 
     /// Completes after `ms` milliseconds.
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()>;
+
+    /// Starts an entry as a request of its own (SEMANTICS §1.8). The result is recorded by who asks.
+    fn dispatch(&self, _call: Dispatch) -> LocalBoxFuture<'static, Result<Dispatched, DispatchRefusal>> {
+        let refused = DispatchRefusal {
+            refused: "no-dispatch-operation".to_owned(),
+            detail: "nothing here starts requests".to_owned(),
+        };
+        std::future::ready(Err(refused)).boxed_local()
+    }
 
     /// Calls a model. The listener gets text and reasoning as they arrive, in order; the reply contains all of it
     /// again. Without a listener the model need not stream.

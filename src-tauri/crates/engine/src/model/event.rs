@@ -1,8 +1,7 @@
 //! The events of a request's log.
 //!
-//! A request **is** these events. They are append-only, numbered densely from 1 by the one engine
-//! that runs the request, and final once their batch is committed. Nothing else about a request is
-//! stored that could not be read from them again.
+//! A request **is** these events. They are append-only, numbered densely from 1 by the one engine that runs it, and
+//! final once their batch is committed. Nothing else of a request is stored that could not be read from them again.
 
 mod commit;
 mod frequent;
@@ -16,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::model::concurrency::Claim;
 use crate::model::data::Data;
-use crate::model::effects::EffectKind;
+use crate::model::effects::{DispatchedBy, EffectKind};
 use crate::model::error::FlowError;
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::operation::Operation;
@@ -125,6 +124,12 @@ pub enum EventKind {
         input: Recorded,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_of: Option<String>,
+        /// The event that an entry was fired with; `input` is what its binding made of it.
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+        trigger: Option<Value>,
+        /// Who sent it, where a dispatcher did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dispatched_by: Option<DispatchedBy>,
         /// The job that runs it: the id of its database, a dot, and the name of its lock file. Its epoch is 1.
         owner: String,
         /// What no other request may hold while this one runs.

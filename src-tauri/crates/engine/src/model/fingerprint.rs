@@ -36,7 +36,8 @@ fn of_block(block: &Block) -> Option<Arc<str>> {
     let mut parts = Parts::default();
     if let Body::Handler { execute } = &block.body {
         let own = execute.fingerprint()?;
-        if block.connect_input.is_none() && block.connect_output.is_none() {
+        let own_layers = block.middleware.iter().any(|layer| !layer.is_of_flow);
+        if block.connect_input.is_none() && block.connect_output.is_none() && !own_layers {
             return Some(own);
         }
         parts.text(&own);
@@ -47,6 +48,8 @@ fn of_block(block: &Block) -> Option<Arc<str>> {
     }
     parts.function(block.connect_input.as_ref());
     parts.function(block.connect_output.as_ref());
+    // What the flow puts around every block tells none of them apart.
+    block.middleware.iter().filter(|layer| !layer.is_of_flow).for_each(|layer| parts.function(Some(&layer.around)));
     Some(fingerprint(&parts.0))
 }
 

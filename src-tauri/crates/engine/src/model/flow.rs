@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
 
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::concurrency::Concurrency;
@@ -25,7 +26,7 @@ use crate::model::scope::ScopeKind;
 pub use agent::{
     Agent, AgentDefinitions, AgentHook, AgentPart, AgentSide, Prompt, PromptPart, PromptTool, SessionTool, Side,
 };
-pub use block::{Block, Body, Cache, ContainerItem, Rescue, Retry};
+pub use block::{Block, Body, Cache, ContainerItem, Middleware, Rescue, Retry};
 pub use calls::{CallAgent, CallPart, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered};
 pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, ToolIdentity, ToolSettings, ValueOrCall};
@@ -99,7 +100,7 @@ impl Settings {
     }
 }
 
-/// An action: what a person can run.
+/// An action, or an entry by its address (SEMANTICS §1.7): what can be run.
 pub struct Action {
     /// Checked before anything runs; the root block's schema where the action has none.
     pub input_schema: Option<SchemaRef>,
@@ -115,6 +116,42 @@ pub struct Action {
     pub concurrency: Option<Concurrency>,
     /// What runs after it.
     pub hooks: ActionHooks,
+    /// Whether a block of it refuses to run without a project.
+    pub requires_project: bool,
+}
+
+/// What starts an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryType {
+    /// A dispatcher.
+    Internal,
+    /// A dispatcher of a task board.
+    Task,
+    /// An event of a provider.
+    Webhook,
+    /// An event of a bot.
+    Chat,
+    /// A clock.
+    Schedule,
+}
+
+impl EntryType {
+    /// Returns the word of it in an address.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EntryType::Internal => "internal",
+            EntryType::Task => "task",
+            EntryType::Webhook => "webhook",
+            EntryType::Chat => "chat",
+            EntryType::Schedule => "schedule",
+        }
+    }
+
+    /// Returns whether it has an event that is mapped to an input: such an entry is fired, any other is run.
+    pub fn is_fired(self) -> bool {
+        !matches!(self, EntryType::Internal | EntryType::Task)
+    }
 }
 
 /// How many tokens the models of one request may use; checked once, after the root block

@@ -73,6 +73,8 @@ pub(crate) fn asked(request: &str, input: Value) -> StartRequest {
         mock: None,
         owner: "test".to_owned(),
         retry_of: None,
+        trigger: None,
+        dispatched_by: None,
         claim: None,
         fork: None,
     }

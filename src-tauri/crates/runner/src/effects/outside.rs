@@ -9,7 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect};
+use engine::effects::{
+    Dispatch, DispatchRefusal, Dispatched, Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect,
+};
 use engine::error::FlowError;
 use engine::redaction::Redaction;
 use futures_util::future::LocalBoxFuture;
@@ -78,8 +80,12 @@ fn fill(bytes: &mut [u8]) {
     }
 }
 
+/// Starts what a dispatcher sends; blocks until that is accepted.
+pub(crate) type Dispatcher = Arc<dyn Fn(Dispatch) -> Result<Dispatched, DispatchRefusal> + Send + Sync>;
+
 /// What a request gets from this machine.
 pub(crate) struct World {
+    dispatcher: Option<Dispatcher>,
     models: Rc<Source>,
     pages: Rc<Pages>,
     awaited: Awaited,
@@ -103,6 +109,7 @@ impl World {
             None => Source::Real(Models::new(config.models.clone(), trust, config.limits)),
         };
         World {
+            dispatcher: None,
             models: Rc::new(models),
             pages: Rc::new(Pages::new(&config.fetch.allow, config.limits.reply_bytes)),
             awaited: Awaited::default(),
@@ -110,6 +117,11 @@ impl World {
             env: config.flow_env(),
             depth: config.limits.depth,
         }
+    }
+
+    /// The same, where dispatchers send requests.
+    pub(crate) fn sending(self, dispatcher: Dispatcher) -> Self {
+        World { dispatcher: Some(dispatcher), ..self }
     }
 
     /// What the request waits for from outside.
@@ -156,6 +168,16 @@ impl Effects for World {
     fn fetch(&self, call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
         let pages = self.pages.clone();
         self.awaited.count(async move { pages.fetch(call).await })
+    }
+
+    fn dispatch(&self, call: Dispatch) -> LocalBoxFuture<'static, Result<Dispatched, DispatchRefusal>> {
+        let failed = |detail: String| DispatchRefusal { refused: "no-dispatch-operation".to_owned(), detail };
+        let Some(dispatcher) = self.dispatcher.clone() else {
+            return Box::pin(std::future::ready(Err(failed("nothing here starts requests".to_owned()))));
+        };
+        // What is started answers from a thread of its own, for which this one must not wait.
+        let sent = tokio::task::spawn_blocking(move || dispatcher(call));
+        self.awaited.count(async move { sent.await.unwrap_or_else(|error| Err(failed(error.to_string()))) })
     }
 
     fn redaction(&self) -> Arc<Redaction> {

@@ -58,13 +58,13 @@ pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<Replay, Fau
 fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
     let ReplayInput { loaded_flow, config, mut asked, events, records, seen, store } = input;
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
-    let loaded = load(
+    let mut loaded = load(
         workspace,
         &loaded_flow,
         config.script_limits(),
         LoadTime::after(load_effects(&events), SyncEffect::placeholder).with_env(config.flow_env()),
     )?;
-    let flow = prepare(&loaded, &mut asked, &is_known)?;
+    let flow = prepare(&mut loaded, &mut asked, &is_known)?;
     let began = events.first().map_or(0, |event| event.at);
     let log = Arc::new(ReplayLog { memory: MemoryLog::default(), store, began });
     for (scope, record) in records {

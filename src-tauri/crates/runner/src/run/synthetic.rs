@@ -156,6 +156,8 @@ fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str
         mock: None,
         owner: owner.to_owned(),
         retry_of: None,
+        trigger: None,
+        dispatched_by: None,
         claim: None,
         fork: None,
     };

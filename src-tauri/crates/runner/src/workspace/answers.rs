@@ -132,6 +132,9 @@ fn check(question: &Suspension, reply: Reply, data: Option<&Value>) -> Result<()
     let (Some(schema), Reply::Approve | Reply::Submit) = (&question.asking.resume_schema, reply) else {
         return Ok(());
     };
+    if data.is_none() && schema.get("default").is_some() {
+        return Ok(());
+    }
     // A schema that is none refuses nothing: it is the author's, and was taken when it was asked.
     let Ok(validator) = jsonschema::validator_for(schema) else { return Ok(()) };
     let given = data.cloned().unwrap_or(Value::Null);
@@ -149,7 +152,11 @@ fn check(question: &Suspension, reply: Reply, data: Option<&Value>) -> Result<()
         .iter()
         .map(|one| if one.path.is_empty() { one.message.clone() } else { format!("{}: {}", one.path, one.message) })
         .collect();
-    let hint = if data.is_none() { "; give data with --submit JSON" } else { "" };
+    let hint = match (data, reply) {
+        (None, Reply::Approve) => "; give data with --approve JSON",
+        (None, _) => "; give data with --submit JSON",
+        _ => "",
+    };
     Err(Fault::Invalid {
         message: format!(
             "the answer does not fit suspension \"{}\" ({}): {}{hint}",

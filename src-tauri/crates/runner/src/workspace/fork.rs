@@ -244,6 +244,8 @@ fn started(asked: &StartRequest, input: Recorded, flow: &Flow, from: &ForkedFrom
         code_hash: flow.code_hash.clone(),
         input,
         retry_of: None,
+        trigger: asked.trigger.clone(),
+        dispatched_by: asked.dispatched_by.clone(),
         owner: asked.owner.clone(),
         claim: None,
         forked_from: Some(from.clone()),

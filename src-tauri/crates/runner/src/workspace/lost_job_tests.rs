@@ -102,6 +102,8 @@ fn begun(asked: &engine::request::StartRequest, flow: &engine::flow::Flow) -> Ev
         code_hash: flow.code_hash.clone(),
         input: Recorded::inline(&asked.input),
         retry_of: None,
+        trigger: None,
+        dispatched_by: None,
         owner: asked.owner.clone(),
         claim: None,
         forked_from: None,

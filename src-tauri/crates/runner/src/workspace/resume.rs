@@ -97,8 +97,17 @@ impl Workspace {
         row: &RequestRow,
         events: &[Event],
     ) -> Result<(StartRequest, Option<String>), Fault> {
-        let Some(EventKind::RequestStarted { session, user, project, ephemeral, retry_of, claim, .. }) =
-            events.first().map(|event| &event.kind)
+        let Some(EventKind::RequestStarted {
+            session,
+            user,
+            project,
+            ephemeral,
+            retry_of,
+            claim,
+            trigger,
+            dispatched_by,
+            ..
+        }) = events.first().map(|event| &event.kind)
         else {
             return Err(Fault::internal(format!("request \"{}\" has no first event", row.id)));
         };
@@ -119,6 +128,8 @@ impl Workspace {
             // Named when it starts.
             owner: String::new(),
             retry_of: retry_of.clone(),
+            trigger: trigger.clone(),
+            dispatched_by: dispatched_by.clone(),
             claim: claim.clone(),
             fork: self.fork_of(session)?,
         };

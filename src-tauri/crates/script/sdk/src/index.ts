@@ -4,6 +4,8 @@ export { handler, router, generator } from './define/blocks';
 export { sequencer } from './define/sequencer';
 export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
+export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
+export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
 export { normalizeReactiveBinding } from './define/reactions';
 export { resourceChangeSchema, resourceContentChangeSchema } from './library/change-schemas';
@@ -34,6 +36,7 @@ export {
   ProviderUnavailableError,
   ContextLengthError,
   ToolExecutionError,
+  DispatchRefusedError,
   ResourceAlreadyExistsError,
   ResourceDeletedError,
   SuspensionError,

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use engine::error::FlowError;
-use engine::flow::{CallAgent, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered, ValueOrCall};
+use engine::flow::{CallAgent, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Middleware, Registered, ValueOrCall};
 use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -51,9 +51,12 @@ impl Registry {
         vm: &Rc<Vm>,
         id: u32,
         calls: WireCalls,
-        name: &str,
+        (name, middleware): (&str, Vec<Middleware>),
     ) -> Result<(), FlowError> {
-        let block = engine::calls::block(&Rc::new(calls.build(vm, self, name)?));
+        let mut block = engine::calls::block(&Rc::new(calls.build(vm, self, name)?));
+        if let Some(own) = Rc::get_mut(&mut block) {
+            own.middleware = middleware;
+        }
         self.blocks.borrow_mut().insert(id, block);
         Ok(())
     }

@@ -11,9 +11,9 @@ use engine::callable::Fun;
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
-    Action, ActionHooks, Arm, Block, Body, Cache, Cas, Child, ContainerItem, Each, Expectation, Flow, Generator,
-    History, Hook, Model, ModelInstance, OnExceeded, Operation, Repair, RequestHooks, Rescue, Settings, TokenBudget,
-    ToolIdentity, ToolSettings, ValueOrCall, join_declarations, number_steps,
+    Arm, Block, Body, Cache, Cas, Child, ContainerItem, Each, Expectation, Flow, Generator, History, Hook, Middleware,
+    Model, ModelInstance, Operation, Repair, RequestHooks, Rescue, Settings, ToolIdentity, ToolSettings, ValueOrCall,
+    join_declarations, number_steps,
 };
 use engine::resource::{ResourceConflict, Resources};
 use engine::scope::ScopeKind;
@@ -109,7 +109,7 @@ impl Registry {
         self.blocks.borrow().get(&id).cloned().ok_or_else(|| FlowError::plain(format!("block {id} is not described")))
     }
 
-    fn optional(&self, id: Option<u32>) -> Result<Option<Rc<Block>>, FlowError> {
+    pub(super) fn optional(&self, id: Option<u32>) -> Result<Option<Rc<Block>>, FlowError> {
         id.map(|id| self.block(id)).transpose()
     }
 
@@ -119,29 +119,7 @@ impl Registry {
         }
         let mut actions = IndexMap::new();
         for (name, action) in wire.actions {
-            actions.insert(
-                name,
-                Action {
-                    input_schema: action.input_schema.map(|id| schema(vm, id)),
-                    description: action.description,
-                    block: self.block(action.block)?,
-                    hooks: ActionHooks {
-                        on_completed: self.optional(action.hooks.on_completed)?,
-                        on_errored: self.optional(action.hooks.on_errored)?,
-                    },
-                    user_message: action.user_message.map(|id| self.function(vm, id)),
-                    concurrency: action.concurrency.map(|wire| wire.build(vm)),
-                    token_budget: action.token_budget.map(|budget| TokenBudget {
-                        max_total_tokens: budget.max_total_tokens,
-                        warn_at: budget.warn_at,
-                        on_exceeded: match budget.on_exceeded.as_str() {
-                            "stop" => OnExceeded::Stop,
-                            "warn" => OnExceeded::Warn,
-                            _ => OnExceeded::Error,
-                        },
-                    }),
-                },
-            );
+            actions.insert(name, self.action(vm, action)?);
         }
         let own = wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<Vec<_>, _>>()?;
         let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
@@ -175,10 +153,11 @@ impl Registry {
         Ok(flow)
     }
 
-    fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
+    pub(super) fn add(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireBlock) -> Result<(), FlowError> {
+        let middleware: Vec<Middleware> = wire.middleware.into_iter().map(|layer| self.layer(vm, layer)).collect();
         match (wire.agent, wire.calls) {
             (Some(agents), _) => return self.add_agent(vm, wire.id, *agents),
-            (None, Some(calls)) => return self.add_calls(vm, wire.id, *calls, &wire.name),
+            (None, Some(calls)) => return self.add_calls(vm, wire.id, *calls, (&wire.name, middleware)),
             (None, None) => {}
         }
         let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
@@ -245,6 +224,7 @@ impl Registry {
                 label: container.label.map(|text| self.value_or_call(vm, text)),
                 metadata: container.metadata.map(|text| self.value_or_call(vm, text)),
             }),
+            middleware,
             rescue: wire
                 .rescue
                 .into_iter()

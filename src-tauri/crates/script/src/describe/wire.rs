@@ -14,6 +14,7 @@ use indexmap::IndexMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::describe::actions::EntryDescription;
 use crate::describe::agents::WireAgents;
 use crate::describe::calls::WireCalls;
 use crate::describe::plain::Plain;
@@ -25,6 +26,7 @@ use crate::vm::Vm;
 #[derive(Deserialize)]
 pub(crate) struct WireFlow {
     pub(crate) kind: String,
+    pub(crate) description: Option<String>,
     pub(crate) actions: IndexMap<String, WireAction>,
     pub(crate) hooks: WireHooks,
     pub(crate) declarations: Vec<WireDeclaration>,
@@ -32,6 +34,7 @@ pub(crate) struct WireFlow {
     pub(crate) resources: Vec<WireResource>,
     pub(crate) settings: WireSettings,
     pub(crate) client: bool,
+    pub(crate) resolves: bool,
 }
 
 #[derive(Deserialize)]
@@ -61,6 +64,9 @@ pub(crate) struct WireAction {
     pub(crate) token_budget: Option<WireBudget>,
     pub(crate) concurrency: Option<WireConcurrency>,
     pub(crate) hooks: WireHooks,
+    #[serde(default)]
+    pub(crate) requires_project: bool,
+    pub(crate) entry: Option<EntryDescription>,
 }
 
 /// The blocks of a request's hooks, or of an action's, which has some of them.
@@ -157,6 +163,8 @@ pub(crate) struct WireBlock {
     pub(crate) on_errored: Option<u32>,
     pub(crate) retry: Option<Box<WireRetry>>,
     #[serde(default)]
+    pub(crate) middleware: Vec<WireLayer>,
+    #[serde(default)]
     pub(crate) transient: bool,
     pub(crate) active_status: Option<Box<WireValueOrCall>>,
     pub(crate) container: Option<Box<WireContainer>>,
@@ -181,6 +189,13 @@ pub(crate) struct WireBlock {
     pub(crate) agent_type: Option<AgentType>,
     pub(crate) item_visibility: Option<Visibility>,
     pub(crate) agent_name: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct WireLayer {
+    pub(crate) name: String,
+    pub(crate) call: u32,
+    pub(crate) flow: bool,
 }
 
 #[derive(Deserialize)]

@@ -62,6 +62,11 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
         (Some(cx), "model") => model(&cx, &call.payload).await,
         (Some(cx), "run") => run_block(&vm, &registry, &cx, &call.payload).await,
         (Some(cx), "flow.injectMessage") => crate::host::agent_calls::inject_message(&cx, &call.payload).await,
+        (Some(cx), "next") => cx.next().await.map(|data| match data.as_value() {
+            Some(value) => format!("{{\"data\":{value}}}"),
+            None => "{}".to_owned(),
+        }),
+        (Some(cx), "dispatch") => cx.dispatch(&call.payload).await,
         (Some(cx), "suspend") => suspend(&cx, &call.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
         (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),

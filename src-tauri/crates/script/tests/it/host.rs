@@ -86,6 +86,8 @@ pub(crate) fn run_limited(source: &str, input: Value, limits: Limits) -> (Ended,
                 mock: None,
                 owner: "test".to_owned(),
                 retry_of: None,
+                trigger: None,
+                dispatched_by: None,
                 claim: None,
                 fork: None,
             };

@@ -234,6 +234,8 @@ fn wait_among(stopped: i64, begin: impl FnOnce(&Store), others: impl Fn(&Store, 
         mock: None,
         owner: "process-1".to_owned(),
         retry_of: None,
+        trigger: None,
+        dispatched_by: None,
         claim: None,
         fork: None,
     };

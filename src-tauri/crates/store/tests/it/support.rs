@@ -146,6 +146,8 @@ pub(crate) fn started(session: &str) -> EventKind {
         code_hash: "c0de".to_owned(),
         input: Recorded::Value(json!({"question": "why?"})),
         retry_of: None,
+        trigger: None,
+        dispatched_by: None,
         owner: "process-1".to_owned(),
         claim: None,
         forked_from: None,

@@ -58,3 +58,16 @@ impl ToolCache {
         self.kept.insert(key, CachedOutput { output: output.clone(), at, ttl_ms });
     }
 }
+
+/// Returns a value with all object keys sorted.
+pub(super) fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let mut entries: Vec<_> = fields.iter().collect();
+            entries.sort_by_key(|(name, _)| name.as_str());
+            Value::Object(entries.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        other => other.clone(),
+    }
+}

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::messages::message;
 use super::stream_items::{fields, identity};
+use super::{denied, tool_cache};
 use crate::execution::block::{WillRetry, run_block_as, try_block};
 use crate::execution::callback;
 use crate::execution::caught::BlockRole;
@@ -187,6 +188,10 @@ async fn run_call(
         None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
         Some(tool) => answer(cx, generator, tool, step, n, call).await,
     };
+    let result = result.or_else(|error: FlowError| {
+        let output = denied::output(name, &error).ok_or(error)?;
+        Ok::<_, FlowError>(Answered { output, for_model: None, cached: None, is_denied: true })
+    });
     // A suspended call has not ended: its item stays in progress.
     if let Err(error) = &result
         && error.is_suspension()
@@ -201,6 +206,9 @@ async fn run_call(
         }
         if let Some(seen) = &answered.for_model {
             result_fields["modelOutput"] = seen.clone();
+        }
+        if answered.is_denied {
+            result_fields["denied"] = true.into();
         }
         fields(result_fields)
     });
@@ -221,6 +229,8 @@ struct Answered {
     for_model: Option<Value>,
     /// The age in milliseconds of an output from the cache.
     cached: Option<i64>,
+    /// Whether a person refused the call: the model is told so, and goes on.
+    is_denied: bool,
 }
 
 async fn answer(
@@ -258,7 +268,7 @@ async fn answer(
             happened(json!({ "output": output, "cached": true }))
         })
         .await?;
-        return Ok(Answered { output, for_model, cached: Some(age) });
+        return Ok(Answered { output, for_model, cached: Some(age), is_denied: false });
     }
     cx.emit_status(Some(format!("Using {name}…")), Default::default(), EmitOptions::default());
     let work = async {
@@ -282,7 +292,7 @@ async fn answer(
                 }
             }
             let for_model = for_model(cx, tool, &place, &output).await?;
-            Ok(Answered { output, for_model, cached: None })
+            Ok(Answered { output, for_model, cached: None, is_denied: false })
         }
         Err(error) => {
             let error: FlowError = error;
@@ -311,22 +321,9 @@ async fn cache_key(cx: &Context, tool: &Tool, place: &str, call: &ToolCall) -> R
             .await?
             .into_data()?
             .to_json(),
-        None => sorted(&call.args),
+        None => tool_cache::sorted(&call.args),
     };
     Ok(Some(format!("{}\u{0}{own}", tool.block.name)))
-}
-
-/// Returns a value with all object keys sorted.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut entries: Vec<_> = fields.iter().collect();
-            entries.sort_by_key(|(name, _)| name.as_str());
-            Value::Object(entries.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect())
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
-    }
 }
 
 /// Runs the tool's block, with the retries of the tool settings. Only the last attempt's writes are committed
@@ -349,6 +346,7 @@ async fn run_with_retries(
             Rc::new(move |error| {
                 let listed = &retry.retryable_errors;
                 !ends_generator(error)
+                    && !denied::is_answer(error)
                     && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
             })
         });

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::model::concurrency::Claim;
 use crate::model::data::Data;
+use crate::model::effects::DispatchedBy;
 use crate::model::scope::{ScopeKey, ScopeKind};
 
 /// A request to run an action.
@@ -31,6 +34,10 @@ pub struct StartRequest {
     pub retry_of: Option<String>,
     /// Its concurrency key and policy, if its action has one.
     pub claim: Option<Claim>,
+    /// The event that an entry was fired with.
+    pub trigger: Option<Value>,
+    /// Who sent it, where a dispatcher did.
+    pub dispatched_by: Option<DispatchedBy>,
     /// The session of a fork: it sees copies of the user's and the project's records, and never writes to the
     /// originals.
     pub fork: Option<Arc<str>>,

@@ -53,6 +53,8 @@ pub struct Block {
     pub active_status: Option<ValueOrCall>,
     /// The item that contains the items of a sequencer or a router.
     pub container: Option<ContainerItem>,
+    /// What runs around it, outermost first.
+    pub middleware: Vec<Middleware>,
     /// The handlers of its failure; a sequencer's handle failures of its chain.
     pub rescue: Vec<Rescue>,
     /// The resources it declares itself.
@@ -181,6 +183,17 @@ impl Block {
         inside.extend(self.rescue.iter().map(|rescue| rescue.block.clone()));
         inside
     }
+}
+
+/// A function that runs around a block and goes on by `next()` (SEMANTICS §2.13).
+#[derive(Clone)]
+pub struct Middleware {
+    /// How its author calls it.
+    pub name: String,
+    /// Called with the block's input; its answer is the block's output.
+    pub around: Fun,
+    /// Whether it is the flow's, which runs around every block.
+    pub is_of_flow: bool,
 }
 
 /// A rescue handler: the block runs with the error as its input, if the class matches.

@@ -159,6 +159,25 @@ export class SuspensionTimeoutError extends Answered {
   }
 }
 
+/** A dispatcher was told no, and nothing was started. `refused` is why, in a word. */
+export class DispatchRefusedError extends Error {
+  declare readonly code: string;
+  declare readonly details: Record<string, unknown>;
+  declare readonly blockName: string;
+  declare readonly refused: string;
+  declare readonly detail: string;
+
+  constructor(block: string, address: { type: string; target: string } | Recorded, refused = '', detail = '') {
+    const told = 'type' in address ? undefined : recorded(address);
+    const to = address as { type: string; target: string };
+    super(told ? block : `Block "${block}" could not dispatch to ${to.type}:"${to.target}": ${refused} — ${detail}`);
+    this.name = 'DispatchRefusedError';
+    const facts = told ?? { blockName: block, address, refused, detail };
+    Object.defineProperty(this, 'details', { value: facts, configurable: true });
+    Object.assign(this, facts, { code: 'dispatch-refused' });
+  }
+}
+
 /** How the engine hands back an error of its log: its words first, then this. */
 interface Recorded {
   details?: Record<string, unknown>;

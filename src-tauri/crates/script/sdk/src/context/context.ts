@@ -3,6 +3,7 @@
 import { offered } from '../define/capabilities';
 import { nameOf } from './ctx-arguments';
 import { costEstimate } from '../define/budgets';
+import { flowFacts } from '../define/flow-config';
 import { emitters } from './emit';
 import { decodeError, reviveError } from '../base/thrown';
 import { askJson, native } from '../base/host';
@@ -225,6 +226,7 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
     Object.assign((modelId: string) => resolvedModel(call.token, modelId), { resolveId: (modelId: string) => modelId }),
   runOnce: (call) => (key: unknown, fn: unknown) => runOnce(call.token, key, fn),
   suspend: (call) => (options: unknown) => suspend(call.token, options),
+  flow: () => flowFacts(),
   signal: () => requestSignal,
   attempt: (call) => call.info.attempt,
   idempotencyKey: (call) => `${call.info.requestId}:${call.info.path}`,

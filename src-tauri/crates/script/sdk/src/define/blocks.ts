@@ -228,7 +228,6 @@ export function generator(given: Config): Block {
   const config = withIdentity(withPromptFile(given), named);
   const block = built('generator', config);
   if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
-  if (config.prompt === undefined) throw new Error(`Generator "${block.name}" needs a prompt`);
   const { tools } = config;
   if (tools !== undefined && tools !== null && !Array.isArray(tools) && typeof tools !== 'function') {
     throw new TypeError(

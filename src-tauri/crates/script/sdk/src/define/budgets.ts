@@ -20,10 +20,10 @@ export function costEstimate(usage: Record<string, Config>): Config {
   return { totalUSD: Object.values(byModel).reduce((sum, usd) => sum + usd, 0), byModel };
 }
 
-/** An action's `tokenBudget` as the engine has it, in tokens. */
+/** The `tokenBudget` of an action (`action "say"`) as the engine has it, in tokens. */
 export function budget(kind: string, action: string, given: Config | undefined): Config | undefined {
   if (given === undefined) return undefined;
-  const where = `Flow "${kind}": action "${action}": tokenBudget`;
+  const where = `Flow "${kind}": ${action}: tokenBudget`;
   const { maxTotalTokens, warnAt, onExceeded = 'error' } = given;
   if (typeof maxTotalTokens !== 'number' || !(maxTotalTokens >= 0)) {
     throw new Error(`${where} needs { maxTotalTokens: a number of tokens }`);

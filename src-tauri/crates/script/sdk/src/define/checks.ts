@@ -7,6 +7,7 @@ import { isBlock, type Block, type Config, type Handler } from './blocks';
 import { containerOf } from './container';
 import { checkField, inside, isSchema, typeOf } from '../base/schema';
 import { toJson } from '../base/values';
+import { needLayers } from './middleware';
 
 const SCHEMAS = new Set([
   'inputSchema',
@@ -79,6 +80,7 @@ export function checkConfig(config: Config, where: string): void {
     throw new TypeError(`${where}: activeStatusMessage must be a text or a function, got ${describeValue(status)}`);
   }
   if (config.retry !== undefined) checkRetry(config.retry, `${where}: retry`);
+  needLayers(config.middleware, where);
   containerOf(config.container, where);
   // Handlers that `.rescue(…)` has read are by name already.
   const read =

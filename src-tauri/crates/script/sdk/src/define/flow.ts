@@ -8,7 +8,10 @@ import { checkHooks } from './hooks';
 import { warn, warnOfUnknown } from './known-keys';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
-import { checkEntries, checkIdentity, mint } from './instances';
+import { checkAddresses } from './addresses';
+import { addressOf, checkEntries, entriesOf, runnableOf } from './entries';
+import { checkIdentity, checkOffers, mint } from './instances';
+import { needLayers } from './middleware';
 import { keepOrigin } from '../base/origins';
 import { declaredIn, type Declared } from './resources';
 import { checkScopeKeys } from './scope-keys';
@@ -115,17 +118,19 @@ export function defineFlow(definition: Config): FlowType {
   if (typeof actions !== 'object' || actions === null || Array.isArray(actions)) {
     throw new Error(`Flow "${definition.kind}": "actions" must be an object of actions, got ${describeValue(actions)}`);
   }
-  const entries = [definition, definition.internal, definition.task] as (
-    { actions?: Record<string, Config> } | undefined
-  )[];
-  for (const [name, action] of entries.flatMap((one) => Object.entries(one?.actions ?? {}))) {
+  checkEntries(definition);
+  for (const [name, action] of runnableOf(definition)) {
     refuseCycles(rootOf(definition.kind, name, action));
     budget(definition.kind, name, action.tokenBudget as Config | undefined);
     if (action.userMessage !== undefined) {
-      const what = `Flow "${definition.kind}": action "${name}": userMessage`;
+      const what = `Flow "${definition.kind}": ${name}: userMessage`;
       keepOrigin(what, [needFunction(action.userMessage, what)]);
     }
   }
+  needLayers(definition.middleware, `Flow "${definition.kind}"`);
+  const roots = runnableOf(definition).map(([what, action]) => rootOf(definition.kind as string, what, action));
+  const entries = new Set(entriesOf(definition).map(addressOf));
+  checkAddresses(definition.kind, roots, (type, name) => entries.has(`${type}:${name}`));
   for (const scope of ['request', 'session', 'user', 'project', 'org']) {
     const schema = (definition[scope] as Config | undefined)?.stateSchema;
     if (schema !== undefined && !isSchema(schema)) {
@@ -139,11 +144,11 @@ export function defineFlow(definition: Config): FlowType {
   checkHooks(definition);
   checkPolicies(definition);
   needUser(definition);
-  checkEntries(definition);
+  checkOffers(definition);
   checkIdentity(definition);
   checkScopeKeys(definition);
   warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
-  if (Object.keys(actions).length === 0 && entries.every((one) => Object.keys(one?.actions ?? {}).length === 0)) {
+  if (Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
     warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
   }
   const stack = new Error().stack ?? '';
@@ -183,8 +188,7 @@ function needUser(definition: Config): void {
   if (stateSchema) refuse('user.stateSchema');
   if (client && Object.keys(client).length > 0) refuse('user.client');
   const own = resourcesOf(definition).map(({ accessor, definition: one }) => [accessor, one] as const);
-  const actions = Object.values((definition.actions ?? {}) as Record<string, Config>);
-  const roots = actions.map((action) => (action.block ?? action.steps) as Block);
+  const roots = runnableOf(definition).map(([, action]) => (action.block ?? action.steps) as Block);
   const all = [...own, ...roots.flatMap((root) => Object.entries(root.declaredResources ?? {}))];
   const personal = all.find(([, one]) => one.scope === 'user');
   if (personal) refuse(`the user resource "${personal[0]}"`);
@@ -194,17 +198,17 @@ export function isFlow(value: unknown): value is Flow {
   return typeof value === 'function' && (value as object) instanceof Flow;
 }
 
-/** The root block of an action; `steps` is an older spelling of `block`. */
+/** The root block of an action (`action "say"`) or an entry; `steps` is an older spelling of `block`. */
 export function rootOf(kind: string, name: string, action: Config): Block {
   const root = action?.block ?? action?.steps;
   if (!isBlock(root)) {
     throw new Error(
-      `Flow "${kind}": action "${name}" needs a block (\`block\` or \`steps\`), got ${describeValue(root ?? action)}`,
+      `Flow "${kind}": ${name} needs a block (\`block\` or \`steps\`), got ${describeValue(root ?? action)}`,
     );
   }
   if (action.inputSchema !== undefined && !isSchema(action.inputSchema)) {
     throw new Error(
-      `Flow "${kind}": action "${name}": inputSchema must be a zod schema, got ${describeValue(action.inputSchema)}`,
+      `Flow "${kind}": ${name}: inputSchema must be a zod schema, got ${describeValue(action.inputSchema)}`,
     );
   }
   return root;

@@ -1,6 +1,7 @@
 // Hooks of a flow's requests and of its actions: blocks, or functions, which become handlers.
 
 import { handler, isBlock, type Block, type Config, type Fn } from './blocks';
+import { runnableOf } from './entries';
 
 const OF_REQUESTS = ['onStarted', 'onCompleted', 'onErrored', 'onFinished', 'onStepErrored'];
 const OF_ACTIONS = ['onCompleted', 'onErrored'];
@@ -8,8 +9,8 @@ const OF_ACTIONS = ['onCompleted', 'onErrored'];
 /** Refuses hooks that are neither. */
 export function checkHooks(definition: Config): void {
   hooksOf(definition.request as Config | undefined, `Flow "${definition.kind as string}": request`, OF_REQUESTS);
-  for (const [name, action] of Object.entries((definition.actions ?? {}) as Record<string, Config>)) {
-    hooksOf(action, `Flow "${definition.kind as string}": action "${name}"`, OF_ACTIONS);
+  for (const [name, action] of runnableOf(definition)) {
+    hooksOf(action, `Flow "${definition.kind as string}": ${name}`, OF_ACTIONS);
   }
 }
 

@@ -1,15 +1,14 @@
 // Instances of a flow, made by calling it with options, and what a definition says besides its
 // actions and scopes (SEMANTICS §1.1).
 //
-// Must not: run anything. What no part of this program serves (mcp, chat, webhooks, schedules,
-// middleware, voice) is kept as it was written.
+// Must not: run anything. What no part of this program serves (mcp, voice) is kept as it was written.
 
 import type { Block, Config } from './blocks';
 import { describeValue } from '../base/arguments';
 import { FlowIdentityConflictError } from '../base/errors';
 
 /** Keys that belong to the definition alone. */
-const FIXED = ['kind', 'cardinality', 'mcp', 'chat', 'webhooks', 'schedules', 'configSchema'];
+const FIXED = ['kind', 'cardinality', 'mcp', 'chat', 'webhooks', 'schedules', 'internal', 'task', 'configSchema'];
 /** Objects of settings: what the options say replaces single settings, not the whole. */
 const MERGED = ['session', 'request', 'user', 'project', 'org', 'work', 'authentication'];
 
@@ -67,8 +66,8 @@ export function checkIdentity({ kind, id, cardinality, isMinted }: Config): void
   }
 }
 
-/** Entries of other doors than a person's, and what they need. */
-export function checkEntries(definition: Config): void {
+/** What an action that is offered over MCP needs, and a block that reads the flow's own settings. */
+export function checkOffers(definition: Config): void {
   const where = `Flow "${definition.kind as string}"`;
   const actions = (definition.actions ?? {}) as Record<string, Config>;
   if (isOffered(definition.mcp)) {
@@ -77,13 +76,6 @@ export function checkEntries(definition: Config): void {
         action.internal !== true && action.mcp !== false && isOffered(action.mcp ?? {}) && blank(action.description),
     );
     if (silent) throw new Error(`${where}: action "${silent[0]}" is offered over MCP, so it needs a description`);
-  }
-  for (const key of ['internal', 'task']) {
-    const entries = definition[key] as { actions?: unknown } | undefined;
-    if (entries === undefined) continue;
-    if (typeof entries?.actions !== 'object' || entries.actions === null) {
-      throw new TypeError(`${where}: "${key}" must be { actions: { … } }, got ${describeValue(entries)}`);
-    }
   }
   if (definition.configSchema !== undefined) return;
   const demanding = Object.values(actions)

@@ -64,7 +64,8 @@ const RESOURCE = [
 ];
 
 const KEYS: Record<string, readonly string[]> = {
-  handler: [...BLOCK, 'execute'],
+  // `dispatch` is where a dispatcher sends to.
+  handler: [...BLOCK, 'execute', 'dispatch'],
   sequencer: [...BLOCK, 'durable'],
   router: [...BLOCK, 'routes', 'execute', 'validateRoute'],
   evaluator: [...BLOCK, 'model', 'questions', 'state', 'execute'],
@@ -140,6 +141,26 @@ const KEYS: Record<string, readonly string[]> = {
   ],
 };
 
+/** Settings of other hosts, which change nothing here, and why. A file that names one is told so once. */
+const IDLE: Record<string, Record<string, string>> = {
+  flow: {
+    mcp: 'no MCP server is started; run its actions themselves',
+    voice: 'nothing is spoken or heard',
+    work: 'these hooks were never called, and the newer API has none of them',
+    tokenCounter: 'four characters count as a token',
+    defaultBlockRenderer: 'blocks are drawn by the window itself',
+    'authentication.resolvePrincipal': 'who runs a flow says who the user is, by --user',
+    'authentication.requireOrg': 'a block that needs one says so by requireOrg',
+    'chat.streamToThread': 'there is no thread to write to',
+    'request.heartbeatIntervalMs': 'a process that runs a request holds a lock instead',
+    'request.sseHeartbeatMs': 'nothing is streamed over HTTP',
+  },
+  generator: {
+    search: 'a model is offered the blocks of "tools" only',
+    caching: 'what a provider keeps of a prompt is left to it',
+  },
+};
+
 /** What looks odd in a file, with the stack of the call that it was said to. */
 const warnings: [message: string, stack: string][] = [];
 
@@ -154,16 +175,33 @@ export function takeWarnings(): string {
 
 const SETS = new Map(Object.entries(KEYS).map(([kind, keys]) => [kind, new Set(keys)]));
 
-/** Tells of every key that a builder does not know. */
+/** Tells of every key that a builder does not know, and of those that mean nothing here. */
 export function warnOfUnknown(kind: string, config: Config, where: string): void {
   const known = SETS.get(kind) as Set<string>;
+  if (IDLE[kind]) warnOfIdle(kind, config, where);
   for (const key of Object.keys(config)) {
-    if (known.has(key) || config[key] === undefined) continue;
+    if (config[key] === undefined) continue;
+    if (known.has(key)) continue;
     const meant = nearest(key, [...known]);
     warn(
       `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
     );
   }
+}
+
+/** Tells of settings that other hosts have a use for. */
+function warnOfIdle(kind: string, config: Config, where: string): void {
+  for (const [key, why] of Object.entries(IDLE[kind] ?? {})) {
+    const [name, inner] = key.split('.') as [string, string?];
+    const value = inner === undefined ? config[name] : (config[name] as Config | undefined)?.[inner];
+    if (value !== undefined && isMeant(value)) warn(`${where}: "${key}" changes nothing here: ${why}`);
+  }
+}
+
+/** `false` and `{ enabled: false }` ask for nothing. */
+function isMeant(value: unknown): boolean {
+  if (value === false || value === null) return false;
+  return (value as { enabled?: unknown }).enabled !== false;
 }
 
 /** The word that a written one most likely stands for, if any does. */

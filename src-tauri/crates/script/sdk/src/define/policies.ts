@@ -5,6 +5,7 @@
 // file says, when it loads (SEMANTICS §1.6 and SEMANTICS §7.8).
 
 import type { Config } from './blocks';
+import { runnableOf } from './entries';
 import { inspect } from '../globals/inspect';
 
 const POLICIES = ['allow', 'queue', 'reject'];
@@ -19,8 +20,8 @@ type Concurrency = { policy: string; key: unknown };
 export function checkPolicies(definition: Config): void {
   const where = `Flow "${definition.kind as string}"`;
   readConcurrency((definition.request as Config | undefined)?.concurrency, `${where}: request.concurrency`);
-  for (const [name, action] of Object.entries((definition.actions ?? {}) as Record<string, Config>)) {
-    readConcurrency(action.concurrency, `${where}: action "${name}": concurrency`);
+  for (const [name, action] of runnableOf(definition)) {
+    readConcurrency(action.concurrency, `${where}: ${name}: concurrency`);
   }
   sessionPast(definition);
 }

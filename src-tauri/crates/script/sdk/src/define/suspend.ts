@@ -3,7 +3,7 @@
 import { FlowError, SuspensionRejectedError, SuspensionTimeoutError } from '../base/errors';
 import { askJson } from '../base/host';
 import { describe } from '../base/json-schema';
-import { isSchema, parse } from '../base/schema';
+import { isSchema, parse, type AnySchema } from '../base/schema';
 import { toJson } from '../base/values';
 
 /** What `ctx.suspend` gives when the question was skipped. */
@@ -21,7 +21,7 @@ const ACTIONS = ['approve', 'reject', 'submit', 'skip'];
 export async function suspend(token: number, given: unknown): Promise<unknown> {
   const options = checked(given);
   const schema = options.resumeSchema;
-  const asked = { ...options, resumeSchema: isSchema(schema) ? describe(schema) : schema };
+  const asked = { ...options, resumeSchema: isSchema(schema) ? shown(schema) : schema };
   const json = toJson(asked, 'ctx.suspend') as string;
   const answer = JSON.parse(await askJson(token, 'suspend', json)) as Resolved;
   switch (answer.resolution) {
@@ -36,10 +36,25 @@ export async function suspend(token: number, given: unknown): Promise<unknown> {
   }
 }
 
-/** The data as the schema of today makes it. Data that it refuses is no answer: the question stays. */
-function fitted(schema: Parameters<typeof parse>[0], answer: Resolved): unknown {
-  const parsed = parse(schema, answer.data);
+/** The schema as it is shown. Where the author's takes nothing at all, so does an answer without data. */
+function shown(schema: AnySchema): unknown {
+  const described = describe(schema) as Record<string, unknown>;
+  if ('default' in described || !parse(schema, undefined).ok) return described;
+  return { anyOf: [described, { type: 'null' }] };
+}
+
+/**
+ * The data as the schema of today makes it; without any, nothing or null, as the schema takes it. Data that it refuses
+ * is no answer: the question stays.
+ */
+function fitted(schema: AnySchema, answer: Resolved): unknown {
+  const { data } = answer;
+  const parsed = parse(schema, data);
   if (parsed.ok) return parsed.data;
+  if (data === undefined || data === null) {
+    const other = parse(schema, data === null ? undefined : null);
+    if (other.ok) return other.data;
+  }
   const first = parsed.issues?.[0];
   const at = first?.path ? ` at "${first.path}"` : '';
   throw new FlowError(

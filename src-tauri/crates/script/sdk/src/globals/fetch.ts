@@ -8,7 +8,7 @@ import { Decoder, Encoder, SearchParams, WebURL, type Signal } from './web';
 
 type Pairs = [string, string][];
 
-class WebHeaders {
+export class WebHeaders {
   #values = new Map<string, string>();
 
   constructor(init?: unknown) {

@@ -11,9 +11,10 @@ import { protectShared } from '../globals/protected';
 import { Block, isBlock, siteOf } from '../define/blocks';
 import { clientData } from './client-data';
 import { makeContext } from '../context/context';
-import { blocksById, describeFlow, describeLate } from './describe';
+import { blocksById, describeFlow, describeLate, describeResolved } from './describe';
 import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
+import { fire, resolved, type Given } from '../define/fire';
 import { Flow, flowsOf, missed, stackOf } from '../define/flow';
 import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { accepted, describe } from '../base/json-schema';
@@ -210,6 +211,23 @@ const host = {
   clientData(call: number, states: string): void {
     clientData(flows[running] as Flow, JSON.parse(states) as never).then(
       (value) => finish(call, value),
+      (error: unknown) => native.done(call, 'error', encodeError(error)),
+    );
+  },
+
+  /** The request that an entry makes of what it is fired with, which is JSON. */
+  fire(call: number, address: string, given: string): void {
+    fire((flows[running] as Flow).definition, address, JSON.parse(given) as Given).then(
+      (value) => finish(call, value),
+      (error: unknown) => native.done(call, 'error', encodeError(error)),
+    );
+  },
+
+  /** The action of a schedule that the flow's own function finds, as a text. */
+  resolve(call: number, address: string): void {
+    const flow = flows[running] as Flow;
+    resolved(flow.definition, address).then(
+      (entry) => finish(call, describeResolved(flow, entry)),
       (error: unknown) => native.done(call, 'error', encodeError(error)),
     );
   },

@@ -8,12 +8,15 @@ import { budget, estimateCostsBy } from '../define/budgets';
 import { capabilityIds, statesOf } from '../define/capabilities';
 import { hasClientData } from './client-data';
 import { checkContent } from '../context/ctx-arguments';
+import { addressOf, entriesOf, type Entry } from '../define/entries';
 import { rootOf, type Flow } from '../define/flow';
+import { settle } from '../define/flow-config';
 import { actionHooks, requestHooks } from '../define/hooks';
 import { containerOf } from '../define/container';
 import { cacheOf, generatorSettings } from '../define/generator';
 import { CallAgentBlock } from '../define/calls';
 import { describeCalls } from './calls';
+import { layersOf } from '../define/middleware';
 import { originOf } from '../base/origins';
 import { concurrencyOf, sessionPast } from '../define/policies';
 import { Sequencer } from '../define/sequencer';
@@ -33,6 +36,8 @@ const SCOPES: Record<string, string> = {
 
 /** The flow's settings for tools, which reach every generator of it. */
 let flowTools: Config = {};
+/** The flow's middleware, which runs around every block of it. */
+let flowLayers: unknown;
 
 /** Everything the engine needs of a flow; `blocks` is indexed by the ids used elsewhere in it. */
 export function describeFlow(flow: Flow): string {
@@ -46,6 +51,8 @@ export function describeFlow(flow: Flow): string {
   }
   estimateCostsBy(flow);
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
+  flowLayers = flow.definition.middleware;
+  settle(flow);
   isolate(flow.definition);
   const blocks: Config[] = [];
   const resources = flow.ownResources.map((declared) =>
@@ -56,22 +63,27 @@ export function describeFlow(flow: Flow): string {
       Object.entries(hooks).map(([name, block]) => [name, describeBlock(block, blocks, declarations)]),
     );
   const hooks = ids(requestHooks(flow.definition));
+  const action = (what: string, given: Config, concurrency: ReturnType<typeof concurrencyOf>): Config =>
+    describeAction(flow.kind, [what, given], concurrency, (block) => describeBlock(block, blocks, declarations));
   const actions: Record<string, Config> = {};
-  for (const [name, action] of Object.entries(flow.actions)) {
-    const root = rootOf(flow.kind, name, action);
-    actions[name] = {
-      block: describeBlock(root, blocks, declarations),
-      inputSchema: schemaId(action.inputSchema ?? root.inputSchema),
-      description: action.description ?? root.description,
-      userMessage: functionId(spoken(action.userMessage as Fn | undefined)),
-      tokenBudget: budget(flow.kind, name, action.tokenBudget as Config | undefined),
-      concurrency: policy(concurrencyOf(flow.definition, action)),
-      hooks: ids(actionHooks(action)),
+  for (const [name, given] of Object.entries(flow.actions)) {
+    actions[name] = action(`action "${name}"`, given, concurrencyOf(flow.definition, given));
+  }
+  for (const entry of entriesOf(flow.definition)) {
+    const { type, name, action: given } = entry;
+    const address = addressOf(entry);
+    if (address in actions) {
+      throw new Error(`Flow "${flow.kind}": ${type} "${name}" and action "${address}" would have one name; rename one`);
+    }
+    actions[address] = {
+      ...action(`${type} "${name}"`, given, concurrencyOfEntry(flow.definition, entry)),
+      entry: { type, name, ...(type === 'schedule' ? timesOf(given) : {}) },
     };
   }
   const settings = settingsOf(flow);
   return JSON.stringify({
     kind: flow.kind,
+    description: typeof flow.definition.description === 'string' ? flow.definition.description : undefined,
     actions,
     hooks,
     declarations,
@@ -79,7 +91,61 @@ export function describeFlow(flow: Flow): string {
     blocks,
     settings,
     client: hasClientData(flow),
+    resolves: typeof (flow.definition.schedules as Config | undefined)?.resolve === 'function',
   });
+}
+
+function describeAction(
+  kind: string,
+  [what, given]: [string, Config],
+  concurrency: ReturnType<typeof concurrencyOf>,
+  child: (block: Block) => number,
+): Config {
+  const root = rootOf(kind, what, given);
+  return {
+    block: child(root),
+    inputSchema: schemaId(given.inputSchema ?? root.inputSchema),
+    description: given.description ?? root.description,
+    userMessage: functionId(spoken(given.userMessage as Fn | undefined)),
+    tokenBudget: budget(kind, what, given.tokenBudget as Config | undefined),
+    concurrency: policy(concurrency),
+    hooks: Object.fromEntries(Object.entries(actionHooks(given)).map(([name, block]) => [name, child(block)])),
+    requiresProject: requiresProject(root) || undefined,
+  };
+}
+
+/** An entry that is found when it is fired, with whatever it brings along. */
+export function describeResolved(flow: Flow, entry: Entry): string {
+  const blocks: Config[] = [];
+  const concurrency = concurrencyOfEntry(flow.definition, entry);
+  const child = (block: Block) => describeBlock(block, blocks, []);
+  const action = describeAction(flow.kind, [`${entry.type} "${entry.name}"`, entry.action], concurrency, child);
+  return JSON.stringify({ action, blocks });
+}
+
+/** Whether a block, or one below it, refuses to run without a project. */
+function requiresProject(root: Block): boolean {
+  const seen = new Set<Block>();
+  const waiting = [root];
+  for (let block = waiting.pop(); block; block = waiting.pop()) {
+    if (seen.has(block)) continue;
+    seen.add(block);
+    if (block.config.requireProject === true || block.config.requireOrg === true) return true;
+    for (const child of block.children) waiting.push(child);
+  }
+  return false;
+}
+
+/** A schedule runs once at a time, unless its author says otherwise. */
+function concurrencyOfEntry(definition: Config, { type, name, action }: Entry): ReturnType<typeof concurrencyOf> {
+  if (type !== 'schedule' || action.concurrency !== undefined || action.onOverlap === 'allow') {
+    return concurrencyOf(definition, action);
+  }
+  return { policy: 'reject', key: () => `schedule ${name}` };
+}
+
+function timesOf({ cron, timezone, enabled }: Config): Config {
+  return { cron, timezone: typeof timezone === 'string' ? timezone : 'UTC', enabled: enabled !== false };
 }
 
 /** What the user said, which is what a message may be; nothing where there is nothing to say. */
@@ -169,6 +235,8 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     onCompleted: functionId(withMeta(config.onCompleted)),
     onErrored: functionId(config.onErrored),
     retry: retry(config.retry as Config | undefined),
+    // The block that a tool wraps has its own.
+    middleware: block.tool ? undefined : layersOf(block, flowLayers),
     transient: config.transient === true || undefined,
     activeStatus: text(config.activeStatusMessage),
     container: config.container && containerOf(config.container, `${block.kind} "${block.name}"`),

@@ -1,0 +1,69 @@
+//! Sending an entry on its way (SEMANTICS §1.8). Must be called within `ctx.runOnce`, which keeps what it came to.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Context;
+use crate::model::effects::{Dispatch, DispatchTo, DispatchedBy, EffectKind};
+use crate::model::error::FlowError;
+use crate::model::json::exact;
+
+/// What a dispatcher computed.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    #[serde(rename = "type")]
+    entry_type: String,
+    target: String,
+    #[serde(default)]
+    flow_kind: Option<String>,
+    session: DispatchTo,
+    #[serde(default, deserialize_with = "exact")]
+    payload: Option<Value>,
+    place: String,
+}
+
+impl Context {
+    /// Starts an entry as a request of its own. Returns where it runs, or why nothing was started, as JSON.
+    pub async fn dispatch(&self, asked: &str) -> Result<String, FlowError> {
+        let asked: Asked = crate::model::data::from_json(asked)
+            .map_err(|error| FlowError::validation(format!("dispatch: {error}"), None))?;
+        if let Some(recorded) = self.recorded_dispatch().await {
+            return recorded;
+        }
+        let start = &self.run.start;
+        let call = Dispatch {
+            entry_type: asked.entry_type,
+            target: asked.target,
+            flow: asked.flow_kind,
+            to: asked.session,
+            payload: asked.payload,
+            place: asked.place,
+            own_flow: self.run.flow.kind.to_string(),
+            user: start.user.to_string(),
+            project: start.project.as_deref().map(str::to_owned),
+            mock: start.mock.clone(),
+            by: DispatchedBy {
+                request: self.run.request.to_string(),
+                session: start.session.to_string(),
+                path: self.frame.path.to_string(),
+            },
+            sender: start.dispatched_by.clone(),
+        };
+        let answer = match self.run.effects.dispatch(call).await {
+            Ok(dispatched) => serde_json::to_string(&dispatched),
+            Err(refusal) => serde_json::to_string(&refusal),
+        };
+        answer.map_err(|error| FlowError::plain(error.to_string()))
+    }
+
+    /// In a replay: what it came to. The `ctx.runOnce` around it, which has begun last, has that in the log.
+    async fn recorded_dispatch(&self) -> Option<Result<String, FlowError>> {
+        let effect_log = self.run.effect_log.clone()?;
+        let ordinal = self.peek(EffectKind::Once.as_str()).saturating_sub(1);
+        let recorded = effect_log.effect(&self.frame.path, self.frame.attempt, EffectKind::Once, ordinal)?;
+        effect_log.wait_until_due(&recorded).await;
+        let answer = recorded.result.get(0).cloned().unwrap_or_default();
+        Some(recorded.error.map_or_else(|| Ok(answer.to_string()), Err))
+    }
+}

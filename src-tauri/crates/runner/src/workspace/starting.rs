@@ -1,0 +1,98 @@
+//! Starting a request: what is asked for is found and checked before anything is written.
+
+use std::sync::Arc;
+
+use engine::data::Data;
+use engine::effects::DispatchedBy;
+use engine::request::StartRequest;
+use serde_json::Value;
+
+use super::{RunOptions, Workspace, new_request, new_session};
+use crate::catalogue::LoadedFlow;
+use crate::catalogue::runnable::{Wanted, named};
+use crate::core::fault::Fault;
+use crate::core::id;
+use crate::run::{PriorEvents, Running, not_yours};
+
+/// What started a request, where no person called an action.
+#[derive(Default)]
+pub(super) struct Origin {
+    /// The event that an entry was fired with.
+    pub(super) trigger: Option<Value>,
+    /// Who sent it.
+    pub(super) dispatched_by: Option<DispatchedBy>,
+}
+
+impl Workspace {
+    /// Starts an action. Nothing is written when it is refused.
+    pub fn run(&self, options: RunOptions) -> Result<Running, Fault> {
+        self.check_writable()?;
+        if options.user.trim().is_empty() {
+            return Err(Fault::invalid(format!("Flow \"{}\" requires a userId: name one with --user", options.flow)));
+        }
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
+        let wanted = if options.internal { Wanted::Internal } else { Wanted::Action };
+        let action = named(&loaded_flow.flow, &options.action, &wanted)?;
+        self.begin(loaded_flow, RunOptions { action, ..options }, Origin::default())
+    }
+
+    /// Starts a request of an action or an entry by the name that the engine knows.
+    pub(super) fn begin(
+        &self,
+        loaded_flow: Arc<LoadedFlow>,
+        options: RunOptions,
+        Origin { trigger, dispatched_by }: Origin,
+    ) -> Result<Running, Fault> {
+        needs_project(&loaded_flow, &options)?;
+        id::check("user id", &options.user)?;
+        for (what, id) in [("session id", &options.session), ("project id", &options.project)] {
+            id.as_ref().map_or(Ok(()), |id| id::check(what, id))?;
+        }
+        let ephemeral = options.session.is_none();
+        let session = options.session.clone().unwrap_or_else(new_session);
+        if let Some(known) = self.store.session(&session).map_err(Fault::internal)?
+            && known.user != options.user
+        {
+            return Err(not_yours(&session, &known.user, &options.user));
+        }
+        let request = options.request.clone().unwrap_or_else(new_request);
+        if request.contains(':') || request.trim().is_empty() {
+            return Err(Fault::invalid(format!("request id \"{request}\" must not be empty or contain \":\"")));
+        }
+        id::check("request id", &request)?;
+        if self.store.request(&request).map_err(Fault::internal)?.is_some() {
+            return Err(Fault::refused(format!("request id \"{request}\" is already in use")));
+        }
+        let (mock, origin) = self.mock_of(&options.mock, &loaded_flow.bundle.file)?;
+        let fork = self.fork_of(&session)?;
+        let asked = StartRequest {
+            request: request.into(),
+            action: options.action,
+            input: Data::from(options.input),
+            session: session.into(),
+            ephemeral,
+            user: options.user.into(),
+            project: options.project.map(Into::into),
+            mock: origin,
+            owner: String::new(),
+            retry_of: None,
+            trigger,
+            dispatched_by,
+            claim: None,
+            fork,
+        };
+        self.start(loaded_flow, asked, mock, PriorEvents::default())
+    }
+}
+
+/// Refuses to run for nobody's project what a block of it needs one for.
+fn needs_project(loaded_flow: &LoadedFlow, options: &RunOptions) -> Result<(), Fault> {
+    let action = loaded_flow.flow.actions.iter().find(|action| action.name == options.action);
+    if options.project.is_some() || !action.is_some_and(|action| action.requires_project) {
+        return Ok(());
+    }
+    Err(Fault::invalid(format!(
+        "\"{}\" of flow \"{}\" requires a project (requireProject, requireOrg): name one with --project",
+        options.action, options.flow
+    )))
+}

@@ -1,0 +1,83 @@
+//! Firing an entry by hand: a schedule's tick, a provider's delivery, a bot's event (SEMANTICS §1.7).
+//!
+//! The binding's own functions make the request of the event, on a thread of their own, before anything is written.
+
+use std::sync::Arc;
+
+use engine::error::FlowError;
+use script::{Fired, Given};
+use serde_json::Value;
+
+use super::starting::Origin;
+use super::{Mock, RunOptions, Workspace};
+use crate::catalogue::runnable::{Wanted, named};
+use crate::catalogue::{LoadedFlow, STACK};
+use crate::core::fault::Fault;
+use crate::effects::outside::{live, now_ms};
+use crate::run::{Running, load};
+
+/// What to fire.
+#[derive(Clone, Debug, Default)]
+pub struct TriggerOptions {
+    /// The flow's kind.
+    pub flow: String,
+    /// The entry's name or its address.
+    pub entry: String,
+    /// For whom it runs; whom the entry names when absent.
+    pub user: Option<String>,
+    /// The conversation; what the entry makes of the event when absent, or a new one.
+    pub session: Option<String>,
+    /// The team.
+    pub project: Option<String>,
+    /// The request's id; a new one when absent.
+    pub request: Option<String>,
+    /// The event's payload, or all of it; of a schedule an input in place of its own.
+    pub input: Option<Value>,
+    /// Which mock script answers models.
+    pub mock: Mock,
+}
+
+impl Workspace {
+    /// Fires an entry: its request runs as an action's does. Nothing is written when it is refused, or when the entry
+    /// lets the event pass.
+    pub fn trigger(&self, options: TriggerOptions) -> Result<Running, Fault> {
+        self.check_writable()?;
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
+        let address = named(&loaded_flow.flow, &options.entry, &Wanted::Fired)?;
+        let TriggerOptions { flow, user, session, project, request, input, mock, .. } = options;
+        let origin = Origin { trigger: input.clone(), ..Origin::default() };
+        let given = Given { input, user, session, project, now: now_ms() };
+        let fired = self.fire(&loaded_flow, &address, given)?;
+        if fired.ignored {
+            return Err(Fault::invalid(format!(
+                "entry \"{address}\" of flow \"{flow}\" lets this event pass: its `when` said no, so nothing runs"
+            )));
+        }
+        let Fired { input, user, session, project, .. } = fired;
+        let asked = RunOptions { flow, action: address, internal: false, user, session, project, request, input, mock };
+        self.begin(loaded_flow, asked, origin)
+    }
+
+    /// Calls the functions of a binding.
+    fn fire(&self, loaded_flow: &Arc<LoadedFlow>, address: &str, given: Given) -> Result<Fired, Fault> {
+        let (dir, limits, env) = (self.dir.clone(), self.config.script_limits(), self.config.flow_env());
+        let (loaded_flow, entry) = (loaded_flow.clone(), address.to_owned());
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            let loaded = load(&dir, &loaded_flow, limits, live(&[], env))?;
+            loaded.fire(&entry, &given).map_err(|error| unmapped(&entry, &error))
+        });
+        let thread = thread.map_err(Fault::internal)?;
+        thread.join().map_err(|_| Fault::internal("the thread that maps the event ended early"))?
+    }
+}
+
+/// A mapping that failed: the event is not one that it takes.
+fn unmapped(entry: &str, error: &FlowError) -> Fault {
+    let place = error.location.as_ref().map(|place| format!(" ({}:{}:{})", place.file, place.line, place.column));
+    Fault::invalid(format!(
+        "entry \"{entry}\" could not make a request of this event: {}: {}{}; give another with --input",
+        error.name,
+        error.message,
+        place.unwrap_or_default()
+    ))
+}

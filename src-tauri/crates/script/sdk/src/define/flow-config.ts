@@ -1,0 +1,44 @@
+// The settings of an instance of a flow: `config`, checked by `configSchema`, as `ctx.flow.config`.
+//
+// Must not: be stored. What a flow makes of its settings is; they themselves are code.
+
+import { describeValue } from '../base/arguments';
+import type { Config } from './blocks';
+import type { Flow } from './flow';
+import { isSchema, parse, shapeOf, type AnySchema } from '../base/schema';
+
+interface Facts {
+  readonly kind: string;
+  readonly id: string;
+  readonly config: Readonly<Config>;
+}
+
+let facts: Facts = Object.freeze({ kind: '', id: '', config: Object.freeze({}) });
+
+/** What `ctx.flow` shows from now on. */
+export function settle(flow: Flow): void {
+  facts = Object.freeze({ kind: flow.kind, id: flow.id, config: Object.freeze(configOf(flow)) });
+}
+
+export const flowFacts = (): Facts => facts;
+
+function configOf({ definition, kind, id }: Flow): Config {
+  const { config, configSchema } = definition;
+  const where = `Flow "${kind}" instance "${id}"`;
+  if (configSchema === undefined) {
+    if (config === undefined) return {};
+    throw new Error(`${where} has a config, but the flow declares no configSchema: add configSchema: z.object({ … })`);
+  }
+  if (!isSchema(configSchema)) {
+    throw new TypeError(`Flow "${kind}": configSchema must be a zod schema, got ${describeValue(configSchema)}`);
+  }
+  const fields = shapeOf(configSchema);
+  const unknown = Object.keys((config ?? {}) as Config).find((key) => fields && !(key in fields));
+  if (unknown !== undefined) {
+    throw new Error(`${where} has an invalid config: "${unknown}" is none of ${Object.keys(fields ?? {}).join(', ')}`);
+  }
+  const parsed = parse(configSchema as AnySchema, config ?? {});
+  if (parsed.ok) return parsed.data as Config;
+  const issues = (parsed.issues ?? []).map(({ path, message }) => (path ? `${path}: ${message}` : message));
+  throw new Error(`${where} has an invalid config: ${issues.join('; ')}; give it as flow({ config: { … } })`);
+}
