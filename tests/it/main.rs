@@ -74,6 +74,7 @@ mod traces;
 mod trees;
 mod trust;
 mod values;
+mod warnings;
 mod window;
 mod window_acts;
 mod window_agents;

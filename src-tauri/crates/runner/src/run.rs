@@ -5,6 +5,7 @@
 pub(crate) mod on_accept;
 pub(crate) mod owner;
 pub(crate) mod plan;
+pub(crate) mod prepare;
 pub(crate) mod replay;
 pub(crate) mod synthetic;
 pub(crate) mod threads;
@@ -17,8 +18,6 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use engine::abort::Abort;
-use engine::callable::Issue;
-use engine::concurrency::Caller;
 use engine::data::Data;
 use engine::error::FlowError;
 use engine::event::{Event, RequestStatus};
@@ -28,18 +27,19 @@ use engine::request::{PriorRun, Run, StartRequest};
 use engine::suspension::Resolved;
 use engine::views::uncertain_effects::OpenEffect;
 use futures_util::{FutureExt, select_biased};
-use script::{Limits, LoadTime, Loaded};
+use script::Loaded;
 use tokio::sync::watch;
 use tracing::Instrument;
 
 use crate::catalogue::LoadedFlow;
 use crate::core::config::Config;
-use crate::core::fault::{Detail, Fault};
+use crate::core::fault::Fault;
 use crate::core::progress::run_to_end;
 use crate::effects::outside::{Dispatcher, World, live};
 use crate::models::mock_script::{MockModels, MockScript, recorded_calls};
 use crate::run::on_accept::OnAccept;
 use crate::run::owner::{Lock, Wish};
+use crate::run::prepare::{load, prepare};
 use crate::run::threads::Pool;
 use crate::run::unstored_ends::Late;
 use crate::run::warm_runtimes::WarmRuntimes;
@@ -280,72 +280,6 @@ async fn carry_out(
         }
         Err(AppendError::Busy { holder }) => Err(busy(&run.start, &holder)),
         Err(other) => Err(Fault::internal(other)),
-    }
-}
-
-/// Evaluates a flow.
-pub(crate) fn load(
-    workspace: &std::path::Path,
-    loaded_flow: &LoadedFlow,
-    limits: Limits,
-    load_time: LoadTime,
-) -> Result<Loaded, Fault> {
-    Loaded::load(&loaded_flow.bundle, Some(&loaded_flow.flow.kind), workspace, limits, load_time)
-        .map_err(|error| Fault::NotLoaded { message: error.to_string() })
-}
-
-/// Checks what is asked of a flow, and parses the input of a new request.
-pub(crate) fn prepare(loaded: &mut Loaded, asked: &mut StartRequest, before: &PriorEvents) -> Result<Rc<Flow>, Fault> {
-    loaded.resolve(&asked.action).map_err(|error| Fault::invalid(error.to_string()))?;
-    let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
-    let action = flow
-        .actions
-        .get(&asked.action)
-        .ok_or_else(|| Fault::not_found(format!("flow \"{}\" has no action \"{}\"", flow.kind, asked.action)))?;
-    let is_new = before.events.is_empty();
-    // What an older request claims was decided when it was accepted.
-    if let Some(concurrency) = action.concurrency.as_ref().filter(|_| is_new) {
-        asked.claim = concurrency.claim(caller(&flow.kind, asked)).map_err(|error| {
-            Fault::refused(format!("the concurrency key of action \"{}\" could not be found: {error}", asked.action))
-        })?;
-    }
-    // The recorded input of an older request was parsed when it was accepted.
-    let is_given = is_new || before.opening.is_some();
-    if let Some(schema) = action.input_schema.as_ref().filter(|_| is_given && !before.is_parsed) {
-        let given = asked.input != Data::UNDEFINED;
-        asked.input =
-            schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues, given))?;
-    }
-    Ok(flow)
-}
-
-fn caller<'a>(flow: &'a str, asked: &'a StartRequest) -> Caller<'a> {
-    Caller {
-        flow,
-        action: &asked.action,
-        // A session made for this request alone is shared with no other.
-        session: (!asked.ephemeral).then_some(&*asked.session),
-        user: &asked.user,
-        project: asked.project.as_deref(),
-    }
-}
-
-fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> Fault {
-    let shown =
-        issues
-            .iter()
-            .map(|issue| {
-                if issue.path.is_empty() { issue.message.clone() } else { format!("{}: {}", issue.path, issue.message) }
-            })
-            .collect::<Vec<_>>()
-            .join("; ");
-    Fault::Invalid {
-        message: if given {
-            format!("the input does not fit action \"{action}\" of flow \"{flow}\": {shown}")
-        } else {
-            format!("action \"{action}\" of flow \"{flow}\" needs an input ({shown}); give it as JSON with --input")
-        },
-        details: issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect(),
     }
 }
 

@@ -28,7 +28,8 @@ use crate::core::config::Config;
 use crate::core::fault::Fault;
 use crate::core::progress::{Awaited, run_to_end};
 use crate::effects::outside::{draw, live, now_ms};
-use crate::run::{PriorEvents, load, prepare, with_script};
+use crate::run::prepare::{load, prepare};
+use crate::run::{PriorEvents, with_script};
 
 /// What a plan is made from.
 pub(crate) struct PlanInput {

@@ -31,7 +31,8 @@ use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
 use crate::core::progress::{Awaited, run_to_end};
-use crate::run::{PriorEvents, load, prepare, with_script};
+use crate::run::prepare::{load, prepare};
+use crate::run::{PriorEvents, with_script};
 use crate::views::{Divergence, Json, Replay};
 
 /// What a replay needs.

@@ -14,7 +14,8 @@ use crate::catalogue::runnable::{Wanted, named};
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::fault::Fault;
 use crate::effects::outside::{live, now_ms};
-use crate::run::{Running, load};
+use crate::run::Running;
+use crate::run::prepare::load;
 
 /// What to fire.
 #[derive(Clone, Debug, Default)]

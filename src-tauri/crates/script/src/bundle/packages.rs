@@ -129,7 +129,11 @@ pub(crate) fn missing(workspace: &Path, importer: &Path, specifier: &str, unread
              @flow-state-dev/core; add it to the project, or open the folder of the workspace that has it{unread}"
         );
     }
-    format!("cannot find package \"{name}\": it is not installed, and no package.json above depends on it{unread}")
+    format!(
+        "cannot find package \"{name}\": it is not installed, and no package.json above depends on it; correct the name, \
+         or add it to a package.json and run {}{unread}",
+        install_command(importer)
+    )
 }
 
 fn declares(file: &Path, name: &str) -> bool {

@@ -6,7 +6,6 @@
 import { preciseNow, surroundings } from './host';
 
 const { env, cwd: folder } = surroundings();
-const start = preciseNow();
 
 /** Nothing happens to a flow's process that it could hear of. */
 const silent = (): object => all;
@@ -17,11 +16,19 @@ function refused(what: string): () => never {
   };
 }
 
-function hrtime(before?: [number, number]): [number, number] {
-  const passed = (preciseNow() - start) * 1e6 - (before ? before[0] * 1e9 + before[1] : 0);
-  return [Math.floor(passed / 1e9), Math.floor(passed % 1e9)];
+/** Nanoseconds since the epoch. The clock is read when a block asks, never on loading: a reading belongs to a block. */
+function nanoseconds(): bigint {
+  const now = preciseNow();
+  const whole = Math.floor(now);
+  return BigInt(whole) * 1_000_000n + BigInt(Math.round((now - whole) * 1e6));
 }
-hrtime.bigint = (): bigint => BigInt(Math.floor((preciseNow() - start) * 1e6));
+
+function hrtime(before?: [number, number]): [number, number] {
+  const origin = before ? BigInt(before[0]) * 1_000_000_000n + BigInt(before[1]) : 0n;
+  const passed = nanoseconds() - origin;
+  return [Number(passed / 1_000_000_000n), Number(passed % 1_000_000_000n)];
+}
+hrtime.bigint = nanoseconds;
 
 /** What is written becomes log lines of the block. */
 const output = (level: 'log' | 'error'): object => ({
@@ -54,7 +61,7 @@ const all = {
   stdout: output('log'),
   stderr: output('error'),
   hrtime,
-  uptime: (): number => (preciseNow() - start) / 1000,
+  uptime: (): number => performance.now() / 1000,
   memoryUsage: () => ({ rss: 0, heapTotal: 0, heapUsed: 0, external: 0, arrayBuffers: 0 }),
   nextTick(callback: (...args: unknown[]) => void, ...args: unknown[]): void {
     void Promise.resolve().then(() => callback(...args));
@@ -78,6 +85,7 @@ export const { cwd, nextTick, platform, arch, argv, version, versions, uptime, e
 export { env, hrtime };
 export default all;
 
+declare const performance: { now(): number };
 declare const console: Record<'log' | 'error' | 'warn', (text: string) => void>;
 
 (globalThis as { process?: unknown }).process ??= all;

@@ -1,0 +1,80 @@
+//! What a flow says that changes nothing: `check` and a run warn of it once, at its line, and nothing fails.
+
+use serde_json::json;
+use tests::bench::Place;
+
+#[test]
+fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
+    let source = "import { defineFlow, generator, handler, sequencer } from '@flow-state-dev/core'; import { z } from 'zod';\n\
+                  const h = handler({ name: 'h', inputShcema: z.any(), execute: () => 1 } as any);\n\
+                  const s = sequencer({ name: 's', wholly: 'new' } as any).step(h);\n\
+                  const t = s.forEach(h, { concurrency: 2 } as any)\n\
+                  .forEachBackground(h, { maxConcurrency: 2 } as any)\n\
+                  .parallel({ h }, { limit: 2 } as any);\n\
+                  const g = generator({ name: 'g', model: 'm', prompt: 'p', maxIteration: 2 } as any);\n\
+                  export default defineFlow({ kind: 'k', sesion: {}, actions: { go: { block: t, inputSchema: z.any() }, ask: { block: g } } } as any);\n";
+    let place = Place::new().file("flows/k.ts", source).file(
+        "flows/none.ts",
+        "import { defineFlow } from '@flow-state-dev/core';\nexport default defineFlow({ kind: 'none' });\n",
+    );
+    let answer = place.run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let told = [
+        "flows/k.ts:2:11: handler \"h\": \"inputShcema\" is no setting of a handler and changes nothing; did you mean \"inputSchema\"?",
+        "flows/k.ts:3:11: sequencer \"s\": \"wholly\" is no setting of a sequencer and changes nothing\n",
+        "flows/k.ts:4:13: forEach: \"concurrency\" is no option of it and changes nothing; did you mean \"maxConcurrency\"?",
+        "flows/k.ts:5:2: forEachBackground: \"maxConcurrency\" is no option of it and changes nothing; did you mean \"concurrency\"?",
+        "flows/k.ts:6:2: parallel: \"limit\" is no option of it and changes nothing\n",
+        "flows/k.ts:7:11: generator \"g\": \"maxIteration\" is no setting of a generator and changes nothing; did you mean \"maxIterations\"?",
+        "flows/k.ts:8:16: Flow \"k\": \"sesion\" is no setting of a flow and changes nothing; did you mean \"session\"?",
+    ];
+    for line in told {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert!(answer.stdout.contains("flows/none.ts:2:16: Flow \"none\" has no actions"), "{answer}");
+    assert_eq!(answer.stdout.matches("warning: ").count(), 8, "each once\n{answer}");
+    // A run tells of its own flow, also when it comes from the cache.
+    let run = place.ask("run k go --user ada --input []");
+    assert_eq!(run.stderr.matches("warning: ").count(), 7, "{run}");
+    assert!(run.stderr.contains("did you mean \"inputSchema\"?"), "{run}");
+}
+
+#[test]
+fn older_words_work_and_what_does_nothing_here_is_told_once() {
+    let source = "import { createModelResolver, defineFlow, defineResource, defineResourceCollection, generator, handler } from '@flow-state-dev/core';
+import { z } from 'zod';
+const notes = defineResource({ ref: 'notes', stateSchema: z.object({ a: z.number().default(1) }) });
+const many = defineResourceCollection({ scope: 'session', pattern: 'm/*', stateSchema: z.object({}), prefetchWindow: 2 });
+const shared = defineResource({ scope: 'session', stateSchema: z.object({}), sharedToLineage: true, dynamic: true });
+const model = createModelResolver({ providers: {}, defaultModel: 'openai/gpt-5.4' } as any);
+const speaks = generator({ name: 'speaks', model: 'm', prompt: 'p', agentType: 'sub-agent', providerTools: [{}] as any });
+const go = handler({ name: 'go', userResources: { notes }, resources: { shared, many }, execute: async (_input, ctx: any) => {
+  ctx.emit.message('one', { agentType: 'agent' });
+  return [ctx.resources.notes.scope, typeof model('openai/gpt-5-mini')];
+} });
+export default defineFlow({ kind: 'k', session: { createCheck: () => ({ ok: true }), historyWindows: { turns: 1 } },
+  actions: { go: { block: go }, ask: { block: speaks } } } as any);
+";
+    let place = Place::new().file("flows/k.ts", source);
+    let answer = place.run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let told = [
+        "flows/k.ts:3:15: defineResource: no scope; the place that lists it says it",
+        "flows/k.ts:4:14: defineResourceCollection: prefetchWindow changes nothing here; ",
+        "flows/k.ts:5:16: defineResource: dynamic changes nothing here; ",
+        "flows/k.ts:5:16: defineResource: sharedToLineage changes nothing here; ",
+        "flows/k.ts:6:15: createModelResolver: \"providers\" changes nothing here; ",
+        "flows/k.ts:7:16: generator \"speaks\": agentType \"sub-agent\" is an older word for \"sub\"",
+        "flows/k.ts:7:16: generator \"speaks\": providerTools reach no provider here; ",
+        "flows/k.ts:12:16: Flow \"k\": \"session.createCheck\" is not asked here: ",
+        "flows/k.ts:12:16: Flow \"k\": \"historyWindows\" is no setting of session and changes nothing; \
+         did you mean \"historyWindow\"?",
+    ];
+    for line in told {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert_eq!(answer.stdout.matches("warning: ").count(), told.len(), "each once\n{answer}");
+    let run = place.get("run k go --user ada --session s");
+    assert_eq!(run["output"], json!(["user", "object"]));
+    assert_eq!(place.get("items --session s")[0]["agentType"], "primary");
+}
