@@ -51,7 +51,7 @@ export default defineFlow({
     },
     resolve: async (id: string, { flowKind }: any) => {
       const [userId, key] = id.split("/");
-      return key === "reminder" ? { cron: "0 9 * * *", block: asks, input: `${flowKind} ${id}`, principal: { userId } } : null;
+      return key === "reminder" ? { cron: "0 9 * * *", block: asks, input: `${flowKind} ${id}`, principal: { userId: userId! } } : null;
     },
   },
 });

@@ -38,7 +38,8 @@ flows! {
     fanout: Any,
     generator: Any,
     inside: Fixed,
-    layers: Fixed,
+    // A layer around a chain that runs again writes again, after what the blocks inside had kept.
+    layers: Any,
     loops: Fixed,
     nested: Fixed,
     routes: Fixed,

@@ -25,7 +25,8 @@ impl Planned {
         if !matches!(words.first(), Some(&"resume" | &"retry" | &"fork")) || command.contains("--plan") {
             return None;
         }
-        let request = (*words.get(1)?).to_owned();
+        // Flags may stand before it.
+        let request = words.iter().find(|word| word.starts_with("req_")).or(words.get(1))?.to_string();
         let before = events(place, &request);
         let sizes = place.ask("stats").stdout;
         let answer = place.ask(&format!("{command} --plan"));

@@ -44,10 +44,11 @@ fn imports_definer(text: &str) -> bool {
     })
 }
 
-/// Returns whether a call of a definer stands in the code, and not in a comment or a text.
+/// Returns whether a call of a definer stands in the code, and not in a comment or a text. A source that nests too
+/// deeply to be read may have one: loading it tells where it does.
 fn calls_definer(text: &str) -> bool {
     let mut is_called = false;
-    names(text, &mut |start, end| {
+    let is_whole = names(text, &mut |start, end| {
         let word = text.get(start..end).unwrap_or_default();
         if is_called || !DEFINERS.contains(&word) {
             return;
@@ -57,7 +58,7 @@ fn calls_definer(text: &str) -> bool {
         // `defineFlow<Types>(…)` is a call as well, and the definition of the function none.
         is_called = after.starts_with(['(', '<']) && !before.ends_with("function");
     });
-    is_called
+    is_called || !is_whole
 }
 
 #[cfg(test)]

@@ -28,11 +28,10 @@ pub(crate) fn check(text: &str) -> Result<(), TooDeep> {
     })
 }
 
-/// Tells every name that stands in the code of a source, by where it begins and ends. A source that nests too deeply is
-/// read as far as that.
-pub(crate) fn names(text: &str, each: &mut dyn FnMut(usize, usize)) {
-    // What is too deep is told by whoever loads the file.
-    let _ = Scan { each: Some(each), ..Scan::new(text.as_bytes()) }.run();
+/// Tells every name that stands in the code of a source, by where it begins and ends. Returns whether that was the
+/// whole source: one that nests too deeply is read as far as that.
+pub(crate) fn names(text: &str, each: &mut dyn FnMut(usize, usize)) -> bool {
+    Scan { each: Some(each), ..Scan::new(text.as_bytes()) }.run().is_ok()
 }
 
 enum Kind {

@@ -130,8 +130,8 @@ pub(crate) fn missing(workspace: &Path, importer: &Path, specifier: &str, unread
         );
     }
     format!(
-        "cannot find package \"{name}\": it is not installed, and no package.json above depends on it; correct the name, \
-         or add it to a package.json and run {}{unread}",
+        "cannot find package \"{name}\": it is not installed, and no package.json above depends on it; correct the \
+         name, or add it to a package.json and run {}{unread}",
         install_command(importer)
     )
 }

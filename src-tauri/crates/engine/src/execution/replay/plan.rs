@@ -21,7 +21,7 @@ use crate::model::effects::{EffectKind, Effects};
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::flow::Flow;
 use crate::model::log::Log;
-use crate::model::path::{is_inside, with_ancestors};
+use crate::model::path::{is_inside, parent, path_below, with_ancestors};
 
 /// What is taken from the log, and what is done again.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,6 +59,9 @@ struct Ran {
     open: HashSet<Seq>,
     /// What the calls were before it began in this part: what is only taken from the log made none.
     before: usize,
+    /// Where it last began, and where it last stopped.
+    began: Seq,
+    stopped: Option<Seq>,
 }
 
 impl Context {
@@ -95,8 +98,14 @@ impl Run {
         let known = ran(&self.alignment.translate(recorded));
         let is_new = |path: &&Arc<str>| !known.contains_key(*path) && reached[*path] == Reached::Open;
         let new: Vec<Arc<str>> = reached.keys().filter(is_new).cloned().collect();
+        let reached_first: HashSet<Arc<str>> = reached.keys().cloned().collect();
         let went_on: HashSet<String> =
             reached.keys().flat_map(|path| with_ancestors(path).skip(1)).map(str::to_owned).collect();
+        // Whether the flow went on behind a block that had stopped: another one of its race had won, and wins again.
+        let went_past = |around: &str, stopped: Seq| {
+            let mut inner = known.iter().filter(|(path, ran)| ran.began > stopped && parent(path) == Some(around));
+            inner.any(|(path, _)| reached_first.contains(path))
+        };
         let mut plan = Plan::default();
         plan.from_log.extend(reached.iter().filter(|(_, how)| **how == Reached::Taken).map(|(path, _)| path.clone()));
         for (path, ran) in &known {
@@ -105,6 +114,9 @@ impl Run {
             };
             let was_reached = around == &**path;
             if how == Reached::Taken || (how == Reached::Ended && !was_reached) {
+                continue;
+            }
+            if !was_reached && ran.stopped.is_some_and(|stopped| went_past(around, stopped)) {
                 continue;
             }
             if !was_reached && self.replay_cache.has_ended(path) {
@@ -120,9 +132,20 @@ impl Run {
                 Reached::Open => (ran.calls + ran.open.len()).saturating_sub(self.replay_cache.count_calls(path)),
                 _ => 0,
             };
+            let asks_models = ran.calls + ran.before > 0;
+            let expected = expected.max(usize::from(asks_models && self.gets_results(path, &reached)));
             plan.again.push(RunsAgain { path: path.clone(), model_calls: certain.max(expected) });
         }
         plan
+    }
+
+    /// Returns whether tools of a generator run again and none of them waits for an answer: the model is then asked
+    /// with their results.
+    fn gets_results(&self, path: &str, reached: &IndexMap<Arc<str>, Reached>) -> bool {
+        let is_tool =
+            |inner: &str| path_below(inner, path).is_some_and(|rest| rest.starts_with("tool:") && !rest.contains('/'));
+        let mut tools = reached.iter().filter(|(inner, how)| **how == Reached::Open && is_tool(inner)).peekable();
+        tools.peek().is_some() && tools.all(|(tool, _)| !self.replay_cache.suspensions.is_waiting(tool))
     }
 }
 
@@ -176,6 +199,7 @@ fn ran(recorded: &[Event]) -> IndexMap<Arc<str>, Ran> {
                     let before = ran.calls + ran.open.len();
                     *ran = Ran { part, before, ..Ran::default() };
                 }
+                (ran.began, ran.stopped) = (event.seq, None);
             }
             EventKind::EffectStarted { effect: EffectKind::Model, .. } => {
                 known.get_mut(path).into_iter().for_each(|ran| ran.open.extend([event.seq]));
@@ -186,9 +210,12 @@ fn ran(recorded: &[Event]) -> IndexMap<Arc<str>, Ran> {
                     ran.calls += 1;
                 }
             }
-            EventKind::BlockFinished { memoized: true, .. } => {
+            EventKind::BlockFinished { memoized, .. } => {
                 if let Some(ran) = known.get_mut(path) {
-                    ran.calls = ran.calls.max(ran.before);
+                    ran.stopped = Some(event.seq);
+                    if *memoized {
+                        ran.calls = ran.calls.max(ran.before);
+                    }
                 }
             }
             _ => {}

@@ -15,9 +15,13 @@ interface Facts {
 
 let facts: Facts = Object.freeze({ kind: '', id: '', config: Object.freeze({}) });
 
-/** What `ctx.flow` shows from now on. */
-export function settle(flow: Flow): void {
-  facts = Object.freeze({ kind: flow.kind, id: flow.id, config: Object.freeze(configOf(flow)) });
+/** What `ctx.flow` shows from now on. `stack` is where the flow or its instance is made: an error points there. */
+export function settle(flow: Flow, stack: string): void {
+  try {
+    facts = Object.freeze({ kind: flow.kind, id: flow.id, config: Object.freeze(configOf(flow)) });
+  } catch (error) {
+    throw Object.assign(error as Error, { definedAt: stack });
+  }
 }
 
 export const flowFacts = (): Facts => facts;

@@ -72,6 +72,11 @@ export function stackOf(flow: Flow): string {
   return stacks.get(root(flow)) ?? '';
 }
 
+/** Where a flow or an instance of one is made. */
+export function stackOfInstance(flow: Flow): string {
+  return stacks.get(flow.definition) ?? '';
+}
+
 /**
  * The flows that a file exports, in the order of its exports. A definition and its instances are one flow: that of the
  * default export, or else its first instance.

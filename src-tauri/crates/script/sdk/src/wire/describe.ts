@@ -9,7 +9,7 @@ import { capabilityIds, statesOf } from '../define/capabilities';
 import { hasClientData } from './client-data';
 import { checkContent } from '../context/ctx-arguments';
 import { addressOf, entriesOf, type Entry } from '../define/entries';
-import { rootOf, type Flow } from '../define/flow';
+import { rootOf, stackOfInstance, type Flow } from '../define/flow';
 import { settle } from '../define/flow-config';
 import { actionHooks, requestHooks } from '../define/hooks';
 import { containerOf } from '../define/container';
@@ -52,7 +52,7 @@ export function describeFlow(flow: Flow): string {
   estimateCostsBy(flow);
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
   flowLayers = flow.definition.middleware;
-  settle(flow);
+  settle(flow, stackOfInstance(flow));
   isolate(flow.definition);
   const blocks: Config[] = [];
   const resources = flow.ownResources.map((declared) =>

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::event::Seq;
+use crate::model::path::is_at_or_inside;
 use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
 
 /// A suspension in the log, and its answer.
@@ -46,6 +47,12 @@ impl RecordedSuspensions {
     /// Returns the suspension with this ordinal.
     pub(crate) fn find(&self, path: &str, function: Option<&str>, ordinal: u32) -> Option<&RecordedSuspension> {
         self.0.get(path)?.get(&(function.map(str::to_owned), ordinal))
+    }
+
+    /// Returns whether a block, or one inside it, has a suspension without an answer.
+    pub(crate) fn is_waiting(&self, path: &str) -> bool {
+        let mut inside = self.0.iter().filter(|(asked, _)| is_at_or_inside(asked, path));
+        inside.any(|(_, suspensions)| suspensions.values().any(|one| one.resolved.is_none()))
     }
 
     /// Removes the suspensions without an answer, when the request has ended: a block that runs again asks anew.
