@@ -22,12 +22,14 @@ export type DispatcherSession<I> =
   /** That of whoever sent this request. */
   | { from: true };
 
-export interface InternalDispatcherConfig<I> {
+/** Where to: by type and target, or, in a newer spelling, by the name of an internal entry alone. */
+type InternalAddress =
+  | { type: "internal"; target: string; action?: undefined }
+  | { type?: "internal"; target?: undefined; action: string };
+
+export type InternalDispatcherConfig<I> = InternalAddress & {
   name: string;
   description?: string;
-  type: "internal";
-  /** An entry of `internal.actions`. */
-  target: string;
   /** Another flow of the folder; this one without it. */
   flowKind?: string;
   inputSchema?: Schema<I, any>;

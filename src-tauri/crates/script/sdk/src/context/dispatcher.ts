@@ -24,7 +24,9 @@ export function dispatcher(config: Config): Block {
   if (typeof config !== 'object' || config === null) {
     throw new TypeError(`dispatcher() needs a configuration object, got ${describeValue(config)}`);
   }
-  const { name, description, type, target, flowKind, session, payload, inputSchema, transient } = config;
+  // A newer spelling says `action` for `target`, and leaves out the type of what is always an internal entry.
+  const { name, description, flowKind, session, payload, inputSchema, transient } = config;
+  const { target = config.action, type = config.action === undefined ? undefined : 'internal' } = config;
   const where = `dispatcher "${String(name)}"`;
   if (typeof target !== 'string' || target === '') {
     throw new Error(`${where} must name a non-empty target entry, got ${describeValue(target)}`);

@@ -111,6 +111,7 @@ const KEYS: Record<string, readonly string[]> = {
     'middleware',
     'internal',
     'task',
+    'tasks',
     'tokenCounter',
     'costEstimator',
     'configSchema',
