@@ -37,7 +37,7 @@ export type InternalDispatcherConfig<I> = InternalAddress & {
   /** The entry's input; this block's own input without it. */
   payload?: (input: I, ctx: BlockContext) => MaybePromise<unknown>;
   transient?: boolean;
-}
+};
 
 /** A task of a board, as its dispatcher gets it. */
 export interface TaskDispatchInput<P = any> {
@@ -75,6 +75,7 @@ export declare class DispatchRefusedError extends Error {
     | "flow-not-found"
     | "session-not-found"
     | "session-not-addressable"
+    | "no-sender"
     | "key-occupied"
     | "dispatch-rejected"
     | "invalid-payload"
