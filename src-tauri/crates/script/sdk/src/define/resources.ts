@@ -56,6 +56,12 @@ function checkCommon(config: Config, where: string): void {
   if (config.flowIsolation === true && config.scope === 'session') {
     throw new Error(`${where}: flowIsolation has no meaning in a session, which belongs to one flow`);
   }
+  const shared = ['sharedToLineage', 'sharedToWorkstream'].find((key) => config[key] === true);
+  if (shared !== undefined && config.scope !== undefined && config.scope !== 'session') {
+    throw new Error(
+      `${where}: ${shared} is for what a session keeps; every session sees what a ${config.scope as string} keeps`,
+    );
+  }
   if (config.stateSchema !== undefined && !isSchema(config.stateSchema)) {
     throw new Error(`${where}: stateSchema must be a zod schema`);
   }
@@ -164,8 +170,8 @@ function define(kind: Definition['kind'], config: unknown, where: string): Defin
 const NOT_HERE: [string, string][] = [
   ['dynamic', 'defineResourceCollection makes what comes and goes'],
   ['prefetchWindow', 'no snapshot is sent to a browser'],
-  ['sharedToLineage', 'a session has no sessions under it'],
-  ['sharedToWorkstream', 'a session has no sessions under it'],
+  ['sharedToLineage', 'each session keeps its own, whoever started it'],
+  ['sharedToWorkstream', 'each session keeps its own, whoever started it'],
 ];
 
 /** The stacks of the calls that made definitions. */
