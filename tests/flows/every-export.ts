@@ -211,7 +211,7 @@ const costs = handler({
     provider: extractProviderName("openai/gpt-5.4"),
     available: [...detectAvailableProviders({ env: { OPENAI_API_KEY: "k" } }).keys()],
     resolved: resolver.resolveId("intent/chat"),
-    groups: [groups.groups().length, Object.keys(DEFAULT_PRESETS).length > 0, isModelSelection("x")],
+    groups: [groups.groups().length, Object.keys(DEFAULT_PRESETS).length > 0, isModelSelection("x") || !isModelSelection({ model: "x" })],
     retryable: isRetryableError(new Error("fetch failed")),
     priced: modelPricingEstimator(DEFAULT_MODEL_LOOKUP).estimate({ prompt: 1_000_000, completion: 0 }, "gpt-4.1"),
     entry: findModelEntry("gpt-4.1")?.keyword,
