@@ -9,6 +9,7 @@ import type { Block, BlockOutput, ContainerConfig, RescueHandler, Undeclared } f
 import type { Brought, Capability, CapabilityMap, OwnState } from "./capabilities.js";
 import type { BlockContext, SequencerContext } from "./context.js";
 import type { Item } from "./item.js";
+import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { Schemas } from "./block-config.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type {
@@ -177,6 +178,8 @@ export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Ca
   activeStatusMessage?: string | ((input: I, ctx: Ctx) => string);
   /** Groups what is emitted inside, for clients that show it together. */
   container?: ContainerConfig<I>;
+  /** Runs around the whole chain, inside of the flow's own; outermost first. */
+  middleware?: readonly (Middleware | MiddlewareFn)[];
 }
 
 /** `ctx` of the callbacks in a chain. */
