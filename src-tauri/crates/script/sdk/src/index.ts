@@ -51,7 +51,7 @@ export { rootCause, isAbortLike, serializeError, errorDetailsWithCause } from '.
 export { lifecycleSchema, isTraceObservabilityEnabled, resolveTracingLevel } from './library/lifecycle';
 export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';
 export { resourceTools, readResourceContentTool, writeResourceContentTool } from './library/resource-tools';
-export { resolveResourceByPath } from './library/resource-tools';
+export { resolveResourceByPath, resolveResourceByPath as resolveResourceByUri } from './library/resource-tools';
 export { resourceSearchTools } from './library/resource-search';
 export {
   createToolCacheCapability,
@@ -72,6 +72,10 @@ export { canSpeak, canSpeakStream, canTranscribe, canListVoices } from './librar
 export { createCompositeVoiceProvider, VoiceError } from './library/voice';
 export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './library/absent';
 export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } from './library/absent';
+export { validateConcurrencyConfig, validateWebhookConfig } from './library/absent';
+export { applyGetOrPatchState, buildReplayLog, createBindingCache, requireRequestHost } from './library/absent';
+export { dispatchHandleSchema, DISPATCH_TYPES, SLASH_COMMAND_PATTERN } from './library/dispatches';
+export { collapseToCanonicalLog } from './library/item-logs';
 export {
   ROOT_BLOCK_PATH,
   buildBlockInstanceId,
