@@ -145,6 +145,11 @@ export class Block {
     });
   }
 
+  /** A copy under another name, which is the only one that its runs are known by. */
+  as(given: unknown): Block {
+    return new Block(this.kind, { ...this.config, ...renaming(given, this) });
+  }
+
   /** A copy that answers matching errors with a block's output; a later call replaces the handlers. */
   rescue(handlers: unknown): Block {
     return new Block(this.kind, { ...this.config, rescue: needHandlers(handlers, `${this.kind} "${this.name}"`) });
@@ -174,6 +179,15 @@ export class Block {
       asTool: { block: this, ...identity },
     });
   }
+}
+
+/** What `as` changes of a configuration. */
+export function renaming(given: unknown, { kind, name }: Block): Config {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new TypeError(`as of ${kind} "${name}" needs { name, description? }, got ${describeValue(given)}`);
+  }
+  const { name: other = name, description } = given as Config;
+  return description === undefined ? { name: other } : { name: other, description };
 }
 
 /** The stack of the call that made a block. */

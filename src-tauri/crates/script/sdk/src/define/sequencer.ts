@@ -4,7 +4,8 @@
 // see `then` for how that is kept apart.
 
 import { describeValue } from '../base/arguments';
-import { Block, isBlock, needBlock, needFunction, needHandlers, type Config, type Fn, type Operation } from './blocks';
+import { Block, isBlock, needBlock, needFunction, needHandlers, renaming } from './blocks';
+import type { Config, Fn, Operation } from './blocks';
 import { withCapabilities } from './capabilities';
 import {
   background,
@@ -306,6 +307,10 @@ export class Sequencer extends Block {
 
   forEachSideChain(...args: unknown[]): Sequencer {
     return this.forEachBackground(...args);
+  }
+
+  override as(given: unknown): Sequencer {
+    return new Sequencer({ ...this.config, ...renaming(given, this) }, this.operations);
   }
 
   /** On a sequencer the mapper is one more operation at the front, so that it composes. */
