@@ -41,6 +41,43 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
 }
 
 #[test]
+fn a_key_inside_of_a_setting_is_told_too() {
+    let source = "import { defineCapability, defineFlow, dispatcher, generator, handler, sequencer, utility } from '@flow-state-dev/core';
+const h = handler({ name: 'h', retry: { backoff: 1 }, rescue: [], execute: () => 1 } as any);
+const s = sequencer({ name: 's' }).step(h).loopBack('h', { maxIterations: 1, untill: 1 } as any).work(h, { nam: 'w' } as any);
+const d = dispatcher({ name: 'd', type: 'internal', target: 'i', session: { key: () => 'k' }, payloads: 1 } as any);
+const u = utility.summarizer({ name: 'u', granularty: 'brief' } as any);
+const g = generator({ name: 'g', model: 'm', prompt: 'p', loop: { maxIteration: 1 }, flowTools: { defaults: { timeout: 1 } } } as any);
+const c = defineCapability({ name: 'c', uss: [], presets: { one: { tool: [] } }, kept: 'for others' } as any);
+export default defineFlow({ kind: 'k', tools: { defaults: { concurency: 'serial' } }, webhooks: { stripe: { on: {}, route: () => null } },
+  actions: { s: { block: s, userMesage: () => '' }, d: { block: d }, u: { block: u }, g: { block: g } }, internal: { actions: { i: { block: h, mcpp: 1 } } },
+  schedules: { static: { n: { cron: '@daily', block: h, timeZone: 'UTC' } } } } as any);
+";
+    let answer = Place::new().file("flows/k.ts", source).run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let told = [
+        "handler \"h\": \"backoff\" is no setting of retry and changes nothing",
+        "loopBack: \"untill\" is no option of it and changes nothing",
+        "work: \"nam\" is no option of it and changes nothing; did you mean \"name\"?",
+        "dispatcher \"d\": \"payloads\" is no setting of a dispatcher and changes nothing; did you mean \"payload\"?",
+        "utility \"u\": \"granularty\" is no setting of it and changes nothing; did you mean \"granularity\"?",
+        "generator \"g\": \"maxIteration\" is no setting of loop and changes nothing; did you mean \"maxIterations\"?",
+        "generator \"g\": \"timeout\" is no setting of flowTools.defaults and changes nothing; did you mean \"timeoutMs\"?",
+        "Capability \"c\": \"uss\" is no setting of a capability and changes nothing; did you mean \"uses\"?",
+        "Capability \"c\": preset \"one\": \"tool\" is no setting of a preset and changes nothing; did you mean \"tools\"?",
+        "Flow \"k\": \"concurency\" is no setting of tools.defaults and changes nothing; did you mean \"concurrency\"?",
+        "Flow \"k\": webhook provider \"stripe\": \"route\" is no setting of it and changes nothing",
+        "Flow \"k\": action \"s\": \"userMesage\" is no setting of it and changes nothing; did you mean \"userMessage\"?",
+        "Flow \"k\": internal \"i\": \"mcpp\" is no setting of it and changes nothing; did you mean \"mcp\"?",
+        "Flow \"k\": schedule \"n\": \"timeZone\" is no setting of it and changes nothing; did you mean \"timezone\"?",
+    ];
+    for line in told {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert_eq!(answer.stdout.matches("warning: ").count(), told.len(), "each once\n{answer}");
+}
+
+#[test]
 fn older_words_work_and_what_does_nothing_here_is_told_once() {
     let source = "import { createModelResolver, defineFlow, defineResource, defineResourceCollection, generator, handler } from '@flow-state-dev/core';
 import { z } from 'zod';

@@ -5,6 +5,7 @@
 import { describeValue, needFunction } from '../base/arguments';
 import type { Address } from '../define/addresses';
 import { handler, type Block, type Config } from '../define/blocks';
+import { warnOfDispatcher } from '../define/nested-keys';
 import { DispatchRefusedError } from '../base/errors';
 import { askJson, currentToken } from '../base/host';
 import { toJson } from '../base/values';
@@ -37,6 +38,7 @@ export function dispatcher(config: Config): Block {
   if (flowKind !== undefined && (typeof flowKind !== 'string' || flowKind === '')) {
     throw new Error(`${where}: flowKind must name a flow, got ${describeValue(flowKind)}; leave it out for its own`);
   }
+  warnOfDispatcher(config, where);
   if (payload !== undefined) needFunction(payload, `${where}: payload`);
   const computed = sessionOf(session, type, where);
   const address: Address = { type, target, ...(flowKind === undefined ? {} : { flowKind: flowKind as string }) };

@@ -9,6 +9,7 @@ import { repairOf } from './generator';
 import { withIdentity } from './identity';
 import { warnOfAbsent, withPromptFile } from './prompt-files';
 import { warnOfUnknown } from './known-keys';
+import { warnInsideBlock } from './nested-keys';
 import { runBlock } from './running';
 import { declaredIn, reactionsTo, type Declared, type Definitions } from './resources';
 import type { AnySchema } from '../base/schema';
@@ -202,6 +203,7 @@ export function isBlock(value: unknown): value is Block {
 export function built(kind: Kind, config: Config): Block {
   const block = new Block(kind, withCapabilities(kind, config));
   warnOfUnknown(kind, config, `${kind} "${block.name}"`);
+  warnInsideBlock(config, `${kind} "${block.name}"`);
   return block;
 }
 

@@ -4,6 +4,7 @@
 import { describeValue, needFunction } from '../base/arguments';
 import { isBlock, needBlock, type Block, type Config, type Fn } from './blocks';
 import { nearest, warn } from './known-keys';
+import { warnOfOthers } from './nested-keys';
 import { isSchema } from '../base/schema';
 
 export interface Chained {
@@ -153,7 +154,9 @@ export function background(where: string, args: unknown[], lead?: Lead): Chained
   const hasConnector = typeof first === 'function' && isBlock(second);
   if (!isBlock(first) && !hasConnector) throw formless(where, args, ['block', 'connector, block'], lead);
   const child: Chained = hasConnector ? { connector: first as Fn, block: second } : { block: first as Block };
-  const { name } = optionsOf<{ name?: unknown }>(hasConnector ? args[2] : second, where, '{ name: "…" }');
+  const options = optionsOf<{ name?: unknown }>(hasConnector ? args[2] : second, where, '{ name: "…" }');
+  warnOfOthers(options, ['name'], where, 'option of it');
+  const { name } = options;
   if (name === undefined) return child;
   if (typeof name !== 'string') throw new TypeError(`${where}: name must be a text, got ${describeValue(name)}`);
   return { ...child, target: name };
