@@ -140,6 +140,7 @@ const KEYS: Record<string, readonly string[]> = {
     'onInstanceUpdated',
     'onInstanceDeleted',
   ],
+  'external collection': [...RESOURCE, 'pattern', 'read', 'search'],
 };
 
 /** Settings of other hosts, which change nothing here, and why. A file that names one is told so once. */
