@@ -44,6 +44,8 @@ export interface Block<in In = any, out Out = any> {
    * its output from the log. What the function around it has written to a record the block cannot overwrite.
    */
   readonly run: (input: In, ctx?: RunContext) => Promise<Out>;
+  /** The same block under another name, with another description where you give one. */
+  readonly as: (options: { name?: string; description?: string }) => Block<In, Out>;
   /** A handler that runs this block and records the run as a tool call. */
   readonly asTool: (options?: ItemIdentity) => Block<In, Out>;
   /**

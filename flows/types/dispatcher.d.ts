@@ -22,12 +22,14 @@ export type DispatcherSession<I> =
   /** That of whoever sent this request. */
   | { from: true };
 
-export interface InternalDispatcherConfig<I> {
+/** Where to: by type and target, or, in a newer spelling, by the name of an internal entry alone. */
+type InternalAddress =
+  | { type: "internal"; target: string; action?: undefined }
+  | { type?: "internal"; target?: undefined; action: string };
+
+export type InternalDispatcherConfig<I> = InternalAddress & {
   name: string;
   description?: string;
-  type: "internal";
-  /** An entry of `internal.actions`. */
-  target: string;
   /** Another flow of the folder; this one without it. */
   flowKind?: string;
   inputSchema?: Schema<I, any>;
@@ -35,7 +37,7 @@ export interface InternalDispatcherConfig<I> {
   /** The entry's input; this block's own input without it. */
   payload?: (input: I, ctx: BlockContext) => MaybePromise<unknown>;
   transient?: boolean;
-}
+};
 
 /** A task of a board, as its dispatcher gets it. */
 export interface TaskDispatchInput<P = any> {
@@ -73,6 +75,7 @@ export declare class DispatchRefusedError extends Error {
     | "flow-not-found"
     | "session-not-found"
     | "session-not-addressable"
+    | "no-sender"
     | "key-occupied"
     | "dispatch-rejected"
     | "invalid-payload"

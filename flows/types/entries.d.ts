@@ -9,6 +9,9 @@ import type { MaybePromise } from "./schema.js";
 /** What an entry runs: a block of its own, or, in an older spelling, an action of the flow by its name. */
 type Bound = ActionConfig<any> | (ActionOverride & { block?: undefined; steps?: undefined; action: string });
 
+/** Internal or task entries; an older spelling leaves out `actions`. */
+export type OwnEntries = { actions: { [name: string]: ActionConfig<any> } } | { [name: string]: ActionConfig<any> };
+
 /** An event of a provider, as a binding gets it. */
 export interface WebhookInboundEvent<P = unknown> {
   provider: string;

@@ -49,6 +49,12 @@ const reply = dispatcher({
   target: "tidy",
   session: { from: true },
 });
+const newer = dispatcher({
+  name: "newer",
+  action: "tidy",
+  inputSchema: z.object({ room: z.string() }),
+  session: { key: ({ room }) => room },
+});
 const seat = dispatcher<{ issue: string }>({
   name: "seat",
   type: "task",
@@ -67,6 +73,7 @@ export const flow = defineFlow({
   actions: {
     go: { block: background.rescue([{ when: [DispatchRefusedError], block: told }]) },
     reply: { block: reply },
+    newer: { block: newer },
   },
   internal: { actions: { tidy: { block: one, tokenBudget: { maxTotalTokens: 10 } } } },
   task: { actions: { work: { block: one } } },
@@ -95,6 +102,13 @@ export const flow = defineFlow({
 });
 
 flow({ config: { size: 3 } });
+
+export const older = defineFlow({
+  kind: "older-entries",
+  actions: { go: { block: background } },
+  internal: { tidy: { block: one } },
+  tasks: { work: { block: one } },
+});
 
 // @ts-expect-error What other hosts serve belongs to the definition.
 flow({ webhooks: {} });

@@ -3,7 +3,7 @@
  */
 
 import type { ActionConfig, ActionOverride, Concurrency, FlowHook } from "./actions.js";
-import type { ChatConfig, SchedulesConfig, WebhookConfig } from "./entries.js";
+import type { ChatConfig, OwnEntries, SchedulesConfig, WebhookConfig } from "./entries.js";
 import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
@@ -110,8 +110,10 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   /** Runs around every block of the flow, outermost first. */
   middleware?: readonly (Middleware | MiddlewareFn)[];
   /** Entries that only a dispatcher reaches, and `run --internal`. */
-  internal?: { actions: { [name: string]: ActionConfig<any> } };
-  task?: { actions: { [name: string]: ActionConfig<any> } };
+  internal?: OwnEntries;
+  task?: OwnEntries;
+  /** An older spelling of `task`. */
+  tasks?: OwnEntries;
   /** What events of providers run, by provider and event. `flowglass trigger` fires them. */
   webhooks?: WebhookConfig;
   /** What events of a bot run. */
@@ -143,8 +145,10 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   defaultBlockRenderer?: unknown;
 }
 
+type OwnEntryMaps = "internal" | "task" | "tasks";
+
 /** What belongs to the definition alone. */
-type Fixed = "kind" | "cardinality" | "mcp" | "chat" | "webhooks" | "schedules" | "internal" | "task" | "configSchema";
+type Fixed = "kind" | "cardinality" | "mcp" | "chat" | "webhooks" | "schedules" | OwnEntryMaps | "configSchema";
 
 /** Settings over those of a definition. Actions are merged one by one; resources replace those there were. */
 export interface FlowOptions<A> extends Partial<

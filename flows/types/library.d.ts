@@ -76,6 +76,7 @@ export declare function resourceSearchTools(): {
   searchResources: Block;
 };
 export declare function resolveResourceByPath(path: string, ctx: any): Promise<any>;
+export declare function resolveResourceByUri(uri: string, ctx: any): Promise<any>;
 
 export interface ToolCacheEntry {
   output: unknown;
@@ -192,3 +193,16 @@ export type ResourceContext<S = LooseState> = StateHandle<S>;
 export declare function validateChatConfig(...given: any[]): never;
 export declare function validateScheduleConfig(...given: any[]): never;
 export declare function validateSchedulesConfig(...given: any[]): never;
+export declare function validateConcurrencyConfig(...given: any[]): never;
+export declare function validateWebhookConfig(...given: any[]): never;
+/** Fail when they are called: they are for hosts of another kind. */
+export declare function buildReplayLog(...given: any[]): never;
+export declare function requireRequestHost(...given: any[]): never;
+export declare function createBindingCache(...given: any[]): never;
+export declare function applyGetOrPatchState(...given: any[]): never;
+
+export declare const dispatchHandleSchema: Schema<{ sessionId: string; requestId: string; adopted: boolean }, any>;
+export declare const DISPATCH_TYPES: readonly ["public", "internal", "task", "chat", "webhook", "schedule"];
+/** A line that begins with a command: its name, and what follows. */
+export declare const SLASH_COMMAND_PATTERN: RegExp;
+export { collapseToCanonicalLog } from "./item-functions.js";

@@ -3,7 +3,8 @@
  */
 
 import type { ResourceEdgeApi } from "./edges.js";
-import type { DefinedResource, DefinedResourceCollection, ResourceScope } from "./resources.js";
+import type { DefinedExternalResourceCollection, DefinedResource, DefinedResourceCollection } from "./resources.js";
+import type { ExternalQuery, ResourceScope } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type { StateHandle } from "./state.js";
 
@@ -61,6 +62,22 @@ export interface ResourceCollectionHandle<S = any> {
   count(): Promise<number>;
 }
 
+/** An instance that an app keeps itself. */
+export type ExternalResourceHandle<S = any> = Pick<
+  ResourceHandle<S>,
+  "path" | "scope" | "uri" | "config" | "metadata" | "state" | "readContent" | "readContentRaw"
+>;
+
+export interface ExternalCollectionHandle<S = any> {
+  readonly pattern: string;
+  readonly scope: ResourceScope;
+  readonly config: Readonly<Record<string, any>>;
+  get(key: string): Promise<ExternalResourceHandle<S>>;
+  getOptional(key: string): Promise<ExternalResourceHandle<S> | undefined>;
+  /** A text is what is searched for. */
+  list(query?: string | ExternalQuery): Promise<{ items: ExternalResourceHandle<S>[]; nextCursor?: string }>;
+}
+
 /** A resource that the block has not declared: only its declaration says whether it is a single one or a collection. */
 export type UndeclaredResource<S = any> = ResourceHandle<S> & ResourceCollectionHandle<S>;
 
@@ -71,7 +88,9 @@ type DefinedState<D> = D extends DefinedResource<infer S, any> | DefinedResource
     ? S
     : LooseState;
 
-type HandleOf<D> = D extends { pattern: string }
+type HandleOf<D> = D extends DefinedExternalResourceCollection<infer S, any>
+  ? ExternalCollectionHandle<S>
+  : D extends { pattern: string }
   ? ResourceCollectionHandle<DefinedState<D>>
   : ResourceHandle<DefinedState<D>>;
 

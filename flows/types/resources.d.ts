@@ -116,8 +116,58 @@ export interface DefinedResourceCollection<S = any, P extends ResourceScope = an
   readonly kind: "resource-collection";
 }
 
+/** Whose instances of an external collection are asked for, as the request says it. */
+export interface ExternalResourceContext {
+  readonly scope: "session" | "user" | "org";
+  readonly scopeId: string;
+  readonly userId: string;
+  readonly orgId?: string;
+  readonly flowKind: string;
+  readonly signal: AbortSignal;
+}
+
+export interface ExternalQuery {
+  search?: string;
+  prefix?: string;
+  filter?: unknown;
+  limit?: number;
+  cursor?: string;
+}
+
+/** A collection whose instances an app keeps itself. Nothing here writes it. */
+export interface ExternalResourceCollectionConfig<S, P extends ResourceScope = ResourceScope> {
+  /** `positions/*`, or `positions/**` for keys with slashes. */
+  pattern: string;
+  scope: P;
+  stateSchema?: Schema<S, any>;
+  /** One instance by its key; null where there is none. It is checked against the schema. */
+  read: (asked: { key: string; ctx: ExternalResourceContext }) => MaybePromise<unknown>;
+  /** A page of instances; one that breaks the schema is left out. */
+  search: (asked: { query: ExternalQuery; ctx: ExternalResourceContext }) => MaybePromise<{
+    hits: readonly { key: string; state: unknown }[];
+    nextCursor?: string;
+  }>;
+  contentTemplate?: string | FilePath | ResourceTemplate;
+  llmReadable?: boolean;
+  metadata?: Record<string, unknown>;
+  client?: ResourceClientConfig<NoInfer<S>>;
+}
+
+export interface DefinedExternalResourceCollection<S = any, P extends ResourceScope = any>
+  extends ExternalResourceCollectionConfig<S, P> {
+  readonly kind: "resource-collection";
+}
+
+export declare function defineExternalResourceCollection<
+  S extends object = LooseState,
+  const P extends ResourceScope = ResourceScope,
+>(config: ExternalResourceCollectionConfig<S, P>): DefinedExternalResourceCollection<S, P>;
+
 /** Resources by the name they have in `ctx.resources`. */
-export type ResourceDefinitions = Record<string, DefinedResource | DefinedResourceCollection>;
+export type ResourceDefinitions = Record<
+  string,
+  DefinedResource | DefinedResourceCollection | DefinedExternalResourceCollection
+>;
 
 /** Resources in the older places, whose name says the scope. They may be plain configurations. */
 export type ScopedResourceDefinitions = Record<

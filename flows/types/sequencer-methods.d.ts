@@ -153,27 +153,33 @@ export type ElementOf<V> =
 
 type ItemFactory<X, Ctx, B> = (item: X, index: number, ctx: Ctx) => B;
 
+export interface IterationOptions extends FanOutOptions {
+  /** What a function for each element may give, so that it is known before anything runs. */
+  blocks?: readonly Block<any, any>[];
+}
+
 export interface ForEachMethod<In, V, Ctx, D, E> {
-  <O>(block: Block<ElementOf<V>, O>, options?: FanOutOptions): Sequencer<In, O[], Ctx, D, E>;
+  <O>(block: Block<ElementOf<V>, O>, options?: IterationOptions): Sequencer<In, O[], Ctx, D, E>;
   <O>(
     factory: ItemFactory<ElementOf<V>, Ctx, Block<ElementOf<V>, O>>,
-    options?: FanOutOptions,
+    options?: IterationOptions,
   ): Sequencer<In, O[], Ctx, D, E>;
   <X, O>(
     connector: Callback<V, Ctx, readonly X[]>,
     block: Block<X, O>,
-    options?: FanOutOptions,
+    options?: IterationOptions,
   ): Sequencer<In, O[], Ctx, D, E>;
   <X, O>(
     connector: Callback<V, Ctx, readonly X[]>,
     factory: ItemFactory<X, Ctx, Block<X, O>>,
-    options?: FanOutOptions,
+    options?: IterationOptions,
   ): Sequencer<In, O[], Ctx, D, E>;
 }
 
 export interface BackgroundPoolOptions {
   /** 16 unless you say otherwise. */
   concurrency?: number;
+  blocks?: readonly Block<any, any>[];
 }
 
 export interface ForEachBackgroundMethod<In, V, Ctx, D, E> {

@@ -9,6 +9,7 @@ import type { Block, BlockOutput, ContainerConfig, RescueHandler, Undeclared } f
 import type { Brought, Capability, CapabilityMap, OwnState } from "./capabilities.js";
 import type { BlockContext, SequencerContext } from "./context.js";
 import type { Item } from "./item.js";
+import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { Schemas } from "./block-config.js";
 import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";

@@ -19,6 +19,7 @@ const background = dispatcher({
   payload: ({ document }) => ({ text: `read ${document}` }),
 });
 const into = dispatcher({ name: "into", type: "internal", target: "note", session: { id: ({ session }: any) => session }, payload: () => ({ text: "delivered" }) });
+const newer = dispatcher({ name: "newer", action: "note", session: { key: () => "newer" }, payload: () => ({ text: "newer" }) });
 const asking = dispatcher({ name: "asking", type: "internal", target: "answer", session: { key: () => "helper" } });
 const reply = dispatcher({ name: "reply", type: "internal", target: "note", session: { from: true }, payload: (text: string) => ({ text }) });
 const elsewhere = dispatcher({ name: "elsewhere", type: "internal", flowKind: "nowhere", target: "note", session: { key: () => "k" } });
@@ -34,6 +35,7 @@ export default defineFlow({
     start: { block: sequencer({ name: "start", inputSchema: z.any() }).step(background) },
     deliver: { block: into.rescue([{ when: [DispatchRefusedError], block: refused }]) },
     ask: { block: asking },
+    newer: { block: newer },
     lost: { block: sequencer({ name: "lost" }).step(elsewhere.rescue([{ block: refused }])) },
     wrong: { block: wrong },
     orphan: { block: reply },
@@ -42,5 +44,5 @@ export default defineFlow({
     empty: { block: dispatcher({ name: "empty", type: "internal", target: "note", session: { key: () => "" } }) },
   },
   internal: { actions: { note: { block: note }, answer: { block: sequencer({ name: "answer" }).step(() => "an answer", reply) } } },
-  task: { actions: { work: { block: handler({ name: "work", execute: (payload) => payload }) } } },
+  tasks: { work: { block: handler({ name: "work", execute: (payload) => payload }) } },
 });

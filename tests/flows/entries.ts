@@ -50,8 +50,8 @@ export default defineFlow({
       "asks-first": { cron: "*/5 * * * *", block: asks, input: "Now?" },
     },
     resolve: async (id: string, { flowKind }: any) => {
-      const [userId, key] = id.split("/");
-      return key === "reminder" ? { cron: "0 9 * * *", block: asks, input: `${flowKind} ${id}`, principal: { userId: userId! } } : null;
+      const [userId = "", key] = id.split("/");
+      return key === "reminder" ? { cron: "0 9 * * *", block: asks, input: `${flowKind} ${id}`, principal: { userId } } : null;
     },
   },
 });

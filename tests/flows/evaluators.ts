@@ -22,6 +22,10 @@ const own = evaluator({
   model: { specificationVersion: "v1", provider: "home", modelId: "rules", supportedQuestionTypes: ["choice"], doEvaluate: async ({ state }: any) => ({ answers: { size: { type: "choice", choice: state.length > 3 ? "long" : "short" } }, providerMetadata: { typesafe: { confidence: { size: 0.5 } } } }) } as any,
   questions: { size: choice("How long?", { long: null, short: null }) },
 });
+const home = (answer: object, supportedQuestionTypes = ["choice"]) => ({ specificationVersion: "v1", provider: "home", modelId: "rules", supportedQuestionTypes, doEvaluate: async () => ({ answers: { size: answer } }) }) as any;
+const size = { size: choice("How long?", { long: null, short: null }) };
+const narrow = evaluator({ name: "narrow", model: home({ choice: "long" }, ["boolean"]), questions: size });
+const uneven = evaluator({ name: "uneven", model: home({ choice: "long", probabilities: { long: 0.9, short: 0.9 } }), questions: size });
 
 const says = (name: string) => handler({ name, execute: (input: any) => [name, input] });
 const [billing, technical] = [says("billing"), says("technical")];
@@ -55,6 +59,8 @@ export default defineFlow({
     routed: { block: sequencer({ name: "routed", inputSchema: z.any() }).step(triage).step(route) },
     dynamic: { block: dynamic },
     own: { block: own },
+    narrow: { block: narrow },
+    uneven: { block: uneven },
     cascade: { block: cascade },
     resumed: { block: sequencer({ name: "resumed", inputSchema: z.any() }).step(department).step(handler({ name: "ask", execute: async (output: any, ctx: any) => { await ctx.suspend({ reason: "approval", message: "go?" }); return output.answers.team.choice; } })) },
     write: { block: write },

@@ -53,6 +53,12 @@ export default defineFlow({
     chainReplaced: { block: chain("chainReplaced").step(failing).rescue([{ block: report }]).rescue([{ block: zero }]) },
     chainFunction: { block: chain("chainFunction").map(() => { throw new Overload("a map broke"); }).rescue([{ when: [Overload], block: report }]) },
     leaf: { block: chain("leaf").step(add("before", 1)).step(failing.rescue([{ block: zero }])).step(add("after", 5)) },
+    asked: {
+      block: chain("asked")
+        .step(failing.rescue([{ block: zero }]))
+        .stepIf((_value, ctx) => !ctx.wasRescued(failing), add("skipped", 1))
+        .map((value, ctx) => [value, ctx.wasRescued("failing"), ctx.wasRescued("skipped")]),
+    },
     inTap: {
       block: chain("inTap")
         .step(add("before", 1))

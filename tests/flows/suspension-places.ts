@@ -36,7 +36,7 @@ const both = handler({
 });
 const tried = handler({
   name: "tried",
-  retry: { maxAttempts: 3, backoffMs: 1 } as any,
+  retry: { maxAttempts: 3, baseDelayMs: 1 } as any,
   execute: async (_input, ctx) => {
     const answer = await ask(ctx, "tried");
     if (ctx.attempt < 1) throw new Error("not yet");

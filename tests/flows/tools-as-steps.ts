@@ -20,6 +20,11 @@ export default defineFlow({
   actions: {
     add: { block: chain("outer").step(add.asTool({ agentName: "calculator" })) },
     hidden: { block: chain("outer").step(add.asTool({ agentType: "trace" })) },
+    renamed: {
+      block: chain("outer")
+        .step(add.as({ name: "plus", description: "Adds" }).asTool())
+        .step(sequencer({ name: "old", inputSchema: z.any() }).map((value: any) => value.sum).as({ name: "new" })),
+    },
     broken: { block: chain("outer").step(broken.asTool()) },
   },
 });

@@ -296,6 +296,11 @@ const MISTAKES: &[(&str, &[&str])] = &[
         &["chat \"mention\"", "needs a block", "got an object with input"],
     ),
     (
+        "defineFlow(any({ kind: \"k\", actions: { go: { block: one } }, \
+         chat: { on: { mention: { action: \"go\", block: one, input: any } } } }))",
+        &["chat \"mention\"", "has a block and names action \"go\""],
+    ),
+    (
         "defineFlow(any({ kind: \"k\", schedules: { static: { nightly: { cron: \"@daily\", action: \"gone\" } } } }))",
         &["schedule \"nightly\"", "names action \"gone\"", "does not have"],
     ),

@@ -65,6 +65,7 @@ topics! {
     errors: "errors",
     evaluators: "evaluators",
     every_export: "every-export",
+    external_collections: "external-collections",
     fanout: "fanout",
     gates: "gates",
     generators: "generators",

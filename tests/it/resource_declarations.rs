@@ -288,6 +288,7 @@ fn a_definition_that_makes_no_sense_is_refused_where_it_stands() {
     let cases: Vec<(String, &[&str])> = vec![
         (single("scope: \"request\""), &["scope must be one of", "\"request\""]),
         (single("scope: \"session\", flowIsolation: true"), &["flowIsolation"]),
+        (single("scope: \"user\", sharedToLineage: true"), &["sharedToLineage", "what a user keeps"]),
         (single("stateSchema: {}"), &["stateSchema must be a zod schema"]),
         (single("content: \"a\", contentTemplate: \"b\""), &["more than one content source", "content, contentTemplate"]),
         (single("contentFile: \"a.md\""), &["contentFile: there is no file \"a.md\"", "written here as a plain text"]),

@@ -179,15 +179,20 @@ fn a_refused_write_changes_nothing() {
         (
             "const locked = the(\"locked\"), shelf = the(\"shelf\");
              return [await fails(() => locked.patchState({ n: 2 })), await fails(() => locked.writeContent(\"x\")),
-                     await fails(() => shelf.create(\"a\")), await fails(() => shelf.delete(\"a\")), await locked.readContent()];",
+                     await fails(() => shelf.create(\"a\", { n: 1 })), await fails(() => shelf.upsert(\"a\", { n: 2 })),
+                     await fails(() => shelf.create(\"a\", {}, { replace: true })), await fails(() => shelf.create(\"b\")),
+                     await fails(() => shelf.delete(\"b\")), await locked.readContent()];",
             json!([
                 ["FlowError", "resource_read_only", "Resource \"SCOPE/locked\" is read-only (writable: false)"],
                 ["FlowError", "resource_read_only", "<text>"],
+                "no error",
                 ["FlowError", "resource_read_only", "Resource \"SCOPE/shelf/*\" is read-only (writable: false)"],
                 ["FlowError", "resource_read_only", "<text>"],
+                "no error",
+                "no error",
                 "fixed",
             ]),
-            json!({}),
+            json!({ "shelf/a": { "n": 1 } }),
         ),
         (
             "return [await fails(() => ctx.resources.get(\"nothing\")), await fails(() => r.get(\"nothing\")), ctx.resources.nothing ?? null];",

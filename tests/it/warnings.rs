@@ -7,7 +7,7 @@ use tests::bench::Place;
 fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let source = "import { defineFlow, generator, handler, sequencer } from '@flow-state-dev/core'; import { z } from 'zod';\n\
                   const h = handler({ name: 'h', inputShcema: z.any(), execute: () => 1 } as any);\n\
-                  const s = sequencer({ name: 's', wholly: 'new' } as any).step(h);\n\
+                  const s = sequencer({ name: 's', wholly: 'new' } as any).step(h, { onSettled: () => 1 } as any);\n\
                   const t = s.forEach(h, { concurrency: 2 } as any)\n\
                   .forEachBackground(h, { maxConcurrency: 2 } as any)\n\
                   .parallel({ h }, { limit: 2 } as any);\n\
@@ -22,6 +22,7 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let told = [
         "flows/k.ts:2:11: handler \"h\": \"inputShcema\" is no setting of a handler and changes nothing; did you mean \"inputSchema\"?",
         "flows/k.ts:3:11: sequencer \"s\": \"wholly\" is no setting of a sequencer and changes nothing\n",
+        "flows/k.ts:3:58: step: \"onSettled\" is no option of it and changes nothing\n",
         "flows/k.ts:4:13: forEach: \"concurrency\" is no option of it and changes nothing; did you mean \"maxConcurrency\"?",
         "flows/k.ts:5:2: forEachBackground: \"maxConcurrency\" is no option of it and changes nothing; did you mean \"concurrency\"?",
         "flows/k.ts:6:2: parallel: \"limit\" is no option of it and changes nothing\n",
@@ -32,11 +33,48 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
         assert!(answer.stdout.contains(line), "{line}\n{answer}");
     }
     assert!(answer.stdout.contains("flows/none.ts:2:16: Flow \"none\" has no actions"), "{answer}");
-    assert_eq!(answer.stdout.matches("warning: ").count(), 8, "each once\n{answer}");
+    assert_eq!(answer.stdout.matches("warning: ").count(), 9, "each once\n{answer}");
     // A run tells of its own flow, also when it comes from the cache.
     let run = place.ask("run k go --user ada --input []");
-    assert_eq!(run.stderr.matches("warning: ").count(), 7, "{run}");
+    assert_eq!(run.stderr.matches("warning: ").count(), 8, "{run}");
     assert!(run.stderr.contains("did you mean \"inputSchema\"?"), "{run}");
+}
+
+#[test]
+fn a_key_inside_of_a_setting_is_told_too() {
+    let source = "import { defineCapability, defineFlow, dispatcher, generator, handler, sequencer, utility } from '@flow-state-dev/core';
+const h = handler({ name: 'h', retry: { backoff: 1 }, rescue: [], execute: () => 1 } as any);
+const s = sequencer({ name: 's' }).step(h).loopBack('h', { maxIterations: 1, untill: 1 } as any).work(h, { nam: 'w' } as any);
+const d = dispatcher({ name: 'd', type: 'internal', target: 'i', session: { key: () => 'k' }, payloads: 1 } as any);
+const u = utility.summarizer({ name: 'u', granularty: 'brief' } as any);
+const g = generator({ name: 'g', model: 'm', prompt: 'p', loop: { maxIteration: 1 }, flowTools: { defaults: { timeout: 1 } } } as any);
+const c = defineCapability({ name: 'c', uss: [], presets: { one: { tool: [] } }, kept: 'for others' } as any);
+export default defineFlow({ kind: 'k', tools: { defaults: { concurency: 'serial' } }, webhooks: { stripe: { on: {}, route: () => null } },
+  actions: { s: { block: s, userMesage: () => '' }, d: { block: d }, u: { block: u }, g: { block: g } }, internal: { actions: { i: { block: h, mcpp: 1 } } },
+  schedules: { static: { n: { cron: '@daily', block: h, timeZone: 'UTC' } } } } as any);
+";
+    let answer = Place::new().file("flows/k.ts", source).run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let told = [
+        "handler \"h\": \"backoff\" is no setting of retry and changes nothing",
+        "loopBack: \"untill\" is no option of it and changes nothing",
+        "work: \"nam\" is no option of it and changes nothing; did you mean \"name\"?",
+        "dispatcher \"d\": \"payloads\" is no setting of a dispatcher and changes nothing; did you mean \"payload\"?",
+        "utility \"u\": \"granularty\" is no setting of it and changes nothing; did you mean \"granularity\"?",
+        "generator \"g\": \"maxIteration\" is no setting of loop and changes nothing; did you mean \"maxIterations\"?",
+        "generator \"g\": \"timeout\" is no setting of flowTools.defaults and changes nothing; did you mean \"timeoutMs\"?",
+        "Capability \"c\": \"uss\" is no setting of a capability and changes nothing; did you mean \"uses\"?",
+        "Capability \"c\": preset \"one\": \"tool\" is no setting of a preset and changes nothing; did you mean \"tools\"?",
+        "Flow \"k\": \"concurency\" is no setting of tools.defaults and changes nothing; did you mean \"concurrency\"?",
+        "Flow \"k\": webhook provider \"stripe\": \"route\" is no setting of it and changes nothing",
+        "Flow \"k\": action \"s\": \"userMesage\" is no setting of it and changes nothing; did you mean \"userMessage\"?",
+        "Flow \"k\": internal \"i\": \"mcpp\" is no setting of it and changes nothing; did you mean \"mcp\"?",
+        "Flow \"k\": schedule \"n\": \"timeZone\" is no setting of it and changes nothing; did you mean \"timezone\"?",
+    ];
+    for line in told {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert_eq!(answer.stdout.matches("warning: ").count(), told.len(), "each once\n{answer}");
 }
 
 #[test]

@@ -27,6 +27,7 @@ const input = {
   'sdk/start': join(source, 'start.ts'),
   'sdk/index': join(source, 'index.ts'),
   'sdk/prompt': join(source, 'library', 'prompt.ts'),
+  'sdk/contracts': join(source, 'library', 'contracts.ts'),
   'sdk/items': join(source, 'library', 'items.ts'),
   'sdk/types': join(source, 'library', 'types.ts'),
   'sdk/models': join(source, 'library', 'models.ts'),

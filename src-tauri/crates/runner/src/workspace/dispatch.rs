@@ -123,7 +123,7 @@ fn session_of(call: &Dispatch, kind: &str) -> Result<String, DispatchRefusal> {
         DispatchTo::Key(key) => Ok(format!("dsx_{}", digest(&[&call.by.session, &call.user, kind, key]))),
         DispatchTo::From(_) => match &call.sender {
             Some(sender) => Ok(sender.session.clone()),
-            None => Err(refusal("session-not-addressable", "no dispatcher started this request, so it has no sender")),
+            None => Err(refusal("no-sender", "no dispatcher started this request, so nobody is there to answer")),
         },
     }
 }

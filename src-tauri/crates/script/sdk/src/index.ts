@@ -7,6 +7,7 @@ export { defineFlow } from './define/flow';
 export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
 export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
+export { defineExternalResourceCollection } from './define/resources';
 export { normalizeReactiveBinding } from './define/reactions';
 export { resourceChangeSchema, resourceContentChangeSchema } from './library/change-schemas';
 export { evaluator, choice, score, boolean, assertEvaluatorBlock } from './define/evaluator';
@@ -51,7 +52,7 @@ export { rootCause, isAbortLike, serializeError, errorDetailsWithCause } from '.
 export { lifecycleSchema, isTraceObservabilityEnabled, resolveTracingLevel } from './library/lifecycle';
 export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';
 export { resourceTools, readResourceContentTool, writeResourceContentTool } from './library/resource-tools';
-export { resolveResourceByPath } from './library/resource-tools';
+export { resolveResourceByPath, resolveResourceByPath as resolveResourceByUri } from './library/resource-tools';
 export { resourceSearchTools } from './library/resource-search';
 export {
   createToolCacheCapability,
@@ -72,6 +73,10 @@ export { canSpeak, canSpeakStream, canTranscribe, canListVoices } from './librar
 export { createCompositeVoiceProvider, VoiceError } from './library/voice';
 export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './library/absent';
 export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } from './library/absent';
+export { validateConcurrencyConfig, validateWebhookConfig } from './library/absent';
+export { applyGetOrPatchState, buildReplayLog, createBindingCache, requireRequestHost } from './library/absent';
+export { dispatchHandleSchema, DISPATCH_TYPES, SLASH_COMMAND_PATTERN } from './library/dispatches';
+export { collapseToCanonicalLog } from './library/item-logs';
 export {
   ROOT_BLOCK_PATH,
   buildBlockInstanceId,

@@ -84,7 +84,6 @@ impl Context {
     pub async fn delete_instance(&self, id: u32, key: &Value) -> Result<bool, FlowError> {
         let at = self.entry(id, key)?;
         let mutation = async {
-            self.need_writable(&at.resource)?;
             self.need_running()?;
             self.delete_locked(&at)
         };
@@ -109,7 +108,10 @@ impl Context {
             self.use_instance(at)?;
             return Ok(Vec::new());
         }
-        self.need_writable(&at.resource)?;
+        // `writable: false` keeps instances as they were made. They come and go all the same.
+        if is_taken && matches!(how, Create::Replace | Create::OrPatch(_)) {
+            self.need_writable(&at.resource)?;
+        }
         self.need_running()?;
         if is_taken {
             let operation = match how {

@@ -71,8 +71,8 @@ pub struct Dispatched {
 /// Why nothing was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DispatchRefusal {
-    /// In a word: `no-entry`, `flow-not-found`, `session-not-found`, `session-not-addressable`, `key-occupied`,
-    /// `dispatch-rejected`, `invalid-payload`, `no-dispatch-operation`.
+    /// In a word: `no-entry`, `flow-not-found`, `session-not-found`, `session-not-addressable`, `no-sender`,
+    /// `key-occupied`, `dispatch-rejected`, `invalid-payload`, `no-dispatch-operation`.
     pub refused: String,
     /// In a sentence.
     pub detail: String,

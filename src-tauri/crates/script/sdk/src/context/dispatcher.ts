@@ -5,6 +5,7 @@
 import { describeValue, needFunction } from '../base/arguments';
 import type { Address } from '../define/addresses';
 import { handler, type Block, type Config } from '../define/blocks';
+import { warnOfDispatcher } from '../define/nested-keys';
 import { DispatchRefusedError } from '../base/errors';
 import { askJson, currentToken } from '../base/host';
 import { toJson } from '../base/values';
@@ -24,7 +25,9 @@ export function dispatcher(config: Config): Block {
   if (typeof config !== 'object' || config === null) {
     throw new TypeError(`dispatcher() needs a configuration object, got ${describeValue(config)}`);
   }
-  const { name, description, type, target, flowKind, session, payload, inputSchema, transient } = config;
+  // A newer spelling says `action` for `target`, and leaves out the type of what is always an internal entry.
+  const { name, description, flowKind, session, payload, inputSchema, transient } = config;
+  const { target = config.action, type = config.action === undefined ? undefined : 'internal' } = config;
   const where = `dispatcher "${String(name)}"`;
   if (typeof target !== 'string' || target === '') {
     throw new Error(`${where} must name a non-empty target entry, got ${describeValue(target)}`);
@@ -35,6 +38,7 @@ export function dispatcher(config: Config): Block {
   if (flowKind !== undefined && (typeof flowKind !== 'string' || flowKind === '')) {
     throw new Error(`${where}: flowKind must name a flow, got ${describeValue(flowKind)}; leave it out for its own`);
   }
+  warnOfDispatcher(config, where);
   if (payload !== undefined) needFunction(payload, `${where}: payload`);
   const computed = sessionOf(session, type, where);
   const address: Address = { type, target, ...(flowKind === undefined ? {} : { flowKind: flowKind as string }) };

@@ -3,7 +3,9 @@
 import { definitionAt } from '../define/bindings';
 import { functionId } from '../define/tables';
 import { native } from '../base/host';
+import { isExternal } from '../define/resources';
 import { fillTemplate } from '../define/resource-texts';
+import { externalHandle } from './external-collections';
 import { createResourceEdgeApi } from '../base/resource-edges';
 import { change, handle, type StateHandle } from './state';
 import { toJson } from '../base/values';
@@ -128,7 +130,9 @@ function paged(asked: unknown, list: (prefix: unknown) => Entry[], instance: (en
 
 function collectionHandle(token: number, listed: Listed): object {
   const target = `resource:${listed.id}`;
-  const { config } = definitionAt(listed.id);
+  const definition = definitionAt(listed.id);
+  const { config } = definition;
+  if (isExternal(config)) return externalHandle(token, listed, definition);
   const label = `collection "${listed.scope}/${listed.path}"`;
   const plain = (what: string, value: unknown): unknown => {
     const json = toJson(value, `${label}.${what}`);

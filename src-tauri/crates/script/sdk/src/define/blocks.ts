@@ -9,6 +9,7 @@ import { repairOf } from './generator';
 import { withIdentity } from './identity';
 import { warnOfAbsent, withPromptFile } from './prompt-files';
 import { warnOfUnknown } from './known-keys';
+import { warnInsideBlock } from './nested-keys';
 import { runBlock } from './running';
 import { declaredIn, reactionsTo, type Declared, type Definitions } from './resources';
 import type { AnySchema } from '../base/schema';
@@ -145,6 +146,11 @@ export class Block {
     });
   }
 
+  /** A copy under another name, which is the only one that its runs are known by. */
+  as(given: unknown): Block {
+    return new Block(this.kind, { ...this.config, ...renaming(given, this) });
+  }
+
   /** A copy that answers matching errors with a block's output; a later call replaces the handlers. */
   rescue(handlers: unknown): Block {
     return new Block(this.kind, { ...this.config, rescue: needHandlers(handlers, `${this.kind} "${this.name}"`) });
@@ -176,6 +182,15 @@ export class Block {
   }
 }
 
+/** What `as` changes of a configuration. */
+export function renaming(given: unknown, { kind, name }: Block): Config {
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    throw new TypeError(`as of ${kind} "${name}" needs { name, description? }, got ${describeValue(given)}`);
+  }
+  const { name: other = name, description } = given as Config;
+  return description === undefined ? { name: other } : { name: other, description };
+}
+
 /** The stack of the call that made a block. */
 export function siteOf(block: Block): string {
   return sites.get(block.config) ?? '';
@@ -188,6 +203,7 @@ export function isBlock(value: unknown): value is Block {
 export function built(kind: Kind, config: Config): Block {
   const block = new Block(kind, withCapabilities(kind, config));
   warnOfUnknown(kind, config, `${kind} "${block.name}"`);
+  warnInsideBlock(config, `${kind} "${block.name}"`);
   return block;
 }
 

@@ -6,6 +6,8 @@
 import { describeValue, needFunction } from '../base/arguments';
 import { isOpen, isSchema, parse, shapeOf, type AnySchema } from '../base/schema';
 import type { Config } from './blocks';
+import { nearest, warn } from './known-keys';
+import { warnOfOthers } from './nested-keys';
 import { declaredIn } from './resources';
 
 /** State that a capability speaks of; the flow merges these with all other declarations. */
@@ -19,6 +21,24 @@ export const STATES = [
 /** What only a generator can use. */
 export const FOR_MODELS = ['context', 'tools', 'controlTools', 'model', 'providerOptions', 'caching'];
 export const OWN_STATES = ['stateSchema', 'sequencerStateSchema'];
+
+/** What a capability, a preset of it or its configuration may bring. */
+const SURFACE = [...STATES, ...FOR_MODELS, ...OWN_STATES, 'resources', 'targetStateSchemas', 'description'];
+/** What else a capability may say. Some of it is for types alone. */
+const KNOWN = [
+  ...SURFACE,
+  'name',
+  'fns',
+  'uses',
+  'presets',
+  'config',
+  'agentType',
+  'itemVisibility',
+  'sessionStateType',
+  'resourcesType',
+  'targetStatesType',
+  'sequencerStateType',
+];
 
 type Presets = Record<string, Config>;
 type Override = boolean | ((preset: Config) => Config);
@@ -118,6 +138,11 @@ export function defineCapability(config: unknown): Capability {
     throw new TypeError(`${where}: fns must be a function (ctx) => ({ … }), got ${describeValue(given.fns)}`);
   }
   usesOf(given, where);
+  // Others may read what they keep in a capability, so that only a misspelling is told.
+  for (const key of Object.keys(given).filter((one) => !KNOWN.includes(one))) {
+    const meant = nearest(key, KNOWN);
+    if (meant) warn(`${where}: "${key}" is no setting of a capability and changes nothing; did you mean "${meant}"?`);
+  }
   const made = new Capability({ ...given });
   checkPresets(made, where);
   checkConfig(made, where);
@@ -155,6 +180,7 @@ function checkPresets(capability: Capability, where: string): void {
       throw new TypeError(`${where}: preset "${name}" must be an object, got ${describeValue(preset)}`);
     }
     checkSurface(preset, `${where}: preset "${name}"`);
+    warnOfOthers(preset, SURFACE, `${where}: preset "${name}"`, 'setting of a preset');
   }
   const listed = (presets as Config).default;
   if (listed === undefined) return;

@@ -4,6 +4,7 @@
 import { describeValue, needFunction } from '../base/arguments';
 import { isBlock, needBlock, type Block, type Config, type Fn } from './blocks';
 import { nearest, warn } from './known-keys';
+import { warnOfOthers } from './nested-keys';
 import { isSchema } from '../base/schema';
 
 export interface Chained {
@@ -17,6 +18,7 @@ export type Lead = { condition: unknown } | undefined;
 /** The argument forms of SEMANTICS §3.1: block, connector and block, or factory and config. */
 export function chained(where: string, args: unknown[], lead?: Lead, more: string[] = []): Chained {
   const [first, second] = args;
+  warnOfExcess(where, isBlock(first) ? args.slice(1) : args.slice(2));
   if (isBlock(first)) {
     if (isBlock(second))
       throw new TypeError(
@@ -30,6 +32,14 @@ export function chained(where: string, args: unknown[], lead?: Lead, more: strin
     return { block: needBlock((first as unknown as (c: Config) => unknown)(config), `${where}(factory, config)`) };
   }
   throw formless(where, args, [...more, 'block', 'connector, block', 'factory, config'], lead);
+}
+
+/** Tells of what stands behind a block: nothing here reads it. */
+function warnOfExcess(where: string, rest: unknown[]): void {
+  for (const one of rest) {
+    if (typeof one !== 'object' || one === null || isBlock(one)) continue;
+    for (const key of Object.keys(one)) warn(`${where}: "${key}" is no option of it and changes nothing`);
+  }
 }
 
 function called(where: string, args: unknown[], lead: Lead): string {
@@ -108,6 +118,8 @@ export interface Iteration {
   block?: Block;
   each?: Fn;
   limit?: number;
+  /** What `each` says that it may give: known before anything runs, and the chain's own. */
+  arms?: { block: Block }[];
 }
 
 /** `([connector,] blockOrFactory, options?)`; `{}` counts as options (SEMANTICS §3.1). */
@@ -118,7 +130,12 @@ export function iterating(where: string, args: unknown[], limit: 'maxConcurrency
   const rest = args.length > 1 && isOptions(last) ? args.slice(0, -1) : args;
   const target = rest[rest.length - 1];
   const iteration: Iteration = {};
-  warnOfOptions(options, where, limit);
+  const { blocks, ...own } = options;
+  warnOfOptions(own, where, limit);
+  if (blocks !== undefined) {
+    const what = `${where}: blocks`;
+    iteration.arms = needList(blocks, what).map((block) => ({ block: needBlock(block, what) }));
+  }
   if (rest.length === 2) iteration.connector = needFunction(rest[0], `${where}: connector`);
   if (isBlock(target)) iteration.block = target;
   else iteration.each = needFunction(target, `${where} (a block, or a function that makes one)`);
@@ -137,7 +154,9 @@ export function background(where: string, args: unknown[], lead?: Lead): Chained
   const hasConnector = typeof first === 'function' && isBlock(second);
   if (!isBlock(first) && !hasConnector) throw formless(where, args, ['block', 'connector, block'], lead);
   const child: Chained = hasConnector ? { connector: first as Fn, block: second } : { block: first as Block };
-  const { name } = optionsOf<{ name?: unknown }>(hasConnector ? args[2] : second, where, '{ name: "…" }');
+  const options = optionsOf<{ name?: unknown }>(hasConnector ? args[2] : second, where, '{ name: "…" }');
+  warnOfOthers(options, ['name'], where, 'option of it');
+  const { name } = options;
   if (name === undefined) return child;
   if (typeof name !== 'string') throw new TypeError(`${where}: name must be a text, got ${describeValue(name)}`);
   return { ...child, target: name };

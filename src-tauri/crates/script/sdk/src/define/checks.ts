@@ -8,6 +8,7 @@ import { containerOf } from './container';
 import { checkField, inside, isSchema, typeOf } from '../base/schema';
 import { toJson } from '../base/values';
 import { needLayers } from './middleware';
+import { warnOfOthers } from './nested-keys';
 
 const SCHEMAS = new Set([
   'inputSchema',
@@ -197,6 +198,7 @@ export function needHandlers(handlers: unknown, where: string): Handler[] {
       }
       return (error as { name: string }).name;
     });
+    warnOfOthers(handler, ['when', 'block'], `${where}: rescue[${at}]`, 'setting of it');
     return { when, block: needBlock(handler?.block, `${where}: rescue[${at}].block`) };
   });
 }

@@ -36,7 +36,7 @@ export function entriesOf(definition: Config): Entry[] {
   const add = (type: EntryType, name: string, given: unknown) =>
     found.push({ type, name, action: actionOf(definition, given as Config | null) as Config });
   for (const type of ['internal', 'task'] as const) {
-    for (const [name, action] of fieldsOf((definition[type] as Config | undefined)?.actions)) add(type, name, action);
+    for (const [name, action] of fieldsOf(ownEntries(definition, type))) add(type, name, action);
   }
   for (const [provider, given] of fieldsOf(definition.webhooks)) {
     for (const [event, binding] of fieldsOf((given as Config | undefined)?.on)) {
@@ -48,11 +48,29 @@ export function entriesOf(definition: Config): Entry[] {
   return found;
 }
 
+/**
+ * The internal or the task entries of a definition: `{ actions: { … } }`, or in an older spelling the entries
+ * themselves, which of tasks stood in `tasks`.
+ */
+function ownEntries(definition: Config, type: 'internal' | 'task'): unknown {
+  const given = (definition[type] ?? (type === 'task' ? definition.tasks : undefined)) as Config | undefined;
+  return isEntries(given) ? given : given?.actions;
+}
+
+/** Whether every field is an entry, and none the map of them. */
+function isEntries(given: unknown): boolean {
+  const isEntry = (value: unknown) => isBlock((value as Config | null)?.block ?? (value as Config | null)?.steps);
+  const all = fieldsOf(given).map(([, value]) => value);
+  return all.length > 0 && all.every(isEntry);
+}
+
 /** An older binding names an action instead of having a block of its own. */
 export function actionOf(definition: Config, given: Config | null): Config | null {
   if (typeof given?.action !== 'string' || given.block !== undefined) return given;
   const named = (definition.actions as Record<string, Config> | undefined)?.[given.action];
-  return { ...named, ...given };
+  if (named === undefined) return given;
+  const { action: _named, ...own } = given;
+  return { ...named, ...own };
 }
 
 function fieldsOf(value: unknown): [string, unknown][] {
@@ -69,9 +87,9 @@ export function runnableOf(definition: Config): [what: string, action: Config][]
 /** Refuses entries that nothing could fire, where they are defined. */
 export function checkEntries(definition: Config): void {
   const where = `Flow "${definition.kind as string}"`;
-  for (const key of ['internal', 'task']) {
+  for (const key of ['internal', 'task', 'tasks']) {
     const given = definition[key] as { actions?: unknown } | undefined;
-    if (given === undefined) continue;
+    if (given === undefined || isEntries(given)) continue;
     if (typeof given?.actions !== 'object' || given.actions === null) {
       throw new TypeError(`${where}: "${key}" must be { actions: { … } }, got ${describeValue(given)}`);
     }
@@ -91,7 +109,10 @@ export function checkEntries(definition: Config): void {
 /** Refuses an entry that runs nothing. */
 export function checkBlock(entry: Entry, what: string): void {
   const { block, steps, action } = (entry.action ?? {}) as Config;
-  if (isBlock(block ?? steps)) return;
+  if (isBlock(block ?? steps)) {
+    if (action === undefined) return;
+    throw new Error(`${what} has a block and names action "${String(action)}"; it runs one of them, so say which`);
+  }
   if (typeof action === 'string') throw new Error(`${what} names action "${action}", which the flow does not have`);
   throw new Error(`${what} needs a block (\`block\` or \`steps\`), got ${describeValue(entry.action)}`);
 }

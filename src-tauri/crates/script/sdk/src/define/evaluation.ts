@@ -69,7 +69,9 @@ export function readAnswer(question: Question, told: unknown, refuse: (what: str
     case 'boolean':
       answer.probability = within(given.probability, 1, refuse);
   }
-  if (question.type !== 'boolean' && isOpenAnswer(given.probabilities)) answer.probabilities = given.probabilities;
+  if (question.type !== 'boolean' && isOpenAnswer(given.probabilities)) {
+    answer.probabilities = distribution(given.probabilities, refuse);
+  }
   if (confidence !== undefined) answer.confidence = confidence;
   return answer;
 }
@@ -78,6 +80,16 @@ function bare(question: Question, told: unknown): Config {
   if (question.type === 'choice') return { choice: told };
   if (question.type === 'score') return { score: told };
   return { probability: typeof told === 'boolean' ? Number(told) : told };
+}
+
+/** How far a sum of rounded probabilities may be from 1. */
+const ROUNDING = 0.01;
+
+function distribution(probabilities: Config, refuse: (what: string) => never): Config {
+  const all = Object.values(probabilities).map((one) => within(one, 1, refuse));
+  const sum = all.reduce((before, one) => before + one, 0);
+  if (Math.abs(sum - 1) > ROUNDING) refuse(`has probabilities that must sum to 1, and sum to ${sum}.`);
+  return probabilities;
 }
 
 function within(value: unknown, highest: number, refuse: (what: string) => never): number {

@@ -96,6 +96,14 @@ function checkQuestions(name: string, questions: unknown): asserts questions is 
   }
 }
 
+/** Refuses what a model says it cannot answer, before it is asked. */
+function checkSupported(name: string, { supportedQuestionTypes }: EvaluationModel, questions: Questions): void {
+  for (const [id, { type }] of Object.entries(questions)) {
+    if (supportedQuestionTypes.includes(type)) continue;
+    refuse(name, `the model does not answer ${type} questions, and question "${id}" is one.`);
+  }
+}
+
 /** Whether a model can read it: a text, a list, or a plain object. */
 function checkState(name: string, state: unknown): void {
   if (typeof state === 'string' || Array.isArray(state)) return;
@@ -117,6 +125,7 @@ function execute(name: string, config: Config): Slot {
     const state = config.state === undefined ? input : await (config.state as Slot)(input, ctx);
     checkState(name, state);
     const { model } = config;
+    if (typeof model !== 'string') checkSupported(name, model as EvaluationModel, questions);
     const told = typeof model === 'string' ? await asked(name, model, questions, state, ctx as Ctx) : undefined;
     const given = told ?? (await evaluated(model as EvaluationModel, questions, state, ctx as Ctx));
     const answers = Object.fromEntries(

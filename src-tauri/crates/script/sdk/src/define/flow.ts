@@ -11,6 +11,7 @@ import { checkProjection } from './projections';
 import { checkAddresses } from './addresses';
 import { addressOf, checkEntries, entriesOf, runnableOf } from './entries';
 import { checkIdentity, checkOffers, mint } from './instances';
+import { warnInsideFlow } from './nested-keys';
 import { needLayers } from './middleware';
 import { keepOrigin } from '../base/origins';
 import { declaredIn, type Declared } from './resources';
@@ -152,6 +153,7 @@ export function defineFlow(definition: Config): FlowType {
   checkOffers(definition);
   checkIdentity(definition);
   checkScopeKeys(definition);
+  warnInsideFlow(definition, runnableOf(definition));
   warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
   if (Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
     warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);

@@ -111,6 +111,7 @@ const KEYS: Record<string, readonly string[]> = {
     'middleware',
     'internal',
     'task',
+    'tasks',
     'tokenCounter',
     'costEstimator',
     'configSchema',
@@ -139,6 +140,7 @@ const KEYS: Record<string, readonly string[]> = {
     'onInstanceUpdated',
     'onInstanceDeleted',
   ],
+  'external collection': [...RESOURCE, 'pattern', 'read', 'search'],
 };
 
 /** Settings of other hosts, which change nothing here, and why. A file that names one is told so once. */
@@ -178,13 +180,14 @@ const SETS = new Map(Object.entries(KEYS).map(([kind, keys]) => [kind, new Set(k
 /** Tells of every key that a builder does not know, and of those that mean nothing here. */
 export function warnOfUnknown(kind: string, config: Config, where: string): void {
   const known = SETS.get(kind) as Set<string>;
+  const one = /^[aeiou]/.test(kind) ? `an ${kind}` : `a ${kind}`;
   if (IDLE[kind]) warnOfIdle(kind, config, where);
   for (const key of Object.keys(config)) {
     if (config[key] === undefined) continue;
     if (known.has(key)) continue;
     const meant = nearest(key, [...known]);
     warn(
-      `${where}: "${key}" is no setting of a ${kind} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
+      `${where}: "${key}" is no setting of ${one} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
     );
   }
 }

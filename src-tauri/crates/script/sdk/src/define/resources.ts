@@ -2,6 +2,7 @@
 //
 // Must not: know how a resource behaves. The engine does; see engine/src/resource.rs.
 
+import { needFunction } from '../base/arguments';
 import { currentToken, native } from '../base/host';
 import { warn, warnOfUnknown } from './known-keys';
 import { reactionsOf, type Reaction } from './reactions';
@@ -55,6 +56,12 @@ function checkCommon(config: Config, where: string): void {
   }
   if (config.flowIsolation === true && config.scope === 'session') {
     throw new Error(`${where}: flowIsolation has no meaning in a session, which belongs to one flow`);
+  }
+  const shared = ['sharedToLineage', 'sharedToWorkstream'].find((key) => config[key] === true);
+  if (shared !== undefined && config.scope !== undefined && config.scope !== 'session') {
+    throw new Error(
+      `${where}: ${shared} is for what a session keeps; every session sees what a ${config.scope as string} keeps`,
+    );
   }
   if (config.stateSchema !== undefined && !isSchema(config.stateSchema)) {
     throw new Error(`${where}: stateSchema must be a zod schema`);
@@ -152,7 +159,8 @@ function define(kind: Definition['kind'], config: unknown, where: string): Defin
   if (typeof config !== 'object' || config === null) throw new Error(`${where} needs a configuration object`);
   const given = config as Config;
   (kind === 'resource' ? checkSingle : checkCollection)(given, where);
-  warnOfUnknown(kind === 'resource' ? 'resource' : 'collection', given, where);
+  const keys = isExternal(given) ? 'external collection' : 'collection';
+  warnOfUnknown(kind === 'resource' ? 'resource' : keys, given, where);
   for (const [key, why] of NOT_HERE) if (given[key]) warn(`${where}: ${key} changes nothing here; ${why}`);
   reactionsOf(given.reactTo, kind !== 'resource', where);
   const made = new Definition(kind, { ...given }, textSource(given, where));
@@ -164,8 +172,8 @@ function define(kind: Definition['kind'], config: unknown, where: string): Defin
 const NOT_HERE: [string, string][] = [
   ['dynamic', 'defineResourceCollection makes what comes and goes'],
   ['prefetchWindow', 'no snapshot is sent to a browser'],
-  ['sharedToLineage', 'a session has no sessions under it'],
-  ['sharedToWorkstream', 'a session has no sessions under it'],
+  ['sharedToLineage', 'each session keeps its own, whoever started it'],
+  ['sharedToWorkstream', 'each session keeps its own, whoever started it'],
 ];
 
 /** The stacks of the calls that made definitions. */
@@ -198,6 +206,32 @@ export function isDefinedResourceCollection(value: unknown): boolean {
 
 export { defineResourceCollection as defineResourceNamespace };
 
+/** A collection whose instances an app keeps: `read` finds one, `search` a page of them. Nothing here writes it. */
+export function defineExternalResourceCollection(config: unknown): Definition {
+  const where = 'defineExternalResourceCollection';
+  if (typeof config !== 'object' || config === null) throw new Error(`${where} needs a configuration object`);
+  const { pattern, scope, read, search, client, reactTo, contentTemplateRef } = config as Config;
+  if (typeof pattern !== 'string' || !/^[^[\]*]*\*{1,2}$/.test(pattern)) {
+    throw new Error(`${where}: pattern must be a wildcard pattern, like "positions/*", got ${JSON.stringify(pattern)}`);
+  }
+  if (!SCOPES.includes(scope as string)) {
+    throw new Error(`${where}: scope must be one of ${SCOPES.join(', ')}, got ${JSON.stringify(scope)}`);
+  }
+  needFunction(read, `${where}: read`);
+  needFunction(search, `${where}: search`);
+  const content = ((client as Config | undefined)?.content ?? {}) as Config;
+  const written = ['create', 'update', 'delete'].find((key) => content[key]);
+  if (written) throw new Error(`${where}: client.content.${written} has no meaning, since it is read-only`);
+  if (reactTo !== undefined) {
+    const kinds = Object.keys(reactTo as object).join(', ');
+    throw new Error(`${where}: reactTo (${kinds}) would never run, since nothing is written here`);
+  }
+  if (contentTemplateRef !== undefined) {
+    throw new Error(`${where}: the template source of its texts is contentTemplate, not contentTemplateRef`);
+  }
+  return define('resource-collection', { ...config, writable: false, [EXTERNAL]: true }, where);
+}
+
 /** Definitions made of plain configurations, which are one definition wherever they are listed. */
 const plain = new Map<string, WeakMap<object, Definition>>();
 
@@ -225,6 +259,11 @@ function definitionOf(value: unknown, scope: string | undefined, where: string):
   }
   return definitionOf(made, scope, where);
 }
+
+/** Marks the configuration of a collection that an app keeps. */
+const EXTERNAL = Symbol('external');
+
+export const isExternal = (config: object): boolean => (config as Record<symbol, unknown>)[EXTERNAL] === true;
 
 /** The resources under some keys of a configuration, each with the scope that its place names. */
 export function declaredIn(

@@ -4,7 +4,8 @@
 // see `then` for how that is kept apart.
 
 import { describeValue } from '../base/arguments';
-import { Block, isBlock, needBlock, needFunction, needHandlers, type Config, type Fn, type Operation } from './blocks';
+import { Block, isBlock, needBlock, needFunction, needHandlers, renaming } from './blocks';
+import type { Config, Fn, Operation } from './blocks';
 import { withCapabilities } from './capabilities';
 import {
   background,
@@ -17,6 +18,7 @@ import {
   optionsOf,
 } from './chain-arguments';
 import { warnOfUnknown } from './known-keys';
+import { warnInsideBlock, warnOfOthers } from './nested-keys';
 import { tellMisspelt } from './misspelt';
 import { keepOrigin } from '../base/origins';
 import type { AnySchema } from '../base/schema';
@@ -224,6 +226,7 @@ export class Sequencer extends Block {
         `loopBack("${target}") needs { maxIterations: a positive integer }, got ${describeValue(most)}`,
       );
     }
+    warnOfOthers(options, ['when', 'maxIterations'], 'loopBack', 'option of it');
     const condition = options.when === undefined ? undefined : needCondition(options.when, 'loopBack: when');
     return this.with({ op: 'loopBack', target, limit: most, condition });
   }
@@ -243,6 +246,7 @@ export class Sequencer extends Block {
       'waitForWork',
       '{ timeoutMs: 1000 }',
     );
+    warnOfOthers(given, ['failOnError', 'timeoutMs'], 'waitForWork', 'option of it');
     const { failOnError = false, timeoutMs } = given;
     if (typeof failOnError !== 'boolean') {
       throw new TypeError(`waitForWork: failOnError must be true or false, got ${describeValue(failOnError)}`);
@@ -259,6 +263,7 @@ export class Sequencer extends Block {
 
   waitForCondition(condition: unknown, options: { timeoutMs?: unknown; wakeOn?: unknown } = {}): Sequencer {
     const { timeoutMs, wakeOn } = options;
+    warnOfOthers(options, ['timeoutMs', 'wakeOn'], 'waitForCondition', 'option of it');
     if (typeof timeoutMs !== 'number' || !(timeoutMs > 0) || timeoutMs === Infinity) {
       throw new TypeError(
         'waitForCondition needs { timeoutMs: a positive number of milliseconds }, got ' + describeValue(timeoutMs),
@@ -308,6 +313,10 @@ export class Sequencer extends Block {
     return this.forEachBackground(...args);
   }
 
+  override as(given: unknown): Sequencer {
+    return new Sequencer({ ...this.config, ...renaming(given, this) }, this.operations);
+  }
+
   /** On a sequencer the mapper is one more operation at the front, so that it composes. */
   override connectInput(mapper: Fn): Sequencer {
     const { inputSchema: _schema, ...config } = this.config;
@@ -333,5 +342,6 @@ export function sequencer(config: Config): Sequencer {
     throw new TypeError(`sequencer "${made.name}": durable must be true or false, got ${describeValue(durable)}`);
   }
   warnOfUnknown('sequencer', config, `sequencer "${made.name}"`);
+  warnInsideBlock(config, `sequencer "${made.name}"`);
   return made;
 }

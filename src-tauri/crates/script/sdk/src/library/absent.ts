@@ -29,6 +29,13 @@ export const resolveActiveStatusMessage = absent(
 
 const ENTRIES = 'defineFlow checks the entries of a flow where it is defined';
 
+export const validateConcurrencyConfig = absent('validateConcurrencyConfig', ENTRIES);
+export const validateWebhookConfig = absent('validateWebhookConfig', ENTRIES);
 export const validateChatConfig = absent('validateChatConfig', ENTRIES);
 export const validateScheduleConfig = absent('validateScheduleConfig', ENTRIES);
 export const validateSchedulesConfig = absent('validateSchedulesConfig', ENTRIES);
+
+export const buildReplayLog = absent('buildReplayLog', 'a resume reads the log of the engine by itself');
+export const requireRequestHost = absent('requireRequestHost', 'dispatcher() starts work in another session');
+export const createBindingCache = absent('createBindingCache', 'no channel of a host is bound to a flow');
+export const applyGetOrPatchState = absent('applyGetOrPatchState', 'a resource has it: ref.getOrPatchState(key, make)');

@@ -14,16 +14,11 @@ type Rule = {
 /** A model, and the providers that are preferred for it. */
 interface ModelSelection {
   model: string | string[];
-  preferProvider: string[];
+  preferProvider?: string | string[];
 }
 
 export function isModelSelection(value: unknown): value is ModelSelection {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    'model' in value &&
-    Array.isArray((value as { preferProvider?: unknown }).preferProvider)
-  );
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && 'model' in value;
 }
 
 function checked(rule: unknown, at: number): Rule {

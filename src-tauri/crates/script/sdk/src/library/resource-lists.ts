@@ -1,5 +1,7 @@
 // The resources that a block can reach, single ones and instances of collections alike: for the tools of a model.
 
+import { isExternal } from '../define/resources';
+
 export interface Ref {
   uri: string;
   path: string;
@@ -27,9 +29,13 @@ interface Reach {
 
 const isCollection = (one: Ref | Collection): one is Collection => 'pattern' in one;
 
+/** What an app keeps itself is left out: it is neither listed nor written here. */
 function reached(ctx: unknown): (Ref | Collection)[] {
   const { resources } = ctx as Reach;
-  return resources.list().map((name) => resources.get(name));
+  return resources
+    .list()
+    .map((name) => resources.get(name))
+    .filter(({ config }) => !isExternal(config));
 }
 
 export function collectionsOf(ctx: unknown): Collection[] {

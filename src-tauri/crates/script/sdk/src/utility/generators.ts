@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { describeValue } from '../base/arguments';
 import { generator, type Block, type Config } from '../define/blocks';
+import { warnOfOthers } from '../define/nested-keys';
 
 /** What a model is asked by default. It is looked up in `flowglass.json` like every name of a model. */
 export const UTILITY_MODEL = 'intent/utility';
@@ -27,12 +28,16 @@ const PASSED = [
   'connectInput',
 ];
 
+/** Settings that a utility reads itself, whichever it is. */
+const OWN = ['name', 'model', 'outputSchema', 'user', 'granularity', 'objectives', 'mode', 'criteria', 'categories'];
+
 export function userContent(input: unknown): string {
   return typeof input === 'string' ? input : (JSON.stringify(input, null, 2) ?? '');
 }
 
 /** A generator that answers in one shape. */
 export function asking(config: Config, prompt: string[], schema: unknown, model = UTILITY_MODEL): Block {
+  warnOfOthers(config, [...PASSED, ...OWN], `utility "${String(config.name)}"`, 'setting of it');
   const passed = Object.fromEntries(PASSED.filter((key) => config[key] !== undefined).map((key) => [key, config[key]]));
   return generator({
     ...passed,
