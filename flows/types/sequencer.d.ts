@@ -11,7 +11,6 @@ import type { BlockContext, SequencerContext } from "./context.js";
 import type { Item } from "./item.js";
 import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { Schemas } from "./block-config.js";
-import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type {
   AwaitedAsBlock,
