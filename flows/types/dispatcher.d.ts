@@ -24,8 +24,7 @@ export type DispatcherSession<I> =
 
 /** Where to: by type and target, or, in a newer spelling, by the name of an internal entry alone. */
 type InternalAddress =
-  | { type: "internal"; target: string; action?: undefined }
-  | { type?: "internal"; target?: undefined; action: string };
+  { type: "internal"; target: string; action?: undefined } | { type?: "internal"; target?: undefined; action: string };
 
 export type InternalDispatcherConfig<I> = InternalAddress & {
   name: string;

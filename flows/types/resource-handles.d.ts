@@ -88,11 +88,12 @@ type DefinedState<D> = D extends DefinedResource<infer S, any> | DefinedResource
     ? S
     : LooseState;
 
-type HandleOf<D> = D extends DefinedExternalResourceCollection<infer S, any>
-  ? ExternalCollectionHandle<S>
-  : D extends { pattern: string }
-  ? ResourceCollectionHandle<DefinedState<D>>
-  : ResourceHandle<DefinedState<D>>;
+type HandleOf<D> =
+  D extends DefinedExternalResourceCollection<infer S, any>
+    ? ExternalCollectionHandle<S>
+    : D extends { pattern: string }
+      ? ResourceCollectionHandle<DefinedState<D>>
+      : ResourceHandle<DefinedState<D>>;
 
 /** The resources of `R` that belong to one scope. */
 export type InScope<R, P extends ResourceScope> = {

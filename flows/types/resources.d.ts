@@ -153,8 +153,10 @@ export interface ExternalResourceCollectionConfig<S, P extends ResourceScope = R
   client?: ResourceClientConfig<NoInfer<S>>;
 }
 
-export interface DefinedExternalResourceCollection<S = any, P extends ResourceScope = any>
-  extends ExternalResourceCollectionConfig<S, P> {
+export interface DefinedExternalResourceCollection<
+  S = any,
+  P extends ResourceScope = any,
+> extends ExternalResourceCollectionConfig<S, P> {
   readonly kind: "resource-collection";
 }
 

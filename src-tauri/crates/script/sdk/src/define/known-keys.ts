@@ -186,9 +186,7 @@ export function warnOfUnknown(kind: string, config: Config, where: string): void
     if (config[key] === undefined) continue;
     if (known.has(key)) continue;
     const meant = nearest(key, [...known]);
-    warn(
-      `${where}: "${key}" is no setting of ${one} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`,
-    );
+    warn(`${where}: "${key}" is no setting of ${one} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`);
   }
 }
 
