@@ -10,9 +10,10 @@ use crate::bundle::embedded;
 const ABSENT: &str = "flowglass-absent:";
 
 /// Those that flows have; each is a module of the SDK.
-pub(crate) const PRESENT: [&str; 16] = [
+pub(crate) const PRESENT: [&str; 17] = [
     "assert",
     "assert/strict",
+    "async_hooks",
     "buffer",
     "crypto",
     "events",
@@ -55,7 +56,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("readline/promises", ASK),
     ("repl", ASK),
     ("tty", ASK),
-    ("async_hooks", "what a block shares with others is state of the request: ctx.request, ctx.sequencer"),
     ("diagnostics_channel", RECORDED),
     ("inspector", RECORDED),
     ("inspector/promises", RECORDED),

@@ -16,7 +16,8 @@ import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
 import { fire, resolved, type Given } from '../define/fire';
 import { Flow, flowsOf, missed, stackOf } from '../define/flow';
-import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
+import { answer, began, ended, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
+import { codeOf, publish } from './carrying';
 import { accepted, describe } from '../base/json-schema';
 import { takeWarnings } from '../define/known-keys';
 import { originOf } from '../base/origins';
@@ -101,17 +102,22 @@ function parsed(result: Answer): string {
 interface Returning {
   call: number;
   from: object;
+  token: number;
 }
 
-const returned = ({ call, from }: Returning, value: unknown): void => {
+const returned = ({ call, from, token }: Returning, value: unknown): void => {
   try {
     finish(call, value, from);
   } catch (error) {
     // Even to look at a value may run an author's code.
     native.done(call, 'error', encodeError(error));
   }
+  ended(token);
 };
-const failed = ({ call }: Returning, error: unknown): void => native.done(call, 'error', encodeError(error));
+const failed = ({ call, token }: Returning, error: unknown): void => {
+  native.done(call, 'error', encodeError(error));
+  ended(token);
+};
 
 const host = {
   flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
@@ -134,7 +140,10 @@ const host = {
 
   call(call: number, fn: number, token: number, args: string): void {
     const called = functions[fn] as (...args: unknown[]) => unknown;
-    const before = enter(token);
+    const code = codeOf(token);
+    const before = enter(code);
+    began(token);
+    let isOver = true;
     try {
       const values = JSON.parse(args) as unknown[];
       for (let at = 0; at < values.length; at++) values[at] = argument(values[at] as Argument);
@@ -149,11 +158,15 @@ const host = {
       ) {
         return finish(call, result, called);
       }
-      tellAs(token, result, { call, from: called }, returned, failed);
+      isOver = false;
+      tellAs(token, result, { call, from: called, token }, returned, failed);
     } catch (error) {
+      isOver = true;
       native.done(call, 'error', encodeError(error));
     } finally {
+      publish(code, token);
       leave(before);
+      if (isOver) ended(token);
     }
   },
 
