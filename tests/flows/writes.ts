@@ -22,12 +22,25 @@ const slots = z.object({
 });
 const hidden = (name: string) => sequencer({ name, inputSchema: z.any(), stateSchema: slots });
 
+/** A handle that one block leaves to the next, as packages do that look a store up once. */
+let kept: any;
+
 export default defineFlow({
   kind: "writes",
   request: { stateSchema: fields },
   session: { stateSchema: fields },
   user: { stateSchema: fields.extend({ owner: z.string().optional() }) },
   actions: {
+    kept: {
+      block: sequencer({ name: "keeping" })
+        .step(body("keeps", (_input, ctx) => { kept = ctx; return ctx.request.state.n; }))
+        .step(body("uses", async (_input, ctx) => {
+          await kept.request.incState({ n: 1 });
+          await kept.session.patchState({ n: 5 });
+          kept.emit.message("by the second");
+          return [kept.request.state.n, kept.session.state.n, ctx.request.state.n];
+        })),
+    },
     noop: {
       block: body("noop", async (_input, { session }) => [
         await session.patchState({ n: 0 }),

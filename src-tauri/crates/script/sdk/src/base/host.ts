@@ -91,6 +91,15 @@ export function ended(token: number): void {
   for (const code of carriedBy.keys()) if (blockOf(code) === token) carriedBy.delete(code);
 }
 
+/**
+ * Who asks by a handle: the block that it was made for, and when that one has ended, the block whose code uses it.
+ * Packages keep a block's handles for the blocks after it.
+ */
+export function askerBy(token: number): number {
+  const asks = currentToken();
+  return asks === token || running.has(token) || !running.has(asks) ? token : asks;
+}
+
 /** Goes on as the block behind `token`. Answers whose code ran before, which the caller puts back. */
 export function enter(token: number): number {
   const before = current;
