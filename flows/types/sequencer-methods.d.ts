@@ -153,21 +153,26 @@ export type ElementOf<V> =
 
 type ItemFactory<X, Ctx, B> = (item: X, index: number, ctx: Ctx) => B;
 
+export interface ForEachOptions extends FanOutOptions {
+  /** What a function's blocks are made of, as far as it is known before: their resources are the flow's from the start. */
+  blocks?: readonly Block<any, any>[];
+}
+
 export interface ForEachMethod<In, V, Ctx, D, E> {
-  <O>(block: Block<ElementOf<V>, O>, options?: FanOutOptions): Sequencer<In, O[], Ctx, D, E>;
+  <O>(block: Block<ElementOf<V>, O>, options?: ForEachOptions): Sequencer<In, O[], Ctx, D, E>;
   <O>(
     factory: ItemFactory<ElementOf<V>, Ctx, Block<ElementOf<V>, O>>,
-    options?: FanOutOptions,
+    options?: ForEachOptions,
   ): Sequencer<In, O[], Ctx, D, E>;
   <X, O>(
     connector: Callback<V, Ctx, readonly X[]>,
     block: Block<X, O>,
-    options?: FanOutOptions,
+    options?: ForEachOptions,
   ): Sequencer<In, O[], Ctx, D, E>;
   <X, O>(
     connector: Callback<V, Ctx, readonly X[]>,
     factory: ItemFactory<X, Ctx, Block<X, O>>,
-    options?: FanOutOptions,
+    options?: ForEachOptions,
   ): Sequencer<In, O[], Ctx, D, E>;
 }
 

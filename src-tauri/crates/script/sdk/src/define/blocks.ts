@@ -28,6 +28,8 @@ export interface Operation {
   arms?: { key?: string; block: Block; connector?: Fn; condition?: Fn }[];
   /** Makes the block of each item. */
   each?: Fn;
+  /** What those are made of: their resources and entries are the flow's. */
+  madeOf?: Block[];
   /** A loop's target, or the name of a background task. */
   target?: string;
   limit?: number;

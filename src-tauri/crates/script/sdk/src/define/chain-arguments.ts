@@ -84,9 +84,9 @@ export function limitOf(options: unknown, where: string): number | undefined {
 }
 
 /** Tells of options that change nothing. Background work calls its limit by another name. */
-function warnOfOptions(options: object, where: string, known: 'maxConcurrency' | 'concurrency'): void {
+function warnOfOptions(options: object, where: string, known: 'maxConcurrency' | 'concurrency', also?: string): void {
   for (const key of Object.keys(options)) {
-    if (key === known) continue;
+    if (key === known || key === also) continue;
     const meant = ['maxConcurrency', 'concurrency'].includes(key) ? known : nearest(key, [known]);
     warn(`${where}: "${key}" is no option of it and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`);
   }
@@ -108,6 +108,8 @@ export interface Iteration {
   block?: Block;
   each?: Fn;
   limit?: number;
+  /** What the blocks that `each` makes are made of, as far as that is known before. */
+  madeOf?: Block[];
 }
 
 /** `([connector,] blockOrFactory, options?)`; `{}` counts as options (SEMANTICS §3.1). */
@@ -118,7 +120,10 @@ export function iterating(where: string, args: unknown[], limit: 'maxConcurrency
   const rest = args.length > 1 && isOptions(last) ? args.slice(0, -1) : args;
   const target = rest[rest.length - 1];
   const iteration: Iteration = {};
-  warnOfOptions(options, where, limit);
+  warnOfOptions(options, where, limit, 'blocks');
+  if (options.blocks !== undefined) {
+    iteration.madeOf = needList(options.blocks, `${where}: blocks`).map((one) => needBlock(one, `${where}: blocks`));
+  }
   if (rest.length === 2) iteration.connector = needFunction(rest[0], `${where}: connector`);
   if (isBlock(target)) iteration.block = target;
   else iteration.each = needFunction(target, `${where} (a block, or a function that makes one)`);
