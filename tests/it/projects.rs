@@ -111,6 +111,45 @@ export default helloChat({ id: \"default\" });
 }
 
 #[test]
+fn settings_of_a_host_make_the_flows_that_no_file_makes() {
+    let makes = "import { defineFlow, handler } from '@flow-state-dev/core';
+export const made = (greeting: string) => defineFlow({ kind: 'made', actions: { go: { block: handler({ name: 'go', \
+                 execute: () => greeting }) } } })({ id: 'default' });
+";
+    let settings = "import { createFlowState, filesystemStores, inMemoryStores } from '@flow-state-dev/engine';
+import { createGateway } from 'not-installed-here';
+import path from 'node:path';
+import { readFileSync } from 'node:fs';
+import own from './src/own';
+import { made } from './src/made';
+const runtime = createFlowState({
+  flows: { own, made: made('hello') },
+  models: { gateways: { any: createGateway({ apiKey: process.env.KEY }) } },
+  stores: { dev: { primary: inMemoryStores(), other: filesystemStores(path.join('a', `${readFileSync('b')}`)) } },
+});
+export default runtime;
+";
+    let place =
+        Place::new().file("src/own.ts", &flow("own", "1")).file("src/made.ts", makes).file("fsdev.config.ts", settings);
+    let check = place.run(&["check"]);
+    let told = "ok    made  (fsdev.config.ts)\nok    own  (src/own.ts)\n2 of 2 flows load\n";
+    assert_eq!((check.code, check.stdout.as_str()), (Some(0), told), "{check}");
+    check_output(&place, "made", &json!("hello"));
+    // Where the settings need more than that, the flows beside them still load.
+    place.write("fsdev.config.ts", format!("{settings}throw new Error('no key');\n"));
+    let check = place.run(&["check"]);
+    assert_eq!(
+        (check.code, check.stdout.as_str()),
+        (Some(0), "ok    own  (src/own.ts)\n1 of 1 flows load\n"),
+        "{check}"
+    );
+    std::fs::remove_file(place.dir().join("src/own.ts")).expect("it is there");
+    place.write("fsdev.config.ts", settings.replace("import own from './src/own';", "throw new Error('no key');"));
+    let check = place.run(&["check"]);
+    assert!(check.code == Some(1) && check.stdout.contains("no key"), "{check}");
+}
+
+#[test]
 fn flows_are_found_where_a_project_keeps_them() {
     let found = [
         ("flows/a.ts", "a"),

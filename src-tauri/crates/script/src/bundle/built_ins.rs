@@ -155,8 +155,40 @@ pub(crate) fn lenient_id(link: &str) -> String {
     format!("{LENIENT}{link}")
 }
 
+/// The prefix of the ids of modules that the settings of a host import. What they set up for a server, which flows do
+/// not have, stands for nothing there, and anything may be done with it.
+const HOST: &str = "flowglass-host:";
+
+/// What stands for that.
+const NOTHING: &str = "const unnamed = ['then', '__esModule'];
+const nothing = new Proxy(function () {}, {
+  get: (own, key) => key === Symbol.toPrimitive ? () => '' : typeof key === 'symbol' || unnamed.includes(key) ? undefined
+    : key === 'prototype' ? own.prototype : nothing,
+  apply: () => nothing, construct: () => nothing, set: () => true,
+});\n";
+
+/// Returns the id of such a module: one that has all of a link module and nothing for any other name, or, for an empty
+/// link, nothing for every name.
+pub(crate) fn host_id(link: &str) -> String {
+    format!("{HOST}{link}")
+}
+
+fn host_text(link: &str) -> String {
+    if link.is_empty() {
+        let made = "Object.setPrototypeOf(function () { return nothing; }, nothing)";
+        return format!("{NOTHING}module.exports = {made};\n");
+    }
+    let link = serde_json::to_string(link).unwrap_or_default();
+    let known = "new Proxy(known, { get: (own, key) => key in own || typeof key === 'symbol' || key === '__esModule' \
+                 ? own[key] : nothing })";
+    format!("const known = require({link});\n{NOTHING}module.exports = Object.create({known});\n")
+}
+
 /// Returns the text of such a module.
 pub(crate) fn lenient_text(id: &str) -> Option<String> {
+    if let Some(link) = id.strip_prefix(HOST) {
+        return Some(host_text(link));
+    }
     let link = id.strip_prefix(LENIENT)?;
     let module = embedded::with_public_names(link);
     let said = format!("a package takes it from {module}, and Flowglass does not have it");
@@ -168,7 +200,7 @@ pub(crate) fn lenient_text(id: &str) -> Option<String> {
 
 /// Returns whether an importer is such a module.
 pub(crate) fn is_lenient(importer: &str) -> bool {
-    importer.starts_with(LENIENT)
+    importer.starts_with(LENIENT) || importer.starts_with(HOST)
 }
 
 /// Whether a source uses a global that a built-in of the SDK brings along; answers with those built-ins. A flow that

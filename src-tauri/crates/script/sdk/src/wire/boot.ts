@@ -25,6 +25,7 @@ import { keyOf } from '../define/policies';
 import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
 import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { withServed } from '../define/host-settings';
 import { describeBy } from '../define/running';
 import { rejected, takeUnhandled } from '../globals/rejections';
 import { Definition } from '../define/resources';
@@ -43,7 +44,8 @@ let main: unknown;
 
 /** Called by the bundle's entry with the flow file's exports, and what `import.meta` is in it. */
 export function boot(exported: Record<string, unknown>, meta: object): void {
-  const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
+  const values = Object.values(exported);
+  const candidates = withServed('default' in exported ? [exported.default, ...values] : values);
   main = exported.default;
   nameTools(exported);
   flows = runnable(flowsOf(candidates, main));
