@@ -212,7 +212,9 @@ export function router(config: Config): Block {
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
   }
-  if (!Array.isArray(config.routes) || config.routes.length === 0) {
+  // What a router makes is known by no list; then `validateRoute` alone decides.
+  const isOpen = config.validateRoute !== undefined;
+  if (!Array.isArray(config.routes) || (config.routes.length === 0 && !isOpen)) {
     throw new Error(
       `Router "${block.name}" needs routes: a non-empty array of blocks, got ${describeValue(config.routes)}`,
     );
