@@ -118,9 +118,15 @@ pub(crate) fn refusal(specifier: &str, instead: &str) -> String {
     format!("\"{specifier}\" is a Node.js built-in that a flow does not have: {instead}")
 }
 
-/// Returns the id of the module that stands for an absent one.
-pub(crate) fn absent_id(specifier: &str) -> String {
-    format!("{ABSENT}{specifier}")
+/// The module of the SDK that packages get for files: it reads the texts that are a part of the bundle.
+const FILES_OF_BUNDLE: &str = "files";
+
+/// Returns the id of the module that stands for an absent one in a package.
+pub(crate) fn id_for_package(specifier: &str) -> String {
+    match specifier.trim_start_matches("node:") {
+        "fs" | "fs/promises" => lenient_id(&embedded::node_link(FILES_OF_BUNDLE)),
+        _ => format!("{ABSENT}{specifier}"),
+    }
 }
 
 /// Returns the text of a module that stands for an absent one: whatever is taken from it fails when it is used.
@@ -190,8 +196,11 @@ pub(crate) fn lenient_text(id: &str) -> Option<String> {
         return Some(host_text(link));
     }
     let link = id.strip_prefix(LENIENT)?;
-    let module = embedded::with_public_names(link);
-    let said = format!("a package takes it from {module}, and Flowglass does not have it");
+    let said = if link == embedded::node_link(FILES_OF_BUNDLE) {
+        refusal("node:fs", FILES)
+    } else {
+        format!("a package takes it from {}, and Flowglass does not have it", embedded::with_public_names(link))
+    };
     let (link, said) = (serde_json::to_string(link).ok()?, serde_json::to_string(&said).ok()?);
     let known = "new Proxy(known, { get: (own, key) => key in own || typeof key === 'symbol' || key === '__esModule' \
                  ? own[key] : absent(key) })";

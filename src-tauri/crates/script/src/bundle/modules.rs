@@ -221,7 +221,7 @@ impl OurModules {
                 HookResolveIdOutput::from_id(built_ins::host_id(""))
             }
             BuiltIn::Absent(_) if args.importer.is_some_and(|importer| !self.is_author(Path::new(importer))) => {
-                HookResolveIdOutput::from_id(built_ins::absent_id(args.specifier))
+                HookResolveIdOutput::from_id(built_ins::id_for_package(args.specifier))
             }
             BuiltIn::Absent(instead) => {
                 self.refuse(args.importer, args.specifier, built_ins::refusal(args.specifier, instead));
@@ -286,7 +286,8 @@ impl OurModules {
         }
         let used = built_ins::globals_used(&text);
         self.with_seen(|seen| seen.globals.extend(used));
-        let text = if ending == "json" { text } else { texts::with_import(&self.workspace, id, text) };
+        let placed = |text| texts::with_place(&self.workspace, id, texts::with_import(&self.workspace, id, text));
+        let text = if ending == "json" { text } else { placed(text) };
         Ok(Some(HookLoadOutput { code: text.into(), ..Default::default() }))
     }
 
