@@ -192,3 +192,8 @@ export type ResourceContext<S = LooseState> = StateHandle<S>;
 export declare function validateChatConfig(...given: any[]): never;
 export declare function validateScheduleConfig(...given: any[]): never;
 export declare function validateSchedulesConfig(...given: any[]): never;
+
+/** Matches a message that begins with `/name`: its groups are the name, and what follows it. */
+export declare const SLASH_COMMAND_PATTERN: RegExp;
+/** Warns, of each matter once. */
+export declare function warnOnceDev(matter: string, message?: string): void;

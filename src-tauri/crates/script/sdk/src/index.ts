@@ -48,6 +48,7 @@ export { defineResource as resource, isDefinedResourceCollection } from './defin
 export { isDefinedResourceCollection as isDefinedResourceNamespace } from './define/resources';
 export { contextFn, providerTool } from './library/context-functions';
 export { mapLimit } from './library/async-work';
+export { SLASH_COMMAND_PATTERN, warnOnceDev, composeSideChainSignal } from './library/commands';
 export { rootCause, isAbortLike, serializeError, errorDetailsWithCause } from './library/failures';
 export { lifecycleSchema, isTraceObservabilityEnabled, resolveTracingLevel } from './library/lifecycle';
 export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';
