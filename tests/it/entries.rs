@@ -190,7 +190,7 @@ fn what_changes_nothing_is_told_once_where_it_stands() {
                   const authentication = { resolvePrincipal: () => ({ userId: 'u' }), requireOrg: true };\n\
                   export default defineFlow({ kind: 'k', mcp: { enabled: true }, voice: {}, work: {}, defaultBlockRenderer: 'x',\n\
                   tokenCounter: {}, authentication, chat: { streamToThread: true }, schedules: { resolve: () => null },\n\
-                  actions: { go: { block: bot, description: 'd' } } } as any);\n";
+                  actions: { go: { block: bot, description: 'd' } } } as any)({ id: 'default' });\n";
     let place = Place::new().file("flows/k.ts", source);
     let answer = place.run(&["check"]);
     assert_eq!(answer.code, Some(0), "{answer}");

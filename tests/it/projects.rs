@@ -113,8 +113,13 @@ export default helloChat({ id: \"default\" });
 #[test]
 fn settings_of_a_host_make_the_flows_that_no_file_makes() {
     let makes = "import { defineFlow, handler } from '@flow-state-dev/core';
-export const made = (greeting: string) => defineFlow({ kind: 'made', actions: { go: { block: handler({ name: 'go', \
-                 execute: () => greeting }) } } })({ id: 'default' });
+import { createBearerSecretPrincipalResolver } from '@flow-state-dev/server';
+const secret = process.env.SECRET;
+const resolvePrincipal = secret ? createBearerSecretPrincipalResolver({ secret }) : undefined;
+export const made = (greeting: string) => defineFlow({
+  kind: 'made', authentication: { resolvePrincipal },
+  actions: { go: { block: handler({ name: 'go', execute: () => greeting }) } },
+})({ id: 'default' });
 ";
     let settings = "import { createFlowState, filesystemStores, inMemoryStores } from '@flow-state-dev/engine';
 import { createGateway } from 'not-installed-here';

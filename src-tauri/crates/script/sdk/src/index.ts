@@ -5,6 +5,7 @@ export { sequencer } from './define/sequencer';
 export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
 export { createFlowState, inMemoryStores } from './define/host-settings';
+export { createBearerSecretPrincipalResolver, defaultBodyUserIdPrincipalResolver } from './define/host-settings';
 export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
 export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';

@@ -147,8 +147,10 @@ export function defineFlow(definition: Config): FlowType {
   checkOffers(definition);
   checkIdentity(definition);
   checkScopeKeys(definition);
-  warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
-  if (Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
+  // An instance is told of where its definition stands.
+  const isInstance = madeOf.has(definition);
+  if (!isInstance) warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
+  if (!isInstance && Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
     warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
   }
   const stack = new Error().stack ?? '';

@@ -26,6 +26,11 @@ export function createFlowState(settings: Config): HostSettings {
 /** Where a host keeps its data: here that is the database. */
 export const inMemoryStores = (): object => ({});
 
+/** Who calls a host: here whoever runs a flow says so, by --user, and no request has a header. */
+const nobody = (): null => null;
+export const createBearerSecretPrincipalResolver = (_settings?: unknown): (() => null) => nobody;
+export const defaultBodyUserIdPrincipalResolver = nobody;
+
 /** What a file exports, with the flows of its settings in place of them. */
 export function withServed(exported: unknown[]): unknown[] {
   return exported.flatMap((one) => (one instanceof HostSettings ? Object.values(one.flows) : [one]));
