@@ -361,6 +361,13 @@ fn a_package_that_is_not_there_is_named_at_its_import() {
         &format!("import {{ x }} from '@flow-state-dev/workforce/agents';\n{}", flow("main", "x")),
     );
     check_error(&place, "flows/main.ts", 1, &["\"@flow-state-dev/workforce\"", "belongs to the framework"]);
+    // Of several the first is named.
+    let imports =
+        "import { a } from '@flow-state-dev/patterns/a';\nimport { b } from 'not-there';\nimport 'nor-this';\n";
+    place.write("flows/main.ts", format!("{imports}{}", flow("main", "[a, b]")));
+    check_error(&place, "flows/main.ts", 1, &["\"@flow-state-dev/patterns\""]);
+    let one = format!("import {{ x }} from '@flow-state-dev/workforce/agents';\n{}", flow("main", "x"));
+    place.write("flows/main.ts", one);
     place.write("package.json", "{\"dependencies\": {\"@flow-state-dev/workforce\": \"*\"}}");
     check_error(
         &place,
