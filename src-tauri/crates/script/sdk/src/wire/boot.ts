@@ -17,7 +17,7 @@ import { modelInstance } from '../define/own-models';
 import { fire, resolved, type Given } from '../define/fire';
 import { Flow, flowsOf, missed, stackOf } from '../define/flow';
 import { answer, began, ended, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
-import { codeOf, publish } from './carrying';
+import { codeFor, publish } from './carrying';
 import { accepted, describe } from '../base/json-schema';
 import { takeWarnings } from '../define/known-keys';
 import { originOf } from '../base/origins';
@@ -142,7 +142,7 @@ const host = {
 
   call(call: number, fn: number, token: number, args: string): void {
     const called = functions[fn] as (...args: unknown[]) => unknown;
-    const code = codeOf(token);
+    const code = codeFor(token);
     const before = enter(code);
     began(token);
     let isOver = true;

@@ -26,7 +26,7 @@ function placeOf(token: number): Place | undefined {
 const around = (path: string): string | undefined => /^(.*)\/[^/]*$/s.exec(path)?.[1];
 
 /** The code that a function of the block behind `token` starts as. */
-export function codeOf(token: number): number {
+export function codeFor(token: number): number {
   if (published.size === 0) return token;
   const place = placeOf(token);
   for (let path = place?.path; path !== undefined; path = around(path)) {
