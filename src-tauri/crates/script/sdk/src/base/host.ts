@@ -86,7 +86,19 @@ export function began(token: number): void {
   running.add(token);
 }
 
+/** What is done when such a call ends, while it can still ask. */
+const atEnds = new Map<number, (() => void)[]>();
+
+export function atEnd(token: number, act: () => void): void {
+  if (!running.has(token)) return;
+  const known = atEnds.get(token);
+  if (known) known.push(act);
+  else atEnds.set(token, [act]);
+}
+
 export function ended(token: number): void {
+  for (const act of atEnds.get(token) ?? []) act();
+  atEnds.delete(token);
   running.delete(token);
   for (const code of carriedBy.keys()) if (blockOf(code) === token) carriedBy.delete(code);
 }
