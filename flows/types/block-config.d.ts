@@ -99,6 +99,11 @@ export interface BlockConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings, Ct
   userResources?: D["userResources"];
   projectResources?: D["projectResources"];
   orgResources?: D["projectResources"];
+  /** An older way to say what this block expects of its flow's resources; declared with `resources` they are typed. */
+  sessionResourceSchemas?: unknown;
+  userResourceSchemas?: unknown;
+  projectResourceSchemas?: unknown;
+  orgResourceSchemas?: unknown;
   /** What this block shares with others: functions in `ctx.cap`, state, resources, and for generators context and tools. */
   uses?: readonly D["capability"][];
   /** Turns what the chain hands over into this block's input. Annotate `raw` to say what it may be. */

@@ -53,7 +53,7 @@ export interface Preset {
   targetStateSchemas?: Record<string, Schema>;
   context?: ContextSlot<any, BlockContext>;
   tools?: readonly Block[] | ((ctx: BlockContext) => MaybePromise<readonly Block[]>);
-  controlTools?: readonly Block[];
+  controlTools?: readonly Block[] | ((ctx: BlockContext) => MaybePromise<readonly Block[]>);
   model?: ModelChoice | ((input: any, ctx: BlockContext) => MaybePromise<ModelChoice>);
   providerOptions?: ProviderOptions | ((input: any, ctx: BlockContext) => MaybePromise<ProviderOptions>);
   caching?: ModelCaching;
@@ -119,7 +119,7 @@ export interface CapabilityConfig<
   /** Added to the generator's own tools. */
   tools?: readonly Block[] | ((input: any, ctx: BlockContext) => MaybePromise<readonly Block[]>);
   /** Tools that stay even where a generator lists its own. */
-  controlTools?: readonly Block[];
+  controlTools?: readonly Block[] | ((input: any, ctx: BlockContext) => MaybePromise<readonly Block[]>);
   /** For generators that name no model. The last capability that has one counts. */
   model?: ModelChoice | ((input: any, ctx: BlockContext) => MaybePromise<ModelChoice>);
   providerOptions?: ProviderOptions | ((input: any, ctx: BlockContext) => MaybePromise<ProviderOptions>);

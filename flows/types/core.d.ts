@@ -17,6 +17,7 @@ export * from "./evaluator.js";
 export * from "./facets.js";
 export * from "./failures.js";
 export * from "./flow.js";
+export * from "./host-settings.js";
 export * from "./generator.js";
 export * from "./handler.js";
 export * from "./item.js";

@@ -103,6 +103,8 @@ export interface ModelConfig<I, Ctx> {
   /** How tools are run, over what the flow says in `tools`. */
   flowTools?: ToolsConfig;
   caching?: ModelCaching;
+  /** An older way to say which items there are; all are, and `itemVisibility` says who sees them. */
+  emit?: { messages?: boolean; reasoning?: boolean; tools?: boolean };
   /** Lists the tools in the system message, too. It does unless this is false. */
   describeTools?: boolean;
   providerOptions?: Dynamic<ProviderOptions, I, Ctx>;

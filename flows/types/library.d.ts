@@ -203,6 +203,8 @@ export declare function applyGetOrPatchState(...given: any[]): never;
 
 export declare const dispatchHandleSchema: Schema<{ sessionId: string; requestId: string; adopted: boolean }, any>;
 export declare const DISPATCH_TYPES: readonly ["public", "internal", "task", "chat", "webhook", "schedule"];
-/** A line that begins with a command: its name, and what follows. */
+/** Matches a message that begins with `/name`: its groups are the name, and what follows it. */
 export declare const SLASH_COMMAND_PATTERN: RegExp;
 export { collapseToCanonicalLog } from "./item-functions.js";
+/** Warns, of each matter once. */
+export declare function warnOnceDev(matter: string, message?: string): void;

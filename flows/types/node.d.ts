@@ -246,6 +246,27 @@ declare module "node:timers/promises" {
   export function setTimeout<T = void>(delay?: number, value?: T, options?: { signal?: AbortSignal }): Promise<T>;
 }
 
+declare module "node:async_hooks" {
+  /** What code carries along through its `await`s; entered before the first one, the chain's later steps have it. */
+  export class AsyncLocalStorage<T = unknown> {
+    constructor(options?: { defaultValue?: T; name?: string });
+    static bind<F extends (...args: any[]) => unknown>(fn: F): F;
+    static snapshot(): <R>(fn: (...args: any[]) => R, ...args: any[]) => R;
+    readonly name: string;
+    getStore(): T | undefined;
+    run<R>(store: T, fn: (...args: any[]) => R, ...args: any[]): R;
+    exit<R>(fn: (...args: any[]) => R, ...args: any[]): R;
+    enterWith(store: T): void;
+    disable(): void;
+  }
+  export class AsyncResource {
+    constructor(type: string);
+    static bind<F extends (...args: any[]) => unknown>(fn: F): F;
+    bind<F extends (...args: any[]) => unknown>(fn: F): F;
+    runInAsyncScope<R>(fn: (...args: any[]) => R, self?: unknown, ...args: any[]): R;
+  }
+}
+
 declare module "node:querystring" {
   export function parse(text: string): Record<string, string | string[]>;
   export function stringify(values: Record<string, unknown>): string;
@@ -308,6 +329,9 @@ declare module "querystring" {
 }
 declare module "string_decoder" {
   export * from "node:string_decoder";
+}
+declare module "async_hooks" {
+  export * from "node:async_hooks";
 }
 declare module "timers/promises" {
   export * from "node:timers/promises";

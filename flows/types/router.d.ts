@@ -17,10 +17,10 @@ export interface RouterConfig<
   O,
   D extends AnySurroundings,
 > extends BlockConfig<I, RawI, Raw, OIn, O, D, ContextOf<D>> {
-  /** The blocks it picks from. Each accepts the router's input. */
+  /** The blocks it picks from. Each accepts the router's input. None where `validateRoute` alone decides. */
   routes: readonly B[];
   /** Picks one of `routes`. It must not write anything, because a resume asks it again. */
-  execute: (input: I, ctx: ContextOf<D>) => MaybePromise<Block<any, BlockOutput<B>>>;
+  execute: (input: I, ctx: ContextOf<D>) => MaybePromise<Block<any, [B] extends [never] ? any : BlockOutput<B>>>;
   /** Decides in place of `routes` whether a picked block is allowed. */
   validateRoute?: (candidate: Block, routes: readonly Block[], input: I, ctx: ContextOf<D>) => boolean;
 }

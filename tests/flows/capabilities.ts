@@ -68,6 +68,7 @@ export default defineFlow({
     ] }) },
     functions: { block: sequencer({ name: "outer", inputSchema: z.any() }).step(counts).step(counts) },
     absent: { block: handler({ name: "absent", execute: (_input, ctx: any) => typeof ctx.cap?.tally }) },
+    controls: { block: generator({ name: "controls", model: "tiny", prompt: "Look.", uses: [defineCapability({ name: "both", tools: async () => [look], controlTools: async () => [pick] })] }) },
     sees: { block: generator({ name: "sees", model: "tiny", prompt: "Look.", uses: [sight] }) },
     inherited: { block: sequencer({ name: "around", inputSchema: z.any(), uses: [whose("a", "around")] })
       .step(sequencer({ name: "inside", uses: [whose("a", "inside"), whose("b", "inside")] }).step(reads)) },

@@ -209,6 +209,7 @@ const names = handler({
       tag: prompt.xmlTag("memory", "x"),
       reserved: tried(() => prompt.validateTagName("system")),
       aliases: [...helpers.computeToolAliases(["a.b", "a/b"]).values()],
+      command: ["/plan-change to yearly", "please /plan-change"].map((text) => text.match(SLASH_COMMAND_PATTERN)?.slice(1) ?? null),
       traced: [isTraceObservabilityEnabled(), resolveTracingLevel()],
       provider: providerTool("code", {}).name,
     };

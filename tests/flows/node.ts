@@ -3,7 +3,9 @@
  */
 
 import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
 import assert, { deepStrictEqual } from "node:assert";
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import strict from "assert/strict";
 import { Buffer as Bytes } from "node:buffer";
 import crypto, { createHash, createHmac, randomBytes, randomInt, randomUUID, timingSafeEqual } from "node:crypto";
@@ -24,6 +26,12 @@ const failure = (run: () => unknown) => {
     return `${(error as Error).name}: ${(error as Error).message.split("\n")[0]}`;
   }
 };
+
+const turn = new AsyncLocalStorage<string>();
+const pass = async () => { for (let left = 3; left > 0; left--) await null; };
+// Opens before its first `await`, as a package does that has no other way to hand something to the steps after it.
+const opens = handler({ name: "opens", inputSchema: z.string(), execute: async (text, ctx) => { turn.enterWith(text); await pass(); turn.enterWith("after an await"); await pass(); return [text, turn.getStore()]; } });
+const reads = handler({ name: "reads", execute: async (given: any) => { await pass(); return [...given, turn.getStore() ?? "nothing"]; } });
 
 export default defineFlow({
   kind: "node",
@@ -110,6 +118,14 @@ export default defineFlow({
       versions: Object.keys(process.versions),
       exit: failure(() => process.exit(1)),
     })),
+    storage: says("storage", async () => {
+      const inner = async () => { await pass(); return turn.getStore() ?? "nothing"; };
+      const [one, two] = [turn.run("one", inner), turn.run("two", inner)];
+      const bound = turn.run("bound", () => AsyncResource.bind(() => turn.getStore()));
+      const timer = turn.run("timer", () => new Promise((resolve) => setTimeout(() => resolve(turn.getStore()), 1)));
+      return { own: turn.getStore() ?? "nothing", runs: await Promise.all([one, two]), bound: bound(), timer: await timer, left: await turn.run("x", () => turn.exit(inner)), default: new AsyncLocalStorage({ defaultValue: 1 }).getStore() };
+    }),
+    entered: { block: sequencer({ name: "entered" }).forEach(() => ["a", "b"], sequencer({ name: "each" }).step(opens).step(reads), { maxConcurrency: 2 }).tap(handler({ name: "after", execute: (_input, ctx) => { ctx.emit.status(turn.getStore() ?? "nothing"); } })) },
     recorded: { block: sequencer({ name: "recorded" }).step(handler({ name: "draws", execute: () => ({ id: randomUUID(), bytes: (randomBytes(4) as Buffer).toString("hex"), at: randomInt(1000) }) })) },
   },
 });

@@ -21,6 +21,8 @@ const caught = async (act: () => unknown) => {
 const uses = (name: string, resources: any, execute: (ctx: any, input: any) => unknown) => handler({ name, resources, execute: async (input, ctx) => execute(ctx, input) });
 const held = (name: string) => handler({ name, resources: { [name]: defineResource({ scope: "session", stateSchema: z.object({ n: z.number().default(0) }) }) }, execute: async (value, ctx) => { await ctx.resources[name]!.patchState({ n: 1 }); return value; } });
 
+const inMade = held("inMade");
+
 const everywhere = sequencer({ name: "everywhere", inputSchema: z.any() })
   .step(held("inStep"))
   .stepIf(() => true, held("inStepIf"))
@@ -72,6 +74,7 @@ export default defineFlow({
     bubbling: { block: handler({ name: "bubbling", execute: () => Object.keys((everywhere as any).declaredResources ?? {}).sort() }) },
     bubblingNone: { block: handler({ name: "bubblingNone", execute: () => typeof (sequencer({ name: "bare" }).step(handler({ name: "plain", execute: () => 1 })) as any).declaredResources }) },
     everywhere: { block: everywhere },
+    made: { block: sequencer({ name: "made", inputSchema: z.any() }).forEach(() => [1, 2], (n: number) => sequencer({ name: `made-${n}`, inputSchema: z.any() }).step(inMade), { blocks: [inMade] }).map((_all, ctx: any) => ctx.resources.inMade.state.n) },
     fanOut: { block: sequencer({ name: "fanOut", inputSchema: z.any() }).forEach(uses("adds", {}, async (ctx, key) => { await ctx.resources.plan.updateState((state: any) => ({ ...state, done: state.done + 1, steps: [...state.steps, key] })); })).map((_all, ctx: any) => ctx.resources.plan.state.done) },
   },
 });

@@ -37,6 +37,7 @@ export default defineFlow({
         two: [() => { throw new Error("later arms are not asked"); }, () => true, big],
       }),
     },
+    made: { block: router({ name: "made", routes: [], validateRoute: (candidate) => candidate.name === "made-3", execute: (n: number) => says(`made-${n}`) }) },
     branchNone: { block: chain("branchNone").branch({ never: [(value: number) => value, () => false, small] }) },
     route: { block: bySize },
     routeInChain: { block: chain("routeInChain").step((n: number) => ({ n }), bySize).map((out) => out.by) },

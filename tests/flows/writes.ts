@@ -22,12 +22,26 @@ const slots = z.object({
 });
 const hidden = (name: string) => sequencer({ name, inputSchema: z.any(), stateSchema: slots });
 
+/** A handle that one block leaves to the next, as packages do that look a store up once. */
+let kept: any;
+
 export default defineFlow({
   kind: "writes",
   request: { stateSchema: fields },
   session: { stateSchema: fields },
   user: { stateSchema: fields.extend({ owner: z.string().optional() }) },
   actions: {
+    kept: {
+      block: sequencer({ name: "keeping", inputSchema: z.any(), stateSchema: z.object({ c: z.number().default(2) }) })
+        .step(body("keeps", (_input, ctx) => { kept = { request: ctx.request, session: ctx.session, emit: ctx.emit, around: ctx.sequencer }; return ctx.request.state.n; }))
+        .step(body("uses", async (_input, ctx) => {
+          await kept.request.incState({ n: 1 });
+          await kept.session.patchState({ n: 5 });
+          await kept.around.incState({ c: 1 });
+          kept.emit.message("by the second");
+          return [kept.request.state.n, kept.session.state.n, ctx.request.state.n, kept.around.state.c, ctx.sequencer.state.c];
+        })),
+    },
     noop: {
       block: body("noop", async (_input, { session }) => [
         await session.patchState({ n: 0 }),

@@ -186,15 +186,15 @@ fn settings_of_an_instance_reach_its_blocks() {
 #[test]
 fn what_changes_nothing_is_told_once_where_it_stands() {
     let source = "import { defineFlow, generator } from '@flow-state-dev/core';\n\
-                  const bot = generator({ name: 'bot', model: 'm', search: true, caching: {} } as any);\n\
+                  const bot = generator({ name: 'bot', model: 'm', search: true, caching: {}, emit: {} } as any);\n\
                   const authentication = { resolvePrincipal: () => ({ userId: 'u' }), requireOrg: true };\n\
                   export default defineFlow({ kind: 'k', mcp: { enabled: true }, voice: {}, work: {}, defaultBlockRenderer: 'x',\n\
                   tokenCounter: {}, authentication, chat: { streamToThread: true }, schedules: { resolve: () => null },\n\
-                  actions: { go: { block: bot, description: 'd' } } } as any);\n";
+                  actions: { go: { block: bot, description: 'd' } } } as any)({ id: 'default' });\n";
     let place = Place::new().file("flows/k.ts", source);
     let answer = place.run(&["check"]);
     assert_eq!(answer.code, Some(0), "{answer}");
-    let keys = ["search", "caching"].map(|key| ("2:13", key));
+    let keys = ["search", "caching", "emit"].map(|key| ("2:13", key));
     let flow = [
         "mcp",
         "voice",

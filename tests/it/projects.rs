@@ -111,6 +111,50 @@ export default helloChat({ id: \"default\" });
 }
 
 #[test]
+fn settings_of_a_host_make_the_flows_that_no_file_makes() {
+    let makes = "import { defineFlow, handler } from '@flow-state-dev/core';
+import { createBearerSecretPrincipalResolver } from '@flow-state-dev/server';
+const secret = process.env.SECRET;
+const resolvePrincipal = secret ? createBearerSecretPrincipalResolver({ secret }) : undefined;
+export const made = (greeting: string) => defineFlow({
+  kind: 'made', authentication: { resolvePrincipal },
+  actions: { go: { block: handler({ name: 'go', execute: () => greeting }) } },
+})({ id: 'default' });
+";
+    let settings = "import { createFlowState, filesystemStores, inMemoryStores } from '@flow-state-dev/engine';
+import { createGateway } from 'not-installed-here';
+import path from 'node:path';
+import { readFileSync } from 'node:fs';
+import own from './src/own';
+import { made } from './src/made';
+const runtime = createFlowState({
+  flows: { own, made: made('hello') },
+  models: { gateways: { any: createGateway({ apiKey: process.env.KEY }) } },
+  stores: { dev: { primary: inMemoryStores(), other: filesystemStores(path.join('a', `${readFileSync('b')}`)) } },
+});
+export default runtime;
+";
+    let place =
+        Place::new().file("src/own.ts", &flow("own", "1")).file("src/made.ts", makes).file("fsdev.config.ts", settings);
+    let check = place.run(&["check"]);
+    let told = "ok    made  (fsdev.config.ts)\nok    own  (src/own.ts)\n2 of 2 flows load\n";
+    assert_eq!((check.code, check.stdout.as_str()), (Some(0), told), "{check}");
+    check_output(&place, "made", &json!("hello"));
+    // Where the settings need more than that, the flows beside them still load.
+    place.write("fsdev.config.ts", format!("{settings}throw new Error('no key');\n"));
+    let check = place.run(&["check"]);
+    assert_eq!(
+        (check.code, check.stdout.as_str()),
+        (Some(0), "ok    own  (src/own.ts)\n1 of 1 flows load\n"),
+        "{check}"
+    );
+    std::fs::remove_file(place.dir().join("src/own.ts")).expect("it is there");
+    place.write("fsdev.config.ts", settings.replace("import own from './src/own';", "throw new Error('no key');"));
+    let check = place.run(&["check"]);
+    assert!(check.code == Some(1) && check.stdout.contains("no key"), "{check}");
+}
+
+#[test]
 fn flows_are_found_where_a_project_keeps_them() {
     let found = [
         ("flows/a.ts", "a"),
@@ -237,8 +281,9 @@ fn packages_of_the_workspace_are_bundled_without_their_links() {
             )
             .file(
                 "libs/memory/src/index.ts",
-                "import { handler, notThere } from '@flow-state-dev/core';\nimport { readFileSync } from 'node:fs';\n\
-                 export { readFileSync, notThere };\n\
+                "import { handler, notThere } from '@flow-state-dev/core';\n\
+                 import { readFileSync, writeFileSync } from 'node:fs';\n\
+                 export { readFileSync, writeFileSync, notThere };\n\
                  export const remember = handler({ name: 'remember', execute: (x) => `kept ${x}` });\n",
             )
             .file("libs/memory/src/more.ts", "export const more = 2;\n")
@@ -247,24 +292,66 @@ fn packages_of_the_workspace_are_bundled_without_their_links() {
             .file(
                 "apps/web/src/flows/main.ts",
                 "import { defineFlow, handler, sequencer } from '@flow-state-dev/core';
-import { remember, readFileSync, notThere } from '@flow-state-dev/memory';
+import { remember, readFileSync, writeFileSync, notThere } from '@flow-state-dev/memory';
 import { more } from '@flow-state-dev/memory/more';
 import { plain } from 'plain';
 const show = handler({ name: 'show', execute: (x) => [x, more, plain] });
 const read = handler({ name: 'read', execute: () => readFileSync('/etc/passwd') });
 const none = handler({ name: 'none', execute: () => notThere() });
+const write = handler({ name: 'write', execute: () => writeFileSync('/tmp/a', '') });
+const chain = sequencer({ name: 'go' }).step(remember).step(show);
 export default defineFlow({ kind: 'main', actions: {
-  go: { block: sequencer({ name: 'go' }).step(remember).step(show) }, read: { block: read }, none: { block: none } } });
+  go: { block: chain }, read: { block: read }, write: { block: write }, none: { block: none } } });
 ",
             );
         check_output(&place, "main", &json!(["kept 1", 2, "a/b"]));
         let read = place.ask("run main read --user ada");
         let message = read.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
-        assert!(message.contains("fs.readFileSync cannot be used") && message.contains("resources"), "{read}");
+        assert!(message.contains("ENOENT") && message.contains("'/etc/passwd'"), "{read}");
+        let write = place.ask("run main write --user ada");
+        let message = write.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+        assert!(message.contains("writeFileSync cannot be used") && message.contains("resources"), "{write}");
         let none = place.ask("run main none --user ada").json();
         let message = none["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("notThere cannot be used") && message.contains("@flow-state-dev/core"), "{none}");
     }
+}
+
+#[test]
+fn a_package_reads_the_texts_of_a_folder_that_a_module_names() {
+    let reads = "import fs from 'node:fs/promises';
+import path from 'node:path';
+export async function readAll(root) {
+  const found = {};
+  for (const entry of await fs.readdir(root)) {
+    const at = path.join(root, entry);
+    const about = await fs.lstat(at);
+    if (about.isDirectory()) Object.assign(found, await readAll(at));
+    else if (!about.isSymbolicLink()) found[at] = await fs.readFile(at, 'utf8');
+  }
+  return found;
+}
+";
+    let skills = "import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { readAll } from 'reader';
+const folder = path.resolve(path.dirname(fileURLToPath(import.meta.url)), 'skills');
+export const skills = await readAll(folder);
+";
+    let place = Place::new()
+        .file("node_modules/reader/package.json", "{\"name\": \"reader\", \"type\": \"module\", \"main\": \"./a.js\"}")
+        .file("node_modules/reader/a.js", reads)
+        .file("src/team/skills.ts", skills)
+        .file("src/team/skills/greet/SKILL.md", "Greet.")
+        .file("src/team/skills/greet/more/deep.md", "Deep.")
+        .file("src/team/notes.md", "Not in it.")
+        .file("src/team/flow.ts", &format!("import {{ skills }} from './skills';\n{}", flow("main", "skills")));
+    let all = json!({ "/src/team/skills/greet/SKILL.md": "Greet.", "/src/team/skills/greet/more/deep.md": "Deep." });
+    check_output(&place, "main", &all);
+    // Its texts are a part of what the flow is made of.
+    place.write("src/team/skills/greet/SKILL.md", "Greet twice.");
+    let now = place.ask("run main go --user ada --input 1").json();
+    assert_eq!(now["output"]["/src/team/skills/greet/SKILL.md"], "Greet twice.", "{now}");
 }
 
 #[test]
@@ -274,6 +361,13 @@ fn a_package_that_is_not_there_is_named_at_its_import() {
         &format!("import {{ x }} from '@flow-state-dev/workforce/agents';\n{}", flow("main", "x")),
     );
     check_error(&place, "flows/main.ts", 1, &["\"@flow-state-dev/workforce\"", "belongs to the framework"]);
+    // Of several the first is named.
+    let imports =
+        "import { a } from '@flow-state-dev/patterns/a';\nimport { b } from 'not-there';\nimport 'nor-this';\n";
+    place.write("flows/main.ts", format!("{imports}{}", flow("main", "[a, b]")));
+    check_error(&place, "flows/main.ts", 1, &["\"@flow-state-dev/patterns\""]);
+    let one = format!("import {{ x }} from '@flow-state-dev/workforce/agents';\n{}", flow("main", "x"));
+    place.write("flows/main.ts", one);
     place.write("package.json", "{\"dependencies\": {\"@flow-state-dev/workforce\": \"*\"}}");
     check_error(
         &place,

@@ -86,7 +86,7 @@ const many = defineResourceCollection({ scope: 'session', pattern: 'm/*', stateS
 const shared = defineResource({ scope: 'session', stateSchema: z.object({}), sharedToLineage: true, dynamic: true });
 const model = createModelResolver({ providers: {}, defaultModel: 'openai/gpt-5.4' } as any);
 const speaks = generator({ name: 'speaks', model: 'm', prompt: 'p', agentType: 'sub-agent', providerTools: [{}] as any });
-const go = handler({ name: 'go', userResources: { notes }, resources: { shared, many }, execute: async (_input, ctx: any) => {
+const go = handler({ name: 'go', userResources: { notes }, userResourceSchemas: z.object({}), resources: { shared, many }, execute: async (_input, ctx: any) => {
   ctx.emit.message('one', { agentType: 'agent' });
   return [ctx.resources.notes.scope, typeof model('openai/gpt-5-mini')];
 } });

@@ -208,7 +208,9 @@ impl Catalogue {
                 error: error.map(LoadErrorRow::from),
                 warnings: Vec::new(),
             };
-            if entry.flows.is_empty() && entry.error.is_some() {
+            // A server's settings need what no flow has; where its flows are found without them, that is no error.
+            let is_beside_flows = is_host_settings(file) && self.flows().next().is_some();
+            if entry.flows.is_empty() && entry.error.is_some() && !is_beside_flows {
                 rows.push(row(name_of(file), entry.error.as_ref()));
             }
             for Known { loaded_flow, duplicate_kind, .. } in entry.flows.iter().filter(|known| !known.is_elsewhere) {
@@ -231,6 +233,11 @@ impl LoadedFlow {
     fn is_defined_in_its_file(&self) -> bool {
         self.flow.defined_at.as_ref().is_some_and(|place| place.file == self.bundle.file)
     }
+}
+
+/// Whether a file holds the settings of a host of the framework.
+fn is_host_settings(file: &Path) -> bool {
+    file.file_name().and_then(|name| name.to_str()).is_some_and(script::is_host_settings)
 }
 
 /// The name of a flow whose file does not load: the file's, or that of its folder where all files of flows are called

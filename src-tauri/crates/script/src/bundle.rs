@@ -115,7 +115,7 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
         Bundler::with_plugins(options, vec![Arc::new(plugin)]).map_err(|errors| first(workspace, &shown, errors))?;
     let result = bundler.generate().await;
     let Seen { inputs, refused, globals } = seen.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default();
-    if let Some(error) = refused.into_iter().next() {
+    if let Some(error) = first_refused(refused) {
         return Err(error);
     }
     let output = result.map_err(|errors| first(workspace, &shown, errors))?;
@@ -175,6 +175,12 @@ fn too_deep(shown: &str, text: &str) -> Result<(), LoadError> {
 /// Returns a path for people: relative to the workspace if it is inside.
 pub(crate) fn shown(workspace: &Path, file: &Path) -> String {
     file.strip_prefix(workspace).unwrap_or(file).display().to_string().replace('\\', "/")
+}
+
+/// Returns the error to tell of. Imports are looked at in no order; of those of a file it is the one that stands first.
+fn first_refused(refused: Vec<LoadError>) -> Option<LoadError> {
+    let file = refused.first()?.file.clone();
+    refused.into_iter().filter(|error| error.file == file).min_by_key(|error| (error.line, error.column))
 }
 
 fn first(workspace: &Path, file: &str, errors: rolldown_error::BatchedBuildDiagnostic) -> LoadError {

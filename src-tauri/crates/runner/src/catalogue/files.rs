@@ -230,9 +230,13 @@ pub(super) fn is_left_out(name: &str) -> bool {
     name.starts_with('.') || NOT_SOURCES.contains(&name) || TESTS.contains(&name)
 }
 
-/// Whether a file of this name may be a flow file: TypeScript, and not declarations, tests or settings of a tool.
+/// Whether a file of this name may be a flow file: TypeScript, and not declarations, tests or settings of a tool. The
+/// settings of a host list its flows.
 fn is_source(name: &str) -> bool {
     const OTHERS: [&str; 6] = [".d", ".test", ".spec", ".config", ".stories", ".bench"];
+    if script::is_host_settings(name) {
+        return true;
+    }
     let Some((stem, ending)) = name.rsplit_once('.') else { return false };
     ["ts", "tsx", "mts"].contains(&ending)
         && !stem.starts_with('.')

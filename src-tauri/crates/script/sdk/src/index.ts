@@ -4,6 +4,8 @@ export { handler, router, generator } from './define/blocks';
 export { sequencer } from './define/sequencer';
 export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
+export { createFlowState, inMemoryStores } from './define/host-settings';
+export { createBearerSecretPrincipalResolver, defaultBodyUserIdPrincipalResolver } from './define/host-settings';
 export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
 export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
@@ -48,6 +50,7 @@ export { defineResource as resource, isDefinedResourceCollection } from './defin
 export { isDefinedResourceCollection as isDefinedResourceNamespace } from './define/resources';
 export { contextFn, providerTool } from './library/context-functions';
 export { mapLimit } from './library/async-work';
+export { warnOnceDev, composeSideChainSignal } from './library/commands';
 export { rootCause, isAbortLike, serializeError, errorDetailsWithCause } from './library/failures';
 export { lifecycleSchema, isTraceObservabilityEnabled, resolveTracingLevel } from './library/lifecycle';
 export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';

@@ -10,9 +10,10 @@ use crate::bundle::embedded;
 const ABSENT: &str = "flowglass-absent:";
 
 /// Those that flows have; each is a module of the SDK.
-pub(crate) const PRESENT: [&str; 16] = [
+pub(crate) const PRESENT: [&str; 17] = [
     "assert",
     "assert/strict",
+    "async_hooks",
     "buffer",
     "crypto",
     "events",
@@ -55,7 +56,6 @@ const OTHERS: &[(&str, &str)] = &[
     ("readline/promises", ASK),
     ("repl", ASK),
     ("tty", ASK),
-    ("async_hooks", "what a block shares with others is state of the request: ctx.request, ctx.sequencer"),
     ("diagnostics_channel", RECORDED),
     ("inspector", RECORDED),
     ("inspector/promises", RECORDED),
@@ -118,9 +118,15 @@ pub(crate) fn refusal(specifier: &str, instead: &str) -> String {
     format!("\"{specifier}\" is a Node.js built-in that a flow does not have: {instead}")
 }
 
-/// Returns the id of the module that stands for an absent one.
-pub(crate) fn absent_id(specifier: &str) -> String {
-    format!("{ABSENT}{specifier}")
+/// The module of the SDK that packages get for files: it reads the texts that are a part of the bundle.
+const FILES_OF_BUNDLE: &str = "files";
+
+/// Returns the id of the module that stands for an absent one in a package.
+pub(crate) fn id_for_package(specifier: &str) -> String {
+    match specifier.trim_start_matches("node:") {
+        "fs" | "fs/promises" => lenient_id(&embedded::node_link(FILES_OF_BUNDLE)),
+        _ => format!("{ABSENT}{specifier}"),
+    }
 }
 
 /// Returns the text of a module that stands for an absent one: whatever is taken from it fails when it is used.
@@ -155,11 +161,46 @@ pub(crate) fn lenient_id(link: &str) -> String {
     format!("{LENIENT}{link}")
 }
 
+/// The prefix of the ids of modules that the settings of a host import. What they set up for a server, which flows do
+/// not have, stands for nothing there, and anything may be done with it.
+const HOST: &str = "flowglass-host:";
+
+/// What stands for that.
+const NOTHING: &str = "const unnamed = ['then', '__esModule'];
+const nothing = new Proxy(function () {}, {
+  get: (own, key) => key === Symbol.toPrimitive ? () => '' : typeof key === 'symbol' || unnamed.includes(key) ? undefined
+    : key === 'prototype' ? own.prototype : nothing,
+  apply: () => nothing, construct: () => nothing, set: () => true,
+});\n";
+
+/// Returns the id of such a module: one that has all of a link module and nothing for any other name, or, for an empty
+/// link, nothing for every name.
+pub(crate) fn host_id(link: &str) -> String {
+    format!("{HOST}{link}")
+}
+
+fn host_text(link: &str) -> String {
+    if link.is_empty() {
+        let made = "Object.setPrototypeOf(function () { return nothing; }, nothing)";
+        return format!("{NOTHING}module.exports = {made};\n");
+    }
+    let link = serde_json::to_string(link).unwrap_or_default();
+    let known = "new Proxy(known, { get: (own, key) => key in own || typeof key === 'symbol' || key === '__esModule' \
+                 ? own[key] : nothing })";
+    format!("const known = require({link});\n{NOTHING}module.exports = Object.create({known});\n")
+}
+
 /// Returns the text of such a module.
 pub(crate) fn lenient_text(id: &str) -> Option<String> {
+    if let Some(link) = id.strip_prefix(HOST) {
+        return Some(host_text(link));
+    }
     let link = id.strip_prefix(LENIENT)?;
-    let module = embedded::with_public_names(link);
-    let said = format!("a package takes it from {module}, and Flowglass does not have it");
+    let said = if link == embedded::node_link(FILES_OF_BUNDLE) {
+        refusal("node:fs", FILES)
+    } else {
+        format!("a package takes it from {}, and Flowglass does not have it", embedded::with_public_names(link))
+    };
     let (link, said) = (serde_json::to_string(link).ok()?, serde_json::to_string(&said).ok()?);
     let known = "new Proxy(known, { get: (own, key) => key in own || typeof key === 'symbol' || key === '__esModule' \
                  ? own[key] : absent(key) })";
@@ -168,7 +209,7 @@ pub(crate) fn lenient_text(id: &str) -> Option<String> {
 
 /// Returns whether an importer is such a module.
 pub(crate) fn is_lenient(importer: &str) -> bool {
-    importer.starts_with(LENIENT)
+    importer.starts_with(LENIENT) || importer.starts_with(HOST)
 }
 
 /// Whether a source uses a global that a built-in of the SDK brings along; answers with those built-ins. A flow that

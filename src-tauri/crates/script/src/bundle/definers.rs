@@ -12,11 +12,23 @@ const DEFINERS: [&str; 2] = ["defineFlow", "defineAgent"];
 /// How an import of a module that has them begins.
 const MODULES: [&str; 2] = ["@flow-state-dev/", "@standardagents/builder"];
 
+/// What a host of the framework is made by, with the flows that it serves.
+const HOST_MAKER: &str = "createFlowState";
+
+/// Returns whether a file of this name holds the settings of a host of the framework, which may make flows of its own
+/// from what the files of a project export.
+pub fn is_host_settings(name: &str) -> bool {
+    ["fsdev.config.ts", "fsdev.config.mts"].contains(&name)
+}
+
 /// Returns whether a source file may define a flow: it calls what makes one, which it imports from a module that has
 /// it, directly or by way of a file of the project. Where flows are, a file that is called `flow` may also export one
 /// that another file makes.
 pub fn may_define_flow(file: &Path, text: &str) -> bool {
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if is_host_settings(name) {
+        return text.contains(HOST_MAKER);
+    }
     let is_among_flows =
         || file.parent().is_some_and(|folder| folder.components().any(|part| part.as_os_str() == "flows"));
     let is_called_flow = name.ends_with(".flow.ts") || name == "flow.ts" && is_among_flows();
@@ -101,6 +113,14 @@ mod tests {
         ] {
             check("src/any.ts", &format!("{IMPORT}{other}"), false);
         }
+    }
+
+    #[test]
+    fn settings_of_a_host_list_flows() {
+        let settings = "import { createFlowState } from '@flow-state-dev/engine';\nexport default createFlowState({});";
+        check("fsdev.config.ts", settings, true);
+        check("src/fsdev.config.ts", "export default { flows: [] };", false);
+        check("src/server.ts", settings, false);
     }
 
     #[test]

@@ -39,6 +39,7 @@ const SDK: &[(&str, &str)] = &[
     // Other homes of the same classes and functions, now or before.
     ("@flow-state-dev/engine", "sdk/index.js"),
     ("@flow-state-dev/contracts", "sdk/contracts.js"),
+    ("@flow-state-dev/server", "sdk/index.js"),
     ("@flow-state-dev/core/prompt", "sdk/prompt.js"),
     ("@flow-state-dev/core/items", "sdk/items.js"),
     ("@flow-state-dev/core/items/internal", "sdk/items.js"),

@@ -14,6 +14,7 @@ use rolldown_plugin::{
 };
 
 use crate::bundle::built_ins::{self, BuiltIn};
+use crate::bundle::definers;
 use crate::bundle::embedded;
 use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::import_rules::{ImportRules, Refusal, package_name, without_query};
@@ -95,7 +96,10 @@ impl Plugin for OurModules {
             // A package may import what it uses for others than flows.
             let is_of_package = args.importer.is_some_and(|importer| !self.is_author(Path::new(importer)));
             let is_lenient = embedded::is_core(specifier) && is_of_package;
-            return Ok(Some(HookResolveIdOutput::from_id(if is_lenient {
+            let is_for_host = args.importer.is_some_and(is_host) && specifier.starts_with("@flow-state-dev/");
+            return Ok(Some(HookResolveIdOutput::from_id(if is_for_host {
+                built_ins::host_id(&link)
+            } else if is_lenient {
                 built_ins::lenient_id(&link)
             } else {
                 link
@@ -123,6 +127,9 @@ impl Plugin for OurModules {
             Some(_) => Ok(None),
             // The bundler's own error is good.
             None if specifier.starts_with(['.', '/']) => Ok(None),
+            None if args.importer.is_some_and(is_host) => {
+                Ok(Some(HookResolveIdOutput::from_id(built_ins::host_id(""))))
+            }
             // A package that is not there would become an import that fails only when the file runs.
             None => {
                 let unread = self.import_rules.settings.unread.first().map(|file| shown(&self.workspace, file));
@@ -210,8 +217,11 @@ impl OurModules {
     fn built_in(&self, args: &HookResolveIdArgs<'_>, found: &BuiltIn) -> HookResolveIdOutput {
         match found {
             BuiltIn::Present(name) => HookResolveIdOutput::from_id(embedded::node_link(name)),
+            BuiltIn::Absent(_) if args.importer.is_some_and(is_host) => {
+                HookResolveIdOutput::from_id(built_ins::host_id(""))
+            }
             BuiltIn::Absent(_) if args.importer.is_some_and(|importer| !self.is_author(Path::new(importer))) => {
-                HookResolveIdOutput::from_id(built_ins::absent_id(args.specifier))
+                HookResolveIdOutput::from_id(built_ins::id_for_package(args.specifier))
             }
             BuiltIn::Absent(instead) => {
                 self.refuse(args.importer, args.specifier, built_ins::refusal(args.specifier, instead));
@@ -276,7 +286,8 @@ impl OurModules {
         }
         let used = built_ins::globals_used(&text);
         self.with_seen(|seen| seen.globals.extend(used));
-        let text = if ending == "json" { text } else { texts::with_import(&self.workspace, id, text) };
+        let placed = |text| texts::with_place(&self.workspace, id, texts::with_import(&self.workspace, id, text));
+        let text = if ending == "json" { text } else { placed(text) };
         Ok(Some(HookLoadOutput { code: text.into(), ..Default::default() }))
     }
 
@@ -358,6 +369,12 @@ async fn resolve(
     let found = ctx.resolve(specifier, importer, Some(options)).await?;
     let found = found.ok().filter(|found| matches!(found.external, ResolvedExternal::Bool(false)));
     Ok(found.map(HookResolveIdOutput::from_resolved_id))
+}
+
+/// Returns whether a module holds the settings of a host of the framework.
+fn is_host(id: &str) -> bool {
+    let name = Path::new(without_query(id)).file_name().and_then(|name| name.to_str());
+    name.is_some_and(definers::is_host_settings)
 }
 
 /// Returns whether a module is the bundler's helper for async functions.

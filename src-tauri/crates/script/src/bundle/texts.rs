@@ -17,7 +17,9 @@ use crate::bundle::{embedded, shown};
 /// The prefix of the modules' ids; the path of the module that names the texts follows.
 const PREFIX: &str = "flowglass-texts:";
 /// What a module says that reads texts. Others are left as they are.
-const WORDS: [&str; 6] = [
+const WORDS: [&str; 8] = [
+    "import.meta.url",
+    "import.meta.dirname",
     "contentFile",
     "contentTemplate",
     "loadPromptFile",
@@ -27,6 +29,8 @@ const WORDS: [&str; 6] = [
 ];
 /// The largest number of files that one module gets; a folder with more is none of prompts.
 const MOST_FILES: usize = 500;
+/// How deep in a folder that a module names its texts may lie.
+const DEEPEST: usize = 3;
 
 /// Returns whether an id is that of such a module.
 pub(crate) fn is_module(id: &str) -> bool {
@@ -38,10 +42,37 @@ pub(crate) fn module_of(id: &str) -> Option<&Path> {
     id.strip_prefix(PREFIX).map(Path::new)
 }
 
+/// Whether a module is the workspace's own.
+fn is_own(workspace: &Path, id: &str) -> bool {
+    Path::new(id).starts_with(workspace) && !id.contains("/node_modules/") && !id.contains('?')
+}
+
+/// Says in a module of the workspace where it lies, which the runtime does not know of a bundle. The folder of the
+/// workspace is the root, so that the code is the same on every machine.
+pub(crate) fn with_place(workspace: &Path, id: &str, text: String) -> String {
+    if !text.contains("import.meta.") || !is_own(workspace, id) {
+        return text;
+    }
+    let file = format!("/{}", shown(workspace, Path::new(id)));
+    let folder = file.rsplit_once('/').map(|(folder, _)| folder).filter(|folder| !folder.is_empty()).unwrap_or("/");
+    let mut url = "file://".to_owned();
+    for c in file.chars() {
+        match c {
+            '%' | '#' | '?' | ' ' => url.push_str(&format!("%{:02X}", c as u32)),
+            c => url.push(c),
+        }
+    }
+    let places = [("url", url.as_str()), ("dirname", folder), ("filename", file.as_str())];
+    places.iter().fold(text, |text, (name, value)| {
+        text.replace(&format!("import.meta.{name}"), &Value::from(*value).to_string())
+    })
+}
+
 /// Adds the import to a module of the workspace that names texts.
 pub(crate) fn with_import(workspace: &Path, id: &str, text: String) -> String {
-    let is_own = Path::new(id).starts_with(workspace) && !id.contains("/node_modules/") && !id.contains('?');
-    if !is_own || !WORDS.iter().any(|word| text.contains(word)) || !(text.contains("import") || text.contains("export"))
+    if !is_own(workspace, id)
+        || !WORDS.iter().any(|word| text.contains(word))
+        || !(text.contains("import") || text.contains("export"))
     {
         return text;
     }
@@ -63,11 +94,11 @@ pub(crate) fn named_in(workspace: &Path, module: &Path, text: &str) -> BTreeSet<
                 if path.extension().is_some_and(|end| end == "md")
                     && let Some(beside) = path.parent()
                 {
-                    found.extend(markdown_in(beside));
+                    found.extend(markdown_in(beside, 1));
                 }
                 found.insert(path);
             } else if path.is_dir() && path != workspace && path != folder {
-                found.extend(markdown_in(&path));
+                found.extend(markdown_in(&path, DEEPEST));
             }
         }
     }
@@ -79,16 +110,19 @@ fn is_code(path: &Path) -> bool {
     path.extension().is_some_and(|end| ends.iter().any(|code| end == *code))
 }
 
-/// The Markdown files of a folder and of the folders in it.
-fn markdown_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = |folder: &Path| -> Vec<PathBuf> {
-        let read = std::fs::read_dir(folder).into_iter().flatten().flatten();
-        read.map(|entry| entry.path()).take(MOST_FILES).collect()
-    };
-    let is_plain = |path: &Path| !path.ends_with("node_modules") && !path.is_symlink();
-    let inner = entries(folder).into_iter().filter(|path| path.is_dir() && is_plain(path));
-    let all = inner.flat_map(|path| entries(&path)).chain(entries(folder));
-    all.filter(|path| path.extension().is_some_and(|end| end == "md") && path.is_file()).collect()
+/// The Markdown files of a folder, and of the folders in it down to a depth.
+fn markdown_in(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    for path in entries.take(MOST_FILES) {
+        let is_inner = path.is_dir();
+        if is_inner && depth > 0 && !path.is_symlink() && !path.ends_with("node_modules") {
+            found.extend(markdown_in(&path, depth - 1));
+        } else if !is_inner && path.extension().is_some_and(|end| end == "md") && path.is_file() {
+            found.push(path);
+        }
+    }
+    found
 }
 
 /// The texts in quotes of a source that could be paths. Where a quote belongs to no text, what is found is no file.

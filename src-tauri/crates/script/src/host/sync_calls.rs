@@ -231,6 +231,7 @@ fn info(cx: &Cx) -> Value {
         "path": &*cx.frame.path,
         "instance": format!("{}:{}", cx.run.request, cx.frame.instance),
         "block": &*cx.frame.block.name,
+        "kind": cx.frame.block.kind().as_str(),
         "attempt": cx.frame.tries,
         "uses": uses,
     });

@@ -35,12 +35,81 @@ let current = LOAD;
 let latest = LOAD;
 
 export function currentToken(): number {
-  return current;
+  return blockOf(current);
 }
 
 /** Whose code runs now, or ran last where none does: that of the jobs that do not end. */
 export function latestToken(): number {
-  return current === LOAD ? latest : current;
+  return blockOf(current === LOAD ? latest : current);
+}
+
+/**
+ * What code carries along from `await` to `await` (`node:async_hooks`). Such code goes by a number below 0 that its
+ * token is worked out from: it may still run when its block has ended and nothing is kept of it.
+ */
+const carriedBy = new Map<number, unknown>();
+let branches = 0;
+const TOKENS = 2 ** 32;
+const MOST_BRANCHES = 2 ** 20;
+
+function blockOf(code: number): number {
+  return code < LOAD ? -code % TOKENS : code;
+}
+
+/** Which code runs now: to go on as it later, where it carries something. */
+export function currentCode(): number {
+  return current;
+}
+
+/** What the code that runs now carries. */
+export function carried(): unknown {
+  return carriedBy.get(current);
+}
+
+/** Returns the code that is the block behind `token`, and carries something. */
+export function codeThat(carries: unknown, token: number): number {
+  branches = (branches % MOST_BRANCHES) + 1;
+  const code = -(branches * TOKENS + token);
+  carriedBy.set(code, carries);
+  return code;
+}
+
+/** From here on the code that runs now carries this. */
+export function carry(carries: unknown): void {
+  current = codeThat(carries, currentToken());
+}
+
+/** The calls of functions with a context that have not ended. */
+const running = new Set<number>();
+
+export function began(token: number): void {
+  running.add(token);
+}
+
+/** What is done when such a call ends, while it can still ask. */
+const atEnds = new Map<number, (() => void)[]>();
+
+export function atEnd(token: number, act: () => void): void {
+  if (!running.has(token)) return;
+  const known = atEnds.get(token);
+  if (known) known.push(act);
+  else atEnds.set(token, [act]);
+}
+
+export function ended(token: number): void {
+  for (const act of atEnds.get(token) ?? []) act();
+  atEnds.delete(token);
+  running.delete(token);
+  for (const code of carriedBy.keys()) if (blockOf(code) === token) carriedBy.delete(code);
+}
+
+/**
+ * Who asks by a handle: the block that it was made for, and when that one has ended, the block whose code uses it.
+ * Packages keep a block's handles for the blocks after it.
+ */
+export function askerBy(token: number): number {
+  const asks = currentToken();
+  return asks === token || running.has(token) || !running.has(asks) ? token : asks;
 }
 
 /** Goes on as the block behind `token`. Answers whose code ran before, which the caller puts back. */
@@ -67,7 +136,7 @@ export function leave(before: number): void {
 }
 
 /** What waits by the runtime's own `await`. */
-const waits = native.waiting({ currentToken, enter, leave, own, isProxy: native.isProxy });
+const waits = native.waiting({ currentCode, enter, leave, own, isProxy: native.isProxy });
 
 /** Tells how a promise ended, as the block behind `token`; `of` says of what. */
 export function tellAs<T>(
@@ -174,14 +243,18 @@ function carrying(callback: unknown, token: number): unknown {
   return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
 }
 
+function codeOf(promise: object): number {
+  return (promise as { [owner]?: number })[owner] ?? current;
+}
+
 /** Whose a promise is: its maker's by `then`, else that of the code that runs now. */
 export function ownerOf(promise: object): number {
-  return (promise as { [owner]?: number })[owner] ?? current;
+  return blockOf(codeOf(promise));
 }
 
 Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown, onRejected?: unknown) {
   // A promise that another one adopts is asked by no code of the flow; it goes on as its maker's.
-  const token = current === LOAD ? ownerOf(this) : current;
+  const token = current === LOAD ? codeOf(this) : current;
   const made = nativeThen.call(this, carrying(onFulfilled, token) as never, carrying(onRejected, token) as never);
   return own(made, token);
 } as typeof Promise.prototype.then;

@@ -46,6 +46,24 @@ export function findText(given: TextPath, what: string): { path: string; text: s
   return one === undefined ? undefined : { path: one, text: texts.get(one) as string };
 }
 
+/** The text at a path from the workspace's folder, which is the root of what a flow sees of files. */
+export function textAt(path: string): string | undefined {
+  return texts.get(normal(path));
+}
+
+/** What lies in a folder, by name; nothing where there is no such folder. */
+export function entriesIn(path: string): Map<string, 'file' | 'folder'> | undefined {
+  const folder = normal(path);
+  const within = folder === '' ? '' : `${folder}/`;
+  const found = new Map<string, 'file' | 'folder'>();
+  for (const known of texts.keys()) {
+    if (!known.startsWith(within)) continue;
+    const [name, ...rest] = known.slice(within.length).split('/') as [string, ...string[]];
+    found.set(name, rest.length > 0 ? 'folder' : 'file');
+  }
+  return found.size > 0 ? found : undefined;
+}
+
 /** The texts beside one of them that end with `.md`, by name without the ending. */
 export function textsBeside(path: string, folder = path.slice(0, path.lastIndexOf('/') + 1)): Record<string, string> {
   const within = folder === '' || folder.endsWith('/') ? folder : `${folder}/`;

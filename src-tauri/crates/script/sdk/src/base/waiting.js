@@ -3,7 +3,7 @@
 // Evaluated by itself before any bundle, because bundles are lowered to no native async functions. Must not:
 // run a line of a flow without having said as which block.
 
-({ currentToken, enter, leave, own, isProxy }) => {
+({ currentCode, enter, leave, own, isProxy }) => {
   const asPromise = Promise.resolve.bind(Promise);
   const { getPrototypeOf, getOwnPropertyDescriptor, hasOwn } = Object;
   const PLAIN = [Object.prototype, Array.prototype, Promise.prototype];
@@ -28,16 +28,17 @@
     if (!isObject(value)) return part;
     if (!part.done) part.value = asPromise(value);
     // Whoever takes this promise's answer over looks at it once more, and does so as its owner.
-    else if (hidesCode(value)) part.value = own(asPromise(value), currentToken());
+    else if (hidesCode(value)) part.value = own(asPromise(value), currentCode());
     return part;
   }
 
   return {
     /** Runs what an `async` function was lowered to, as the block that called it. */
     async drive(body, self, args) {
-      const token = currentToken();
       const parts = body.apply(self, args);
       let part = step(parts, true, undefined);
+      // What a part began to carry is carried by the parts after it, and of the first one by its caller, too.
+      let code = currentCode();
       while (!part.done) {
         let told;
         let isKept = true;
@@ -47,9 +48,10 @@
           told = error;
           isKept = false;
         }
-        const before = enter(token);
+        const before = enter(code);
         try {
           part = step(parts, isKept, told);
+          code = currentCode();
         } finally {
           leave(before);
         }

@@ -4,7 +4,7 @@
 
 import { checkComponent, checkContent, checkEmitOptions, checkStatus } from './ctx-arguments';
 import { withIdentity } from '../define/identity';
-import { native } from '../base/host';
+import { askerBy, native } from '../base/host';
 import { toJson } from '../base/values';
 
 type Json = Record<string, unknown>;
@@ -39,7 +39,7 @@ export function emitters(token: number) {
     checkEmitOptions(options, `ctx.emit.${kind}`);
     return native.sync(
       'emit',
-      token,
+      askerBy(token),
       toJson({ kind, ...payload, options: options ?? {} }, `ctx.emit.${kind}`) as string,
     );
   };

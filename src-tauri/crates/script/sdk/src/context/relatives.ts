@@ -2,7 +2,7 @@
 //
 // Facts are asked for when they are looked at: a handle is made for every call that writes a state.
 
-import { native } from '../base/host';
+import { atEnd, native } from '../base/host';
 import { StateHandle, WHOSE } from './state';
 
 export type Relation = 'sequencer' | 'self' | 'parent';
@@ -64,9 +64,20 @@ export class Relative {
   }
 }
 
+/** From here on a handle names its block itself: what it was relative to has ended, and another block may have it. */
+function byInstance(handle: StatefulRelative): void {
+  try {
+    const { instanceId } = factsOf(handle as unknown as Asked);
+    handle[WHOSE].target = `target:${instanceId.slice(instanceId.indexOf(':') + 1)}`;
+  } catch {
+    // The block was given up while its function ran: nobody comes after it.
+  }
+}
+
 export class StatefulRelative extends StateHandle {
   constructor(token: number, relation: Relation) {
     super(token, relation, LABELS[relation]);
+    atEnd(token, () => byInstance(this));
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { definitionAt } from '../define/bindings';
 import { functionId } from '../define/tables';
-import { native } from '../base/host';
+import { askerBy, native } from '../base/host';
 import { isExternal } from '../define/resources';
 import { fillTemplate } from '../define/resource-texts';
 import { externalHandle } from './external-collections';
@@ -62,8 +62,10 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
   const { config } = definition;
   const label = `resource "${listed.scope}/${path}"`;
   const dot = path.lastIndexOf('.');
-  const text = () =>
-    JSON.parse(native.sync('resource.text', token, JSON.stringify(target)) ?? 'null') as [string, string] | null;
+  const text = () => {
+    const found = native.sync('resource.text', askerBy(token), JSON.stringify(target));
+    return JSON.parse(found ?? 'null') as [string, string] | null;
+  };
   const { ref, isLiquid, fragments } = definition.text;
   const template = (): Template | undefined => (ref === undefined ? undefined : templateIn(token, ref, label));
   const made: StateHandle = handle(token, target, label, {
@@ -148,8 +150,10 @@ function collectionHandle(token: number, listed: Listed): object {
     return JSON.parse(await change(token, target, { op, instance: plain(op, key), ...rest })) as Entry | boolean | null;
   };
   const instance = (entry: unknown) => resourceHandle(token, listed, entry as Entry);
-  const list = (prefix: unknown) =>
-    JSON.parse(native.sync('resource.list', token, JSON.stringify([target, String(prefix ?? '')])) ?? '[]') as Entry[];
+  const list = (prefix: unknown) => {
+    const found = native.sync('resource.list', askerBy(token), JSON.stringify([target, String(prefix ?? '')]));
+    return JSON.parse(found ?? '[]') as Entry[];
+  };
   const getOptional = async (key: unknown) => {
     const entry = await ask('find', key);
     return entry ? instance(entry) : undefined;

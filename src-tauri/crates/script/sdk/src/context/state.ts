@@ -6,7 +6,7 @@
 import { describeValue } from '../base/arguments';
 import { needName } from './ctx-arguments';
 import { functionId } from '../define/tables';
-import { askChange, native, sound } from '../base/host';
+import { askChange, askerBy, native, sound } from '../base/host';
 import { fillIn, type LongLists } from './long-lists';
 import { toJson } from '../base/values';
 
@@ -39,14 +39,15 @@ function readOnly(value: object, label: string): object {
 
 /** Asks for a change of a resource. */
 export function change(token: number, target: string, operation: Json): Promise<string> {
-  return askChange(token, sound(JSON.stringify({ target, ...operation })), (answer) => answer);
+  return askChange(askerBy(token), sound(JSON.stringify({ target, ...operation })), (answer) => answer);
 }
 
 const isChanged = (answer: string) => answer === 'true';
 
 /** `fields` makes the rest of the operation's JSON; what is wrong with its arguments rejects. */
 function apply(handle: StateHandle, op: string, fields: () => string): Promise<boolean> {
-  const { token, target } = handle[WHOSE];
+  const { target } = handle[WHOSE];
+  const token = askerOf(handle);
   try {
     const rest = sound(`"op":"${op}",${fields()}}`);
     // Most changes wait for nobody; the others are asked for, and answered later.
@@ -63,7 +64,8 @@ const PLAIN = Object.prototype;
 /** Makes a change right away, if its fields are so plain that nothing about them needs a closer look. */
 function atOnce(handle: StateHandle, op: 'patch' | 'increment', fields: unknown): Promise<boolean> | undefined {
   if (typeof fields !== 'object' || fields === null) return undefined;
-  const { token, target } = handle[WHOSE];
+  const { target } = handle[WHOSE];
+  const token = askerOf(handle);
   const isChanged = native[op](token, target, fields, PLAIN);
   return isChanged === undefined ? undefined : Promise.resolve(isChanged);
 }
@@ -99,6 +101,14 @@ interface Whose {
   view: unknown;
 }
 
+/** What is only found from the block that the handle was made for. */
+const RELATIVES = ['sequencer', 'self', 'parent'];
+
+function askerOf(handle: StateHandle): number {
+  const { token, target } = handle[WHOSE];
+  return RELATIVES.includes(target) ? token : askerBy(token);
+}
+
 /** Values that blocks compute now, by block, target and field. */
 const computing = new Map<string, Promise<unknown>>();
 
@@ -112,14 +122,15 @@ export class StateHandle {
 
   get state(): unknown {
     const whose = this[WHOSE];
-    const answer = native.sync('read', whose.token, JSON.stringify([whose.target, whose.stamp]));
+    const token = askerOf(this);
+    const answer = native.sync('read', token, JSON.stringify([whose.target, whose.stamp]));
     if (answer === undefined) return whose.view ?? {};
     const [stamp, fields, lists] = answer.split('\n') as [string, string, string?];
     whose.stamp = stamp;
     const state = JSON.parse(fields) as object;
     if (lists !== undefined) {
       const load = (field: string, chunk: number) =>
-        native.sync('chunk', whose.token, JSON.stringify([whose.target, field, chunk])) as string;
+        native.sync('chunk', token, JSON.stringify([whose.target, field, chunk])) as string;
       fillIn(state, JSON.parse(lists) as LongLists, load);
     }
     const view = readOnly(state, whose.label);

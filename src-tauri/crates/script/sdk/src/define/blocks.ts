@@ -29,6 +29,8 @@ export interface Operation {
   arms?: { key?: string; block: Block; connector?: Fn; condition?: Fn }[];
   /** Makes the block of each item. */
   each?: Fn;
+  /** What those are made of: their resources and entries are the flow's. */
+  madeOf?: Block[];
   /** A loop's target, or the name of a background task. */
   target?: string;
   limit?: number;
@@ -226,7 +228,9 @@ export function router(config: Config): Block {
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
   }
-  if (!Array.isArray(config.routes) || config.routes.length === 0) {
+  // What a router makes is known by no list; then `validateRoute` alone decides.
+  const isOpen = config.validateRoute !== undefined;
+  if (!Array.isArray(config.routes) || (config.routes.length === 0 && !isOpen)) {
     throw new Error(
       `Router "${block.name}" needs routes: a non-empty array of blocks, got ${describeValue(config.routes)}`,
     );

@@ -226,7 +226,7 @@ export function laterTools(config: Config): Maker | undefined {
   const known = [
     ...own,
     ...used(config)
-      .parts.map(({ brings }) => ofCapability(brings.tools))
+      .parts.flatMap(({ brings }) => [ofCapability(brings.tools), ofCapability(brings.controlTools)])
       .filter((one) => !!one),
   ];
   if (used(config).choosers.length === 0 && known.length <= 1) return known[0];

@@ -94,9 +94,9 @@ export function limitOf(options: unknown, where: string): number | undefined {
 }
 
 /** Tells of options that change nothing. Background work calls its limit by another name. */
-function warnOfOptions(options: object, where: string, known: 'maxConcurrency' | 'concurrency'): void {
+function warnOfOptions(options: object, where: string, known: 'maxConcurrency' | 'concurrency', also?: string): void {
   for (const key of Object.keys(options)) {
-    if (key === known) continue;
+    if (key === known || key === also) continue;
     const meant = ['maxConcurrency', 'concurrency'].includes(key) ? known : nearest(key, [known]);
     warn(`${where}: "${key}" is no option of it and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`);
   }
@@ -118,8 +118,8 @@ export interface Iteration {
   block?: Block;
   each?: Fn;
   limit?: number;
-  /** What `each` says that it may give: known before anything runs, and the chain's own. */
-  arms?: { block: Block }[];
+  /** What the blocks that `each` makes are made of, as far as that is known before. */
+  madeOf?: Block[];
 }
 
 /** `([connector,] blockOrFactory, options?)`; `{}` counts as options (SEMANTICS §3.1). */
@@ -134,7 +134,7 @@ export function iterating(where: string, args: unknown[], limit: 'maxConcurrency
   warnOfOptions(own, where, limit);
   if (blocks !== undefined) {
     const what = `${where}: blocks`;
-    iteration.arms = needList(blocks, what).map((block) => ({ block: needBlock(block, what) }));
+    iteration.madeOf = needList(blocks, what).map((block) => needBlock(block, what));
   }
   if (rest.length === 2) iteration.connector = needFunction(rest[0], `${where}: connector`);
   if (isBlock(target)) iteration.block = target;

@@ -153,10 +153,14 @@ export function defineFlow(definition: Config): FlowType {
   checkOffers(definition);
   checkIdentity(definition);
   checkScopeKeys(definition);
-  warnInsideFlow(definition, runnableOf(definition));
-  warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
-  if (Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
-    warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
+  // An instance is told of where its definition stands.
+  const isInstance = madeOf.has(definition);
+  if (!isInstance) {
+    warnInsideFlow(definition, runnableOf(definition));
+    warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
+    if (Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
+      warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
+    }
   }
   const stack = new Error().stack ?? '';
   made.push([definition.kind, stack]);

@@ -26,6 +26,11 @@ const BLOCK = [
   'userResources',
   'projectResources',
   'orgResources',
+  // What a block expects of resources that its flow declares: an older setting, for types alone.
+  'sessionResourceSchemas',
+  'userResourceSchemas',
+  'projectResourceSchemas',
+  'orgResourceSchemas',
   'uses',
   'connectInput',
   'connectOutput',
@@ -92,6 +97,7 @@ const KEYS: Record<string, readonly string[]> = {
     'describeTools',
     'providerOptions',
     'validateChunk',
+    'emit',
   ],
   flow: [
     'kind',
@@ -160,6 +166,7 @@ const IDLE: Record<string, Record<string, string>> = {
   generator: {
     search: 'a model is offered the blocks of "tools" only',
     caching: 'what a provider keeps of a prompt is left to it',
+    emit: 'everything a generator says is an item, and "itemVisibility" says who sees it',
   },
 };
 

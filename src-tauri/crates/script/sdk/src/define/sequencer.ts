@@ -47,7 +47,11 @@ export class Sequencer extends Block {
   }
 
   override get children(): readonly Block[] {
-    const inside = this.operations.flatMap(({ block, arms = [] }) => [block, ...arms.map((arm) => arm.block)]);
+    const inside = this.operations.flatMap(({ block, arms = [], madeOf = [] }) => [
+      block,
+      ...arms.map((arm) => arm.block),
+      ...madeOf,
+    ]);
     return [...inside.filter(isBlock), ...super.children];
   }
 

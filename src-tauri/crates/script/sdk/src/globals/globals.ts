@@ -4,7 +4,7 @@
 // no process.
 
 import { bytesOf, fromBase64 } from '../base/bytes';
-import { ask, currentToken, LOAD, native, runAs, wire } from '../base/host';
+import { ask, currentCode, currentToken, LOAD, native, runAs, wire } from '../base/host';
 import { inspect } from './inspect';
 
 function print(level: string) {
@@ -94,12 +94,13 @@ function setTimer(callback: (...args: unknown[]) => void, delay: number, repeats
   const own = ownTimers();
   const id = ++own.newest;
   const token = currentToken();
+  const code = currentCode();
   own.pending.add(id);
   const wait = (): void => {
     void ask(token, 'sleep', Math.max(0, Number(delay) || 0)).then(() => {
       if (!own.pending.has(id)) return;
       if (!repeats) own.pending.delete(id);
-      runAs(token, () => callback(...args));
+      runAs(code, () => callback(...args));
       if (repeats && own.pending.has(id)) wait();
     });
   };

@@ -38,3 +38,14 @@ export function resourceChangeSchema(stateSchema: unknown): z.ZodTypeAny {
 export function resourceContentChangeSchema(): z.ZodTypeAny {
   return z.object({ key: z.string(), ref: z.string(), kind: z.literal('contentUpdated') });
 }
+
+/** What the entry of a task gets: the task, and for which board and seat it was claimed. */
+export const taskDispatchInputSchema = z.object({
+  boardId: z.string(),
+  seat: z.string(),
+  taskId: z.string(),
+  attempt: z.number(),
+  createdAt: z.number(),
+  incarnationId: z.string().optional(),
+  payload: z.unknown(),
+});

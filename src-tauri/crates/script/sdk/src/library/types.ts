@@ -19,3 +19,6 @@ export {
 export { canSpeak, canSpeakStream, canTranscribe, canListVoices } from './voice';
 export { createCompositeVoiceProvider, VoiceError } from './voice';
 export { serializeActionSchema } from './action-schema';
+export { DispatchRefusedError } from '../base/errors';
+export { asRuntime } from './commands';
+export { taskDispatchInputSchema } from './change-schemas';

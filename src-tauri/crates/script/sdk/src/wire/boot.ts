@@ -16,7 +16,8 @@ import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
 import { fire, resolved, type Given } from '../define/fire';
 import { Flow, flowsOf, missed, stackOf } from '../define/flow';
-import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
+import { answer, began, ended, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
+import { codeFor, publish } from './carrying';
 import { accepted, describe } from '../base/json-schema';
 import { takeWarnings } from '../define/known-keys';
 import { originOf } from '../base/origins';
@@ -24,6 +25,7 @@ import { keyOf } from '../define/policies';
 import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
 import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { withServed } from '../define/host-settings';
 import { describeBy } from '../define/running';
 import { rejected, takeUnhandled } from '../globals/rejections';
 import { Definition } from '../define/resources';
@@ -42,7 +44,8 @@ let main: unknown;
 
 /** Called by the bundle's entry with the flow file's exports, and what `import.meta` is in it. */
 export function boot(exported: Record<string, unknown>, meta: object): void {
-  const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
+  const values = Object.values(exported);
+  const candidates = withServed('default' in exported ? [exported.default, ...values] : values);
   main = exported.default;
   nameTools(exported);
   flows = runnable(flowsOf(candidates, main));
@@ -101,17 +104,22 @@ function parsed(result: Answer): string {
 interface Returning {
   call: number;
   from: object;
+  token: number;
 }
 
-const returned = ({ call, from }: Returning, value: unknown): void => {
+const returned = ({ call, from, token }: Returning, value: unknown): void => {
   try {
     finish(call, value, from);
   } catch (error) {
     // Even to look at a value may run an author's code.
     native.done(call, 'error', encodeError(error));
   }
+  ended(token);
 };
-const failed = ({ call }: Returning, error: unknown): void => native.done(call, 'error', encodeError(error));
+const failed = ({ call, token }: Returning, error: unknown): void => {
+  native.done(call, 'error', encodeError(error));
+  ended(token);
+};
 
 const host = {
   flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
@@ -134,7 +142,10 @@ const host = {
 
   call(call: number, fn: number, token: number, args: string): void {
     const called = functions[fn] as (...args: unknown[]) => unknown;
-    const before = enter(token);
+    const code = codeFor(token);
+    const before = enter(code);
+    began(token);
+    let isOver = true;
     try {
       const values = JSON.parse(args) as unknown[];
       for (let at = 0; at < values.length; at++) values[at] = argument(values[at] as Argument);
@@ -149,11 +160,15 @@ const host = {
       ) {
         return finish(call, result, called);
       }
-      tellAs(token, result, { call, from: called }, returned, failed);
+      isOver = false;
+      tellAs(token, result, { call, from: called, token }, returned, failed);
     } catch (error) {
+      isOver = true;
       native.done(call, 'error', encodeError(error));
     } finally {
+      publish(code, token);
       leave(before);
+      if (isOver) ended(token);
     }
   },
 

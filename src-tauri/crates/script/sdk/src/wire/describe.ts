@@ -21,6 +21,7 @@ import { originOf } from '../base/origins';
 import { concurrencyOf, sessionPast } from '../define/policies';
 import { Sequencer } from '../define/sequencer';
 import { standsFor } from '../base/sources';
+import type { Declared } from '../define/resources';
 import { functionId, retry, schemaId, startingWith, stateSchema, text } from '../define/tables';
 
 const blockIds = new Map<Block, number>();
@@ -289,9 +290,24 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   return id;
 }
 
+/** The resources of what a chain's function makes a block of, which the flow has from the start. */
+function resourcesOfItems(block: Block): Declared[] {
+  const waiting = block instanceof Sequencer ? block.operations.flatMap(({ madeOf = [] }) => madeOf) : [];
+  const seen = new Set<Block>();
+  const found = new Map<string, Declared>();
+  for (let inner = waiting.pop(); inner; inner = waiting.pop()) {
+    if (seen.has(inner)) continue;
+    seen.add(inner);
+    for (const one of inner.ownResources) found.set(one.accessor, one);
+    waiting.push(...inner.children);
+  }
+  return [...found.values()];
+}
+
 function resourcesOf(block: Block, child: (inner: Block) => number): Config[] | undefined {
-  if (block.ownResources.length === 0) return undefined;
-  return block.ownResources.map((declared) => resource(declared, `block "${block.name}"`, child));
+  const declared = [...block.ownResources, ...resourcesOfItems(block)];
+  if (declared.length === 0) return undefined;
+  return declared.map((one) => resource(one, `block "${block.name}"`, child));
 }
 
 /** What a block says of the states around it: of its sequencer's, and of its targets' by their names. */
