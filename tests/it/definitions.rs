@@ -41,7 +41,7 @@ const CASES: &[(&str, &[&str])] = &[
         &["action \"go\"", "offered over MCP", "description"],
     ),
     (
-        "export default /*!*/defineFlow({ kind: 'f', actions, internal: { go: { block } } });",
+        "export default /*!*/defineFlow({ kind: 'f', actions, internal: { go: 5 } });",
         &["\"internal\" must be { actions: { … } }", "an object with go"],
     ),
     (

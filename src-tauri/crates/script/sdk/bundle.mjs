@@ -17,17 +17,17 @@ const packages = join(here, 'node_modules');
 const zod = join(packages, 'zod');
 const liquid = join(packages, 'liquidjs');
 const later = ['library', 'utility'].map((folder) => join(source, folder) + sep);
-const index = join(source, 'index.ts');
+const indices = ['index.ts', 'contracts.ts'].map((file) => join(source, file));
 
 /** What is loaded after the SDK itself. */
-const isLater = (id) => later.some((folder) => id.startsWith(folder)) || id === index;
+const isLater = (id) => later.some((folder) => id.startsWith(folder)) || indices.includes(id);
 
 /** What flows, and what the bundler writes for them, import: the module's name, and its file. */
 const input = {
   'sdk/start': join(source, 'start.ts'),
   'sdk/index': join(source, 'index.ts'),
   'sdk/prompt': join(source, 'library', 'prompt.ts'),
-  'sdk/contracts': join(source, 'library', 'contracts.ts'),
+  'sdk/contracts': join(source, 'contracts.ts'),
   'sdk/items': join(source, 'library', 'items.ts'),
   'sdk/types': join(source, 'library', 'types.ts'),
   'sdk/models': join(source, 'library', 'models.ts'),
@@ -158,9 +158,11 @@ const { output } = await bundle.generate({
  * The text of a module. One that is loaded after the SDK leaves what it exports where a file with Calls looks for what to
  * protect.
  */
-function provided({ code, fileName, moduleIds }) {
+function provided({ code, fileName, moduleIds, facadeModuleId }) {
   const isProvided = (id) => [zod, liquid, node].some((folder) => id.startsWith(folder)) || isLater(id);
-  if (fileName === 'parts/sdk.js' || !moduleIds.some(isProvided)) return code;
+  // One whose code is in other parts has no module but the one that it stands for.
+  const all = facadeModuleId ? [...moduleIds, facadeModuleId] : moduleIds;
+  if (fileName === 'parts/sdk.js' || !all.some(isProvided)) return code;
   const own = `import * as provided$ from './${fileName.split('/').at(-1)}';`;
   return `${own}\n${code}\n(globalThis[Symbol.for('flowglass.provided')] ??= []).push(provided$);\n`;
 }

@@ -168,8 +168,8 @@ const HOST: &str = "flowglass-host:";
 /// What stands for that.
 const NOTHING: &str = "const unnamed = ['then', '__esModule'];
 const nothing = new Proxy(function () {}, {
-  get: (own, key) => key === Symbol.toPrimitive ? () => '' : typeof key === 'symbol' || unnamed.includes(key) ? undefined
-    : key === 'prototype' ? own.prototype : nothing,
+  get: (own, key) => key === Symbol.toPrimitive ? () => ''
+    : typeof key === 'symbol' || unnamed.includes(key) ? undefined : key === 'prototype' ? own.prototype : nothing,
   apply: () => nothing, construct: () => nothing, set: () => true,
 });\n";
 

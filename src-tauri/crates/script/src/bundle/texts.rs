@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::bundle::nesting::names;
 use crate::bundle::project_files::{normal, read};
 use crate::bundle::{embedded, shown};
 
@@ -63,9 +64,23 @@ pub(crate) fn with_place(workspace: &Path, id: &str, text: String) -> String {
         }
     }
     let places = [("url", url.as_str()), ("dirname", folder), ("filename", file.as_str())];
-    places.iter().fold(text, |text, (name, value)| {
-        text.replace(&format!("import.meta.{name}"), &Value::from(*value).to_string())
-    })
+    let mut placed = String::with_capacity(text.len());
+    let mut copied = 0;
+    // Only what stands in code, and not in a text or a comment.
+    names(&text, &mut |start, end| {
+        if text.get(start..end) != Some("import") {
+            return;
+        }
+        let Some(rest) = text.get(end..).and_then(|rest| rest.strip_prefix(".meta.")) else { return };
+        let word = rest.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '$').next().unwrap_or_default();
+        if let Some((_, value)) = places.iter().find(|(name, _)| *name == word) {
+            placed.push_str(text.get(copied..start).unwrap_or_default());
+            placed.push_str(&Value::from(*value).to_string());
+            copied = end + ".meta.".len() + word.len();
+        }
+    });
+    placed.push_str(text.get(copied..).unwrap_or_default());
+    placed
 }
 
 /// Adds the import to a module of the workspace that names texts.

@@ -8,7 +8,6 @@ use crate::execution::frame::Frame;
 use crate::execution::siblings::Sibling;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
-use crate::model::flow::Body;
 
 impl Context {
     /// `ctx.getTarget`: the newest earlier sibling of that name; else the ancestor, which must be the only one of that
@@ -60,11 +59,10 @@ impl Context {
         found.and_then(|sibling| sibling.outcome()?.ok()).unwrap_or_default()
     }
 
-    /// `ctx.wasRescued`. A chain's functions ask it of the chain's own steps: of those a condition decides.
+    /// `ctx.wasRescued`, of a block inside or else of an earlier sibling: a chain's functions ask of the chain's steps.
     pub fn was_rescued(&self, name: &str) -> bool {
         let is_named = |sibling: &Sibling| sibling.name() == name;
-        let is_chain = matches!(self.frame.block.body, Body::Sequencer { .. });
-        let step = if is_chain { self.frame.children.newest(usize::MAX, is_named) } else { None };
-        step.or_else(|| self.frame.newest_sibling(is_named)).is_some_and(|sibling| sibling.is_rescued())
+        let inner = self.frame.children.newest(usize::MAX, is_named);
+        inner.or_else(|| self.frame.newest_sibling(is_named)).is_some_and(|sibling| sibling.is_rescued())
     }
 }

@@ -1,5 +1,5 @@
 // `@flow-state-dev/contracts`: the core without what it builds blocks with. Packages for browsers import it.
 
-export * from '../index';
-export * from './items';
-export * from './value-functions';
+export * from './index';
+export * from './library/items';
+export * from './library/value-functions';
