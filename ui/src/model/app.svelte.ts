@@ -5,11 +5,11 @@ import { HOME, type Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
-import { goneFault } from './gone';
 import { ItemPages } from './items.svelte';
 import { Faults } from './faults.svelte';
 import type { Router } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
+import { heed } from './notices';
 import { OpenRequest } from './request.svelte';
 import { isResumable, planAhead, type PlanQuestion } from './plan';
 import { stateAt, type Instant, type StateAt } from './state-at';
@@ -19,8 +19,6 @@ import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Selection = { request: string; block: string; stamp: string };
-
-const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
 
 export class AppModel {
   readonly faults = new Faults();
@@ -97,15 +95,7 @@ export class AppModel {
       this.#unwatch = await this.host.watch((notice) => {
         const open = this.#database ?? this.workspace.info.answer?.dataFile;
         if (open && notice.workspace !== open) return;
-        if (notice.kind === 'flows') return this.workspace.reloadFlows();
-        if (notice.kind === 'busy')
-          return this.faults.tell(
-            'Another process keeps the database locked. What you run waits until it lets go.',
-            BUSY,
-          );
-        this.workspace.reloadSessions();
-        if (notice.kind === 'sessions') return void this.#confirm();
-        if (notice.sessionId === this.session) this.requests.refresh(notice.requestId);
+        heed(this, notice);
       });
     });
   }
@@ -188,13 +178,6 @@ export class AppModel {
     const { flow, action, userId, sessionId, projectId, mock } = row;
     this.route.to({ at: 'run', flow, action });
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
-  }
-
-  /** Says so where the request that is looked at was deleted. */
-  async #confirm() {
-    const { row } = this.request;
-    const fault = row && (await goneFault(this.host, row));
-    if (fault && row.id === this.request.id) this.request.fault = fault;
   }
 
   #arrive(place: Place, before: Place) {
