@@ -34,6 +34,10 @@ export default defineFlow({
 });
 ";
 
+/// What the models of the recorded flows cost.
+const PRICES: &str =
+    r#"{ "prices": { "gpt-5-mini": { "input": 0.25, "cachedInput": 0.025, "output": 2 } } }"#;
+
 /// Filters whose answers are recorded, of each request.
 const FILTERS: &[&str] = &[
     "status:failed",
@@ -115,6 +119,7 @@ fn the_answers_that_the_page_plays_are_of_the_form_that_the_engine_gives() {
         place.write(&format!("flows/{file}"), std::fs::read(from).expect("it is there"));
     }
     place.write("flows/triage.ts", TRIAGE);
+    place.write("flowglass.json", PRICES);
     let (workspace, batches) = opened(&place);
     let topic = |topic: &str| json!({ "topic": topic, "depth": 2, "tone": "plain", "includeSources": true });
     let all = Asked { filters: FILTERS, outline: false };
