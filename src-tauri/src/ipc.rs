@@ -3,7 +3,9 @@
 //! The page's side of this list, `ui/src/host/bindings.ts`, is generated from it; a test fails
 //! when that file is stale.
 
+mod comparison;
 mod database;
+mod desktop;
 mod going_on;
 mod payload;
 mod view;
@@ -52,12 +54,22 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             database::journal,
             database::checkpoints,
             database::compare,
+            comparison::open_comparison,
+            comparison::open_replay,
+            comparison::comparison_rows,
+            comparison::next_difference,
+            comparison::replayed_block,
+            comparison::close_comparison,
             database::stats,
             database::check_data,
             database::compact,
             database::delete_session,
             database::export_session,
             database::import_file,
+            database::check_file,
+            desktop::desktop_events,
+            desktop::show_menu,
+            desktop::enable_in_menu,
             payload::block_parts,
             payload::event_parts,
             payload::state_scopes,

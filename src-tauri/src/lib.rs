@@ -4,6 +4,7 @@
 
 pub mod cli;
 mod demo;
+mod desktop;
 mod diagnostics;
 mod ipc;
 mod looking;

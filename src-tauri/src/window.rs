@@ -10,6 +10,8 @@ use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
 use crate::cli::Outcome;
 use crate::cli::args::Place;
+use crate::desktop::notification::Notifier;
+use crate::desktop::{Desktop, dropped, menu, placement};
 
 /// At most this many batches of notices a second reach the window.
 const BATCHES_A_SECOND: u32 = 60;
@@ -21,13 +23,15 @@ pub(crate) struct WindowState {
     /// Where the page hears of the views that it opened.
     views: Mutex<Option<tauri::ipc::Channel<ViewBatch>>>,
     options: OpenOptions,
+    notifier: Arc<Notifier>,
 }
 
 impl WindowState {
     fn new(options: OpenOptions) -> Result<WindowState, Fault> {
         let watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>> = Arc::default();
-        let workspace = open_watched(options.clone(), &watchers)?;
-        Ok(WindowState { workspace: Mutex::new(workspace), watchers, views: Mutex::default(), options })
+        let notifier: Arc<Notifier> = Arc::default();
+        let workspace = open_watched(options.clone(), &watchers, &notifier)?;
+        Ok(WindowState { workspace: Mutex::new(workspace), watchers, views: Mutex::default(), options, notifier })
     }
 
     /// The open workspace.
@@ -40,7 +44,7 @@ impl WindowState {
         // Trust in one folder says nothing about another.
         let consent = Consent::Asked;
         let options = OpenOptions { dir: dir.into(), data: None, trust: false, consent, ..self.options.clone() };
-        let workspace = open_watched(options, &self.watchers)?;
+        let workspace = open_watched(options, &self.watchers, &self.notifier)?;
         let before = std::mem::replace(&mut *lock(&self.workspace), workspace.clone());
         before.unwatch_views();
         if let Some(channel) = lock(&self.views).clone() {
@@ -69,6 +73,7 @@ fn tell_views(workspace: &Arc<Workspace>, channel: tauri::ipc::Channel<ViewBatch
 fn open_watched(
     options: OpenOptions,
     watchers: &Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
+    notifier: &Arc<Notifier>,
 ) -> Result<Arc<Workspace>, Fault> {
     let workspace = Workspace::open(OpenOptions { keep_ready: true, ..options })?;
     workspace.watch_files()?;
@@ -79,13 +84,20 @@ fn open_watched(
         // The window is closing when nobody forwards any more.
         let _ = sender.send(notice.clone());
     });
-    let watchers = watchers.clone();
-    std::thread::Builder::new().name("notices".to_owned()).spawn(move || forward(&notices, &watchers))?;
+    let (watchers, notifier, heard) = (watchers.clone(), notifier.clone(), Arc::downgrade(&workspace));
+    let tell = move |batch: &[Notice]| {
+        // A page that was reloaded left a channel that no longer takes anything.
+        lock(&watchers).retain(|channel| batch.iter().all(|notice| channel.send(notice.clone()).is_ok()));
+        if let Some(workspace) = heard.upgrade() {
+            batch.iter().for_each(|notice| notifier.hear(&workspace, notice));
+        }
+    };
+    std::thread::Builder::new().name("notices".to_owned()).spawn(move || forward(&notices, tell))?;
     Ok(workspace)
 }
 
 /// Sends notices on, the newest of each request once a frame.
-fn forward(notices: &std::sync::mpsc::Receiver<Notice>, watchers: &Mutex<Vec<tauri::ipc::Channel<Notice>>>) {
+fn forward(notices: &std::sync::mpsc::Receiver<Notice>, tell: impl Fn(&[Notice])) {
     while let Ok(first) = notices.recv() {
         std::thread::sleep(Duration::from_secs(1) / BATCHES_A_SECOND);
         let mut others: Vec<Notice> = Vec::new();
@@ -98,8 +110,7 @@ fn forward(notices: &std::sync::mpsc::Receiver<Notice>, watchers: &Mutex<Vec<tau
             }
         }
         let batch: Vec<Notice> = others.into_iter().chain(requests.into_values()).collect();
-        // A page that was reloaded left a channel that no longer takes anything.
-        lock(watchers).retain(|channel| batch.iter().all(|notice| channel.send(notice.clone()).is_ok()));
+        tell(&batch);
     }
 }
 
@@ -125,20 +136,29 @@ pub(crate) fn open(options: OpenOptions, place: &Place) -> Result<Outcome, Fault
     let builder = crate::ipc::builder();
     let result = tauri::Builder::default()
         .manage(state)
+        .manage(Desktop::default())
+        .plugin(placement::plugin())
+        .plugin(tauri_plugin_notification::init())
+        .menu(menu::first)
+        .on_menu_event(|app, event| menu::chosen(app, &event.id().0))
         .invoke_handler(builder.invoke_handler())
         .setup(move |app| {
             builder.mount_events(app);
+            app.state::<WindowState>().notifier.attach(app.handle());
             let name = app.state::<WindowState>().workspace().row()?.name;
-            WebviewWindowBuilder::new(app, "main", WebviewUrl::App(address.into()))
+            let window = WebviewWindowBuilder::new(app, "main", WebviewUrl::App(address.into()))
                 .title(format!("{name} · Flowglass"))
                 // The page knows which folder and what of it is shown. A title that cannot be set stays as it was.
                 .on_document_title_changed(|window, title| drop(window.set_title(&title)))
-                .inner_size(1440.0, 900.0)
-                .min_inner_size(960.0, 600.0)
+                .inner_size(placement::SIZE.0, placement::SIZE.1)
+                .min_inner_size(placement::LEAST.0, placement::LEAST.1)
                 // The window shows its own pages and nothing else: what a flow or a model says is text.
                 .on_navigation(is_own_page)
                 .on_new_window(|_, _| NewWindowResponse::Deny)
                 .build()?;
+            placement::follow(app.handle(), &window)?;
+            let handle = app.handle().clone();
+            window.on_window_event(move |event| dropped::hear(&handle, event));
             Ok(())
         })
         .run(tauri::generate_context!());
@@ -156,6 +176,6 @@ fn is_own_page(address: &tauri::Url) -> bool {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -5,6 +5,7 @@
 //! come from here. It must not know how anything looks on a screen or in a terminal.
 
 mod catalogue;
+mod comparison;
 mod core;
 mod effects;
 mod models;

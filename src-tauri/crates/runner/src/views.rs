@@ -6,6 +6,7 @@
 mod agents;
 mod block;
 mod clearings;
+mod comparison;
 mod findings;
 mod moving;
 mod payload;
@@ -33,6 +34,10 @@ use serde_json::{Map, Value};
 pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
 pub use block::{BlockDetail, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
+pub use comparison::{
+    BlockDifference, ComparedBlock, ComparedQuery, ComparedRow, ComparedSide, ComparisonHead, DifferenceQuery,
+    ReplayedBlock,
+};
 pub use findings::{HitRow, WriteRow};
 pub use moving::{Exported, ExportedTrace, Imported};
 pub use payload::{

@@ -11,6 +11,7 @@ mod checkpoints;
 mod clear;
 mod client;
 pub(crate) mod code;
+mod comparisons;
 mod damage;
 mod differences;
 mod expiry;
@@ -188,6 +189,7 @@ pub struct Workspace {
     written: news::Written,
     notices: Notices,
     views: request_view::Views,
+    comparisons: comparisons::Comparisons,
     payloads: payloads::PayloadCache,
     watching: Mutex<Option<Watch>>,
 }
@@ -242,6 +244,7 @@ impl Workspace {
             written: news::Written::default(),
             notices,
             views: request_view::Views::default(),
+            comparisons: comparisons::Comparisons::default(),
             payloads: payloads::PayloadCache::default(),
             watching: Mutex::default(),
         });

@@ -48,6 +48,7 @@ use serde_json::Value;
 
 pub use check::{Checked, Problem};
 pub use file::open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
+pub use read::digests::Digests;
 pub use read::event_query::EventQuery;
 pub use read::events::Step;
 pub use read::item_facts::ItemEvent;
