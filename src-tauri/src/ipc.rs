@@ -54,6 +54,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             database::journal,
             database::checkpoints,
             database::compare,
+            comparison::related,
             comparison::open_comparison,
             comparison::open_replay,
             comparison::comparison_rows,

@@ -28,7 +28,8 @@ export type Route =
   | { at: 'session'; session: string }
   /** The session is found by the request where it is not named. */
   | ({ at: 'request'; request: string; session: string | null } & View)
-  | { at: 'compare'; left: string; right: string };
+  /** Two requests; or one and what the code of today does with it, where there is no second. */
+  | { at: 'compare'; left: string; right: string | null };
 
 export const VIEW: View = {
   seq: null,
@@ -68,7 +69,7 @@ export function parseRoute(hash: string): Route {
     return Number.isSafeInteger(seq) && seq > 0 ? seq : null;
   };
   const [left, right] = [text('compare'), text('with')];
-  if (left && right) return { at: 'compare', left, right };
+  if (left && (right || found.has('replay'))) return { at: 'compare', left, right };
   const [flow, action, session, request] = [text('flow'), text('action'), text('session'), text('request')];
   if (request)
     return {
@@ -99,7 +100,8 @@ export function formatRoute(route: Route): string {
   const text = new URLSearchParams();
   if (route.at === 'compare') {
     text.set('compare', route.left);
-    text.set('with', route.right);
+    if (route.right === null) text.set('replay', '1');
+    else text.set('with', route.right);
   } else {
     const place = placeOf(route);
     for (const key of ['flow', 'action', 'session', 'request', 'seq', 'base', 'block', 'tab', 'audience'] as const) {

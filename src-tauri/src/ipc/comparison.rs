@@ -1,10 +1,17 @@
 //! The window's commands about two requests side by side.
 
-use runner::{ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, Fault, ReplayedBlock};
+use runner::{ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, Fault, ReplayedBlock, RequestRow};
 use tauri::State;
 
 use super::off_the_main_thread;
 use crate::window::WindowState;
+
+/// What a request comes from, and what comes from it: forks and retries, newest first.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn related(state: State<'_, WindowState>, request_id: String) -> Result<Vec<RequestRow>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.related(&request_id)).await
+}
 
 /// Lays two requests beside each other, until `close_comparison`.
 #[tauri::command]

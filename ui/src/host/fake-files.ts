@@ -1,7 +1,20 @@
 // What a recorded host answers of its database and of going on with requests: as little as the screens need to be tried.
 // It has no engine and no file, and says so where one would be needed.
 import { FakeViews } from './fake-views';
-import type { Change, CompareQuery, Fault, GoingOn, HitRow, Replay, SuspensionRow, WriteRow } from './host';
+import { fakeComparison, type FakeComparison } from './fake-compare';
+import type {
+  Change,
+  ComparedQuery,
+  ComparedRow,
+  CompareQuery,
+  DifferenceQuery,
+  Fault,
+  GoingOn,
+  HitRow,
+  Replay,
+  SuspensionRow,
+  WriteRow,
+} from './host';
 
 const NO_ENGINE: Fault = { kind: 'refused', message: 'This is a recording: nothing in it can go on.' };
 const NO_FILE: Fault = { kind: 'refused', message: 'This is a recording: there is no file behind it.' };
@@ -44,6 +57,32 @@ export abstract class FakeFiles extends FakeViews {
     const found = this.find(left);
     return found.diff(from ?? 0, to ?? found.events.length);
   }
+  async related() {
+    return [];
+  }
+  #comparison: FakeComparison | null = null;
+  async openComparison(left: string, right: string) {
+    this.#comparison = fakeComparison((this.#comparison?.head.comparison ?? 0) + 1, this.find(left), this.find(right));
+    return this.#comparison.head;
+  }
+  async openReplay(requestId: string) {
+    const head = await this.openComparison(requestId, requestId);
+    return { ...head, replay: await this.replay(requestId) };
+  }
+  async comparisonRows(_: number, { offset, limit, all }: ComparedQuery) {
+    const rows = (all ? this.#comparison?.all : this.#comparison?.shown) ?? [];
+    return rows.slice(offset, offset + limit);
+  }
+  async nextDifference(_: number, { from, backwards, all }: DifferenceQuery) {
+    const rows = (all ? this.#comparison?.all : this.#comparison?.shown) ?? [];
+    const isNext = (row: ComparedRow) =>
+      row.differs.length > 0 && (from == null || (backwards ? row.row < from : row.row > from));
+    return (backwards ? rows.findLast(isNext) : rows.find(isNext))?.row ?? null;
+  }
+  async replayedBlock() {
+    return {};
+  }
+  async closeComparison() {}
   async stats() {
     return { bytes: 0, events: 0, items: 0, sessions: 0, requests: 0, payloadBytes: 0, uniquePayloadBytes: 0 };
   }
@@ -62,4 +101,13 @@ export abstract class FakeFiles extends FakeViews {
   async importFile(): Promise<never> {
     throw NO_FILE;
   }
+  async checkFile(): Promise<never> {
+    throw NO_FILE;
+  }
+  /** A browser tab has no menu and nothing around it. */
+  async desktopEvents() {
+    return () => {};
+  }
+  async showMenu() {}
+  async enableInMenu() {}
 }

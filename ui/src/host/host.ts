@@ -4,11 +4,16 @@ import type {
   Audience,
   BlockDetail,
   Change,
+  ComparedQuery,
+  ComparedRow,
+  ComparisonHead,
   CheckpointRow,
   CompactedRow,
   CompareQuery,
   DataCheck,
   DeletedRow,
+  DesktopEvent,
+  DifferenceQuery,
   EventRow,
   Exported,
   ExportOptions,
@@ -25,11 +30,13 @@ import type {
   Item,
   ItemQuery,
   ItemsQuery,
+  MenuEntry,
   Models,
   Notice,
   Overview,
   OverviewQuery,
   Replay,
+  ReplayedBlock,
   RequestQuery,
   RequestRow,
   BlockQuery,
@@ -80,12 +87,27 @@ export interface Host {
   journal(session: string): Promise<unknown[]>;
   checkpoints(requestId: string): Promise<CheckpointRow[]>;
   compare(query: CompareQuery): Promise<Change[]>;
+  /** What a request comes from, and what comes from it: forks and retries. */
+  related(requestId: string): Promise<RequestRow[]>;
+  openComparison(left: string, right: string): Promise<ComparisonHead>;
+  /** What the code of today does with what was recorded, beside what was recorded. */
+  openReplay(requestId: string): Promise<ComparisonHead>;
+  comparisonRows(comparison: number, query: ComparedQuery): Promise<ComparedRow[]>;
+  nextDifference(comparison: number, query: DifferenceQuery): Promise<number | null>;
+  replayedBlock(comparison: number, seq: number): Promise<ReplayedBlock>;
+  closeComparison(comparison: number): Promise<void>;
   stats(): Promise<Stats>;
   checkData(): Promise<DataCheck>;
   compact(): Promise<CompactedRow>;
   deleteSession(session: string): Promise<DeletedRow>;
   exportSession(options: ExportOptions): Promise<Exported>;
   importFile(file: string): Promise<Imported>;
+  /** What that would take in; writes nothing. */
+  checkFile(file: string): Promise<Imported>;
+  /** What is done outside of the page. */
+  desktopEvents(onEvent: (event: DesktopEvent) => void): Promise<() => void>;
+  showMenu(entries: MenuEntry[]): Promise<void>;
+  enableInMenu(ids: string[]): Promise<void>;
   sessions(query: SessionQuery): Promise<SessionRow[]>;
   requests(query: RequestQuery): Promise<RequestRow[]>;
   block(requestId: string, instanceId: string): Promise<BlockDetail>;

@@ -33,6 +33,8 @@ export class WindowModel {
   sheet: SheetName | null = $state(null);
   /** The last thing that was done and cannot be seen anywhere else. */
   said = $state('');
+  /** A file that was dropped on the window, for the sheet that asks about it. */
+  file: string | null = $state(null);
   timeline: TimelinePart | null = $state.raw(null);
   form: FormPart | null = $state.raw(null);
   /** Keys without Ctrl or Alt can be pressed by mistake, or by what somebody dictates. */

@@ -33,6 +33,13 @@ struct Opened {
 }
 
 impl Workspace {
+    /// What a request is a fork or a retry of, and its own forks and retries, newest first: what it is compared with.
+    pub fn related(&self, request: &str) -> Result<Vec<RequestRow>, Fault> {
+        self.request(request)?;
+        let rows = self.store.related_requests(request).map_err(Fault::internal)?;
+        Ok(rows.into_iter().map(|row| self.request_row(row)).collect())
+    }
+
     /// Lays two requests beside each other.
     pub fn open_comparison(&self, left: &str, right: &str) -> Result<ComparisonHead, Fault> {
         let (left, right) = (self.request(left)?, self.request(right)?);
