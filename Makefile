@@ -2,7 +2,8 @@
 # make test   runs every test
 # make bench  measures the release build, in one table
 # make soak   runs the storms of the tests ten times as long, and makes up inputs for ten minutes a target
-# make dist   makes a package and an archive to hand out, in target/dist
+# make dist   makes packages (deb, rpm) and an archive to hand out, in target/dist
+# make screenshots  takes pictures of every screen of the real window, into target/screenshots
 # make audit  asks cargo-deny about licences, bans, sources and known weaknesses; it needs the Internet
 # make format lays out Rust, TypeScript and Svelte as the checks want them
 #
@@ -73,8 +74,8 @@ dist: $(STAMPS)/apt-build ui/dist/index.html $(NOTICES)
 	@cp $(TARGET)/release/flowglass LICENSE-MIT LICENSE-APACHE $(NOTICES) $(DIST)/flowglass/
 	@tar --exclude=node_modules --exclude=.flowglass -cf - flows | tar -C $(DIST)/flowglass -xf -
 	@tar -C $(DIST) -czf $(DIST)/flowglass-linux-$$(uname -m).tar.gz flowglass && rm -r $(DIST)/flowglass
-	@npm exec --yes --package=@tauri-apps/cli@$(TAURI_CLI) -- tauri bundle --bundles deb
-	@cp $(TARGET)/release/bundle/deb/*.deb $(DIST)/
+	@npm exec --yes --package=@tauri-apps/cli@$(TAURI_CLI) -- tauri bundle --bundles deb,rpm
+	@cp $(TARGET)/release/bundle/deb/*.deb $(TARGET)/release/bundle/rpm/*.rpm $(DIST)/
 	@ls -l $(DIST)
 
 # Lays out the licences of everything that is built into the program; tauri.conf.json puts them into the package.
