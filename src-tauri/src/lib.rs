@@ -12,5 +12,6 @@ mod opening;
 mod print;
 mod rendering;
 mod runs;
+mod samples;
 mod signals;
 mod window;

@@ -26,18 +26,18 @@ import type {
   ItemQuery,
   ItemsQuery,
   Models,
+  ListedRequest,
+  ListedSession,
   Notice,
   Overview,
   OverviewQuery,
   Replay,
   RequestQuery,
-  RequestRow,
   BlockQuery,
   ResumeOptions,
   RowsQuery,
   RunOptions,
   SessionQuery,
-  SessionRow,
   Started,
   StateView,
   Stats,
@@ -59,9 +59,16 @@ export type * from './bindings';
 export type ItemView = Audience;
 
 export interface Host {
-  workspace(): Promise<Workspace>;
+  /** The folder that is open; null before one was chosen. */
+  workspace(): Promise<Workspace | null>;
   chooseWorkspace(dir: string): Promise<Workspace>;
   trustWorkspace(dir: string): Promise<Workspace>;
+  /** A folder from the system's own dialog; null where none was chosen. */
+  pickFolder(): Promise<string | null>;
+  /** Opens the flows that the program brings along. */
+  openExamples(): Promise<Workspace>;
+  /** Writes a first flow file into the open folder; answers its name. */
+  writeFirstFlow(): Promise<string>;
   /** Shows the program's own log; answers where it is. */
   openLog(): Promise<string>;
   flows(): Promise<FlowRow[]>;
@@ -86,8 +93,8 @@ export interface Host {
   deleteSession(session: string): Promise<DeletedRow>;
   exportSession(options: ExportOptions): Promise<Exported>;
   importFile(file: string): Promise<Imported>;
-  sessions(query: SessionQuery): Promise<SessionRow[]>;
-  requests(query: RequestQuery): Promise<RequestRow[]>;
+  sessions(query: SessionQuery): Promise<ListedSession[]>;
+  requests(query: RequestQuery): Promise<ListedRequest[]>;
   block(requestId: string, instanceId: string): Promise<BlockDetail>;
   items(query: ItemQuery): Promise<Item[]>;
   stateAt(requestId: string, seq: number): Promise<StateView>;

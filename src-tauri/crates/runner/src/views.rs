@@ -7,6 +7,7 @@ mod agents;
 mod block;
 mod clearings;
 mod findings;
+mod listed;
 mod moving;
 mod payload;
 mod replay;
@@ -34,6 +35,7 @@ pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
 pub use block::{BlockDetail, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use findings::{HitRow, WriteRow};
+pub use listed::{ListedRequest, ListedSession};
 pub use moving::{Exported, ExportedTrace, Imported};
 pub use payload::{
     BlockPart, BlockParts, ChangePage, ChangeParts, EffectParts, EventParts, LargeValue, Payload, PayloadAddress,
