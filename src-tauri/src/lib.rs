@@ -13,5 +13,6 @@ mod opening;
 mod print;
 mod rendering;
 mod runs;
+mod samples;
 mod signals;
 mod window;

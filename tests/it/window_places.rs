@@ -83,7 +83,7 @@ fn what_is_not_there_opens_no_window() {
         (&["--request", "r1", "--at", "99999"], 6, "99999"),
         (&["--request", "r1", "--block", "root/step:none"], 6, "root/step:none"),
         (&["--at", "3"], 2, "--request"),
-        (&["--request", "r1", "--tab", "nope"], 2, "one of timeline, items, events, agent, calls"),
+        (&["--request", "r1", "--tab", "nope"], 2, "one of timeline, items, state, events, journal"),
         (&["--request", "r1", "--session", "s1"], 2, "cannot be used with"),
     ] {
         let answer = Command::new(program())

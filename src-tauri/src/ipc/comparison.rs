@@ -68,6 +68,9 @@ pub(super) async fn replayed_block(
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn close_comparison(state: State<'_, WindowState>, comparison: u64) -> Result<(), Fault> {
-    state.workspace().close_comparison(comparison);
-    Ok(())
+    off_the_main_thread(state, move |workspace| {
+        workspace.close_comparison(comparison);
+        Ok(())
+    })
+    .await
 }

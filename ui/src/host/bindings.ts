@@ -7,7 +7,7 @@ import { invoke as __TAURI_INVOKE, Channel } from "@tauri-apps/api/core";
 /** Commands */
 export const commands = {
 	/**  The folder that is open. */
-	workspace: () => typedError<Workspace, Fault>(__TAURI_INVOKE("workspace")),
+	workspace: () => typedError<Workspace | null, Fault>(__TAURI_INVOKE("workspace")),
 	/**  Opens another folder. */
 	chooseWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("choose_workspace", { dir })),
 	/**
@@ -24,9 +24,12 @@ export const commands = {
 	/**  Stops a running request. */
 	abort: (requestId: string) => typedError<RequestStatus, Fault>(__TAURI_INVOKE("abort", { requestId })),
 	/**  Sessions, newest first. */
-	sessions: (query: SessionQuery) => typedError<SessionRow[], Fault>(__TAURI_INVOKE("sessions", { query })),
+	sessions: (query: SessionQuery) => typedError<ListedSession[], Fault>(__TAURI_INVOKE("sessions", { query })),
 	/**  Requests, newest first. */
-	requests: (query: RequestQuery) => typedError<RequestRow[], Fault>(__TAURI_INVOKE("requests", { query })),
+	requests: (query: RequestQuery) => typedError<ListedRequest[], Fault>(__TAURI_INVOKE("requests", { query })),
+	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
+	openExamples: () => typedError<Workspace, Fault>(__TAURI_INVOKE("open_examples")),
+	writeFirstFlow: () => typedError<string, Fault>(__TAURI_INVOKE("write_first_flow")),
 	/**  Everything about one execution of a block. */
 	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),
 	/**  Items, oldest first. */
@@ -1286,11 +1289,17 @@ export type ScopesQuery = {
 };
 
 /**  Which sessions; newest first. */
+export type SessionSort = "changed" | "created" | "requests" | "items";
+export type ListedSession = { lastRequest: string, lastAction: string, lastDurationMs?: number | null, lastError?: ErrorInfo | null, words?: string | null } & SessionRow;
+export type ListedRequest = { words?: string | null } & RequestRow;
 export type SessionQuery = {
 	user?: string | null,
+	project?: string | null,
 	flow?: string | null,
 	status?: RequestStatus | null,
 	search?: string | null,
+	since?: number | null,
+	sort?: SessionSort,
 	limit: number,
 	offset: number,
 };
@@ -1573,6 +1582,7 @@ export type ViewHead = {
 	start: number,
 	/**  The newest execution of the root block; null before it began. */
 	root: string | null,
+	words: string | null,
 };
 
 /**  An item, with long texts and values cut. */

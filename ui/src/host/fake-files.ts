@@ -35,6 +35,12 @@ export abstract class FakeFiles extends FakeViews {
   async suspensions(): Promise<SuspensionRow[]> {
     return [];
   }
+  async pickFolder(): Promise<string | null> {
+    return null;
+  }
+  async writeFirstFlow(): Promise<string> {
+    throw NO_FILE;
+  }
   async search(): Promise<HitRow[]> {
     return [];
   }

@@ -1,4 +1,5 @@
 // One open view of a recording, as the Rust side answers it: windows of rows, folds, a filter, steps and the overview.
+import { wordsOf } from './fake-lists';
 import { parseFilter } from './fake-filter';
 import { countsAt } from './fake-items';
 import { beginsFolded, countBelow, rowOfNode, treeOf, type TreeNode } from './fake-tree';
@@ -37,7 +38,7 @@ export class FakeView {
   head(): ViewHead {
     const { changedFrom: _, ...head } = this.update();
     const first = this.recording.blocks()[0];
-    return { ...head, start: first ? first.seqStart - 1 : 0 };
+    return { ...head, words: wordsOf(this.recording), start: first ? first.seqStart - 1 : 0 };
   }
 
   update(): ViewUpdate {

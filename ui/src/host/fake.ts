@@ -1,16 +1,17 @@
 // A host that needs nothing: recorded runs held in memory, and new ones played back as if they were happening.
 // For unit tests, for a browser tab and for looking at the window; it must never be mistaken for an engine.
 import { FakeFiles } from './fake-files';
+import { pageOfRequests, pageOfSessions, sessionOf } from './fake-lists';
 import { playAll, scriptOf } from './plays';
 import { Recording, type Beat } from './recording';
 import { flows, olderSessions, sources, workspace } from './samples';
-import type { Fault, Host, Notice, RequestRow, RunOptions, SessionRow, Workspace } from './host';
+import type { Fault, Host, Notice, RequestRow, ListedSession, RunOptions, Workspace } from './host';
 
 const fault = (kind: 'notFound' | 'refused', message: string): Fault => ({ kind, message });
 
 export class FakeHost extends FakeFiles implements Host {
   readonly #recordings = new Map<string, Recording>();
-  readonly #sessions = new Map<string, SessionRow>();
+  readonly #sessions = new Map<string, ListedSession>();
   readonly #watchers = new Set<(notice: Notice) => void>();
   readonly #stopped = new Set<string>();
   readonly #workspace: Workspace;
@@ -63,6 +64,9 @@ export class FakeHost extends FakeFiles implements Host {
     this.#workspace.isTrusted = true;
     return this.#workspace;
   }
+  async openExamples() {
+    return this.#workspace;
+  }
   async openLog() {
     return '/home/ada/.local/state/flowglass/log/flowglass.2026-01-01.log';
   }
@@ -105,23 +109,10 @@ export class FakeHost extends FakeFiles implements Host {
   }
 
   async sessions(query: Parameters<Host['sessions']>[0]) {
-    const wanted = query.search?.toLowerCase() ?? '';
-    return [...this.#sessions.values()]
-      .filter((one) => !query.flow || one.flow === query.flow)
-      .filter((one) => !query.user || one.userId === query.user)
-      .filter((one) => !query.status || one.lastStatus === query.status)
-      .filter((one) => `${one.id} ${one.title ?? ''} ${one.flow} ${one.userId}`.toLowerCase().includes(wanted))
-      .sort((a, b) => b.updatedAt - a.updatedAt)
-      .slice(query.offset, query.offset + query.limit)
-      .map((one) => ({ ...one }));
+    return pageOfSessions(this.#sessions.values(), query);
   }
   async requests(query: Parameters<Host['requests']>[0]) {
-    return [...this.#recordings.values()]
-      .map((one) => ({ ...one.row }))
-      .reverse()
-      .filter((one) => !query.session || one.sessionId === query.session)
-      .filter((one) => !query.status || one.status === query.status)
-      .slice(query.offset, query.offset + query.limit);
+    return pageOfRequests(this.#recordings.values(), query);
   }
   async block(requestId: string, instanceId: string) {
     const detail = this.find(requestId).block(instanceId);
@@ -216,22 +207,9 @@ export class FakeHost extends FakeFiles implements Host {
   }
 
   #touch(recording: Recording, at: number) {
-    const { sessionId, flow, userId, projectId, status } = recording.row;
-    const known = this.#sessions.get(sessionId);
+    const { sessionId } = recording.row;
     const mine = [...this.#recordings.values()].filter((one) => one.row.sessionId === sessionId);
-    this.#sessions.set(sessionId, {
-      id: sessionId,
-      flow,
-      userId,
-      projectId,
-      title: known?.title ?? null,
-      requests: mine.length,
-      items: mine.reduce((sum, one) => sum + one.items('all').length, 0),
-      lastStatus: status,
-      createdAt: known?.createdAt ?? at,
-      updatedAt: at,
-      forkedFrom: null,
-    });
+    this.#sessions.set(sessionId, sessionOf(mine, this.#sessions.get(sessionId), at));
   }
 
   #notify(recording: Recording) {

@@ -32,6 +32,8 @@ import type {
   ItemsQuery,
   MenuEntry,
   Models,
+  ListedRequest,
+  ListedSession,
   Notice,
   Overview,
   OverviewQuery,
@@ -44,7 +46,6 @@ import type {
   RowsQuery,
   RunOptions,
   SessionQuery,
-  SessionRow,
   Started,
   StateView,
   Stats,
@@ -66,9 +67,16 @@ export type * from './bindings';
 export type ItemView = Audience;
 
 export interface Host {
-  workspace(): Promise<Workspace>;
+  /** The folder that is open; null before one was chosen. */
+  workspace(): Promise<Workspace | null>;
   chooseWorkspace(dir: string): Promise<Workspace>;
   trustWorkspace(dir: string): Promise<Workspace>;
+  /** A folder from the system's own dialog; null where none was chosen. */
+  pickFolder(): Promise<string | null>;
+  /** Opens the flows that the program brings along. */
+  openExamples(): Promise<Workspace>;
+  /** Writes a first flow file into the open folder; answers its name. */
+  writeFirstFlow(): Promise<string>;
   /** Shows the program's own log; answers where it is. */
   openLog(): Promise<string>;
   flows(): Promise<FlowRow[]>;
@@ -108,8 +116,8 @@ export interface Host {
   desktopEvents(onEvent: (event: DesktopEvent) => void): Promise<() => void>;
   showMenu(entries: MenuEntry[]): Promise<void>;
   enableInMenu(ids: string[]): Promise<void>;
-  sessions(query: SessionQuery): Promise<SessionRow[]>;
-  requests(query: RequestQuery): Promise<RequestRow[]>;
+  sessions(query: SessionQuery): Promise<ListedSession[]>;
+  requests(query: RequestQuery): Promise<ListedRequest[]>;
   block(requestId: string, instanceId: string): Promise<BlockDetail>;
   items(query: ItemQuery): Promise<Item[]>;
   stateAt(requestId: string, seq: number): Promise<StateView>;

@@ -1,5 +1,5 @@
 // The workspace of the recorded host: its flows with their schemas, and enough sessions to page through.
-import type { FlowRow, SessionRow, Workspace } from './host';
+import type { FlowRow, ListedSession, Workspace } from './host';
 
 const planSchema = {
   type: 'object',
@@ -143,7 +143,7 @@ export const sources: Record<string, string> = {
 const STATUSES = ['completed', 'completed', 'failed', 'completed', 'suspended', 'interrupted', 'aborted'] as const;
 
 /** Older sessions without recorded requests, so that search and paging have something to work on. */
-export function olderSessions(total: number, now: number): SessionRow[] {
+export function olderSessions(total: number, now: number): ListedSession[] {
   return Array.from({ length: total }, (_, n) => ({
     id: `ses-old-${String(total - n).padStart(3, '0')}`,
     flow: n % 3 ? 'chat' : 'research',
@@ -156,6 +156,9 @@ export function olderSessions(total: number, now: number): SessionRow[] {
     createdAt: now - (n + 2) * 5_400_000,
     updatedAt: now - (n + 1) * 5_400_000,
     forkedFrom: null,
+    lastRequest: '',
+    lastAction: n % 3 ? 'send' : 'plan',
+    words: n % 2 ? `What is the ${total - n}. thing to know?` : null,
   }));
 }
 

@@ -24,7 +24,9 @@ export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]
 /** With `=`, because a value that begins with a dash would be read as another flag. */
 function flagsOf(route: Exclude<Route, { at: 'compare' }>, blocks: readonly Named[]): string[] {
   switch (route.at) {
+    // The program has no flag for it; the left pane leads there.
     case 'home':
+    case 'waiting':
       return [];
     case 'flow':
       return [`--flow=${route.flow}`];

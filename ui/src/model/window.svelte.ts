@@ -15,13 +15,10 @@ export type SheetName =
   | 'retry'
   | 'fork'
   | 'replay'
-  | 'suspensions'
   | 'requests'
   | 'search'
   | 'history'
   | 'diff'
-  | 'journal'
-  | 'checkpoints'
   | 'check'
   | 'stats'
   | 'compact'
@@ -31,6 +28,8 @@ export type SheetName =
 
 export class WindowModel {
   sheet: SheetName | null = $state(null);
+  /** The place of the state whose history is shown beside it, as `session.topic`. */
+  historyOf: string | null = $state(null);
   /** The last thing that was done and cannot be seen anywhere else. */
   said = $state('');
   /** A file that was dropped on the window, for the sheet that asks about it. */
@@ -39,6 +38,16 @@ export class WindowModel {
   form: FormPart | null = $state.raw(null);
   /** Keys without Ctrl or Alt can be pressed by mistake, or by what somebody dictates. */
   singleKeys = $state(recall('keys.single', true));
+
+  /** The panes at the sides; a pane that was put away stays away. */
+  isLeftShown = $state(recall('pane.left', true));
+  isRightShown = $state(recall('pane.right', true));
+
+  turnPane(pane: 'left' | 'right'): void {
+    if (pane === 'left') this.isLeftShown = !this.isLeftShown;
+    else this.isRightShown = !this.isRightShown;
+    remember(`pane.${pane}`, pane === 'left' ? this.isLeftShown : this.isRightShown);
+  }
 
   turnSingleKeys(): void {
     this.singleKeys = !this.singleKeys;

@@ -6,6 +6,8 @@
 
 mod files;
 
+pub(crate) use files::is_workspace;
+
 pub(crate) mod bundling;
 pub(crate) mod trust;
 pub(crate) mod watch;

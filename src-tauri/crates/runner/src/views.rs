@@ -8,6 +8,7 @@ mod block;
 mod clearings;
 mod comparison;
 mod findings;
+mod listed;
 mod moving;
 mod payload;
 mod replay;
@@ -39,6 +40,7 @@ pub use comparison::{
     ReplayedBlock,
 };
 pub use findings::{HitRow, WriteRow};
+pub use listed::{ListedRequest, ListedSession};
 pub use moving::{Exported, ExportedTrace, Imported};
 pub use payload::{
     BlockPart, BlockParts, ChangePage, ChangeParts, EffectParts, EventParts, LargeValue, Payload, PayloadAddress,

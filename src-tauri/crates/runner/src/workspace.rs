@@ -22,6 +22,7 @@ mod fork;
 mod instances;
 mod items;
 mod journal;
+mod listed;
 #[cfg(test)]
 mod lost_job_tests;
 mod moving;
