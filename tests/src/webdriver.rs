@@ -283,7 +283,9 @@ impl Window {
         })
     }
 
-    fn until<R>(&self, what: &str, attempt: impl FnMut() -> Result<R, String>) -> R {
+    /// Waits until something can be had; a failure says what the window shows.
+    #[track_caller]
+    pub fn until<R>(&self, what: &str, attempt: impl FnMut() -> Result<R, String>) -> R {
         match wait_until(what, attempt) {
             Ok(result) => result,
             Err(error) => {
