@@ -16,7 +16,10 @@ fn a_run_is_stopped_and_run_again() {
     let place = Place::with_flow(FLOW);
     let window = open(&place, &[]);
     window.click(&hook("action-rest-rest"));
-    window.press("[data-testid=run-form] input[type=number], [data-testid=raw-json], [data-testid=run-form] textarea", "600000");
+    window.press(
+        "[data-testid=run-form] input[type=number], [data-testid=raw-json], [data-testid=run-form] textarea",
+        "600000",
+    );
     window.click(&hook("run-button"));
     window.wait_for("[data-testid=timeline-row][data-path='root/step:wait'][data-status=running]");
     window.click(&hook("abort"));

@@ -47,7 +47,8 @@ fn the_window_opens_as_it_was_left_and_on_a_screen() {
     window.wait_for(&hook("action-rest-rest"));
     window.until("the window to be on the screen", || {
         let known = remembered(home.path()).unwrap_or_default();
-        let end = |at: &str, length: &str| known[at].as_i64().unwrap_or(9_999) + known[length].as_i64().unwrap_or(9_999);
+        let end =
+            |at: &str, length: &str| known[at].as_i64().unwrap_or(9_999) + known[length].as_i64().unwrap_or(9_999);
         let is_whole = end("x", "width") <= 1440 && end("y", "height") <= 900;
         if is_whole { Ok(()) } else { Err(format!("{known}")) }
     });

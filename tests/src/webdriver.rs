@@ -198,8 +198,8 @@ impl Window {
     #[track_caller]
     pub fn control(&self, key: char) {
         let press = |what: &str, key: char| json!({ "type": what, "value": key.to_string() });
-        let presses =
-            [("keyDown", key::CONTROL), ("keyDown", key), ("keyUp", key), ("keyUp", key::CONTROL)].map(|(w, k)| press(w, k));
+        let presses = [("keyDown", key::CONTROL), ("keyDown", key), ("keyUp", key), ("keyUp", key::CONTROL)]
+            .map(|(w, k)| press(w, k));
         let actions = json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": presses }] });
         self.page.send("POST", "/actions", actions).unwrap_or_else(|error| panic!("{error}"));
     }

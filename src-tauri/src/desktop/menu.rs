@@ -71,10 +71,8 @@ pub(crate) fn show(app: &AppHandle, entries: &[MenuEntry]) -> tauri::Result<()> 
 
 /// Says which entries can be chosen. The keys of others go on to the page.
 pub(crate) fn enable(app: &AppHandle, ids: &HashSet<String>) -> tauri::Result<()> {
-    let items: Vec<(bool, MenuItem<tauri::Wry>)> = lock(&app.state::<Desktop>().menu.0)
-        .iter()
-        .map(|(id, item)| (ids.contains(id), item.clone()))
-        .collect();
+    let items: Vec<(bool, MenuItem<tauri::Wry>)> =
+        lock(&app.state::<Desktop>().menu.0).iter().map(|(id, item)| (ids.contains(id), item.clone())).collect();
     for (is_enabled, item) in items {
         if item.is_enabled()? != is_enabled {
             item.set_enabled(is_enabled)?;

@@ -58,11 +58,8 @@ fn remember(app: &AppHandle, moves: &Receiver<()>) {
 
 fn put_on_screen(window: &WebviewWindow) -> tauri::Result<()> {
     let (at, size) = (window.outer_position()?, window.outer_size()?);
-    let screens: Vec<Rectangle> = window
-        .available_monitors()?
-        .iter()
-        .map(|screen| Rectangle::of(*screen.position(), *screen.size()))
-        .collect();
+    let screens: Vec<Rectangle> =
+        window.available_monitors()?.iter().map(|screen| Rectangle::of(*screen.position(), *screen.size())).collect();
     let now = Rectangle::of(at, size);
     let fitted = now.onto(&screens);
     if (fitted.width, fitted.height) != (now.width, now.height) {

@@ -76,7 +76,8 @@ impl Comparison {
             };
             let span = side.spans.get(index);
             // What it was called with is known when it begins; what became of it, when it ends.
-            let began = BlockDifference::Input.bit() | BlockDifference::OnlyLeft.bit() | BlockDifference::OnlyRight.bit();
+            let began =
+                BlockDifference::Input.bit() | BlockDifference::OnlyLeft.bit() | BlockDifference::OnlyRight.bit();
             Some(if pair.differs & began != 0 || span.seq_end == 0 { span.seq_start } else { span.seq_end })
         };
         let differing = (0_u64..).zip(&self.differing).filter_map(|(row, entry)| match entry {

@@ -12,9 +12,7 @@ use super::{Workspace, lock};
 use crate::comparison::side::{PathNumbers, digests_of, spans_of};
 use crate::comparison::{Comparison, Side};
 use crate::core::fault::Fault;
-use crate::views::{
-    ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, Json, ReplayedBlock, RequestRow,
-};
+use crate::views::{ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, Json, ReplayedBlock, RequestRow};
 
 /// So many are kept; whoever asks of an older one opens it again.
 const KEPT: usize = 4;
@@ -131,7 +129,9 @@ impl Workspace {
 
     fn rows_of(&self, opened: &Opened, query: ComparedQuery) -> Result<Vec<ComparedRow>, Fault> {
         opened.comparison.rows((query.offset, query.limit), query.all, |numbers| match &opened.replayed {
-            Some((_, texts)) => Ok(numbers.iter().map(|number| texts.get(number).cloned().unwrap_or_default()).collect()),
+            Some((_, texts)) => {
+                Ok(numbers.iter().map(|number| texts.get(number).cloned().unwrap_or_default()).collect())
+            }
             None => self.store.path_texts(numbers).map_err(Fault::internal),
         })
     }

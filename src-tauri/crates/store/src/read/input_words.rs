@@ -14,9 +14,8 @@ const MOST_CHARS: usize = 120;
 /// A larger value is not read for the sake of its first words.
 const MOST_BYTES: i64 = 64 << 10;
 /// The fields in which people mostly write, in the order of how much they say.
-const TELLING: [&str; 12] = [
-    "message", "content", "text", "question", "prompt", "query", "topic", "goal", "task", "title", "subject", "name",
-];
+const TELLING: [&str; 12] =
+    ["message", "content", "text", "question", "prompt", "query", "topic", "goal", "task", "title", "subject", "name"];
 /// Of an object without such a field, so many values are shown.
 const MOST_VALUES: usize = 3;
 /// Deeper values say nothing in a line.
