@@ -29,8 +29,8 @@ export default defineFlow({
 
 #[test]
 fn a_run_is_killed_in_its_middle_and_goes_on_without_doing_anything_twice() {
-    // The model says nothing to the first request; the program is killed while it waits.
-    let server = Server::start([Reply::text("never sent").hang(), Reply::text("Bees sleep.")]);
+    // The model says the beginning of a word, and then nothing; the program is killed while it waits.
+    let server = Server::start([Reply::deltas(&[json!({ "content": "Be" })]).hang(), Reply::text("Bees sleep.")]);
     let models = json!({ "models": { "pen": { "model": "pen", "baseUrl": format!("{}/v1", server.address()), "timeoutMs": 60_000 } } });
     let place = Place::with_flow(FLOW).file("flowglass.json", &models.to_string());
     let home = tempfile::tempdir().expect("a temporary folder can be made");

@@ -50,8 +50,16 @@ fn remember(app: &AppHandle, moves: &Receiver<()>) {
                 return;
             }
         }
-        if let Err(error) = app.save_window_state(what()) {
-            tracing::warn!(%error, "where the window is cannot be remembered");
+        // On the window's own thread: the plugin asks that thread where the window is, and holds a lock meanwhile that the
+        // thread wants when the window moves.
+        let handle = app.clone();
+        let asked = app.run_on_main_thread(move || {
+            if let Err(error) = handle.save_window_state(what()) {
+                tracing::warn!(%error, "where the window is cannot be remembered");
+            }
+        });
+        if asked.is_err() {
+            return;
         }
     }
 }
