@@ -13,7 +13,7 @@ use tauri_plugin_window_state::{AppHandleExt, StateFlags};
 pub(crate) const SIZE: (f64, f64) = (1440.0, 900.0);
 pub(crate) const LEAST: (f64, f64) = (960.0, 600.0);
 
-/// A window that is moved tells so many times a second; it is written when it has rested so long.
+/// A window that is moved tells so at each step; it is written when it has rested so long.
 const REST: Duration = Duration::from_millis(250);
 
 /// What of the window is remembered.
@@ -45,9 +45,11 @@ fn hear(sender: &Sender<()>, event: &WindowEvent) {
 
 fn remember(app: &AppHandle, moves: &Receiver<()>) {
     while moves.recv().is_ok() {
-        while moves.recv_timeout(REST) != Err(RecvTimeoutError::Timeout) {
-            if matches!(moves.try_recv(), Err(std::sync::mpsc::TryRecvError::Disconnected)) {
-                return;
+        loop {
+            match moves.recv_timeout(REST) {
+                Ok(()) => {}
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => return,
             }
         }
         // On the window's own thread: the plugin asks that thread where the window is, and holds a lock meanwhile that the
