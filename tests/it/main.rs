@@ -72,6 +72,7 @@ mod values;
 mod window;
 mod window_acts;
 mod window_agents;
+mod window_home;
 mod window_items;
 mod window_keys;
 mod window_large;

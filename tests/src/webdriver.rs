@@ -66,6 +66,11 @@ pub struct Window {
 impl Window {
     /// Starts a program with a window, on the display of `DISPLAY` or on one of its own.
     pub fn open<A: AsRef<str>>(program: &Path, args: &[A]) -> Window {
+        Window::open_in(program, args, Path::new("."))
+    }
+
+    /// As [`open`](Self::open), started in a folder.
+    pub fn open_in<A: AsRef<str>>(program: &Path, args: &[A], folder: &Path) -> Window {
         let webkit = tool("WebKitWebDriver", "/usr/bin", "Debian's package webkit2gtk-driver");
         let cargo = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
         let tauri = tool("tauri-driver", &format!("{}/bin", cargo.unwrap_or_default()), "the crate tauri-driver");
@@ -86,6 +91,7 @@ impl Window {
             .arg(webkit)
             .env("DISPLAY", &display)
             .env_remove("WAYLAND_DISPLAY")
+            .current_dir(folder)
             // What a window remembers belongs to the person at this machine, and must not decide a test.
             .envs(
                 ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]
