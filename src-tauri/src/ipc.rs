@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use engine::event::RequestStatus;
 use runner::{
-    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice, StateView, Workspace, WorkspaceRow,
+    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Mock, Notice, StateView,
+    Workspace, WorkspaceRow,
 };
 use serde::{Deserialize, Serialize};
 use tauri::State;

@@ -113,7 +113,8 @@ fn the_timeline_begins_high_and_panes_can_be_put_away() {
     let window = open(&place);
     window.click(&hook("last-run"));
     window.wait_for(&hook("timeline-row"));
-    let top = window.script("return document.querySelector('[data-testid=timeline-row]').getBoundingClientRect().top", &[]);
+    let top =
+        window.script("return document.querySelector('[data-testid=timeline-row]').getBoundingClientRect().top", &[]);
     assert!(top.as_f64().is_some_and(|top| top <= 160.0), "{top}");
     window.wait_for_text(&hook("request-header"), "bees");
     let press = |key: &str| {

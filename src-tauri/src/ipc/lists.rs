@@ -59,10 +59,7 @@ pub(super) struct SessionQuery {
 /// Sessions, in the order that is asked for.
 #[tauri::command]
 #[specta::specta]
-pub(super) async fn sessions(
-    state: State<'_, WindowState>,
-    query: SessionQuery,
-) -> Result<Vec<ListedSession>, Fault> {
+pub(super) async fn sessions(state: State<'_, WindowState>, query: SessionQuery) -> Result<Vec<ListedSession>, Fault> {
     off_the_main_thread(state, move |workspace| {
         workspace.listed_sessions(runner::SessionQuery {
             user: query.user,
@@ -93,10 +90,7 @@ pub(super) struct RequestQuery {
 /// Requests, newest first.
 #[tauri::command]
 #[specta::specta]
-pub(super) async fn requests(
-    state: State<'_, WindowState>,
-    query: RequestQuery,
-) -> Result<Vec<ListedRequest>, Fault> {
+pub(super) async fn requests(state: State<'_, WindowState>, query: RequestQuery) -> Result<Vec<ListedRequest>, Fault> {
     off_the_main_thread(state, move |workspace| {
         workspace.listed_requests(runner::RequestQuery {
             session: query.session,
