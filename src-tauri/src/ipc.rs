@@ -40,6 +40,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             lists::requests,
             home::pick_folder,
             home::open_examples,
+            home::open_source,
             home::write_first_flow,
             block,
             items,

@@ -152,7 +152,6 @@ pub(crate) fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -
         .manage(state)
         .manage(Desktop::default())
         .plugin(placement::plugin())
-        .plugin(tauri_plugin_notification::init())
         .menu(menu::first)
         .on_menu_event(|app, event| menu::chosen(app, &event.id().0))
         .invoke_handler(builder.invoke_handler())

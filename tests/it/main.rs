@@ -88,6 +88,7 @@ mod window_acts;
 mod window_agents;
 mod window_axe;
 mod window_desktop;
+mod window_home;
 mod window_items;
 mod window_keys;
 mod window_large;

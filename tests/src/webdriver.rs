@@ -72,6 +72,8 @@ pub struct Window {
 pub struct Settings {
     /// Where it finds the folders of `XDG_…`; one of its own when absent, gone with it.
     pub home: Option<PathBuf>,
+    /// The folder that the program is started in.
+    pub folder: Option<PathBuf>,
     /// More variables of its environment.
     pub variables: Vec<(&'static str, String)>,
 }
@@ -80,6 +82,11 @@ impl Window {
     /// Starts a program with a window, on the display of `DISPLAY` or on one of its own.
     pub fn open<A: AsRef<str>>(program: &Path, args: &[A]) -> Window {
         Window::open_with(Settings::default(), program, args)
+    }
+
+    /// As [`open`](Self::open), started in a folder.
+    pub fn open_in<A: AsRef<str>>(program: &Path, args: &[A], folder: &Path) -> Window {
+        Window::open_with(Settings { folder: Some(folder.to_owned()), ..Settings::default() }, program, args)
     }
 
     /// The same with settings.
@@ -105,6 +112,7 @@ impl Window {
             .arg(webkit)
             .env("DISPLAY", &display)
             .env_remove("WAYLAND_DISPLAY")
+            .current_dir(settings.folder.as_deref().unwrap_or(Path::new(".")))
             // What a window remembers belongs to the person at this machine, and must not decide a test.
             .envs(
                 ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 use engine::event::RequestStatus;
 use runner::{Notice, RequestRow, Workspace};
 use tauri::{AppHandle, Manager};
-use tauri_plugin_notification::NotificationExt;
 
-use super::{DesktopEvent, tell};
+use super::{DesktopEvent, bus, tell};
 use crate::window::lock;
 
 /// Whoever runs something shorter waits for it.
@@ -24,7 +23,7 @@ pub(crate) struct Notifier {
     app: OnceLock<AppHandle>,
     runs: Mutex<Runs>,
     /// Which request each notification is about.
-    shown: Mutex<HashMap<i32, String>>,
+    shown: Mutex<HashMap<u32, String>>,
 }
 
 /// Since when this window knows that requests run.
@@ -47,23 +46,13 @@ impl Runs {
 impl Notifier {
     /// The program has a window from now on.
     pub(crate) fn attach(self: &Arc<Self>, app: &AppHandle) {
-        let (clicked, notifier) = (app.clone(), self.clone());
-        let heard = app.notification().on_action(move |action| {
-            let request = action.notification().and_then(|shown| lock(&notifier.shown).get(&shown.id()).cloned());
-            if let Some(request_id) = request {
-                clicked.webview_windows().values().for_each(|window| drop(window.set_focus()));
-                tell(&clicked, DesktopEvent::Request { request_id });
-            }
-        });
-        if let Err(error) = heard {
-            tracing::warn!(%error, "clicks on notifications are not heard");
-        }
         // It is attached once.
         let _ = self.app.set(app.clone());
+        bus::on_click(self.clone(), app.clone());
     }
 
     /// A request stands otherwise.
-    pub(crate) fn hear(&self, workspace: &Workspace, notice: &Notice) {
+    pub(crate) fn hear(self: &Arc<Self>, workspace: &Workspace, notice: &Notice) {
         let Notice::Request { request_id, status, .. } = notice else { return };
         let took = lock(&self.runs).hear(request_id, *status, Instant::now());
         let (Some(took), Some(app)) = (took, self.app.get()) else { return };
@@ -72,22 +61,37 @@ impl Notifier {
             return;
         }
         match workspace.request(request_id) {
-            Ok(row) => self.show(app, &row, took),
+            Ok(row) => self.show(app, row, took),
             Err(error) => tracing::warn!(?error, "a request that ended cannot be read"),
         }
     }
 
-    fn show(&self, app: &AppHandle, row: &RequestRow, took: Duration) {
-        let (title, body) = words(row, took);
-        let number = {
-            let mut shown = lock(&self.shown);
-            let number = i32::try_from(shown.len() + 1).unwrap_or(i32::MAX);
-            shown.insert(number, row.id.clone());
-            number
-        };
-        if let Err(error) = app.notification().builder().id(number).title(title).body(body).show() {
+    /// Shows it from the window's own thread, where the desktop is spoken to.
+    fn show(self: &Arc<Self>, app: &AppHandle, row: RequestRow, took: Duration) {
+        let notifier = self.clone();
+        let asked = app.run_on_main_thread(move || {
+            let (title, body) = words(&row, took);
+            bus::notify(notifier, row.id, &title, &body);
+        });
+        if let Err(error) = asked {
             tracing::warn!(%error, "a notification cannot be shown");
         }
+    }
+
+    /// The desktop shows a notification about a request.
+    pub(super) fn shown(&self, number: u32, request: String) {
+        lock(&self.shown).insert(number, request);
+    }
+
+    /// Somebody clicked a notification.
+    pub(super) fn clicked(&self, app: &AppHandle, number: u32) {
+        let Some(request_id) = lock(&self.shown).remove(&number) else { return };
+        for window in app.webview_windows().into_values() {
+            if let Err(error) = window.set_focus() {
+                tracing::warn!(%error, "the window does not come to the front");
+            }
+        }
+        tell(app, DesktopEvent::Request { request_id });
     }
 }
 

@@ -44,6 +44,19 @@ pub(super) async fn open_examples(app: AppHandle, state: State<'_, WindowState>)
     workspace.row()
 }
 
+/// Opens a flow file with whatever this system opens such files with. Only what `source` shows is opened.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn open_source(state: State<'_, WindowState>, file: String) -> Result<(), Fault> {
+    off_the_main_thread(state, move |workspace| {
+        workspace.source(&file)?;
+        let path = std::path::Path::new(&workspace.row()?.dir).join(&file);
+        open::that_detached(&path)
+            .map_err(|error| Fault::Internal { message: format!("{} cannot be opened: {error}", path.display()) })
+    })
+    .await
+}
+
 /// Writes a first flow file into the open folder; answers its name. Nothing that is there is ever replaced.
 #[tauri::command]
 #[specta::specta]

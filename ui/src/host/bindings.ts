@@ -29,6 +29,7 @@ export const commands = {
 	requests: (query: RequestQuery) => typedError<ListedRequest[], Fault>(__TAURI_INVOKE("requests", { query })),
 	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
 	openExamples: () => typedError<Workspace, Fault>(__TAURI_INVOKE("open_examples")),
+	openSource: (file: string) => typedError<null, Fault>(__TAURI_INVOKE("open_source", { file })),
 	writeFirstFlow: () => typedError<string, Fault>(__TAURI_INVOKE("write_first_flow")),
 	/**  Everything about one execution of a block. */
 	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),

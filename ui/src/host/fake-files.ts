@@ -35,6 +35,9 @@ export abstract class FakeFiles extends FakeViews {
   async suspensions(): Promise<SuspensionRow[]> {
     return [];
   }
+  async openSource(): Promise<void> {
+    throw NO_FILE;
+  }
   async pickFolder(): Promise<string | null> {
     return null;
   }

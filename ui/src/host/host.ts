@@ -77,6 +77,8 @@ export interface Host {
   openExamples(): Promise<Workspace>;
   /** Writes a first flow file into the open folder; answers its name. */
   writeFirstFlow(): Promise<string>;
+  /** Opens a flow file with whatever this system edits it with. */
+  openSource(file: string): Promise<void>;
   /** Shows the program's own log; answers where it is. */
   openLog(): Promise<string>;
   flows(): Promise<FlowRow[]>;

@@ -14,6 +14,7 @@ export function tauriHost(): Host {
     pickFolder: () => unwrap(commands.pickFolder()),
     openExamples: () => unwrap(commands.openExamples()),
     writeFirstFlow: () => unwrap(commands.writeFirstFlow()),
+    openSource: async (file) => void (await unwrap(commands.openSource(file))),
     openLog: () => unwrap(commands.openLog()),
     flows: () => unwrap(commands.flows()),
     source: (file) => unwrap(commands.source(file)),

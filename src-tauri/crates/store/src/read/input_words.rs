@@ -14,8 +14,10 @@ const MOST_CHARS: usize = 120;
 /// A larger value is not read for the sake of its first words.
 const MOST_BYTES: i64 = 64 << 10;
 /// The fields in which people mostly write, in the order of how much they say.
-const TELLING: [&str; 12] =
-    ["message", "content", "text", "question", "prompt", "query", "topic", "goal", "task", "title", "subject", "name"];
+const TELLING: [&str; 13] = [
+    "message", "messages", "content", "text", "question", "prompt", "query", "topic", "goal", "task", "title",
+    "subject", "name",
+];
 /// Of an object without such a field, so many values are shown.
 const MOST_VALUES: usize = 3;
 /// Deeper values say nothing in a line.
@@ -108,13 +110,72 @@ fn cut(text: &str) -> String {
         if !words.is_empty() {
             words.push(' ');
         }
-        words.extend(word.chars().take(MOST_CHARS));
-        if words.len() >= MOST_CHARS {
+        words.extend(word.chars().take(MOST_CHARS + 1));
+        // Bytes are at least as many as characters, so that few texts are counted at all.
+        if words.len() > MOST_CHARS && words.chars().count() > MOST_CHARS {
             break;
         }
     }
     match words.char_indices().nth(MOST_CHARS) {
         Some((at, _)) => format!("{}…", words[..at].trim_end()),
         None => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::row::payload::Payload;
+
+    fn bed() -> Connection {
+        let connection = Connection::open_in_memory().expect("there is memory");
+        let table = "CREATE TABLE payload (n INTEGER PRIMARY KEY, hash BLOB UNIQUE, bytes INTEGER, body BLOB);
+            CREATE TABLE removal (kind TEXT, n INTEGER, import TEXT, name TEXT, last INTEGER);";
+        connection.execute_batch(table).expect("the tables are new");
+        connection
+    }
+
+    fn words(connection: &Connection, input: &Value) -> Option<String> {
+        words_of(connection, input, 0).expect("nothing is damaged").map(|words| cut(&words))
+    }
+
+    #[test]
+    fn an_input_is_told_by_what_people_write_in_it() {
+        let connection = bed();
+        for (input, told) in [
+            (json!("Hi there"), Some("Hi there")),
+            (json!({"id": "u-1", "message": "  How do\n cities cool down? "}), Some("How do cities cool down?")),
+            (json!({"orderId": "A-200", "reason": "unwanted"}), Some("A-200 · unwanted")),
+            (json!({"by": 21, "isDry": true}), Some("by 21 · isDry true")),
+            (json!({"messages": [{"role": "user", "content": "first"}, {"content": "last"}]}), Some("last")),
+            (json!({"title": 7, "deep": {"deep": {"deep": {"deep": {"deep": "x"}}}}}), Some("title 7")),
+            (json!({}), None),
+            (json!(null), None),
+            (json!("  "), None),
+        ] {
+            assert_eq!(words(&connection, &input).as_deref(), told, "{input}");
+        }
+        let long = words(&connection, &json!("wörter ".repeat(500))).expect("it has words");
+        assert!(long.ends_with('…') && long.chars().count() <= MOST_CHARS + 1, "{long}");
+    }
+
+    #[test]
+    fn a_value_that_is_stored_apart_is_read_where_it_is_small() {
+        let connection = bed();
+        let stored = |text: String| {
+            let payload = Payload::new(json!(text).to_string());
+            crate::row::payload::insert(&connection, &payload).expect("it is new");
+            json!({ "$payload": payload.hash.to_hex().to_string() })
+        };
+        let small = stored(format!("A long question {}", "x".repeat(5_000)));
+        assert!(
+            words(&connection, &json!({ "message": small })).is_some_and(|told| told.starts_with("A long question"))
+        );
+        let large = stored("y".repeat(100_000));
+        assert_eq!(words(&connection, &json!({ "message": large, "user": "ada" })).as_deref(), Some("ada"));
+        let missing = json!({ "$payload": "00".repeat(32) });
+        assert_eq!(words(&connection, &json!({ "message": missing })), None);
     }
 }
