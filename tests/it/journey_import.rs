@@ -1,4 +1,4 @@
-//! A session that another machine exported: checked, asked for, and then here.
+//! A session that another machine exported: dropped on the window, checked, asked for, and then here.
 
 use std::path::Path;
 
@@ -12,11 +12,13 @@ const say = handler({ name: "say", execute: (topic, ctx) => (ctx.emitMessage(`ab
 export default defineFlow({ kind: "talk", actions: { say: { block: sequencer({ name: "talking" }).step(say) } } });
 "#;
 
-/// Names a file in the sheet that a file dropped on the window opens as well.
+/// Drops a file on the window, as another program does.
 #[track_caller]
-fn name_file(window: &Window, file: &Path) {
-    window.palette("Import a file");
-    window.press(&hook("import-file"), file.display());
+fn drop_file(window: &Window, here: &Place, file: &Path) {
+    let name = here.dir().file_name().and_then(|name| name.to_str()).expect("a folder has a name");
+    let title = format!("{name} · Flowglass");
+    window.until_title(&title);
+    tests::dragging::drop_file(window.display(), &title, file).unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]
@@ -31,11 +33,12 @@ fn an_export_is_dropped_and_imported() {
     window.wait_for(&hook("action-talk-say"));
     // What is no export is refused, and says so.
     here.write("notes.txt", "nothing");
-    name_file(&window, &here.dir().join("notes.txt"));
-    window.click(&hook("do-import"));
-    window.wait_for(&hook("sheet-error"));
-    window.clear(&hook("import-file"));
-    window.press(&hook("import-file"), &file);
+    drop_file(&window, &here, &here.dir().join("notes.txt"));
+    window.wait_for_text(&hook("import-check"), "notes.txt");
+    window.type_keys(tests::webdriver::key::ESCAPE);
+    window.wait_for_none(&hook("import-sheet"));
+    drop_file(&window, &here, Path::new(&file));
+    window.wait_for_text(&hook("import-check"), "1 request");
     assert_eq!(here.get("sessions"), json!([]), "nothing is written before it is asked for");
     window.click(&hook("do-import"));
     window.until_status("completed");

@@ -4,6 +4,7 @@
 pub mod bench;
 pub mod calls;
 pub mod counting;
+pub mod dragging;
 pub mod dying;
 pub mod exported;
 pub mod going;

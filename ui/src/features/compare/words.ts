@@ -39,8 +39,8 @@ export function signOf({ differs, equal }: ComparedRow): { sign: string; label: 
 }
 
 /** How much longer the right side took; empty where one did not end. */
-export function longer(left: number | undefined, right: number | undefined): string {
-  if (left === undefined || right === undefined) return '';
+export function longer(left: number | null | undefined, right: number | null | undefined): string {
+  if (left == null || right == null) return '';
   return signed(right - left, duration);
 }
 
