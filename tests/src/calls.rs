@@ -5,15 +5,17 @@ use serde_json::{Value, json};
 use crate::bench::repository;
 use crate::webdriver::Window;
 
-/// Asks one after another, and notes what becomes of each.
+/// Asks one after another, and notes what becomes of each. A refusal may repeat what it was given, and what the driver
+/// answers with has an end, so of each only its beginning is noted.
 const ASK: &str = r#"
 const calls = JSON.parse(arguments[0]);
+const beginning = (error) => `${JSON.stringify(error)}`.slice(0, 1000);
 window.settled = [];
 (async () => {
   for (const [command, args] of calls) {
     const call = window.__TAURI_INTERNALS__.invoke(command, args);
     const late = new Promise((go) => setTimeout(() => go("late"), 20000));
-    window.settled.push(await Promise.race([call.then(() => "done", (error) => `refused: ${JSON.stringify(error)}`), late]));
+    window.settled.push(await Promise.race([call.then(() => "done", (error) => `refused: ${beginning(error)}`), late]));
   }
   window.settled.push("end");
 })();
