@@ -1,6 +1,10 @@
 //! What the window has of the desktop that it stands on: a menu, a place on the screen, notifications, and files that
 //! are dropped on it. What is to be done about any of these the page decides: it is told as one kind of message.
 
+#[cfg(target_os = "linux")]
+mod bus;
+#[cfg(not(target_os = "linux"))]
+#[path = "desktop/no_bus.rs"]
 mod bus;
 pub(crate) mod dropped;
 pub(crate) mod menu;

@@ -48,6 +48,8 @@ pub(super) fn on_click(notifier: Arc<Notifier>, app: AppHandle) {
     gio::bus_get(BusType::Session, Cancellable::NONE, move |connection| {
         // Without a bus there are no notifications, which `notify` tells.
         let Ok(connection) = connection else { return };
+        // A bus that ends must not end the program, as it would otherwise.
+        connection.set_exit_on_close(false);
         let (name, flags) = (Some("ActionInvoked"), DBusSignalFlags::NONE);
         connection.signal_subscribe(None, Some(SERVICE), name, Some(PATH), None, flags, move |_, _, _, _, _, said| {
             if let Some((number, action)) = said.get::<(u32, String)>()
@@ -56,5 +58,7 @@ pub(super) fn on_click(notifier: Arc<Notifier>, app: AppHandle) {
                 notifier.clicked(&app, number);
             }
         });
+        // It is heard for as long as the program runs; a connection that nobody holds is closed.
+        std::mem::forget(connection);
     });
 }
