@@ -34,7 +34,7 @@ fn place() -> Place {
 }
 
 /// Each screen: its name, its address, and what is there when it is whole.
-const SCREENS: [(&str, &str, &str); 12] = [
+const SCREENS: [(&str, &str, &str); 13] = [
     ("home", "", "action-paper-plan"),
     ("flow", "flow=paper", "flow-page"),
     ("broken flow", "flow=flows%2Fbroken.ts", "load-error"),
@@ -44,6 +44,7 @@ const SCREENS: [(&str, &str, &str); 12] = [
     ("suspended", "session=s&request=waits", "timeline-row"),
     ("past", "session=s&request=good&seq=4", "state-seq"),
     ("items", "session=s&request=good&tab=items", "item"),
+    ("state", "session=s&request=good&tab=state", "state-page"),
     ("events", "session=s&request=good&tab=events", "event-row"),
     ("compare", "compare=good&with=bad", "compare-row"),
     ("replay", "compare=good&replay=1", "compare"),

@@ -17,9 +17,14 @@ test('the menu is the table of commands: each once, with the keys that write no 
   const app = await open();
   const menu = menuOf(app);
   const ids = menu.map((one) => one.id);
-  expect([...ids].sort()).toEqual(COMMANDS.filter((one) => one.scope === 'window').map((one) => one.id).sort());
+  expect([...ids].sort()).toEqual(
+    COMMANDS.filter((one) => one.scope === 'window')
+      .map((one) => one.id)
+      .sort(),
+  );
   expect(menu.find((one) => one.id === 'palette')).toMatchObject({ menu: 'Go', keys: 'Ctrl+k', enabled: true });
   expect(menu.find((one) => one.id === 'keys')).toMatchObject({ menu: 'Help', keys: null });
+  expect(menu.find((one) => one.id === 'zone.next')).toMatchObject({ keys: null });
   expect(menu.find((one) => one.id === 'fork')).toMatchObject({ menu: 'Run', enabled: false });
 });
 

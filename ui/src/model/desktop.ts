@@ -1,5 +1,4 @@
 // What lies around the page: the native menu, made from the table of commands, and what a person does out there.
-import { isSingle } from '../base/keys';
 import type { DesktopEvent, MenuEntry } from '../host/host';
 import type { AppModel } from './app.svelte';
 import type { Group } from './command';
@@ -24,14 +23,17 @@ const inMenu = Object.keys(MENUS).flatMap((group) =>
 export const enabledIn = (app: AppModel): string[] =>
   app.window.sheet === null ? inMenu.filter((one) => one.when(app)).map((one) => one.id) : [];
 
-/** Keys that also write a character stay with the page: only it knows whether text is being written. */
+/**
+ * Only keys with Ctrl are the menu's too. Those that also write a character stay with the page, which knows whether text
+ * is being written; and those that move the focus, because what is typed next must already go there.
+ */
 export function menuOf(app: AppModel): MenuEntry[] {
   const enabled = new Set(enabledIn(app));
   return inMenu.map(({ id, group, title, keys }) => ({
     id,
     menu: MENUS[group],
     title,
-    keys: keys.find((chord) => !isSingle(chord)) ?? null,
+    keys: keys.find((chord) => chord.startsWith('Ctrl+')) ?? null,
     enabled: enabled.has(id),
   }));
 }

@@ -54,7 +54,8 @@ export class ComparedRows {
   /** The next row that differs itself; past the last one the first comes again. */
   async next(from: number | null, backwards: boolean): Promise<number | null> {
     const { all } = this;
-    const ask = (start: number | null) => this.host.nextDifference(this.head.comparison, { from: start, backwards, all });
+    const ask = (start: number | null) =>
+      this.host.nextDifference(this.head.comparison, { from: start, backwards, all });
     const found = (await ask(from)) ?? (from === null ? null : await ask(null));
     if (found !== null) await this.look(found, found + 1);
     return found;
