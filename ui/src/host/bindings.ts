@@ -67,6 +67,20 @@ export const commands = {
 	checkpoints: (requestId: string) => typedError<CheckpointRow[], Fault>(__TAURI_INVOKE("checkpoints", { requestId })),
 	/**  What differs between two instants of every scope. */
 	compare: (query: CompareQuery) => typedError<Change[], Fault>(__TAURI_INVOKE("compare", { query })),
+	/**  What a request comes from, and what comes from it: forks and retries, newest first. */
+	related: (requestId: string) => typedError<RequestRow[], Fault>(__TAURI_INVOKE("related", { requestId })),
+	/**  Lays two requests beside each other, until `close_comparison`. */
+	openComparison: (left: string, right: string) => typedError<ComparisonHead, Fault>(__TAURI_INVOKE("open_comparison", { left, right })),
+	/**  Runs a request again in memory, and lays that beside what was recorded. */
+	openReplay: (requestId: string) => typedError<ComparisonHead, Fault>(__TAURI_INVOKE("open_replay", { requestId })),
+	/**  Rows of a comparison. */
+	comparisonRows: (comparison: number, query: ComparedQuery) => typedError<ComparedRow[], Fault>(__TAURI_INVOKE("comparison_rows", { comparison, query })),
+	/**  The next row whose blocks differ themselves. */
+	nextDifference: (comparison: number, query: DifferenceQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("next_difference", { comparison, query })),
+	/**  What a block of a replay got and made, by its first event. */
+	replayedBlock: (comparison: number, seq: number) => typedError<ReplayedBlock, Fault>(__TAURI_INVOKE("replayed_block", { comparison, seq })),
+	/**  Ends a comparison. */
+	closeComparison: (comparison: number) => typedError<null, Fault>(__TAURI_INVOKE("close_comparison", { comparison })),
 	/**  How large the database is. */
 	stats: () => typedError<Stats, Fault>(__TAURI_INVOKE("stats")),
 	/**  Whether the database is what its events say. */
@@ -79,6 +93,14 @@ export const commands = {
 	exportSession: (options: ExportOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_session", { options })),
 	/**  Reads the sessions of a file. */
 	importFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("import_file", { file })),
+	/**  What a file would bring, checked as an import does; nothing is written. */
+	checkFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("check_file", { file })),
+	/**  Tells the page what is chosen in the menu, dropped on the window, or clicked in a notification. */
+	desktopEvents: (onEvent: Channel<DesktopEvent>) => typedError<null, Fault>(__TAURI_INVOKE("desktop_events", { onEvent })),
+	/**  Shows these commands in the menu, and no others. */
+	showMenu: (entries: MenuEntry[]) => typedError<null, Fault>(__TAURI_INVOKE("show_menu", { entries })),
+	/**  Says which commands of the menu can be done now, by their ids. */
+	enableInMenu: (ids: string[]) => typedError<null, Fault>(__TAURI_INVOKE("enable_in_menu", { ids })),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
 	/**  Raw events, oldest first. */
@@ -484,6 +506,21 @@ export type DeletedRow = {
 	events: number,
 };
 
+/**  Something that a person did outside of the page. */
+export type DesktopEvent = 
+/**  Chose a command of the page's table in the menu. */
+{ kind: "command"; 
+/**  Its id. */
+id: string } | 
+/**  Dropped a file on the window. */
+{ kind: "dropped"; 
+/**  Where it is. */
+file: string } | 
+/**  Clicked a notification about a request. */
+{ kind: "request"; 
+/**  Which. */
+requestId: string };
+
 /**  One place in an input that is wrong. */
 export type Detail = {
 	/**  Dotted path inside the input, empty for the whole. */
@@ -787,9 +824,9 @@ export type HitRow = {
 	snippet: string,
 };
 
-/**  A file that was read. */
+/**  A file that was read, or that could be. */
 export type Imported = {
-	/**  False when all of it was here already, and nothing was changed. */
+	/**  False when all of it is here already, so that there is nothing to change. */
 	imported: boolean,
 	/**  Which sessions it brings. */
 	sessions: string[],
@@ -906,6 +943,20 @@ export type LogLine = {
 	text: string,
 	/**  Milliseconds since the epoch. */
 	at: number,
+};
+
+/**  An entry, as the page names it. */
+export type MenuEntry = {
+	/**  The command's id, which is sent back when it is chosen. */
+	id: string,
+	/**  The title of the menu that it stands in. Menus come in the order of their first entries. */
+	menu: string,
+	/**  What it says. */
+	title: string,
+	/**  The keys that do the same, such as `Ctrl+k`; none where the page alone hears its keys. */
+	keys: string | null,
+	/**  Whether there is anything to do it to. */
+	enabled: boolean,
 };
 
 /**  Which models answer. */
@@ -1141,6 +1192,16 @@ export type Replay = {
 	compared: number,
 	/**  The first difference in the recorded order. */
 	divergence?: Divergence | null,
+};
+
+/**  What differs between two blocks of one path. rive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)] rde(rename_all = "snake_case")] enum BlockDifference { /// The right request does not have it. OnlyLeft, /// The left request does not have it. OnlyRight, /// It stands otherwise. Status, /// It was called with something else. Input, /// It made something else, or failed with another error. Output, /// It added more items, or fewer. Items, /// It changed state more often, or less. Changes, /// It ran more often, or less. Attempts,    BlockDifference { /// All of them, in the order in which they are told. pub const ALL: [BlockDifference; 8] = [     BlockDifference::OnlyLeft,     BlockDifference::OnlyRight,     BlockDifference::Status,     BlockDifference::Input,     BlockDifference::Output,     BlockDifference::Items,     BlockDifference::Changes,     BlockDifference::Attempts, ];  pub(crate) fn bit(self) -> u8 {     1 << self as u8 }   One of two requests that are compared. rive(Clone, Debug, Serialize, specta::Type)] rde(rename_all = "camelCase")] struct ComparedSide { /// Its row. pub request: RequestRow, /// All executions of blocks. pub blocks: u64, /// Those that failed. pub failed: u64, /// How many items they added. pub items: u64, /// How many answers of models they got. pub model_calls: u64, /// Tokens that models were told. pub prompt_tokens: u64, /// Tokens that models said. pub completion_tokens: u64, /// Milliseconds from the beginning of its first block to the end of its last one. pub length_ms: i64,   Two requests that were laid beside each other, or one and its replay. rive(Clone, Debug, Serialize, specta::Type)] struct ComparisonHead { /// The comparison's number, for as long as it is open. pub comparison: u64, /// What is on the left. pub left: ComparedSide, /// What is on the right. pub right: ComparedSide, /// How many pairs of blocks there are. pub pairs: u64, /// How many of them differ themselves. pub differing: u64, /// How many rows are shown where only what differs is. pub rows: u64, /// Which of those is the difference that came first. #[serde(skip_serializing_if = "Option::is_none")] pub first: Option<ComparedRow>, /// What the replay came to, where the right side is one. #[serde(skip_serializing_if = "Option::is_none")] pub replay: Option<Replay>,   Two blocks of one path, or a number of pairs that are equal. rive(Clone, Debug, PartialEq, Serialize, specta::Type)] rde(rename_all = "camelCase")] struct ComparedRow { /// Which row it is. pub row: u64, /// How many equal pairs it stands for; 0 where it is a pair. pub equal: u64, /// How many rows it stands below. pub depth: u32, /// The path; of several equal ones the first. pub path: String, /// Its name. pub name: String, /// Its kind. #[serde(skip_serializing_if = "Option::is_none")] pub kind: Option<BlockKind>, /// In what the two differ themselves. pub differs: Vec<BlockDifference>, /// Whether something inside of it differs. pub inside: bool, /// The block of the left request. #[serde(skip_serializing_if = "Option::is_none")] pub left: Option<ComparedBlock>, /// The block of the right request. #[serde(skip_serializing_if = "Option::is_none")] pub right: Option<ComparedBlock>,   A block of one of the two. rive(Clone, Debug, PartialEq, Serialize, specta::Type)] rde(rename_all = "camelCase")] struct ComparedBlock { /// `requestId:path:attempt`. pub instance_id: String, /// How it stands. pub status: BlockStatus, /// Milliseconds from the beginning of its request's first block. pub started_ms: i64, /// Milliseconds; absent while it runs. #[serde(skip_serializing_if = "Option::is_none")] pub duration_ms: Option<i64>, /// How often its path ran. pub attempts: u32, /// Taken from an earlier execution by a resume. pub memoized: bool, /// How many items it added itself. pub items: u32, /// How many state operations it made itself. pub changes: u32, /// How many answers of models it got itself. pub model_calls: u32, /// Tokens that models were told and said. pub tokens: u64, /// Its first event. pub seq_start: u64, /// Its last event. #[serde(skip_serializing_if = "Option::is_none")] pub seq_end: Option<u64>,   Which rows of a comparison. rive(Clone, Copy, Debug, Deserialize, specta::Type)] struct ComparedQuery { /// The first row. pub offset: u64, /// At most this many. pub limit: u32, /// Also those that are equal. #[serde(default)] pub all: bool,   From where to look for the next difference. rive(Clone, Copy, Debug, Deserialize, specta::Type)] struct DifferenceQuery { /// The row after which is looked (before which, backwards); from the first (the last) one when absent. #[serde(default)] pub from: Option<u64>, /// Towards the first row. #[serde(default)] pub backwards: bool, /// As rows are counted where equal ones are shown. #[serde(default)] pub all: bool,   What a block of a replay got and made; the log has none of it. */
+export type ReplayedBlock = {
+	/**  What it got. */
+	input?: Json | null,
+	/**  What it made. */
+	output?: Json | null,
+	/**  Why it failed. */
+	error?: string | null,
 };
 
 /**  The kinds of answers. */
