@@ -239,6 +239,25 @@ export type BlockDetail = {
 	modelCalls: EffectRow[],
 };
 
+/**  What differs between two blocks of one path. */
+export type BlockDifference = 
+/**  The right request does not have it. */
+"only_left" | 
+/**  The left request does not have it. */
+"only_right" | 
+/**  It stands otherwise. */
+"status" | 
+/**  It was called with something else. */
+"input" | 
+/**  It made something else, or failed with another error. */
+"output" | 
+/**  It added more items, or fewer. */
+"items" | 
+/**  It changed state more often, or less. */
+"changes" | 
+/**  It ran more often, or less. */
+"attempts";
+
 /**  The four kinds of block. */
 export type BlockKind = 
 /**  A function. */
@@ -449,6 +468,108 @@ export type CompareQuery = {
 	to?: number | null,
 };
 
+/**  A block of one of the two. */
+export type ComparedBlock = {
+	/**  `requestId:path:attempt`. */
+	instanceId: string,
+	/**  How it stands. */
+	status: BlockStatus,
+	/**  Milliseconds from the beginning of its request's first block. */
+	startedMs: number,
+	/**  Milliseconds; absent while it runs. */
+	durationMs?: number | null,
+	/**  How often its path ran. */
+	attempts: number,
+	/**  Taken from an earlier execution by a resume. */
+	memoized: boolean,
+	/**  How many items it added itself. */
+	items: number,
+	/**  How many state operations it made itself. */
+	changes: number,
+	/**  How many answers of models it got itself. */
+	modelCalls: number,
+	/**  Tokens that models were told and said. */
+	tokens: number,
+	/**  Its first event. */
+	seqStart: number,
+	/**  Its last event. */
+	seqEnd?: number | null,
+};
+
+/**  Which rows of a comparison. */
+export type ComparedQuery = {
+	/**  The first row. */
+	offset: number,
+	/**  At most this many. */
+	limit: number,
+	/**  Also those that are equal. */
+	all?: boolean,
+};
+
+/**  Two blocks of one path, or a number of pairs that are equal. */
+export type ComparedRow = {
+	/**  Which row it is. */
+	row: number,
+	/**  How many equal pairs it stands for; 0 where it is a pair. */
+	equal: number,
+	/**  How many rows it stands below. */
+	depth: number,
+	/**  The path; of several equal ones the first. */
+	path: string,
+	/**  Its name. */
+	name: string,
+	/**  Its kind. */
+	kind?: BlockKind | null,
+	/**  In what the two differ themselves. */
+	differs: BlockDifference[],
+	/**  Whether something inside of it differs. */
+	inside: boolean,
+	/**  The block of the left request. */
+	left?: ComparedBlock | null,
+	/**  The block of the right request. */
+	right?: ComparedBlock | null,
+};
+
+/**  One of two requests that are compared. */
+export type ComparedSide = {
+	/**  Its row. */
+	request: RequestRow,
+	/**  All executions of blocks. */
+	blocks: number,
+	/**  Those that failed. */
+	failed: number,
+	/**  How many items they added. */
+	items: number,
+	/**  How many answers of models they got. */
+	modelCalls: number,
+	/**  Tokens that models were told. */
+	promptTokens: number,
+	/**  Tokens that models said. */
+	completionTokens: number,
+	/**  Milliseconds from the beginning of its first block to the end of its last one. */
+	lengthMs: number,
+};
+
+/**  Two requests that were laid beside each other, or one and its replay. */
+export type ComparisonHead = {
+	/**  The comparison's number, for as long as it is open. */
+	comparison: number,
+	/**  What is on the left. */
+	left: ComparedSide,
+	/**  What is on the right. */
+	right: ComparedSide,
+	/**  How many pairs of blocks there are. */
+	pairs: number,
+	/**  How many of them differ themselves. */
+	differing: number,
+	/**  How many rows are shown where only what differs is. */
+	rows: number,
+	/**  Which of those is the difference that came first. */
+	first?: ComparedRow | null,
+	/**  What the replay came to, where the right side is one. */
+	replay?: Replay | null,
+};
+
 /**  How many blocks of a request stand how. */
 export type Counts = {
 	/**  All executions of blocks. */
@@ -553,6 +674,16 @@ export type DifferenceKind =
 "changed" | 
 /**  The same element at another index: `old` and `new` are the indexes' paths. */
 "moved";
+
+/**  From where to look for the next difference. */
+export type DifferenceQuery = {
+	/**  The row after which is looked (before which, backwards); from the first (the last) one when absent. */
+	from?: number | null,
+	/**  Towards the first row. */
+	backwards?: boolean,
+	/**  As rows are counted where equal ones are shown. */
+	all?: boolean,
+};
 
 /**  Where a replay left its recording. */
 export type Divergence = {
