@@ -216,7 +216,7 @@ impl Window {
     #[track_caller]
     pub fn resize(&self, width: u32, height: u32) {
         // The menu is no part of the page.
-        let menu = self.script("return outerHeight - innerHeight", &[]).as_u64().unwrap_or_default();
+        let menu = self.script("return outerHeight - innerHeight", &[]).as_f64().unwrap_or_default() as u64;
         let size = json!({ "x": 0, "y": 0, "width": width, "height": u64::from(height) + menu });
         self.page.send("POST", "/window/rect", size).unwrap_or_else(|error| panic!("{error}"));
         self.until_script(&format!("return innerWidth === {width} && innerHeight === {height}"));
