@@ -16,7 +16,8 @@ export interface Undeclared {
   readonly [undeclared]: true;
 }
 
-export type BlockKind = "handler" | "generator" | "sequencer" | "router";
+/** An evaluator is stored as a handler. */
+export type BlockKind = "handler" | "generator" | "sequencer" | "router" | "evaluator";
 
 /** Something that takes an `In` and produces an `Out`. Any block can be a step, a route, a tool or the root of an action. */
 export interface Block<in In = any, out Out = any> {
@@ -38,6 +39,11 @@ export interface Block<in In = any, out Out = any> {
   readonly connectOutput: <Next>(mapper: (output: Out, ctx: BlockContext) => MaybePromise<Next>) => Block<In, Next>;
   /** What a model sees when this block is its tool. Everybody else still gets the structured output. */
   readonly mapModelOutput: (mapper: (output: Out, ctx: BlockContext) => MaybePromise<string>) => Block<In, Out>;
+  /**
+   * Runs the block inside the one whose `ctx` this is. It has a path, attempts and a commit of its own, and a resume takes
+   * its output from the log. What the function around it has written to a record the block cannot overwrite.
+   */
+  readonly run: (input: In, ctx?: RunContext) => Promise<Out>;
   /** A handler that runs this block and records the run as a tool call. */
   readonly asTool: (options?: ItemIdentity) => Block<In, Out>;
   /**
@@ -46,6 +52,9 @@ export interface Block<in In = any, out Out = any> {
    */
   readonly rescue: <R extends RescueHandler>(handlers: readonly R[]) => Block<In, Out | BlockOutput<R["block"]>>;
 }
+
+/** `ctx` of any function: of a block, of a chain, of a hook. */
+export type RunContext = Pick<BlockContext, "attempt" | "idempotencyKey">;
 
 /** What a block produces. */
 export type BlockOutput<B> = B extends { readonly [types]: { readonly output: infer Out } } ? Out : never;

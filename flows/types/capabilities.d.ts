@@ -7,6 +7,7 @@ import type { Block } from "./blocks.js";
 import type { Schemas } from "./block-config.js";
 import type { BlockContext, ContextTypes } from "./context.js";
 import type { ContextSlot } from "./generator.js";
+import type { AgentType, ItemVisibility } from "./items.js";
 import type { ModelCaching, ModelChoice, ProviderOptions } from "./models.js";
 import type { ResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
@@ -27,11 +28,40 @@ export interface CapabilityTypes {
 
 declare const brings: unique symbol;
 
-export interface Capability<T extends CapabilityTypes = any> {
+export interface Capability<T extends CapabilityTypes = any, Presets extends string = any, Value = any> {
   readonly [brings]?: T;
   readonly kind: "capability";
   readonly name: T["name"];
+  /** A reference with presets turned on or off, or changed. */
+  readonly presets: (overrides: PresetOverrides<Presets>) => Capability<T, Presets, Value>;
+  /** A reference with a value for the capability's `config`. */
+  readonly config: (value: Value) => Capability<T, Presets, Value>;
+  /** Both at once: names of presets are presets, the rest is configuration. */
+  readonly with: (bag: any) => Capability<T, Presets, Value>;
 }
+
+/** What a preset of a capability adds to a block. */
+export interface Preset {
+  resources?: ResourceDefinitions;
+  requestStateSchema?: Schema;
+  sessionStateSchema?: Schema;
+  userStateSchema?: Schema;
+  orgStateSchema?: Schema;
+  projectStateSchema?: Schema;
+  stateSchema?: Schema;
+  sequencerStateSchema?: Schema;
+  targetStateSchemas?: Record<string, Schema>;
+  context?: ContextSlot<any, BlockContext>;
+  tools?: readonly Block[] | ((ctx: BlockContext) => MaybePromise<readonly Block[]>);
+  controlTools?: readonly Block[];
+  model?: ModelChoice | ((input: any, ctx: BlockContext) => MaybePromise<ModelChoice>);
+  providerOptions?: ProviderOptions | ((input: any, ctx: BlockContext) => MaybePromise<ProviderOptions>);
+  caching?: ModelCaching;
+}
+
+export type PresetOverrides<Presets extends string> = {
+  [K in Presets]?: boolean | ((preset: Preset) => Preset);
+};
 
 /**
  * A capability, or a function that chooses some while a generator runs. What is chosen so may bring context and tools only.
@@ -57,7 +87,20 @@ interface CapabilityContext<RS, SS, US, PS, Self, T, Res> extends ContextTypes {
   cap: {};
 }
 
-export interface CapabilityConfig<N extends string, F, RS, SS, US, PS, Self, T, Res> extends Schemas<RS, SS, US, PS> {
+export interface CapabilityConfig<
+  N extends string,
+  F,
+  RS,
+  SS,
+  US,
+  PS,
+  Self,
+  T,
+  Res,
+  Presets extends string = string,
+  Value = any,
+  Parsed = any,
+> extends Schemas<RS, SS, US, PS> {
   /** What the block finds it by: `ctx.cap.<name>`. */
   name: N;
   /** Joins the block's own state. Two declarations of one field have to be the same schema object. */
@@ -81,8 +124,18 @@ export interface CapabilityConfig<N extends string, F, RS, SS, US, PS, Self, T, 
   model?: ModelChoice | ((input: any, ctx: BlockContext) => MaybePromise<ModelChoice>);
   providerOptions?: ProviderOptions | ((input: any, ctx: BlockContext) => MaybePromise<ProviderOptions>);
   caching?: ModelCaching;
-  presets?: Record<string, unknown>;
-  config?: Record<string, unknown>;
+  /** Capabilities that this one needs, and functions that choose some while a generator runs. */
+  uses?: readonly Use[];
+  /** Only for speakers of these types; one that says nothing is primary. */
+  agentType?: AgentType | readonly AgentType[];
+  itemVisibility?: ItemVisibility | readonly ItemVisibility[];
+  /** Named parts that can be turned on and off. `default` lists those that are on; without it all are. */
+  presets?: { [K in Presets]: Preset | readonly string[] } & { default?: readonly string[] };
+  /** A value that whoever uses it gives, and what is made of it. */
+  config?: {
+    schema?: Schema<Parsed, Value>;
+    resolve: (value: NoInfer<Parsed>, ctx: { presets: ReadonlySet<string> }) => Preset | void;
+  };
 }
 
 /**
@@ -99,19 +152,29 @@ export declare function defineCapability<
   T = {},
   Res extends ResourceDefinitions = {},
   F = {},
+  const Presets extends string = never,
+  Value = any,
+  Parsed = any,
 >(
-  config: CapabilityConfig<N, F, RS, SS, US, PS, Self, T, Res>,
-): Capability<{
-  name: N;
-  fns: F;
-  request: RS;
-  session: SS;
-  user: US;
-  project: PS;
-  self: Self;
-  targets: T;
-  resources: Res;
-}>;
+  config: CapabilityConfig<N, F, RS, SS, US, PS, Self, T, Res, Presets, Value, Parsed>,
+): Capability<
+  {
+    name: N;
+    fns: F;
+    request: RS;
+    session: SS;
+    user: US;
+    project: PS;
+    self: Self;
+    targets: T;
+    resources: Res;
+  },
+  Exclude<Presets, "default">,
+  Value
+>;
+
+/** The capability that a configured reference stands for. */
+export declare function getBaseCapability<C extends Capability>(reference: C): C;
 
 type Intersected<U> = (U extends unknown ? (member: U) => void : never) extends (all: infer I) => void ? I : never;
 

@@ -139,8 +139,10 @@ start.doUntil(
   (n) => n === "x",
   size.connectInput((value: string | number) => String(value)),
 );
+// Conditions may be written out.
+start.exitIf(true).tapIf(true, size).workIf(false, size).background(size);
 // @ts-expect-error An early end depends on something.
-start.exitIf(true);
+start.exitIf("yes");
 // @ts-expect-error What is thrown is an error.
 start.throwIf((text) => text === "", "empty");
 // @ts-expect-error Waiting has to end.

@@ -4,6 +4,7 @@
  */
 
 import type { BlockContext } from "./context.js";
+import type { CollectionReactions, ResourceReactions } from "./reactions.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 
 /** `org` and `project` name the same scope. */
@@ -57,6 +58,8 @@ export interface ResourceConfig<S, P extends ResourceScope = ResourceScope> exte
   /** What `readContent` gives. Not with a template, which renders itself. */
   render?: (content: string, state: NoInfer<S>) => string;
   dynamic?: boolean;
+  /** Blocks that run when it was written. */
+  reactTo?: ResourceReactions<NoInfer<S>>;
 }
 
 export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceScope> extends CommonResourceConfig<
@@ -73,6 +76,8 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
   onInstanceCreated?: (key: string, state: NoInfer<S>, ctx: BlockContext) => MaybePromise<void>;
   onInstanceUpdated?: (key: string, state: NoInfer<S>, previous: NoInfer<S>, ctx: BlockContext) => MaybePromise<void>;
   onInstanceDeleted?: (key: string, ctx: BlockContext) => MaybePromise<void>;
+  /** Blocks that run when an entry was created, written or deleted. */
+  reactTo?: CollectionReactions<NoInfer<S>>;
 }
 
 export interface DefinedResource<S = any, P extends ResourceScope = any> extends ResourceConfig<S, P> {

@@ -14,6 +14,9 @@ import type { FanOutOptions } from "./sequencer-branches.js";
 
 type Callback<V, Ctx, R> = (value: V, ctx: Ctx) => MaybePromise<R>;
 
+/** Decides by the value of the chain; or is decided already. */
+export type Condition<V, Ctx> = boolean | ((value: V, ctx: Ctx) => MaybePromise<boolean>);
+
 /** A handler written in place. Its input is the value of the chain, and it sees the sequencer's state. */
 export interface InlineHandlerConfig<V, OIn, R, O, Ctx> extends Omit<
   BlockConfig<V, V, V, OIn, O, AnySurroundings, Ctx>,
@@ -72,24 +75,24 @@ export interface AwaitedAsBlock<B> {
 }
 
 export interface ConditionalStepMethod<In, V, Ctx, D, E> {
-  <O>(condition: Callback<V, Ctx, boolean>, block: Block<V, O>): Sequencer<In, V | O, Ctx, D, E>;
+  <O>(condition: Condition<V, Ctx>, block: Block<V, O>): Sequencer<In, V | O, Ctx, D, E>;
   <X, O>(
-    condition: Callback<V, Ctx, boolean>,
+    condition: Condition<V, Ctx>,
     connector: Callback<V, Ctx, X>,
     block: Block<X, O>,
   ): Sequencer<In, V | O, Ctx, D, E>;
   <OIn = Undeclared, R = any, O = R>(
-    condition: Callback<V, Ctx, boolean>,
+    condition: Condition<V, Ctx>,
     factory: typeof handler,
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, V | O, Ctx, D, E>;
   <O = string>(
-    condition: Callback<V, Ctx, boolean>,
+    condition: Condition<V, Ctx>,
     factory: typeof generator,
     config: InlineGeneratorConfig<V, O, Ctx>,
   ): Sequencer<In, V | O, Ctx, D, E>;
   <B extends Block<V, any>>(
-    condition: Callback<V, Ctx, boolean>,
+    condition: Condition<V, Ctx>,
     factory: typeof router,
     config: InlineRouterConfig<V, B, Ctx>,
   ): Sequencer<In, V | BlockOutput<B>, Ctx, D, E>;
@@ -108,20 +111,16 @@ export interface TapMethod<In, V, Ctx, D, E> {
 }
 
 export interface TapIfMethod<In, V, Ctx, D, E> {
-  (condition: Callback<V, Ctx, boolean>, block: Block<V, any>): Sequencer<In, V, Ctx, D, E>;
-  (condition: Callback<V, Ctx, boolean>, fn: Callback<V, Ctx, unknown>): Sequencer<In, V, Ctx, D, E>;
-  <X>(
-    condition: Callback<V, Ctx, boolean>,
-    connector: Callback<V, Ctx, X>,
-    block: Block<X, any>,
-  ): Sequencer<In, V, Ctx, D, E>;
+  (condition: Condition<V, Ctx>, block: Block<V, any>): Sequencer<In, V, Ctx, D, E>;
+  (condition: Condition<V, Ctx>, fn: Callback<V, Ctx, unknown>): Sequencer<In, V, Ctx, D, E>;
+  <X>(condition: Condition<V, Ctx>, connector: Callback<V, Ctx, X>, block: Block<X, any>): Sequencer<In, V, Ctx, D, E>;
   <OIn = Undeclared, R = any, O = R>(
-    condition: Callback<V, Ctx, boolean>,
+    condition: Condition<V, Ctx>,
     factory: typeof handler,
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
   ): Sequencer<In, V, Ctx, D, E>;
   <O = string>(
-    condition: Callback<V, Ctx, boolean>,
+    condition: Condition<V, Ctx>,
     factory: typeof generator,
     config: InlineGeneratorConfig<V, O, Ctx>,
   ): Sequencer<In, V, Ctx, D, E>;
@@ -201,13 +200,9 @@ export interface BackgroundMethod<In, V, Ctx, D, E> {
 }
 
 export interface ConditionalBackgroundMethod<In, V, Ctx, D, E> {
-  (
-    condition: boolean | Callback<V, Ctx, boolean>,
-    block: Block<V, any>,
-    options?: BackgroundOptions,
-  ): Sequencer<In, V, Ctx, D, E>;
+  (condition: Condition<V, Ctx>, block: Block<V, any>, options?: BackgroundOptions): Sequencer<In, V, Ctx, D, E>;
   <X>(
-    condition: boolean | Callback<V, Ctx, boolean>,
+    condition: Condition<V, Ctx>,
     connector: Callback<V, Ctx, X>,
     block: Block<X, any>,
     options?: BackgroundOptions,

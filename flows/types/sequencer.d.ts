@@ -14,6 +14,7 @@ import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type {
   AwaitedAsBlock,
   BackgroundMethod,
+  Condition,
   ConditionalBackgroundMethod,
   ConditionalStepMethod,
   ForEachBackgroundMethod,
@@ -91,13 +92,12 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   doWhile: LoopMethod<In, V, Ctx, D, E>;
 
   /** Jumps back to an earlier operation, such as a step by the name of its block, at most `maxIterations` times. */
-  loopBack(
-    target: string,
-    options: { when?: (value: V, ctx: Ctx) => MaybePromise<boolean>; maxIterations: number },
-  ): Sequencer<In, V, Ctx, D, E>;
+  loopBack(target: string, options: { when?: Condition<V, Ctx>; maxIterations: number }): Sequencer<In, V, Ctx, D, E>;
 
   /** Starts a block in the background. The request waits for it before it ends, the chain does not. */
   work: BackgroundMethod<In, V, Ctx, D, E>;
+  /** The same as `work`. */
+  background: BackgroundMethod<In, V, Ctx, D, E>;
   /** A newer spelling of `work`. */
   sideChain: BackgroundMethod<In, V, Ctx, D, E>;
   /** As `work` when the condition holds. It is asked once. */
@@ -120,10 +120,10 @@ export interface Sequencer<in In = any, V = any, Ctx = SequencerContext, D = Und
   ): Sequencer<In, { timedOut: boolean }, Ctx, D, E>;
 
   /** Ends the chain early with the current value. */
-  exitIf(condition: (value: V, ctx: Ctx) => MaybePromise<boolean>): Sequencer<In, V, Ctx, D, E | V>;
+  exitIf(condition: Condition<V, Ctx>): Sequencer<In, V, Ctx, D, E | V>;
   /** Fails the chain with the error given. */
   throwIf(
-    condition: (value: V, ctx: Ctx) => MaybePromise<boolean>,
+    condition: Condition<V, Ctx>,
     error: Error | ((value: V, ctx: Ctx) => MaybePromise<Error>),
   ): Sequencer<In, V, Ctx, D, E>;
 
@@ -164,6 +164,8 @@ export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Ca
   outputSchema?: Schema<D, any>;
   /** State shared by everything that runs inside, fresh for each execution and checkpointed at every step boundary. */
   stateSchema?: Schema<S, any>;
+  /** What that state begins with, in place of the schema's own defaults. */
+  defaultState?: Partial<NoInfer<S>>;
   /** For a sequencer without state of its own: the slice of the enclosing sequencer's state that its callbacks read. */
   sequencerStateSchema?: Schema<QS, any>;
   /** False leaves out the checkpoints. The run can then not resume inside this sequencer. */

@@ -225,7 +225,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         }
         Command::Check => {
             let flows = workspace.flows()?;
-            let failed = flows.iter().any(|flow| flow.error.is_some());
+            if flows.is_empty() {
+                tell(&format!("flowglass: {}", workspace.whereabouts_of_flows()));
+            }
+            let failed = flows.is_empty() || flows.iter().any(|flow| flow.error.is_some());
             let mut outcome = Outcome::done(json!(flows), print::check(&flows));
             outcome.code = if failed { exit::FAILURE } else { exit::DONE };
             Ok(outcome)

@@ -24,9 +24,48 @@ const pick = handler({ name: "pick", description: "Picks", execute: () => "picke
 const closer = defineCapability({ name: "closer", context: (input: string) => `Closer to ${input}.`, tools: [pick] });
 const modelled = (name: string) => defineCapability({ name, model: name, fns: () => ({}) });
 
+const skills = defineCapability({
+  name: "skills",
+  fns: () => ({ known: () => "skills" }),
+  presets: {
+    basics: { context: "Basics." },
+    extra: { context: "Extra.", tools: [pick], sessionStateSchema: z.object({ extra: z.number().default(3) }) },
+    default: ["basics"],
+  },
+  config: {
+    schema: z.object({ allowed: z.array(z.string()).default([]) }).default({}),
+    resolve: ({ allowed }: any, ctx: any) => (allowed.length > 0 ? { context: `${ctx.presets.has("extra") ? "Also" : "Only"} ${allowed.join()}.` } : {}),
+  },
+});
+const helper = defineCapability({ name: "helper", uses: [skills], fns: (ctx: any) => ({ ask: () => `${ctx.cap.skills.known()} by helper` }) });
+const other = defineCapability({ name: "other", uses: [skills.presets({})] });
+const moody = defineCapability({ name: "moody", sessionStateSchema: z.object({ mood: z.boolean().default(true) }), uses: [(ctx: any) => (ctx.session.state.mood ? [closer] : [])] });
+const onlyMain = defineCapability({ name: "onlyMain", agentType: "primary", context: "Main." });
+const refused = (make: () => unknown) => { try { make(); return "fine"; } catch (error) { return (error as Error).message; } };
+const asked = (name: string, uses: any[], more = {}) => ({ block: generator({ name, model: "tiny", prompt: "Go.", uses, ...more }) });
+
 export default defineFlow({
   kind: "capabilities",
   actions: {
+    presetsAsTheyAre: asked("presetsAsTheyAre", [skills]),
+    presetsChosen: asked("presetsChosen", [skills.presets({ basics: false, extra: true })]),
+    presetChanged: asked("presetChanged", [skills.presets({ basics: (preset: any) => ({ context: `${preset.context} More.` }) })]),
+    configured: asked("configured", [skills.config({ allowed: ["a", "b"] })]),
+    together: asked("together", [skills.with({ allowed: ["a"], extra: true })]),
+    needed: { block: handler({ name: "needed", uses: [defineCapability({ name: "plainHelper", uses: [tally], fns: (ctx: any) => ({ twice: async () => { await ctx.cap.tally.add(1); return ctx.cap.tally.add(1); } }) })], execute: (_input, ctx: any) => ctx.cap.plainHelper.twice() }) },
+    diamond: asked("diamond", [helper, other]),
+    moody: asked("moody", [moody]),
+    forOthers: asked("forOthers", [onlyMain], { agentType: "sub" }),
+    mistakes: { block: handler({ name: "mistakes", execute: () => [
+      refused(() => handler({ name: "x", uses: [skills], execute: () => 1 })),
+      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [skills.presets({ none: true } as any)] })),
+      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [skills.config({ allowed: 1 } as any)] })),
+      refused(() => (skills as any).with({ exta: true })),
+      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [skills.config({ allowed: ["a"] }), skills.config({ allowed: ["b"] })] })),
+      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [defineCapability({ name: "strict", config: { schema: z.object({ n: z.number() }), resolve: () => ({}) } })] })),
+      refused(() => generator({ name: "x", model: "m", prompt: "p", uses: [tally, defineCapability({ name: "tally" })] })),
+      refused(() => defineCapability({ name: "both", presets: { n: {} }, config: { schema: z.object({ n: z.number() }), resolve: () => ({}) } })),
+    ] }) },
     functions: { block: sequencer({ name: "outer", inputSchema: z.any() }).step(counts).step(counts) },
     absent: { block: handler({ name: "absent", execute: (_input, ctx: any) => typeof ctx.cap?.tally }) },
     sees: { block: generator({ name: "sees", model: "tiny", prompt: "Look.", uses: [sight] }) },

@@ -131,6 +131,7 @@ export default defineFlow({
     nothing: { block: chain("nothing").map((value) => [value === null ? "null" : typeof value]).parallel({ given: same, silent: handler({ name: "gives-nothing", execute: () => undefined }) }).map(({ given, silent }) => [given, typeof silent]) },
     silent: { block: handler({ name: "silent", execute: () => undefined }) },
     deep: { block: Array.from({ length: 40 }).reduce((inner: any, _none, depth) => chain(`level${depth}`).step(inner), add1) as any },
+    written: { block: chain("written").stepIf(true, add1).stepIf(false, add2).tapIf(false, () => { throw new Error("never"); }).exitIf(false).throwIf(false, new Error("never")).step(add2).exitIf(true).step(add1) },
     throughSteps: { steps: chain("throughSteps").then(add1).then(add2) },
   },
 });

@@ -81,6 +81,7 @@ export default defineFlow({
     ownForCallbacks: { block: stateful("outer").tap(bump).stepIf((_value, ctx) => ctx.sequencer.state.count === 1, bump).exitIf((_value, ctx) => ctx.sequencer.state.count < 2).map(state) },
     fresh: { block: plain("outer").stepAll([stateful("inner").step(bump).map(state), stateful("inner").step(bump).step(bump).map(state)]) },
     inBackground: { block: stateful("outer").work(bump).forEachBackground(() => bump).waitForWork({ failOnError: true }).map(state) },
+    begins: { block: sequencer({ name: "begins", inputSchema: z.any(), stateSchema: z.object({ progress: z.number().default(0), phase: z.string().default("draft") }), defaultState: { phase: "planning" } }).map((_value: any, ctx: any) => ctx.sequencer.state) },
     said: { block: stateful("outer").step(says) },
     thinks: { block: thinker },
   },

@@ -37,6 +37,7 @@ flows! {
     durable: Fixed,
     fanout: Any,
     generator: Any,
+    inside: Fixed,
     loops: Fixed,
     nested: Fixed,
     routes: Fixed,

@@ -58,6 +58,7 @@ mod papers;
 mod payloads;
 mod places;
 mod policies;
+mod projects;
 mod promises;
 mod providers;
 mod questions;

@@ -1,6 +1,7 @@
-//! Bundles the modules that flows can import without installing them, our SDK and zod, and makes a table of them.
+//! Bundles the modules that flows can import without installing them, our SDK and zod, and makes a table of them, and
+//! one of what is known of languages.
 //!
-//! zod and the bundler are npm packages pinned in `sdk/package-lock.json`; they are fetched here once when they are
+//! zod, the bundler and what Node's built-ins are made of are npm packages pinned in `sdk/package-lock.json`; they are fetched here once when they are
 //! missing, so that `cargo build` alone is enough on a fresh clone.
 
 use std::fmt::Write as _;
@@ -10,10 +11,13 @@ use std::process::Command;
 fn main() {
     let root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let sdk = root.join("sdk");
-    for input in ["src", "bundle.mjs", "package-lock.json"] {
+    for input in ["src", "bundle.mjs", "locales.mjs", "package-lock.json"] {
         println!("cargo:rerun-if-changed=sdk/{input}");
     }
-    if ["zod", "rolldown"].iter().any(|package| !sdk.join("node_modules").join(package).join("package.json").exists()) {
+    if ["zod", "rolldown", "buffer", "@formatjs/intl-numberformat"]
+        .iter()
+        .any(|package| !sdk.join("node_modules").join(package).join("package.json").exists())
+    {
         let is_done = run(&sdk, "npm", &["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
         assert!(is_done, "run `npm ci` in src-tauri/crates/script/sdk (Node.js 20 or newer)");
     }
@@ -36,6 +40,14 @@ fn main() {
     }
     table.push_str("]\n");
     std::fs::write(out.join("embedded.rs"), table).expect("OUT_DIR is writable");
+    let list = std::fs::read_to_string(modules.join("locales.txt")).expect("bundle.mjs writes it");
+    let mut table = String::from("&[\n");
+    for name in list.lines() {
+        let path = modules.join("locales").join(name).display().to_string();
+        writeln!(table, "    ({name:?}, include_bytes!({path:?})),").expect("memory");
+    }
+    table.push_str("]\n");
+    std::fs::write(out.join("locales.rs"), table).expect("OUT_DIR is writable");
 }
 
 /// Whether a program ended well.

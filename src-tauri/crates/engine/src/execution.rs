@@ -25,6 +25,7 @@ pub mod generator;
 mod hooks;
 pub mod loading;
 mod note;
+mod reactions;
 pub mod recorder;
 pub(crate) mod replay;
 pub mod request;

@@ -216,7 +216,12 @@ async fn carry_out(
     let wish = lock.wish();
     let loaded = match loaded {
         Some(loaded) => loaded,
-        None => loaded.insert(load(&workspace, &loaded_flow, config.script_limits(), live(&before.events))?),
+        None => loaded.insert(load(
+            &workspace,
+            &loaded_flow,
+            config.script_limits(),
+            live(&before.events, config.flow_env()),
+        )?),
     };
     let flow = prepare(loaded, &mut asked, &before)?;
     let code = keep_code.now();
@@ -279,7 +284,7 @@ pub(crate) fn load(
     limits: Limits,
     load_time: LoadTime,
 ) -> Result<Loaded, Fault> {
-    Loaded::load(&loaded_flow.bundle, workspace, limits, load_time)
+    Loaded::load(&loaded_flow.bundle, Some(&loaded_flow.flow.kind), workspace, limits, load_time)
         .map_err(|error| Fault::NotLoaded { message: error.to_string() })
 }
 

@@ -273,9 +273,8 @@ impl Workspace {
     /// Follows the files: a change is told as [`Notice::Flows`].
     pub fn watch_files(self: &Arc<Self>) -> Result<(), Fault> {
         let (notices, name) = (self.notices.clone(), self.name.clone());
-        *lock(&self.watching) = Some(watch(std::slice::from_ref(&self.dir), move || {
-            notices.tell(&Notice::Flows { workspace: name.clone() })
-        })?);
+        *lock(&self.watching) =
+            Some(watch(&self.dir, move || notices.tell(&Notice::Flows { workspace: name.clone() }))?);
         Ok(())
     }
 
@@ -296,7 +295,7 @@ impl Workspace {
             return Err(Fault::invalid(format!("Flow \"{}\" requires a userId: name one with --user", options.flow)));
         }
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
-        let actions = loaded_flow.flow.as_ref().map(|flow| flow.actions.as_slice()).unwrap_or_default();
+        let actions = &loaded_flow.flow.actions;
         if !actions.iter().any(|action| action.name == options.action) {
             let names: Vec<&str> = actions.iter().map(|action| action.name.as_str()).collect();
             let known = if names.is_empty() {
@@ -390,7 +389,7 @@ impl Workspace {
         };
         let running = start(job, &self.warm_runtimes, &self.pool)?;
         if self.keep_ready {
-            self.warm_runtimes.prepare(&self.dir, &loaded_flow, self.config.script_limits());
+            self.warm_runtimes.prepare(&self.dir, &loaded_flow, self.config.script_limits(), self.config.flow_env());
         }
         Ok(running)
     }

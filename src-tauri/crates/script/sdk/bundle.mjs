@@ -1,6 +1,6 @@
-// Bundles what flows can import without installing it, our SDK and zod, into modules that the runtime loads as they
+// Bundles what flows can import without installing it, our SDK, Node's built-ins and zod, into modules that the runtime loads as they
 // are: `node bundle.mjs FOLDER` writes each module, and `modules.txt` with a line per module: its file, and what it
-// exports. The build script calls this.
+// exports; and `locales.txt` with the files of `locales.mjs`. The build script calls this.
 //
 // `async` functions are lowered as those of flows are, so that the current block is carried through every `await`.
 
@@ -8,6 +8,7 @@ import { readdirSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
+import { locales } from './locales.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const [target] = process.argv.slice(2);
@@ -22,6 +23,15 @@ const input = {
   'sdk/acts': join(source, 'acts.ts'),
   'sdk/async': join(source, 'base', 'async.ts'),
 };
+/** Node's built-ins: each is a module that only flows load which use it. */
+const node = join(source, 'node');
+const OWN_PARTS = ['host.ts', 'equality.ts', 'posix.ts', 'packages.d.ts'];
+for (const file of readdirSync(node, { recursive: true })) {
+  const name = String(file).split(sep).join('/');
+  if (name.endsWith('.ts') && !OWN_PARTS.includes(name)) {
+    input[`sdk/node/${name.slice(0, -'.ts'.length)}`] = join(node, ...name.split('/'));
+  }
+}
 for (const file of readdirSync(zod, { recursive: true })) {
   const parts = String(file).split(sep);
   const isEntry = parts.at(-1) === 'index.js' && ['index.js', 'v3', 'v4', 'v4-mini'].includes(parts[0]);
@@ -89,11 +99,15 @@ const kept = {
 const bundle = await rolldown({
   input,
   platform: 'neutral',
+  // What Node's built-ins are made of has no other.
+  resolve: { mainFields: ['module', 'main'] },
   plugins: [helper, kept],
   // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
   treeshake: { moduleSideEffects: true },
   transform: { target: 'es2016' },
   onLog(level, log, otherwise) {
+    // What has large whole numbers is for the runtime, which has them.
+    if (log.code === 'TOLERATED_TRANSFORM') return;
     // A warning would be about our own code, and nobody reads what a build script prints.
     otherwise(level === 'warn' ? 'error' : level, log);
   },
@@ -103,13 +117,13 @@ const { output } = await bundle.generate({
   entryFileNames: '[name].js',
   chunkFileNames: 'parts/[name].js',
   // The SDK stays one module, in which the globals come first; what a flow does not import of zod is not loaded.
-  codeSplitting: { groups: [{ name: 'sdk', test: (id) => !id.startsWith(zod) }] },
+  codeSplitting: { groups: [{ name: 'sdk', test: (id) => id.startsWith(source) && !id.startsWith(node) }] },
   minify: false,
 });
 
-/** The text of a module. One of zod leaves what it exports where a file with Calls looks for what to protect. */
+/** The text of a module. One of zod or Node leaves what it exports where a file with Calls looks for what to protect. */
 function provided({ code, fileName, moduleIds }) {
-  if (!moduleIds.some((id) => id.startsWith(zod))) return code;
+  if (!moduleIds.some((id) => id.startsWith(zod) || id.startsWith(node))) return code;
   const own = `import * as provided$ from './${fileName.split('/').at(-1)}';`;
   return `${own}\n${code}\n(globalThis[Symbol.for('flowglass.provided')] ??= []).push(provided$);\n`;
 }
@@ -121,3 +135,10 @@ const lines = output.map((chunk) => {
   return `${relative(target, file).split(sep).join('/')} ${chunk.exports.join(' ')}\n`;
 });
 writeFileSync(join(target, 'modules.txt'), lines.sort().join(''));
+
+mkdirSync(join(target, 'locales'), { recursive: true });
+const known = locales(join(here, 'node_modules')).map(([name, bytes]) => {
+  writeFileSync(join(target, 'locales', name), bytes);
+  return `${name}\n`;
+});
+writeFileSync(join(target, 'locales.txt'), known.join(''));

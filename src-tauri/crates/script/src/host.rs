@@ -5,7 +5,9 @@
 
 pub(crate) mod agent_calls;
 pub(crate) mod async_calls;
+pub(crate) mod digest;
 pub(crate) mod fetch;
+pub(crate) mod locale;
 pub(crate) mod resource_calls;
 pub(crate) mod sync_calls;
 pub(crate) mod url;

@@ -12,6 +12,7 @@ mod vm;
 
 pub use bundle::bundler::{Bundler, PARSER_STACK};
 pub use bundle::code::{Code, Source};
+pub use bundle::definers::may_define_flow;
 pub use bundle::embedded::version;
 pub use bundle::error::{LoadError, LoadErrorKind};
 pub use bundle::worker::{BundleReply, BundleRequest, serve};

@@ -22,10 +22,13 @@ use crate::host::sync_calls::sync;
 use crate::vm::load_time::LoadTime;
 use crate::vm::{Limits, Vm};
 
-/// A loaded flow file with at most one flow. It serves one request.
+/// A loaded flow file, of which one flow is described. It serves one request.
 pub struct Loaded {
     /// The flow, if the file exports one. Its functions can be called for as long as this value lives.
     pub flow: Option<Rc<Flow>>,
+    /// The kinds of all flows that the file exports, each its own.
+    pub kinds: Vec<String>,
+    defined_at: Option<Location>,
     client: bool,
     vm: Rc<Vm>,
     registry: Rc<Registry>,
@@ -80,7 +83,7 @@ fn wrong_definition(vm: &Vm, bundle: &Bundle, json: &str) -> Option<LoadError> {
 }
 
 /// Returns the place of a definition by its number. `of` is the host function that has its stack: `site` for a block,
-/// `definedAt` for a resource.
+/// `definedAt` for a resource, `flowDefinedAt` for a flow.
 fn place(vm: &Vm, bundle: &Bundle, of: &str, number: u32) -> Option<Location> {
     let stack = vm.enter(|_, host| host.get::<_, Function>(of)?.call::<_, String>((number,))).ok()?;
     crate::bundle::callsite::of_stack(&vm.shared.trace, &bundle.code, &stack)
@@ -93,6 +96,9 @@ pub struct FlowDescription {
     pub kind: String,
     /// In the author's order.
     pub actions: Vec<ActionDescription>,
+    /// Where it is defined, which may be a file that this one imports.
+    #[serde(default)]
+    pub defined_at: Option<Location>,
     /// Whether it has projections of its state for clients.
     #[serde(default)]
     pub client: bool,
@@ -124,8 +130,14 @@ impl ActionDescription {
 }
 
 impl Loaded {
-    /// Evaluates a bundle and reads its flow.
-    pub fn load(bundle: &Bundle, workspace: &Path, limits: Limits, load_time: LoadTime) -> Result<Loaded, LoadError> {
+    /// Evaluates a bundle and reads one of its flows: that of a kind, or its first.
+    pub fn load(
+        bundle: &Bundle,
+        kind: Option<&str>,
+        workspace: &Path,
+        limits: Limits,
+        load_time: LoadTime,
+    ) -> Result<Loaded, LoadError> {
         let vm = Vm::load(bundle, workspace, limits, load_time, sync)?;
         let registry = Rc::new(Registry::default());
         let wrong = |kind, message: String| LoadError::in_file(kind, &bundle.file, message);
@@ -133,19 +145,27 @@ impl Loaded {
             .enter(|_, host| host.get::<_, Function>("flows")?.call::<_, String>(()))
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))
             .and_then(|json| from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string())))?;
-        if kinds.len() > 1 {
-            let message =
-                format!("one file defines one flow, but this one exports {}: {}", kinds.len(), kinds.join(", "));
+        if let Some(twice) = kinds.iter().enumerate().find_map(|(at, kind)| kinds[..at].contains(kind).then_some(kind))
+        {
+            let message = format!("flow kind \"{twice}\" is defined twice in this file; give one of them another kind");
             return Err(wrong(LoadErrorKind::Conflict, message));
         }
         if kinds.is_empty() {
             if let Some(error) = missing_flow(&vm, bundle, workspace) {
                 return Err(error);
             }
-            return Ok(Loaded { flow: None, client: false, vm, registry });
+            return Ok(Loaded { flow: None, kinds, defined_at: None, client: false, vm, registry });
         }
+        let at = match kind {
+            Some(kind) => kinds.iter().position(|known| known == kind).ok_or_else(|| {
+                let message = format!("the file exports no flow \"{kind}\" any more; it has {}", kinds.join(", "));
+                wrong(LoadErrorKind::Conflict, message)
+            })?,
+            None => 0,
+        };
+        let defined_at = place(&vm, bundle, "flowDefinedAt", at as u32);
         let json = vm
-            .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((0,)))
+            .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((at,)))
             .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
         if let Some(error) = wrong_definition(&vm, bundle, &json) {
             return Err(error);
@@ -158,7 +178,7 @@ impl Loaded {
             let place = definition.and_then(|number| place(&vm, bundle, "definedAt", number));
             LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, error.message)
         })?;
-        Ok(Loaded { flow: Some(Rc::new(flow)), client, vm, registry })
+        Ok(Loaded { flow: Some(Rc::new(flow)), kinds, defined_at, client, vm, registry })
     }
 
     /// Serves the asynchronous calls of the flow. Must be polled together with the engine.
@@ -230,6 +250,7 @@ impl Loaded {
             })
             .collect();
         let warnings = self.warnings(bundle);
-        Ok(Some(FlowDescription { kind: flow.kind.to_string(), actions, client: self.client, warnings }))
+        let (kind, defined_at) = (flow.kind.to_string(), self.defined_at.clone());
+        Ok(Some(FlowDescription { kind, actions, defined_at, client: self.client, warnings }))
     }
 }

@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     pub(crate) contexts: RefCell<HashMap<u32, Cx>>,
     pub(crate) calls: RefCell<HashMap<u32, Call>>,
     pub(crate) async_calls: mpsc::UnboundedSender<AsyncCall>,
-    /// How many state operations have not completed yet, by token.
+    /// How many state operations, and blocks that a function runs, have not completed yet, by token.
     pub(crate) pending_applies: RefCell<HashMap<u32, u32>>,
     pub(crate) apply_waiters: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
     /// Cancels an asynchronous call, by its id.
@@ -362,7 +362,8 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
     native.set(
         "start",
         Function::new(ctx.clone(), move |id: f64, op: String, token: u32, payload: String| {
-            if op == "apply" {
+            // A call is not over before these are.
+            if op == "apply" || op == "run" {
                 *seen.pending_applies.borrow_mut().entry(token).or_insert(0) += 1;
             }
             let (stop, stopped) = oneshot::channel();

@@ -12,13 +12,13 @@ use serde_json::Value;
 
 use crate::execution::boundary::{AttemptEnd, CommitPermit, abandon, end_attempt};
 use crate::execution::caught::{BlockRole, caught_by};
-use crate::execution::context::{Context, EmitOptions};
+use crate::execution::context::{Context, EmitOptions, NestedResults};
 use crate::execution::frame::Frame;
 use crate::execution::hooks::step_errored;
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::replay::resume::RecordedEnd;
 use crate::execution::request::Run;
-use crate::execution::{callback, container, driver, schema_check};
+use crate::execution::{callback, container, driver, reactions, schema_check};
 use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -81,6 +81,8 @@ pub(crate) fn try_block(
         let mut permit: Option<CommitPermit<'_>> = None;
         // The effects of the attempt that a conflict made run again: the next attempt reuses their results.
         let mut superseded_effects = None;
+        // The results of the blocks that its function ran: likewise.
+        let mut nested_results: Option<NestedResults> = None;
         // The recorded end of a block that is run again only to reach its background work.
         let mut recorded = None;
         loop {
@@ -90,7 +92,10 @@ pub(crate) fn try_block(
             if tries == 0 && conflicts == 0 {
                 match run.take_recorded_end(&block, &path, parent.as_ref(), &input)? {
                     RecordedEnd::Nothing => {}
-                    RecordedEnd::Ended(_, Ok(output)) => return Ok(output),
+                    RecordedEnd::Ended(frame, Ok(output)) => {
+                        frame.due.replace(run.replay_cache.due(&path, None));
+                        return react(&run, &frame, output).boxed_local().await;
+                    }
                     RecordedEnd::Ended(frame, Err(error)) => {
                         *frame.role.borrow_mut() = role;
                         // The result is in the log; the call makes `stepAny` and `race` count this failure.
@@ -109,6 +114,10 @@ pub(crate) fn try_block(
             }
             role.begin();
             *frame.role.borrow_mut() = role.clone();
+            frame.holds_permit.set(permit.is_some());
+            if let Some(results) = nested_results.take() {
+                frame.nested_results.adopt(&results);
+            }
             run.wait_for_recorded_start(&frame).await;
             let versions = run.see_records(&frame, &frame.transaction)?;
             run.record(
@@ -175,7 +184,10 @@ pub(crate) fn try_block(
                     }
                     // Boxed, so that this future does not grow by it while the body runs.
                     ended => match end_attempt(&run, &frame, ended, &mut permit, conflicts).boxed_local().await? {
-                        AttemptEnd::Ended(Ok(value)) => return Ok(value),
+                        AttemptEnd::Ended(Ok(value)) => {
+                            drop(permit);
+                            return react(&run, &frame, value).boxed_local().await;
+                        }
                         AttemptEnd::Ended(Err(error)) => {
                             drop(permit);
                             return rescue(&run, &frame, error).await;
@@ -184,6 +196,7 @@ pub(crate) fn try_block(
                         AttemptEnd::RunAgain => {
                             conflicts += 1;
                             superseded_effects = Some(frame.effects.borrow().clone());
+                            nested_results = Some(frame.nested_results.hand_on());
                             break;
                         }
                     },
@@ -192,6 +205,19 @@ pub(crate) fn try_block(
         }
     }
     .boxed_local()
+}
+
+/// Runs the reactions to what a block has written, now that this is committed. A failure of one is the block's.
+async fn react(run: &Rc<Run>, frame: &Rc<Frame>, output: StepValue) -> Result<StepValue, FlowError> {
+    let due = frame.due.take();
+    if due.is_empty() {
+        return Ok(output);
+    }
+    let cx = Context::new(run.clone(), frame.clone());
+    match reactions::run(&cx, None, due).await {
+        Ok(()) => Ok(output),
+        Err(error) => rescue(run, frame, error).await,
+    }
 }
 
 /// Runs the first rescue handler that matches a failure, and returns its output; without one returns the error.

@@ -6,9 +6,11 @@
 
 use std::rc::Rc;
 
-use crate::execution::caught::caught_by;
+use crate::execution::caught::{BlockRole, caught_by};
+use crate::execution::context::Context;
 use crate::execution::fifo::FifoMutexGuard;
 use crate::execution::frame::Frame;
+use crate::execution::reactions;
 use crate::execution::request::Run;
 use crate::execution::state::transaction::{Rebase, Transaction};
 use crate::execution::step_value::StepValue;
@@ -46,13 +48,23 @@ pub(crate) struct StaleTransaction {
 pub(crate) struct CommitPermit<'r> {
     run: &'r Rc<Run>,
     has_ticket: bool,
-    _guard: FifoMutexGuard<'r>,
+    _guard: Option<FifoMutexGuard<'r>>,
 }
 
 impl<'r> CommitPermit<'r> {
     /// Waits until no other writer of the request holds the permit.
-    pub(crate) async fn take(run: &'r Rc<Run>) -> CommitPermit<'r> {
-        CommitPermit { run, has_ticket: false, _guard: run.commits.lock().await }
+    ///
+    /// A function that runs again holds it already, for the blocks that it runs, too.
+    pub(crate) async fn take(run: &'r Rc<Run>, frame: &Rc<Frame>) -> CommitPermit<'r> {
+        let is_held = frame.chain().any(|around| {
+            let is_called_by_holder = match &*around.role.borrow() {
+                BlockRole::Called(Some(call)) => call.holds_permit.get(),
+                _ => false,
+            };
+            is_called_by_holder || around.parent.as_ref().is_some_and(|parent| parent.holds_permit.get())
+        });
+        let guard = if is_held { None } else { Some(run.commits.lock().await) };
+        CommitPermit { run, has_ticket: false, _guard: guard }
     }
 
     /// Called before a body runs again: waits for the writers of other requests, if any have conflicted with this
@@ -199,10 +211,15 @@ async fn finish<'r>(
 ) -> Result<CommitOutcome, FlowError> {
     run.yield_now().await;
     if !frame.transaction.is_empty() && permit.is_none() {
-        *permit = Some(CommitPermit::take(run).await);
+        *permit = Some(CommitPermit::take(run, frame).await);
     }
     if let Some(stale) = rebase_on_newest(run, &frame.transaction)? {
         return Ok(CommitOutcome::RunAgain(stale));
+    }
+    // A block that failed leaves what it wrote, and nothing reacts to it.
+    let due = if result.is_ok() { frame.transaction.take_due() } else { Vec::new() };
+    if !due.is_empty() {
+        reactions::record(&Context::new(run.clone(), frame.clone()), None, &due);
     }
     loop {
         let commits = frame.transaction.commits();
@@ -223,6 +240,7 @@ async fn finish<'r>(
         match run.recorder.boundary(Some(&frame.path), frame.attempt, event).await {
             Ok(seq) => {
                 frame.transaction.clear();
+                *frame.due.borrow_mut() = due;
                 frame.make_writes_final();
                 permit.iter_mut().for_each(CommitPermit::committed);
                 run.refresh(frame.parent.as_ref(), &commits);

@@ -11,7 +11,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::execution::boundary::{CommitPermit, StaleTransaction, rebase_on_newest};
-use crate::execution::context::Context;
+use crate::execution::context::{Context, NestedResults};
+use crate::execution::reactions;
 use crate::execution::replay::prior_attempt::{AttemptEffects, CallOrdinals};
 use crate::execution::state::transaction::Transaction;
 use crate::execution::step_value::StepValue;
@@ -21,6 +22,7 @@ use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind, RecordedReturn, ScopeCommit, Seq};
 use crate::model::flow::Block;
 use crate::model::log::AppendError;
+use crate::model::resource::reaction::DueReaction;
 use crate::model::scope::ScopeKey;
 
 /// How deep callbacks call callbacks at most: an agent's hook of stored messages that stores one has no end.
@@ -38,6 +40,10 @@ pub(crate) struct CallbackCall {
     pub(crate) effects: Rc<AttemptEffects>,
     /// The ordinals of its effects.
     pub(crate) ordinals: CallOrdinals,
+    /// The results of the blocks that it ran.
+    pub(crate) nested_results: NestedResults,
+    /// Whether it holds the right to commit while it is called again after a conflict.
+    pub(crate) holds_permit: Cell<bool>,
     /// Whether it read something that other blocks or requests may change.
     has_read_shared: Cell<bool>,
     /// How many callbacks it was called within.
@@ -55,6 +61,8 @@ impl CallbackCall {
             transaction: Transaction::default(),
             effects: Rc::default(),
             ordinals: CallOrdinals::default(),
+            nested_results: NestedResults::default(),
+            holds_permit: Cell::new(false),
             has_read_shared: Cell::default(),
             suspensions: Cell::default(),
             effect_counts: RefCell::default(),
@@ -66,6 +74,8 @@ impl CallbackCall {
         CallbackCall {
             effects: AttemptEffects::after(self.effects.clone()),
             ordinals: CallOrdinals::after(&self.ordinals),
+            nested_results: self.nested_results.hand_on(),
+            holds_permit: Cell::new(true),
             ..CallbackCall::new(&self.name, self.depth)
         }
     }
@@ -108,9 +118,24 @@ pub(crate) async fn call_choosing(
         return cx.frame.until_suspended(function.call(args, cx.invocation())).await;
     }
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(returned) = cx.run.recorded_callback(cx, &name, Some(function), blocks) {
-        return Ok(returned);
+    let (returned, due) = match cx.run.recorded_callback(cx, &name, Some(function), blocks) {
+        Some(returned) => (returned, cx.run.replay_cache.due(&cx.frame.path, Some(&name))),
+        None => call_and_commit(cx, &name, function, args).await?,
+    };
+    if !due.is_empty() {
+        reactions::run(cx, Some(&name), due).await?;
     }
+    Ok(returned)
+}
+
+/// Calls a callback, again after each conflict, and commits its writes. Returns what it returned and the reactions to
+/// what it wrote.
+async fn call_and_commit(
+    cx: &Context,
+    name: &str,
+    function: &Fun,
+    args: Vec<Arg>,
+) -> Result<(Returned, Vec<DueReaction>), FlowError> {
     let depth = cx.call.as_ref().map_or(0, |call| call.depth + 1);
     if depth > MAX_DEPTH {
         return Err(FlowError {
@@ -121,12 +146,12 @@ pub(crate) async fn call_choosing(
     let mut superseded = Vec::new();
     let mut permit = None;
     let mut conflicts = 0;
-    let mut call = Rc::new(CallbackCall::new(&name, depth));
+    let mut call = Rc::new(CallbackCall::new(name, depth));
     // Writes that a callback made before it failed wait in the block: they are committed with this callback's.
     let inherited = Transaction::default();
     inherited.take_over(&cx.frame.transaction, cx.run.next_stamp());
     loop {
-        cx.run.restore_seen_by_callback(&cx.frame, &name);
+        cx.run.restore_seen_by_callback(&cx.frame, name);
         let news = cx.run.see_records(&cx.frame, &call.transaction)?;
         // Rebased where that is possible, so that the callback sees these writes on top of the newest records; where it
         // is not, the commit below is refused.
@@ -139,11 +164,15 @@ pub(crate) async fn call_choosing(
             cx.run.replay_cache.check_route(&cx.frame.path, &block.name)?;
         }
         record_seen_versions(cx, &call, news);
+        let due = call.transaction.take_due();
+        if returned.is_ok() {
+            reactions::record(&cx.for_call(call.clone()), Some(name), &due);
+        }
         let events = call.events.take();
         let stale = match returned {
             Ok(returned) => {
                 let (superseded, events) = (superseded.clone(), events.clone());
-                let end = ReturnedCall { name: &name, function, returned: &returned, events, superseded };
+                let end = ReturnedCall { name, function, returned: &returned, events, superseded };
                 if call.transaction.is_empty() {
                     let is_kept_for_reads = call.has_read_shared.get() && end.is_recordable();
                     if is_kept_for_reads || !end.events.is_empty() || !end.superseded.is_empty() {
@@ -151,17 +180,17 @@ pub(crate) async fn call_choosing(
                     }
                     end.make_writes_final(cx, &call);
                     call.release(cx);
-                    return Ok(returned);
+                    return Ok((returned, due));
                 }
                 if permit.is_none() {
-                    permit = Some(CommitPermit::take(&cx.run).await);
+                    permit = Some(CommitPermit::take(&cx.run, &cx.frame).await);
                 }
                 match commit(cx, &call.transaction, &end, permit.as_mut()).await? {
                     Some(stale) => stale,
                     None => {
                         end.make_writes_final(cx, &call);
                         call.release(cx);
-                        return Ok(returned);
+                        return Ok((returned, due));
                     }
                 }
             }
@@ -186,7 +215,7 @@ pub(crate) async fn call_choosing(
         }
         let permit = match &mut permit {
             Some(permit) => permit,
-            none => none.insert(CommitPermit::take(&cx.run).await),
+            none => none.insert(CommitPermit::take(&cx.run, &cx.frame).await),
         };
         permit.queue_behind_others(&stale).await?;
         call = Rc::new(call.repeat());

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::execution::block::handler_of;
+use crate::execution::callback::CallbackCall;
 use crate::execution::frame::Frame;
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;
@@ -26,6 +27,8 @@ pub(crate) enum BlockRole {
     Rescue,
     /// A hook whose failure is only reported.
     Hook,
+    /// A block that a function runs by `block.run`, which may catch the error; with the callback call that runs it.
+    Called(Option<Rc<CallbackCall>>),
 }
 
 /// The branches of a `stepAny` or a `race`, of which one has to succeed.
@@ -74,6 +77,7 @@ pub(crate) fn caught_by(frame: &Rc<Frame>, error: &FlowError) -> Option<CaughtBy
         match &role {
             BlockRole::Background => return Some(CaughtBy::Background),
             BlockRole::Hook => return Some(CaughtBy::Hook),
+            BlockRole::Called(_) => return Some(CaughtBy::Function),
             BlockRole::Tool if error.name != "LimitError" => return Some(CaughtBy::Tool),
             BlockRole::Branch(branches, at) => {
                 if branches.fail(*at) {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::execution::abort::Abort;
 use crate::execution::caught::BlockRole;
+use crate::execution::context::{Nested, NestedResults};
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::siblings::{Children, Sibling};
 use crate::execution::state::shared::SharedState;
@@ -19,6 +20,7 @@ use crate::model::effects::Listener;
 use crate::model::error::FlowError;
 use crate::model::flow::Block;
 use crate::model::identity::InstanceId;
+use crate::model::resource::reaction::DueReaction;
 
 /// One execution of one block.
 pub struct Frame {
@@ -69,6 +71,14 @@ pub struct Frame {
     pub(crate) last_step: RefCell<Option<String>>,
     /// Set when it suspends: it has asked something that has no answer yet.
     pub(crate) suspended: Abort,
+    /// The blocks that its functions run at the moment.
+    pub(crate) nested: Nested,
+    /// The results of those that its body ran.
+    pub(crate) nested_results: NestedResults,
+    /// Whether it holds the right to commit while its body runs again after a conflict.
+    pub(crate) holds_permit: Cell<bool>,
+    /// The reactions to what it wrote, once that is committed.
+    pub(crate) due: RefCell<Vec<DueReaction>>,
     /// Whether it may suspend: not while `userMessage` runs, before the block has started.
     pub(crate) can_suspend: Cell<bool>,
     finished: Cell<bool>,
@@ -113,6 +123,10 @@ impl Frame {
             container: Cell::default(),
             last_step: RefCell::default(),
             suspended: Abort::default(),
+            nested: Nested::default(),
+            nested_results: NestedResults::default(),
+            holds_permit: Cell::new(false),
+            due: RefCell::default(),
             can_suspend: Cell::new(true),
             finished: Cell::new(false),
         }

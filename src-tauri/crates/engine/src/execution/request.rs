@@ -117,6 +117,8 @@ pub struct Run {
     pub(crate) had_state: bool,
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
+    /// How many reactions to written resources have run.
+    pub(crate) reactions: Cell<u32>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run concurrently: then shared state may change between any two reads.
@@ -225,6 +227,7 @@ impl Run {
             once: RefCell::new(run_once(events)),
             tool_cache: RefCell::default(),
             pool: crate::execution::chain::background::BackgroundPool::default(),
+            reactions: Cell::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),
             has_concurrent_blocks: Cell::default(),

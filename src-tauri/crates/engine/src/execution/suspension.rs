@@ -105,7 +105,7 @@ impl Frame {
     ) -> Result<T, FlowError> {
         use futures_util::future::{Either, select};
         match select(Box::pin(self.suspended.wait()), Box::pin(work)).await {
-            Either::Left(_) => Err(FlowError::suspended()),
+            Either::Left(_) => Err(self.nested.end().await),
             Either::Right((result, _)) => result,
         }
     }

@@ -20,6 +20,7 @@ use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::operation::Operation;
+use crate::model::resource::reaction::DueReaction;
 use crate::model::retention::Retention;
 use crate::model::scope::ScopeKey;
 use crate::model::suspension::{Resolved, SuspensionRequest};
@@ -219,6 +220,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commits: Vec<ScopeCommit>,
     },
+    /// Reactions to what the block, or the callback of it, has written: they run once its end, which follows, is
+    /// committed.
+    ReactionsDue {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        callback: Option<String>,
+        reactions: Vec<DueReaction>,
+    },
     /// A block waits for an answer from outside; it runs again from its top once there is one.
     Suspended(SuspensionRequest),
     /// A suspension was answered, or it expired.
@@ -361,6 +369,7 @@ kinds! {
     BlockFinished => "block_finished",
     Committed => "committed",
     CallbackReturned => "callback_returned",
+    ReactionsDue => "reactions_due",
     Suspended => "suspended",
     SuspensionResolved => "suspension_resolved",
     SuspensionReopened => "suspension_reopened",

@@ -141,10 +141,11 @@ pub enum OnExceeded {
 }
 
 impl Flow {
-    /// Returns the blocks without a parent: those of actions and hooks.
+    /// Returns the blocks without a parent: those of actions, hooks and reactions.
     pub fn roots(&self) -> Vec<Rc<Block>> {
         let hooks = self.hooks.blocks().chain(self.actions.values().flat_map(|action| action.hooks.blocks()));
-        self.actions.values().map(|action| &action.block).chain(hooks).cloned().collect()
+        let reactions = self.resources.reactions();
+        self.actions.values().map(|action| &action.block).chain(hooks).chain(reactions).cloned().collect()
     }
 
     /// Returns every block reachable from an action or a hook, each once, parents before children.

@@ -5,6 +5,7 @@
 //! not run anything.
 
 pub mod pattern;
+pub mod reaction;
 pub mod record;
 
 use std::rc::Rc;
@@ -18,6 +19,7 @@ use crate::model::flow::Block;
 use crate::model::scope::ScopeKind;
 use crate::model::state::State;
 use pattern::Pattern;
+use reaction::Reaction;
 
 /// A resource definition under the name it is reached by.
 pub struct Resource {
@@ -46,6 +48,8 @@ pub struct Resource {
     pub content: Option<Content>,
     /// False makes every write fail.
     pub writable: bool,
+    /// The blocks that run when it was written.
+    pub reactions: Vec<Reaction>,
 }
 
 /// One record, or many.
@@ -193,6 +197,11 @@ impl Resources {
             }
         }
         Ok(Resources(all))
+    }
+
+    /// Iterates over the blocks that react to a resource.
+    pub fn reactions(&self) -> impl Iterator<Item = &Rc<Block>> {
+        self.0.iter().flat_map(|resource| resource.reactions.iter().map(|reaction| &reaction.block))
     }
 
     /// Returns the resource with this number.

@@ -118,6 +118,9 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
             of(Where::Question, &searched);
         }
         EventKind::Logged { text, .. } => tell(Where::Log, text),
+        EventKind::ReactionsDue { reactions, .. } => {
+            reactions.iter().for_each(|reaction| of(Where::Input, &reaction.change));
+        }
         EventKind::JournalAppended { entry } => of(Where::Journal, entry),
         EventKind::MetadataSet { metadata } => of(Where::Metadata, metadata),
         EventKind::Noted { text } | EventKind::Drift { text, .. } => tell(Where::Note, text),

@@ -171,7 +171,8 @@ impl Effects for World {
     }
 }
 
-/// For a file that is evaluated for a request with these events: what it drew before, then what is new.
-pub(crate) fn live(events: &[Event]) -> LoadTime {
-    LoadTime::after(load_effects(events), draw)
+/// For a file that is evaluated for a request with these events: what it drew before, then what is new. `env` is its
+/// environment.
+pub(crate) fn live(events: &[Event], env: Value) -> LoadTime {
+    LoadTime::after(load_effects(events), draw).with_env(env)
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use engine::loading::load_effects;
 use script::{Limits, Loaded};
+use serde_json::Value;
 
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::effects::outside::live;
@@ -39,7 +40,8 @@ impl WarmRuntimes {
         // The same code may have come from other lines.
         let is_same = |idle: &WarmRuntime| {
             let ready = &idle.loaded_flow.bundle;
-            ready.file == bundle.file && ready.hash == bundle.hash && ready.map == bundle.map
+            let is_of_kind = idle.loaded_flow.flow.kind == work.job.loaded_flow.flow.kind;
+            is_of_kind && ready.file == bundle.file && ready.hash == bundle.hash && ready.map == bundle.map
         };
         let mut idle_runtimes = crate::core::sync::lock(&self.0);
         let Some(at) = idle_runtimes.iter().position(is_same) else { return Some(work) };
@@ -48,14 +50,15 @@ impl WarmRuntimes {
     }
 
     /// Lets a thread evaluate a flow that was just begun, for the next request.
-    pub(crate) fn prepare(&self, workspace: &Path, loaded_flow: &Arc<LoadedFlow>, limits: Limits) {
+    pub(crate) fn prepare(&self, workspace: &Path, loaded_flow: &Arc<LoadedFlow>, limits: Limits, env: Value) {
         let (work, wanted) = channel::<Work>();
         let (workspace, version): (PathBuf, _) = (workspace.to_owned(), loaded_flow.clone());
         // Without what it needs the next request begins as the first one did.
         let Ok(runtime) = crate::run::threads::runtime() else { return };
         let spawned = std::thread::Builder::new().name("ready".to_owned()).stack_size(STACK).spawn(move || {
             // What does not load is told by the request that wants it.
-            let loaded = Loaded::load(&version.bundle, &workspace, limits, live(&[])).ok();
+            let kind = Some(version.flow.kind.as_str());
+            let loaded = Loaded::load(&version.bundle, kind, &workspace, limits, live(&[], env)).ok();
             if let Ok(work) = wanted.recv() {
                 // Nobody else is on this thread: the flow is taken apart at once.
                 drop(runtime.block_on(run(work, loaded)));
@@ -66,7 +69,9 @@ impl WarmRuntimes {
             return;
         }
         let mut idle_runtimes = crate::core::sync::lock(&self.0);
-        idle_runtimes.retain(|idle| idle.loaded_flow.bundle.file != loaded_flow.bundle.file);
+        let is_other =
+            |idle: &LoadedFlow| idle.bundle.file != loaded_flow.bundle.file || idle.flow.kind != loaded_flow.flow.kind;
+        idle_runtimes.retain(|idle| is_other(&idle.loaded_flow));
         if idle_runtimes.len() >= MAX_WARM_RUNTIMES {
             idle_runtimes.remove(0);
         }

@@ -49,11 +49,7 @@ impl Workspace {
     fn client_data(&self, flow: &str, view: &StateView) -> Result<Option<Json>, String> {
         // A state is worth seeing even where today's flows cannot be read.
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(flow)).ok();
-        let Some(loaded_flow) =
-            loaded_flow.filter(|loaded_flow| loaded_flow.flow.as_ref().is_some_and(|flow| flow.client))
-        else {
-            return Ok(None);
-        };
+        let Some(loaded_flow) = loaded_flow.filter(|loaded_flow| loaded_flow.flow.client) else { return Ok(None) };
         let mut states = Map::new();
         for (scope, state) in
             [("request", &view.request), ("session", &view.session), ("user", &view.user), ("project", &view.project)]
@@ -61,10 +57,12 @@ impl Workspace {
             states.extend(state.as_ref().map(|state| (scope.to_owned(), state.0.clone())));
         }
         states.insert("resources".to_owned(), json!(view.resources));
-        let (dir, limits) = (self.dir.clone(), self.config.script_limits());
+        let (dir, limits, env) = (self.dir.clone(), self.config.script_limits(), self.config.flow_env());
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
-            let loaded = script::Loaded::load(&loaded_flow.bundle, &dir, limits, crate::effects::outside::live(&[]))
-                .map_err(|error| error.to_string())?;
+            let (bundle, kind) = (&loaded_flow.bundle, Some(loaded_flow.flow.kind.as_str()));
+            let load_time = crate::effects::outside::live(&[], env);
+            let loaded = script::Loaded::load(bundle, kind, &dir, limits, load_time);
+            let loaded = loaded.map_err(|error| error.to_string())?;
             loaded.client_data(&Value::Object(states)).map_err(|error| error.to_string())
         });
         let thread = thread.map_err(|error| error.to_string())?;

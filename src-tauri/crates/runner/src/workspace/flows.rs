@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::catalogue::{Catalogue, FlowRow, Loading, load_all};
+use crate::catalogue::loading::{Loading, load_all};
+use crate::catalogue::{Catalogue, FlowRow};
 use crate::core::fault::Fault;
 use crate::core::notice::Notice;
 use crate::core::ordinary_files;
@@ -81,12 +82,18 @@ impl Workspace {
         });
     }
 
+    /// Where flows were looked for, and what to do where there are none.
+    pub fn whereabouts_of_flows(&self) -> String {
+        self.loading(|loading| lock(&self.catalogue).whereabouts(loading))
+    }
+
     fn loading<R>(&self, work: impl FnOnce(&Loading<'_>) -> R) -> R {
         work(&Loading {
             workspace: &self.dir,
             folders: self.config.flows.as_deref(),
             cache: &self.dir.join(".flowglass/cache"),
             limits: self.config.script_limits(),
+            env: &self.config.flow_env(),
             program: self.bundler.as_deref(),
         })
     }

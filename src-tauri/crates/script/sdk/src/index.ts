@@ -2,9 +2,13 @@
 
 export { handler, router, generator } from './define/blocks';
 export { sequencer } from './define/sequencer';
-export { defineCapability } from './define/capabilities';
+export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
+export { normalizeReactiveBinding, resourceChangeSchema, resourceContentChangeSchema } from './define/reactions';
+export { evaluator, choice, score, boolean, assertEvaluatorBlock } from './define/evaluator';
+export { defineFacetedCollection } from './define/faceted';
+export * as utility from './utility';
 export { resolveItemVisibility } from './define/visibility';
 export { transientSlot } from './base/schema';
 export { SUSPENSION_SKIPPED } from './define/suspend';
@@ -35,3 +39,4 @@ export {
   SuspensionRejectedError,
   SuspensionTimeoutError,
 } from './base/errors';
+export { whenAnyItem, whenResourceChanged, whenResourceMatching } from './library/item-conditions';

@@ -40,10 +40,16 @@ pub(crate) fn is_module(name: &str) -> bool {
     named(name).is_some()
 }
 
+/// Returns whether an import is of the framework's core: all of it is in one module, whatever the framework keeps in
+/// modules below it.
+pub(crate) fn is_core(specifier: &str) -> bool {
+    specifier.strip_prefix("@flow-state-dev/core").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Returns the id of the link module for a bare import, if it is one of the embedded modules.
 pub(crate) fn link(specifier: &str) -> Option<String> {
     let name: Cow<'_, str> = match specifier {
-        "@flow-state-dev/core" => "sdk/index.js".into(),
+        core if is_core(core) => "sdk/index.js".into(),
         "@standardagents/builder" => "sdk/agents.js".into(),
         "acts" => "sdk/acts.js".into(),
         "zod" => "zod/index.js".into(),
@@ -53,11 +59,24 @@ pub(crate) fn link(specifier: &str) -> Option<String> {
     MODULES.iter().any(|module| module.name == name).then(|| format!("{LINK}{name}"))
 }
 
+/// Returns the name in the runtime of a built-in of Node that flows have.
+pub(crate) fn node_module(name: &str) -> String {
+    format!("{SCHEME}sdk/node/{name}.js")
+}
+
+/// Returns the id of its link module.
+pub(crate) fn node_link(name: &str) -> String {
+    format!("{LINK}sdk/node/{name}.js")
+}
+
 /// Returns the text of a link module.
 pub(crate) fn link_text(id: &str) -> Option<String> {
     let name = id.strip_prefix(LINK)?;
     let module = MODULES.iter().find(|module| module.name == name)?;
-    Some(format!("export {{ {} }} from \"{SCHEME}{name}\";\n", module.exports.join(", ")))
+    let exports = module.exports.join(", ");
+    // What CommonJS gets that requires one.
+    let required = if name.starts_with("sdk/node/") { ", default as \"module.exports\"" } else { "" };
+    Some(format!("export {{ {exports}{required} }} from \"{SCHEME}{name}\";\n"))
 }
 
 /// Returns whether an importer is a link module.
@@ -70,6 +89,9 @@ pub(crate) fn with_public_names(message: &str) -> String {
     let mut message = message.replace(&format!("{LINK}sdk/index.js"), "@flow-state-dev/core");
     message = message.replace(&format!("{LINK}sdk/agents.js"), "@standardagents/builder");
     message = message.replace(&format!("{LINK}sdk/acts.js"), "acts");
+    for name in crate::bundle::built_ins::PRESENT {
+        message = message.replace(&node_link(name), &format!("node:{name}"));
+    }
     while let Some(at) = message.find(LINK) {
         let end = message[at..].find("/index.js").map_or(message.len(), |length| at + length + "/index.js".len());
         let name = message[at + LINK.len()..end].trim_end_matches("/index.js").to_owned();

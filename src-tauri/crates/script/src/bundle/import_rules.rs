@@ -19,10 +19,12 @@ const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 #[derive(Debug)]
 pub(crate) struct ImportRules {
     /// The workspace's real path.
-    workspace: PathBuf,
+    pub(crate) workspace: PathBuf,
     pub(crate) settings: TsSettings,
     /// The real folders of packages that were imported, by the files imported of them.
     packages: Mutex<HashMap<PathBuf, PathBuf>>,
+    /// The real folders of packages that were imported.
+    folders: Mutex<HashSet<PathBuf>>,
     /// Folders whose `package.json` was looked at.
     checked_folders: Mutex<HashSet<PathBuf>>,
 }
@@ -37,7 +39,8 @@ pub(crate) enum Refusal {
 
 impl ImportRules {
     pub(crate) fn new(workspace: PathBuf, settings: TsSettings) -> ImportRules {
-        ImportRules { workspace, settings, packages: Mutex::default(), checked_folders: Mutex::default() }
+        let (packages, folders) = (Mutex::default(), Mutex::default());
+        ImportRules { workspace, settings, packages, folders, checked_folders: Mutex::default() }
     }
 
     /// Returns whether the bundler may resolve an import at all.
@@ -90,6 +93,7 @@ impl ImportRules {
             if !real.starts_with(&package) || !self.is_installed(&package, specifier) || is_data_outside {
                 return Err(out());
             }
+            self.add_folder(package.clone());
             self.add_package(real, package);
             return Ok(());
         }
@@ -119,6 +123,19 @@ impl ImportRules {
     /// Returns the real folder of the package to which a file outside the workspace belongs.
     fn package_of(&self, file: &Path) -> Option<PathBuf> {
         self.packages.lock().ok()?.get(file).cloned()
+    }
+
+    /// Notes the folder of a package that was imported.
+    pub(crate) fn add_folder(&self, folder: PathBuf) {
+        if let Ok(mut folders) = self.folders.lock() {
+            folders.insert(folder);
+        }
+    }
+
+    /// Returns whether a file is part of a package that was imported by its name.
+    pub(crate) fn is_of_package(&self, file: &Path) -> bool {
+        let is_in = |folder: &PathBuf| *folder != self.workspace && file.starts_with(folder);
+        self.folders.lock().is_ok_and(|folders| folders.iter().any(is_in))
     }
 
     fn add_package(&self, file: PathBuf, package: PathBuf) {
@@ -160,7 +177,7 @@ fn is_path(specifier: &str) -> bool {
 }
 
 /// `name` or `@scope/name`.
-fn package_name(specifier: &str) -> &str {
+pub(crate) fn package_name(specifier: &str) -> &str {
     let parts = if specifier.starts_with('@') { 2 } else { 1 };
     let end = specifier.match_indices('/').nth(parts - 1).map_or(specifier.len(), |(at, _)| at);
     &specifier[..end]

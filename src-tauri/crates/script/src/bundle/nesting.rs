@@ -2,7 +2,8 @@
 //!
 //! One pass over the bytes with a stack of open brackets, without recursion. Strings, comments, templates and regular
 //! expressions are recognized well enough to skip them. If one is mistaken, a later closing bracket pops the stack to
-//! its opening one, so that mistakes do not add up. Must not decide what is valid.
+//! its opening one, so that mistakes do not add up. The same pass tells which names stand in code, and not in a string
+//! or a comment. Must not decide what is valid.
 
 /// How many brackets may be nested.
 const MAX_DEPTH: usize = 1_000;
@@ -25,6 +26,13 @@ pub(crate) fn check(text: &str) -> Result<(), TooDeep> {
         let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) as u32 + 1;
         TooDeep { line, column, message: at.kind.message() }
     })
+}
+
+/// Tells every name that stands in the code of a source, by where it begins and ends. A source that nests too deeply is
+/// read as far as that.
+pub(crate) fn names(text: &str, each: &mut dyn FnMut(usize, usize)) {
+    // What is too deep is told by whoever loads the file.
+    let _ = Scan { each: Some(each), ..Scan::new(text.as_bytes()) }.run();
 }
 
 enum Kind {
@@ -75,6 +83,8 @@ struct Scan<'a> {
     last: Last,
     /// Whether the last token was `if`, `for`, `while` or `with`.
     begins_head: bool,
+    /// Hears of names.
+    each: Option<&'a mut dyn FnMut(usize, usize)>,
 }
 
 /// On the stack of open brackets: `${` of a template.
@@ -88,6 +98,7 @@ impl<'a> Scan<'a> {
             levels: vec![Level { open: 0, links: 0, is_head: false }],
             last: Last::Operator,
             begins_head: false,
+            each: None,
         }
     }
 
@@ -243,6 +254,9 @@ impl<'a> Scan<'a> {
         let rest = self.text.get(start..).unwrap_or_default();
         let length = rest.iter().position(|byte| !is_of_name(*byte)).unwrap_or(rest.len());
         let word = rest.get(..length).unwrap_or_default();
+        if let Some(each) = &mut self.each {
+            each(start, start + length);
+        }
         let is_member = start > 0 && self.text.get(start - 1) == Some(&b'.');
         self.begins_head = !is_member && matches!(word, b"if" | b"for" | b"while" | b"with");
         match word {

@@ -85,19 +85,23 @@ pub(crate) struct TsSettings {
     pub(crate) file: Option<PathBuf>,
     /// That file and the files it extends.
     pub(crate) read: Vec<PathBuf>,
-    /// The patterns of `paths`, and whether one of their targets leads out of the workspace.
-    paths: Vec<(String, bool)>,
+    /// What they extend and is not read, because it leads out of the workspace or is not installed.
+    pub(crate) unread: Vec<PathBuf>,
+    /// The patterns of `paths`, and their targets.
+    paths: Vec<(String, Vec<PathBuf>)>,
+    workspace: PathBuf,
 }
 
 impl TsSettings {
     /// Reads the nearest `tsconfig.json` of a flow file in its workspace, with everything it extends.
     pub(crate) fn find(workspace: &Path, flow: &Path) -> Result<TsSettings, LoadError> {
-        let mut settings = TsSettings::default();
+        let mut settings = TsSettings { workspace: workspace.to_owned(), ..TsSettings::default() };
         let folders = flow.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
         let files = folders.map(|folder| folder.join("tsconfig.json"));
         if let Some(file) = files.into_iter().find(|file| std::fs::symlink_metadata(file).is_ok()) {
             settings.add(workspace, &file)?;
-            settings.file = Some(file);
+            // The bundler would read all of it. Without the file, `mapped` gives what is known of its paths.
+            settings.file = Some(file).filter(|_| settings.unread.is_empty());
         }
         Ok(settings)
     }
@@ -109,7 +113,23 @@ impl TsSettings {
 
     /// Returns whether `paths` map an import to a target outside the workspace.
     pub(crate) fn leads_out(&self, specifier: &str) -> bool {
-        self.paths.iter().any(|(pattern, leads_out)| *leads_out && matches(pattern, specifier))
+        let is_outside = |target: &PathBuf| !target.starts_with(&self.workspace);
+        self.paths.iter().any(|(pattern, targets)| matches(pattern, specifier) && targets.iter().any(is_outside))
+    }
+
+    /// Returns the files that `paths` map an import to, where the bundler does not know them.
+    pub(crate) fn mapped(&self, specifier: &str) -> Vec<PathBuf> {
+        if self.file.is_some() {
+            return Vec::new();
+        }
+        let fitting = self.paths.iter().filter(|(pattern, _)| matches(pattern, specifier));
+        // The longest pattern is meant.
+        let best = fitting.max_by_key(|(pattern, _)| pattern.split('*').next().map_or(0, str::len));
+        let Some((pattern, targets)) = best else { return Vec::new() };
+        let (head, tail) = pattern.split_once('*').unwrap_or((pattern, ""));
+        let rest = specifier.get(head.len()..specifier.len().saturating_sub(tail.len())).unwrap_or_default();
+        let target = |target: &PathBuf| normal(Path::new(&target.to_string_lossy().replacen('*', rest, 1)));
+        targets.iter().map(target).filter(|target| target.starts_with(&self.workspace)).collect()
     }
 
     fn add(&mut self, workspace: &Path, file: &Path) -> Result<(), LoadError> {
@@ -126,9 +146,8 @@ impl TsSettings {
         let options = &value["compilerOptions"];
         let base = folder.join(options["baseUrl"].as_str().unwrap_or_default());
         for (pattern, targets) in options["paths"].as_object().into_iter().flatten() {
-            let mut targets = targets.as_array().into_iter().flatten().filter_map(Value::as_str);
-            let leads_out = targets.any(|target| !normal(&base.join(target)).starts_with(workspace));
-            self.paths.push((pattern.clone(), leads_out));
+            let targets = targets.as_array().into_iter().flatten().filter_map(Value::as_str);
+            self.paths.push((pattern.clone(), targets.map(|target| normal(&base.join(target))).collect()));
         }
         let extends = match &value["extends"] {
             Value::Array(all) => all.iter().filter_map(Value::as_str).collect(),
@@ -139,8 +158,10 @@ impl TsSettings {
         }
         for named in value["references"].as_array().into_iter().flatten().filter_map(|one| one["path"].as_str()) {
             let target = normal(&folder.join(named));
+            // What is referred to is another project, which its own files belong to.
             if !target.starts_with(workspace) {
-                return Err(outside(workspace, file, place_of(&text, named), named));
+                self.unread.push(target);
+                continue;
             }
             let target = if target.is_dir() { target.join("tsconfig.json") } else { target };
             if std::fs::symlink_metadata(&target).is_ok() {
@@ -157,13 +178,18 @@ impl TsSettings {
         let found = if is_path {
             let target = normal(&folder.join(named));
             if !target.starts_with(workspace) {
-                return Err(outside(workspace, file, place_of(text, named), named));
+                self.unread.push(target);
+                return Ok(());
             }
             settings_file(&target)
         } else {
             let inside = folder.ancestors().take_while(|folder| folder.starts_with(workspace));
             inside.map(|folder| folder.join("node_modules").join(named)).find_map(|target| settings_file(&target))
         };
+        if found.is_none() && !is_path {
+            self.unread.push(PathBuf::from(named));
+            return Ok(());
+        }
         let Some(target) = found else {
             return Err(LoadError {
                 kind: LoadErrorKind::Import,

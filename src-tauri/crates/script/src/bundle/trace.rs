@@ -26,6 +26,11 @@ impl Trace {
         Trace { map, workspace, code: bundle.code.clone() }
     }
 
+    /// The folder that the flow file is in a workspace of.
+    pub(crate) fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
     /// Maps every place of a stack; frames of the SDK are left out. Returns the first place in an author's file, which
     /// is where the error was thrown, and the mapped stack.
     ///

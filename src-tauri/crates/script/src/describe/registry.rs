@@ -144,7 +144,6 @@ impl Registry {
             );
         }
         let own = wire.resources.into_iter().map(|wire| self.resource(vm, wire)).collect::<Result<Vec<_>, _>>()?;
-        let declarations = wire.declarations.into_iter().filter_map(|declared| declared.build(vm)).collect();
         let cas = wire.settings.cas.into_iter().filter_map(|(scope, cas)| {
             Some((ScopeKind::parse(&scope)?, Cas { max_retries: cas.max_retries, base_delay_ms: cas.base_delay_ms }))
         });
@@ -158,8 +157,9 @@ impl Registry {
         let mut flow = Flow {
             kind: wire.kind.into(),
             actions,
-            declarations,
-            resources: Resources::default(),
+            declarations: wire.declarations.into_iter().filter_map(|declared| declared.build(vm)).collect(),
+            // The flow's own first: their reactions are among its blocks.
+            resources: Resources::gather(own.clone(), &[])?,
             code_hash: code_hash.to_owned(),
             settings,
             hooks: RequestHooks {

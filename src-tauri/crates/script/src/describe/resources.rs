@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use engine::error::FlowError;
 use engine::resource::pattern::Pattern;
+use engine::resource::reaction::{ChangeKind, Reaction};
 use engine::resource::{Collection, Content, Eviction, Resource, Shape};
 use engine::scope::ScopeKind;
 use serde::Deserialize;
@@ -37,6 +38,16 @@ pub(crate) struct WireResource {
     on_created: Option<u32>,
     on_updated: Option<u32>,
     on_deleted: Option<u32>,
+    #[serde(default)]
+    reactions: Vec<WireReaction>,
+}
+
+/// A block that runs when the resource changes: `reactTo`.
+#[derive(Deserialize)]
+struct WireReaction {
+    kind: String,
+    block: u32,
+    when: Option<u32>,
 }
 
 impl Registry {
@@ -59,6 +70,12 @@ impl Registry {
         };
         let scope = ScopeKind::parse(&wire.scope)
             .ok_or_else(|| FlowError::plain(format!("\"{}\" is not a scope of resources", wire.scope)))?;
+        let reactions = wire.reactions.into_iter().map(|wire| {
+            let on = ChangeKind::parse(&wire.kind)
+                .ok_or_else(|| FlowError::plain(format!("\"{}\" is no change of a resource", wire.kind)))?;
+            Ok(Reaction { on, kind: wire.kind, block: self.block(wire.block)?, when: function(wire.when) })
+        });
+        let reactions = reactions.collect::<Result<Vec<_>, FlowError>>()?;
         Ok(Rc::new(Resource {
             id: wire.id,
             definition: wire.definition,
@@ -72,6 +89,7 @@ impl Registry {
             initial: wire.initial,
             content: wire.template.map(Content::Template).or(wire.content.map(Content::Text)),
             writable: wire.writable,
+            reactions,
         }))
     }
 }

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use engine::context::{Change, Context as Cx, EffectStart, Target};
-use engine::data::from_json;
+use engine::data::{Data, from_json, parse};
 use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
@@ -60,6 +60,7 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
         (Some(cx), "endOnce") => end_once(&vm, &cx, &call.payload).await,
         (Some(cx), "fetch") => crate::host::fetch::fetch(&cx, &call.payload, call.stopped).await,
         (Some(cx), "model") => model(&cx, &call.payload).await,
+        (Some(cx), "run") => run_block(&vm, &registry, &cx, &call.payload).await,
         (Some(cx), "flow.injectMessage") => crate::host::agent_calls::inject_message(&cx, &call.payload).await,
         (Some(cx), "suspend") => suspend(&cx, &call.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
@@ -67,12 +68,17 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
     };
     let (ok, payload) = match result {
         Ok(answer) => (true, answer),
-        Err(error) => (false, wire_error(&error).to_string()),
+        Err(error) => {
+            let mut wire = wire_error(&error);
+            // Where the function throws the error on, it is still that of the block.
+            wire["ofBlock"] = (call.op == "run").into();
+            (false, wire.to_string())
+        }
     };
     vm.shared.stops.borrow_mut().remove(&(call.id as u64));
     // Fails if the runtime has failed: then nobody waits for the result.
     let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((call.id, ok, payload)));
-    if call.op == "apply" {
+    if call.op == "apply" || call.op == "run" {
         finish_apply(&vm.shared, call.token);
     }
 }
@@ -118,6 +124,25 @@ async fn end_once(vm: &Vm, cx: &Cx, payload: &str) -> Result<String, FlowError> 
     let told: OnceResult = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
     let answer = told.error.map_or(Ok(told.answer), |error| Err(thrown(vm, &error.to_string())));
     cx.end_once(told.begun, told.key, answer).await.map(|()| String::new())
+}
+
+/// `block.run(input, ctx)`.
+async fn run_block(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    #[derive(Deserialize)]
+    struct Asked {
+        /// As a factory describes the block that it made.
+        block: String,
+        /// The input as JSON; absent for `undefined`.
+        input: Option<String>,
+    }
+    let asked: Asked = from_json(payload).map_err(|error| FlowError::plain(error.to_string()))?;
+    let block = registry.block_from_factory(vm, &asked.block)?;
+    let input = match &asked.input {
+        Some(json) => parse(json).map_err(|error| FlowError::validation(error.to_string(), None))?.into(),
+        None => Data::UNDEFINED,
+    };
+    let output = cx.run_nested(block, input).await?;
+    Ok(output.as_value().map(Value::to_string).unwrap_or_default())
 }
 
 /// `ctx.suspend`. Never completes without an answer.

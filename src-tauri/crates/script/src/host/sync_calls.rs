@@ -25,6 +25,15 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         let asked = parse(payload).map_err(|error| error.to_string())?;
         return Ok(crate::host::url::parts(&asked).map(|parts| parts.to_string()));
     }
+    if op == "digest" {
+        return crate::host::digest::digest(payload);
+    }
+    if op == "locale" {
+        return Ok(crate::host::locale::data(payload));
+    }
+    if op == "process" {
+        return Ok(Some(json!({ "env": shared.load_time.env(), "cwd": shared.trace.workspace() }).to_string()));
+    }
     if op == "stop" {
         return crate::host::fetch::stop(shared, payload);
     }

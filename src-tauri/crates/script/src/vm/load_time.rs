@@ -1,4 +1,4 @@
-//! Clock and random values for a flow's file while it loads. It has no other effects.
+//! Clock and random values for a flow's file while it loads, and its environment. It has no other effects.
 //!
 //! There is no request yet, so new values are kept until there is one. A resumed or replayed request gets its recorded
 //! values first, in their order. Must not read a clock: the caller passes the source of values.
@@ -24,6 +24,8 @@ pub struct LoadTime {
     run: RefCell<Weak<Run>>,
     /// The first value that was asked for and not recorded.
     missing: Cell<Option<(EffectKind, u32)>>,
+    /// What `process.env` is.
+    env: Value,
 }
 
 impl LoadTime {
@@ -42,7 +44,18 @@ impl LoadTime {
             drawn: RefCell::default(),
             run: RefCell::default(),
             missing: Cell::default(),
+            env: Value::Object(serde_json::Map::new()),
         }
+    }
+
+    /// Sets the environment that the file and its blocks see.
+    pub fn with_env(self, env: Value) -> Self {
+        LoadTime { env, ..self }
+    }
+
+    /// Returns the environment.
+    pub(crate) fn env(&self) -> &Value {
+        &self.env
     }
 
     /// Returns the next value of a kind.

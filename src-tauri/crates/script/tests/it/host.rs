@@ -58,7 +58,7 @@ pub(crate) fn load(source: &str, limits: Limits) -> Result<(tempfile::TempDir, L
     std::fs::write(&file, source).expect("writable");
     let bundler = Bundler::new().expect("threads");
     let made = bundler.bundle(folder.path(), &file, Arc::new(|_| ()))?;
-    Loaded::load(&made, folder.path(), limits, LoadTime::new(|effect| effect.placeholder()))
+    Loaded::load(&made, None, folder.path(), limits, LoadTime::new(|effect| effect.placeholder()))
         .map(|loaded| (folder, loaded))
 }
 

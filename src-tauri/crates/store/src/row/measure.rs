@@ -30,6 +30,9 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
             optional(request) + json_bytes(result) + error.as_ref().map_or(0, failure)
         }
         EventKind::Logged { text, .. } | EventKind::Noted { text } | EventKind::Drift { text, .. } => text_bytes(text),
+        EventKind::ReactionsDue { reactions, .. } => {
+            reactions.iter().map(|reaction| json_bytes(&reaction.change)).sum()
+        }
         EventKind::JournalAppended { entry: value } | EventKind::MetadataSet { metadata: value } => json_bytes(value),
         EventKind::CallbackReturned { returned, .. } => match returned {
             Some(RecordedReturn::Value(value)) => json_bytes(value),

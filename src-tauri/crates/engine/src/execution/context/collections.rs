@@ -75,7 +75,7 @@ impl Context {
         let at = self.entry(id, key)?;
         let mutation = async { self.create_locked(&at, fields, how) };
         for (instance, happened) in self.with_lock(&self.transaction().queue, mutation).await? {
-            self.call_callback(instance.as_ref().unwrap_or(&at), happened).await?;
+            self.tell_of(instance.as_ref().unwrap_or(&at), happened).await?;
         }
         at.entry.ok_or_else(|| FlowError::plain("an instance has a key"))
     }
@@ -89,10 +89,9 @@ impl Context {
             self.delete_locked(&at)
         };
         let deleted = self.with_lock(&self.transaction().queue, mutation).await?;
-        if deleted {
-            self.call_callback(&at, InstanceChange::Deleted).await?;
-        }
-        Ok(deleted)
+        let Some(previous) = deleted else { return Ok(false) };
+        self.tell_of(&at, InstanceChange::Deleted { previous, evicted: false }).await?;
+        Ok(true)
     }
 
     /// Creates, replaces or patches. Returns the changes: of the instance itself (`None`) and of those evicted for it.
@@ -142,6 +141,7 @@ impl Context {
         let fields = self.beginning(at, fields)?;
         let mut happened = self.make_room(at)?;
         let operation = record::create(fields);
+        self.need_no_earlier_write(&at.record, &operation)?;
         let mut next = State::default();
         operation.apply(&mut next);
         let state = record::fields(&Arc::new(next.clone()));
@@ -192,21 +192,23 @@ impl Context {
             };
             let key = Value::String(keys.remove(victim).0);
             let instance = self.entry(at.resource.id, &key)?;
-            self.delete_locked(&instance)?;
-            evicted.push((Some(instance), InstanceChange::Deleted));
+            let previous = self.delete_locked(&instance)?.unwrap_or_default();
+            evicted.push((Some(instance), InstanceChange::Deleted { previous, evicted: true }));
         }
         Ok(evicted)
     }
 
-    fn delete_locked(&self, at: &Instance) -> Result<bool, FlowError> {
+    /// Deletes an instance. Returns the fields it had, if it existed.
+    fn delete_locked(&self, at: &Instance) -> Result<Option<Arc<State>>, FlowError> {
         let before = self.see(at)?.1;
         if !record::exists(&before) {
-            return Ok(false);
+            return Ok(None);
         }
+        self.need_no_earlier_write(&at.record, &record::delete())?;
         self.write(&at.record, record::delete(), State::default());
         let key = at.key().to_owned();
         self.change_index(at, Operation::DeleteRecord { field: record::KEYS.to_owned(), key })?;
-        Ok(true)
+        Ok(Some(record::fields(&before)))
     }
 
     /// Returns the keys of a collection in the order of creation, each with the number of its last use.

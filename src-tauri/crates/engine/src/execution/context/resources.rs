@@ -14,6 +14,7 @@ use crate::model::callable::{Arg, Fun};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
 use crate::model::operation::Operation;
+use crate::model::resource::reaction::{ChangeKind, DueReaction};
 use crate::model::resource::record::{self, Address, Place};
 use crate::model::resource::{Resource, Shape};
 use crate::model::scope::ScopeKey;
@@ -41,8 +42,16 @@ pub(super) struct Instance {
 /// A change of an instance, as a collection's callback gets it.
 pub(super) enum InstanceChange {
     Created(Arc<State>),
-    Updated { state: Arc<State>, previous: Arc<State> },
-    Deleted,
+    /// Of the fields, or only of the text.
+    Updated {
+        state: Arc<State>,
+        previous: Arc<State>,
+        is_content: bool,
+    },
+    Deleted {
+        previous: Arc<State>,
+        evicted: bool,
+    },
 }
 
 impl Context {
@@ -81,7 +90,7 @@ impl Context {
         let at = self.instance(id, key)?;
         let queue = &self.transaction().queue;
         match self.with_lock(queue, self.change_locked(&at, change)).await? {
-            Some(happened) => self.call_callback(&at, happened).await.map(|()| true),
+            Some(happened) => self.tell_of(&at, happened).await.map(|()| true),
             None => Ok(false),
         }
     }
@@ -123,12 +132,14 @@ impl Context {
         }
         let next = Arc::new(next);
         let (state, previous) = (record::fields(&next), record::fields(before));
-        if state == previous && record::content(&next) == record::content(before) {
+        let is_content = state == previous;
+        if is_content && record::content(&next) == record::content(before) {
             return Ok(None);
         }
+        self.need_no_earlier_write(&at.record, &operation)?;
         self.write(&at.record, operation, (*next).clone());
         self.use_instance(at)?;
-        Ok(Some(InstanceChange::Updated { state, previous }))
+        Ok(Some(InstanceChange::Updated { state, previous, is_content }))
     }
 
     /// Refuses writes of reserved fields, operations that do not fit a field's type, and what the schema refuses.
@@ -159,17 +170,56 @@ impl Context {
         self.check(&format!("resource \"{}\"", at.title()), &target, &schemas, operation, &before, &next)
     }
 
-    /// Calls the collection's callback for a change, within the block that made it.
-    pub(super) async fn call_callback(&self, at: &Instance, happened: InstanceChange) -> Result<(), FlowError> {
+    /// Calls the collection's callback for a change, within the block that made it, and notes the reactions to it.
+    pub(super) async fn tell_of(&self, at: &Instance, happened: InstanceChange) -> Result<(), FlowError> {
+        self.call_callback(at, &happened).await?;
+        self.note_reactions(at, &happened).await
+    }
+
+    /// Notes the blocks that have to run because of a change, once it is committed. `when` decides now.
+    async fn note_reactions(&self, at: &Instance, happened: &InstanceChange) -> Result<(), FlowError> {
+        let title = at.resource.title();
+        let path = at.entry.as_ref().map_or_else(
+            || title.split_once('/').map_or(title.as_str(), |(_, path)| path),
+            |entry| entry.path.as_str(),
+        );
+        let key = at.entry.as_ref().map_or(path, |entry| entry.key.as_str());
+        let on = happened.kind();
+        for reaction in at.resource.reactions.iter().filter(|reaction| reaction.on == on) {
+            let mut change = serde_json::json!({ "key": key, "ref": path, "kind": reaction.kind });
+            if on != ChangeKind::Content {
+                let json = |state: Option<&Arc<State>>| state.map_or(Value::Null, |state| state.to_json());
+                let (state, previous, evicted) = happened.states();
+                change["state"] = json(state);
+                change["prevState"] = json(previous);
+                change["evicted"] = evicted.into();
+            }
+            if let Some(when) = &reaction.when {
+                let answer = when.call(vec![Arg::Data(change.clone().into())], self.invocation()).await?;
+                if !answer.into_data()?.is_truthy() {
+                    continue;
+                }
+            }
+            self.transaction().push_due(DueReaction {
+                scope: at.resource.scope,
+                accessor: at.resource.accessor.to_string(),
+                block: reaction.block.name.to_string(),
+                change,
+            });
+        }
+        Ok(())
+    }
+
+    async fn call_callback(&self, at: &Instance, happened: &InstanceChange) -> Result<(), FlowError> {
         let Shape::Collection(collection) = &at.resource.shape else { return Ok(()) };
         let data = |state: &Arc<State>| Arg::Data(state.to_json().into());
         let key = Arg::Data(Value::String(at.key().to_owned()).into());
-        let (callback, args): (&Option<Fun>, Vec<Arg>) = match &happened {
+        let (callback, args): (&Option<Fun>, Vec<Arg>) = match happened {
             InstanceChange::Created(state) => (&collection.on_created, vec![key, data(state)]),
-            InstanceChange::Updated { state, previous } => {
+            InstanceChange::Updated { state, previous, .. } => {
                 (&collection.on_updated, vec![key, data(state), data(previous)])
             }
-            InstanceChange::Deleted => (&collection.on_deleted, vec![key]),
+            InstanceChange::Deleted { .. } => (&collection.on_deleted, vec![key]),
         };
         let Some(callback) = callback else { return Ok(()) };
         let running = &self.frame.callbacks;
@@ -254,6 +304,26 @@ impl Context {
         }
         let message = format!("Resource \"{}\" is read-only (writable: false)", resource.title());
         Err(refusal("FlowError", "resource_read_only", message))
+    }
+}
+
+impl InstanceChange {
+    fn kind(&self) -> ChangeKind {
+        match self {
+            InstanceChange::Created(_) => ChangeKind::Created,
+            InstanceChange::Updated { is_content: true, .. } => ChangeKind::Content,
+            InstanceChange::Updated { .. } => ChangeKind::State,
+            InstanceChange::Deleted { .. } => ChangeKind::Deleted,
+        }
+    }
+
+    /// Returns the fields after it and before it, and whether a full collection caused it.
+    fn states(&self) -> (Option<&Arc<State>>, Option<&Arc<State>>, bool) {
+        match self {
+            InstanceChange::Created(state) => (Some(state), None, false),
+            InstanceChange::Updated { state, previous, .. } => (Some(state), Some(previous), false),
+            InstanceChange::Deleted { previous, evicted } => (None, Some(previous), *evicted),
+        }
     }
 }
 

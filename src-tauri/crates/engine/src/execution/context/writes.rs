@@ -94,6 +94,12 @@ impl Context {
         if queue.is_held() || self.frame.is_finished() || matches!(operation, Operation::Set { .. }) {
             return None;
         }
+        if let Place::Durable(key) = &place
+            && self.need_no_earlier_write(key, &operation).is_err()
+        {
+            // Told by `apply`.
+            return None;
+        }
         let (_, schemas) = self.schemas_of(&place);
         let passes = |field: &str, is_valid: &dyn Fn(&SchemaRef) -> bool| {
             let is_declared = |schema: &SchemaRef| {
@@ -146,6 +152,9 @@ impl Context {
         }
         let operation = self.resolve(change, &before).await?;
         self.need_running()?;
+        if let Place::Durable(key) = place {
+            self.need_no_earlier_write(key, &operation)?;
+        }
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
             self.note_unchanged(place, operation);

@@ -25,6 +25,7 @@ use crate::model::flow::Block;
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::operation::Operation;
 use crate::model::path::{self, background_parent, background_task, is_inside, with_ancestors};
+use crate::model::resource::reaction::DueReaction;
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 use crate::views::detached::Detached;
@@ -101,6 +102,8 @@ pub(crate) struct ReplayCache {
     finished: HashMap<Arc<str>, RecordedBlock>,
     functions: HashMap<Arc<str>, HashMap<String, RecordedCallback>>,
     routes: HashMap<Arc<str>, String>,
+    /// The reactions that were due after a block or a callback of it, with the attempt.
+    due: HashMap<(Arc<str>, Option<String>), (u32, Vec<DueReaction>)>,
     calls: HashMap<Arc<str>, Numbered<RecordedModelCall>>,
     pauses: Pauses,
     /// Its suspensions, answered or not.
@@ -277,6 +280,15 @@ impl ReplayCache {
         }
     }
 
+    /// Returns the reactions that are due after a block that ended, or after a callback that returned.
+    pub(crate) fn due(&self, path: &Arc<str>, callback: Option<&str>) -> Vec<DueReaction> {
+        let Some((attempt, due)) = self.due.get(&(path.clone(), callback.map(str::to_owned))) else {
+            return Vec::new();
+        };
+        let is_of_end = callback.is_some() || self.finished.get(path).is_some_and(|done| done.attempt == *attempt);
+        if is_of_end { due.clone() } else { Vec::new() }
+    }
+
     /// Fails with `ReplayDriftError` if the router chose another route before.
     pub(crate) fn check_route(&self, path: &str, route: &str) -> Result<(), FlowError> {
         match self.routes.get(path).filter(|_| !self.is_discarded(path, true)) {
@@ -443,6 +455,10 @@ impl LogReader<'_> {
                 // Ordered as if the step itself had written it.
                 let at = replay_cache.finished.get(path).map_or(event.seq, |done| done.ended);
                 self.kept.push((key, at, shared, operation.clone()));
+            }
+            EventKind::ReactionsDue { callback, reactions } => {
+                let due = (event.attempt, reactions.clone());
+                replay_cache.due.insert((path.clone(), callback.clone()), due);
             }
             EventKind::RouteDecided { route } => drop(replay_cache.routes.insert(path.clone(), route.clone())),
             EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {

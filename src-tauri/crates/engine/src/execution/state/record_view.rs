@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
+use crate::execution::caught::BlockRole;
 use crate::execution::frame::Frame;
 use crate::execution::replay::effect_log::callback_key;
 use crate::execution::request::Run;
@@ -77,8 +78,12 @@ impl Run {
         let mut above = Vec::new();
         if let Some(parent) = &frame.parent {
             let around: Vec<_> = parent.chain().collect();
-            for ancestor in around.iter().rev() {
+            for (at, ancestor) in around.iter().enumerate().rev() {
                 above.extend(ancestor.transaction.pending(&key));
+                let inner = if at == 0 { frame } else { &*around[at - 1] };
+                if let BlockRole::Called(Some(call)) = &*inner.role.borrow() {
+                    above.extend(call.transaction.pending(&key));
+                }
             }
         }
         if !std::ptr::eq(transaction, &frame.transaction) {

@@ -13,6 +13,7 @@ use crate::execution::fifo::FifoMutex;
 use crate::model::event::{ScopeCommit, Seq};
 use crate::model::log::Record;
 use crate::model::operation::Operation;
+use crate::model::resource::reaction::DueReaction;
 use crate::model::resource::record::exists;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
@@ -26,6 +27,8 @@ pub struct Transaction {
     /// One mutation at a time.
     pub queue: FifoMutex,
     views: RefCell<Vec<View>>,
+    /// The reactions to its writes.
+    due: RefCell<Vec<DueReaction>>,
 }
 
 /// Whether pending operations could be rebased onto a newer record.
@@ -145,6 +148,16 @@ impl Transaction {
         views.iter().filter(|view| view.key == *key).flat_map(|view| view.operations().cloned()).collect()
     }
 
+    /// Notes that a block has to run because of a write.
+    pub(crate) fn push_due(&self, reaction: DueReaction) {
+        self.due.borrow_mut().push(reaction);
+    }
+
+    /// Takes the reactions to its writes.
+    pub(crate) fn take_due(&self) -> Vec<DueReaction> {
+        self.due.take()
+    }
+
     /// Returns whether there are no pending writes.
     pub fn is_empty(&self) -> bool {
         self.views.borrow().iter().all(|view| !view.is_written())
@@ -206,12 +219,14 @@ impl Transaction {
 
     /// Returns a copy of the pending writes, for a callback that may have to run again on top of them.
     pub(crate) fn copy(&self) -> Transaction {
-        Transaction { queue: FifoMutex::default(), views: RefCell::new(self.views.borrow().clone()) }
+        let (views, due) = (self.views.borrow().clone(), self.due.borrow().clone());
+        Transaction { queue: FifoMutex::default(), views: RefCell::new(views), due: RefCell::new(due) }
     }
 
     /// Moves the pending writes of another transaction into this one. The other keeps its views: it may go on reading
     /// and writing.
     pub(crate) fn take_over(&self, other: &Transaction, stamp: u64) {
+        self.due.borrow_mut().append(&mut other.due.borrow_mut());
         let mut views = self.views.borrow_mut();
         for mut view in other.views.borrow_mut().iter_mut().filter(|view| view.is_written()).map(View::take) {
             let Some(own) = views.iter_mut().find(|own| own.key == view.key) else {
@@ -244,5 +259,6 @@ impl Transaction {
     pub fn clear(&self) {
         // A new `Vec`, to free the memory: frames of ended blocks are kept for their siblings.
         *self.views.borrow_mut() = Vec::new();
+        *self.due.borrow_mut() = Vec::new();
     }
 }

@@ -129,6 +129,8 @@ pub enum CaughtBy {
     Tool,
     /// A hook whose failure is only reported.
     Hook,
+    /// The function that ran the block by `block.run`; it may go on, or fail with the same error.
+    Function,
 }
 
 /// How today's code differs from the log.

@@ -41,7 +41,14 @@ interface Wire {
   handle?: number;
   /** Of the HTTP answer it is about. */
   status?: number;
+  /** The block that failed first. */
+  path?: string;
+  /** Whether it is what a block that a function runs has failed with. */
+  ofBlock?: boolean;
 }
+
+/** Where errors come from that `block.run` has thrown into a function. */
+const places = new WeakMap<object, string>();
 
 /** What an author's code answers, unless it throws: getters and proxies may. */
 function read<T>(ask: () => T, otherwise: T): T {
@@ -94,6 +101,8 @@ export function encodeError(value: unknown, place?: string): string {
     return [status, statusCode].find((one) => Number.isInteger(one) && (one as number) >= 100 && (one as number) < 600);
   }, undefined);
   if (status !== undefined) wire.status = status as number;
+  const path = places.get(error);
+  if (path !== undefined) wire.path = path;
   return read(() => toWire(wire), undefined) ?? toWire({ ...wire, details: undefined });
 }
 
@@ -103,6 +112,12 @@ export function decodeError(json: string): Error {
 }
 
 export function reviveError(wire: Wire): Error {
+  const error = revived(wire);
+  if (wire.ofBlock === true && wire.path !== undefined) places.set(error, wire.path);
+  return error;
+}
+
+function revived(wire: Wire): Error {
   if (wire.handle !== undefined && thrown.has(wire.handle)) return thrown.get(wire.handle) as Error;
   const options: Partial<FlowError> = {};
   if (wire.code !== undefined) options.code = wire.code;

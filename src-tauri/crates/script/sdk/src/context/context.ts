@@ -10,6 +10,7 @@ import { runOnce } from './once';
 import { resourcesFor } from './resource-handles';
 import { sessionMembers } from './session-members';
 import { Relative, StatefulRelative, type Relation } from './relatives';
+import { TOKEN } from '../define/running';
 import { handle } from './state';
 import { toJson } from '../base/values';
 import { suspend } from '../define/suspend';
@@ -248,7 +249,10 @@ function read(call: Call, name: string): unknown {
  * at. It spreads, lists and takes additions as an object with the members would.
  */
 const CONTEXT: ProxyHandler<Call> = {
-  get: (call, name) => (typeof name === 'string' ? read(call, name) : undefined),
+  get(call, name) {
+    if (typeof name === 'string') return read(call, name);
+    return name === TOKEN ? call.token : undefined;
+  },
   has: (call, name) => typeof name === 'string' && (name in MEMBERS || name in call.made || name in Object.prototype),
   set(call, name, value) {
     if (typeof name !== 'string' || name in MEMBERS) return false;

@@ -1,8 +1,8 @@
 // Resources as plain data for the engine: each definition under each of its names gets a number.
 
-import type { Config } from './blocks';
+import type { Block, Config } from './blocks';
 import { functionId, stateSchema } from './tables';
-import { initialOf, siteOfDefinition, type Declared, type Definition } from './resources';
+import { initialOf, reactionsTo, siteOfDefinition, type Declared, type Definition } from './resources';
 
 const definitions: Definition[] = [];
 const bound: { accessor: string; definition: Definition }[] = [];
@@ -29,7 +29,11 @@ export function isIsolated({ config, scope }: Definition): boolean {
 }
 
 /** A definition under a name: without a `ref` of its own, the name is where it lies. */
-export function resource({ accessor, definition, nested }: Declared, owner: string): Config {
+export function resource(
+  { accessor, definition, nested }: Declared,
+  owner: string,
+  child: (block: Block) => number,
+): Config {
   const { config } = definition;
   let id = bound.findIndex((one) => one.accessor === accessor && one.definition === definition);
   if (id < 0) id = bound.push({ accessor, definition }) - 1;
@@ -48,6 +52,11 @@ export function resource({ accessor, definition, nested }: Declared, owner: stri
     content,
     template: contentTemplate,
     writable: config.writable !== false,
+    reactions: reactionsTo(definition).map(({ kind, block, when }) => ({
+      kind,
+      block: child(block),
+      when: functionId(when),
+    })),
   };
   if (definition.kind === 'resource') return { ...described, path: config.ref ?? accessor };
   return {

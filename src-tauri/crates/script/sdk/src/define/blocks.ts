@@ -7,10 +7,11 @@ import { checkConfig, checkIdentity, checkLoop, checkName, needBlock, needHandle
 import { knownTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
 import { warnOfUnknown } from './known-keys';
-import { declaredIn, type Declared, type Definitions } from './resources';
+import { runBlock } from './running';
+import { declaredIn, reactionsTo, type Declared, type Definitions } from './resources';
 import type { AnySchema } from '../base/schema';
 
-export type Kind = 'handler' | 'sequencer' | 'router' | 'generator';
+export type Kind = 'handler' | 'sequencer' | 'router' | 'generator' | 'evaluator';
 export type { Fn };
 export type Config = Record<string, unknown>;
 
@@ -107,6 +108,7 @@ export class Block {
     const blocks = Array.isArray(listed) ? (listed as unknown[]).filter(isBlock) : [];
     const rescue = Array.isArray(this.config.rescue) ? (this.config.rescue as Handler[]) : [];
     if (this.tool) blocks.push(this.tool);
+    for (const { definition } of this.ownResources) blocks.push(...reactionsTo(definition).map(({ block }) => block));
     return [...blocks, ...rescue.map((handler) => handler?.block).filter(isBlock)];
   }
 
@@ -153,6 +155,11 @@ export class Block {
     });
   }
 
+  /** Runs the block inside the one whose context this is, and gives its output. */
+  run(input?: unknown, ctx?: unknown): Promise<unknown> {
+    return runBlock(this, input, ctx);
+  }
+
   /** A handler that runs this block as a call of a tool, and leaves what such a call leaves. */
   asTool(identity: ToolIdentity = {}): Block {
     checkIdentity(identity, `asTool of ${this.kind} "${this.name}"`);
@@ -175,7 +182,7 @@ export function isBlock(value: unknown): value is Block {
   return value instanceof Block;
 }
 
-function built(kind: Kind, config: Config): Block {
+export function built(kind: Kind, config: Config): Block {
   const block = new Block(kind, withCapabilities(kind, config));
   warnOfUnknown(kind, config, `${kind} "${block.name}"`);
   return block;

@@ -44,8 +44,14 @@ function formless(where: string, args: unknown[], forms: string[], lead: Lead): 
 
 /** The first argument of a method that runs its block only if, or while, something holds. */
 export function needCondition(value: unknown, where: string): Fn {
-  return needFunction(value, `${where}: the condition`);
+  if (typeof value === 'boolean') return (value ? ALWAYS : NEVER) as Fn;
+  if (typeof value === 'function') return value as Fn;
+  throw new TypeError(`${where}: the condition needs a function, true or false, got ${describeValue(value)}`);
 }
+
+/** A condition that is written out. One function each, so that its source is always the same. */
+const ALWAYS = () => true;
+const NEVER = () => false;
 
 function isInlineConfig(value: unknown): value is Config {
   if (typeof value !== 'object' || value === null || isBlock(value)) return false;

@@ -5,7 +5,8 @@
 import { describeValue, needFunction } from '../base/arguments';
 import { isBlock, type Block, type Config, type Handler } from './blocks';
 import { containerOf } from './container';
-import { inside, isSchema, typeOf } from '../base/schema';
+import { checkField, inside, isSchema, typeOf } from '../base/schema';
+import { toJson } from '../base/values';
 
 const SCHEMAS = new Set([
   'inputSchema',
@@ -72,6 +73,7 @@ export function checkConfig(config: Config, where: string): void {
         throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
     }
   }
+  if (config.defaultState !== undefined) checkStart(config, where);
   const status = config.activeStatusMessage;
   if (status !== undefined && typeof status !== 'string' && typeof status !== 'function') {
     throw new TypeError(`${where}: activeStatusMessage must be a text or a function, got ${describeValue(status)}`);
@@ -83,6 +85,21 @@ export function checkConfig(config: Config, where: string): void {
     Array.isArray(config.rescue) &&
     config.rescue.every((one: Handler) => one?.when?.every((name) => typeof name === 'string'));
   if (config.rescue !== undefined && !read) needHandlers(config.rescue, where);
+}
+
+/** What a block's own state begins with. */
+function checkStart({ defaultState, stateSchema }: Config, where: string): void {
+  if (typeof defaultState !== 'object' || defaultState === null || Array.isArray(defaultState)) {
+    throw new TypeError(`${where}: defaultState must be an object of fields, got ${describeValue(defaultState)}`);
+  }
+  if (!isSchema(stateSchema)) {
+    throw new Error(`${where}: defaultState is what a state begins with; give the block a stateSchema`);
+  }
+  toJson(defaultState, `${where}: defaultState`);
+  for (const [field, value] of Object.entries(defaultState)) {
+    const [issue] = checkField(stateSchema, field, value).issues ?? [];
+    if (issue) throw new Error(`${where}: defaultState at "${issue.path}": ${issue.message}`);
+  }
 }
 
 /** What no state can be, in the words of zod. */

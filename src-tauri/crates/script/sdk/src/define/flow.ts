@@ -54,6 +54,40 @@ function resourcesOf(definition: Config): readonly Declared[] {
 /** Every flow that was defined while the file loaded, with the stack of its definition. */
 const made: [kind: string, stack: string][] = [];
 
+/** Of an instance of a flow: the definition that it is made of. */
+const madeOf = new WeakMap<Config, Config>();
+/** Where a definition stands. */
+const stacks = new WeakMap<Config, string>();
+
+function root(flow: Flow): Config {
+  return madeOf.get(flow.definition) ?? flow.definition;
+}
+
+/** Where a flow is defined; that of an instance is where the definition is that it was made of. */
+export function stackOf(flow: Flow): string {
+  return stacks.get(root(flow)) ?? '';
+}
+
+/**
+ * The flows that a file exports, in the order of its exports. A definition and its instances are one flow: that of the
+ * default export, or else its first instance.
+ */
+export function flowsOf(exported: unknown[], main: unknown): Flow[] {
+  const found = new Map<Config, Flow[]>();
+  for (const flow of new Set(exported.filter(isFlow))) {
+    found.set(root(flow), [...(found.get(root(flow)) ?? []), flow]);
+  }
+  return [...found].map(([definition, same]) => {
+    const instances = same.filter((flow) => flow.definition !== definition);
+    const chosen = same.find((flow) => flow === main) ?? instances[0] ?? (same[0] as Flow);
+    if (instances.length > 1) {
+      const ids = instances.map((flow) => `"${flow.id}"`).join(', ');
+      warn(`Flow "${chosen.kind}": of its instances that are exported, ${ids}, only "${chosen.id}" can be run`);
+    }
+    return chosen;
+  });
+}
+
 /**
  * What a file without a flow may have meant for one: flows that were defined and not exported, and
  * a default export that was never given to `defineFlow`.
@@ -110,8 +144,14 @@ export function defineFlow(definition: Config): FlowType {
   if (Object.keys(actions).length === 0 && entries.every((one) => Object.keys(one?.actions ?? {}).length === 0)) {
     warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
   }
-  made.push([definition.kind, new Error().stack ?? '']);
-  const factory = (options: Config = {}): FlowType => defineFlow(mint(definition, options));
+  const stack = new Error().stack ?? '';
+  made.push([definition.kind, stack]);
+  stacks.set(definition, stack);
+  const factory = (options: Config = {}): FlowType => {
+    const minted = mint(definition, options);
+    madeOf.set(minted, madeOf.get(definition) ?? definition);
+    return defineFlow(minted);
+  };
   return Object.setPrototypeOf(Object.assign(factory, { definition }), Flow.prototype) as FlowType;
 }
 

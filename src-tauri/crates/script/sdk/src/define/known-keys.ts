@@ -11,6 +11,7 @@ const BLOCK = [
   'inputSchema',
   'outputSchema',
   'stateSchema',
+  'defaultState',
   'requestStateSchema',
   'sessionStateSchema',
   'userStateSchema',
@@ -47,6 +48,7 @@ const KEYS: Record<string, readonly string[]> = {
   handler: [...BLOCK, 'execute'],
   sequencer: [...BLOCK, 'durable'],
   router: [...BLOCK, 'routes', 'execute', 'validateRoute'],
+  evaluator: [...BLOCK, 'model', 'questions', 'state', 'execute'],
   generator: [
     ...BLOCK,
     'model',

@@ -3,6 +3,7 @@
 // Must not: know how a resource behaves. The engine does; see engine/src/resource.rs.
 
 import { currentToken, native } from '../base/host';
+import { reactionsOf, type Reaction } from './reactions';
 import { checkResourceProjection } from './projections';
 import { checkField, fieldsOf, isSchema, type AnySchema } from '../base/schema';
 import { toJson } from '../base/values';
@@ -23,6 +24,11 @@ export class Definition {
 }
 
 export type Definitions = Record<string, Definition>;
+
+/** What runs when a resource changes; checked when it was defined. */
+export function reactionsTo({ kind, config }: Definition): Reaction[] {
+  return reactionsOf(config.reactTo, kind !== 'resource', kind);
+}
 
 /** A definition under the name it is reached by; `nested` where its place names the scope. */
 export interface Declared {
@@ -116,6 +122,7 @@ function checkCollection(config: Config, where: string): void {
 function define(kind: Definition['kind'], config: unknown, where: string): Definition {
   if (typeof config !== 'object' || config === null) throw new Error(`${where} needs a configuration object`);
   (kind === 'resource' ? checkSingle : checkCollection)(config as Config, where);
+  reactionsOf((config as Config).reactTo, kind !== 'resource', where);
   const made = new Definition(kind, { ...(config as Config) });
   sites.set(made, new Error().stack ?? '');
   return made;

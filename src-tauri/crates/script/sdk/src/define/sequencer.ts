@@ -131,7 +131,7 @@ export class Sequencer extends Block {
   }
 
   exitIf(condition: unknown): Sequencer {
-    return this.with({ op: 'exitIf', condition: needFunction(condition, 'exitIf') });
+    return this.with({ op: 'exitIf', condition: needCondition(condition, 'exitIf') });
   }
 
   throwIf(condition: unknown, error: unknown): Sequencer {
@@ -142,7 +142,7 @@ export class Sequencer extends Block {
       throw typeof error === 'function' ? await (error as (v: unknown, c: unknown) => unknown)(value, ctx) : error;
     };
     const thrown = standsFor(call as unknown as Fn, error);
-    return this.with({ op: 'throwIf', condition: needFunction(condition, 'throwIf'), call: thrown });
+    return this.with({ op: 'throwIf', condition: needCondition(condition, 'throwIf'), call: thrown });
   }
 
   parallel(branches: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
@@ -183,7 +183,7 @@ export class Sequencer extends Block {
       return {
         key,
         connector: needFunction(arm[0], `branch: "${key}" connector`),
-        condition: needFunction(arm[1], `branch: "${key}" condition`),
+        condition: needCondition(arm[1], `branch: "${key}"`),
         block: needBlock(arm[2], `branch: "${key}"`),
       };
     });
@@ -202,7 +202,7 @@ export class Sequencer extends Block {
   doUntil(condition: unknown, ...args: unknown[]): Sequencer {
     return this.with({
       op: 'doUntil',
-      condition: needCondition(condition, 'doUntil'),
+      condition: needFunction(condition, 'doUntil: the condition'),
       ...chained('doUntil', args, { condition }),
     });
   }
@@ -210,7 +210,7 @@ export class Sequencer extends Block {
   doWhile(condition: unknown, ...args: unknown[]): Sequencer {
     return this.with({
       op: 'doWhile',
-      condition: needCondition(condition, 'doWhile'),
+      condition: needFunction(condition, 'doWhile: the condition'),
       ...chained('doWhile', args, { condition }),
     });
   }
@@ -224,7 +224,7 @@ export class Sequencer extends Block {
         `loopBack("${target}") needs { maxIterations: a positive integer }, got ${describeValue(most)}`,
       );
     }
-    const condition = options.when === undefined ? undefined : needFunction(options.when, 'loopBack: when');
+    const condition = options.when === undefined ? undefined : needCondition(options.when, 'loopBack: when');
     return this.with({ op: 'loopBack', target, limit: most, condition });
   }
 
@@ -233,8 +233,8 @@ export class Sequencer extends Block {
   }
 
   workIf(condition: unknown, ...args: unknown[]): Sequencer {
-    const holds = typeof condition === 'boolean' ? () => condition : needCondition(condition, 'workIf');
-    return this.with({ op: 'work', condition: holds as Fn, ...background('workIf', args, { condition }) });
+    const holds = needCondition(condition, 'workIf');
+    return this.with({ op: 'work', condition: holds, ...background('workIf', args, { condition }) });
   }
 
   waitForWork(options: { failOnError?: boolean; timeoutMs?: number } = {}): Sequencer {
@@ -286,6 +286,10 @@ export class Sequencer extends Block {
 
   thenAny(blocks: unknown): Sequencer {
     return this.stepAny(blocks);
+  }
+
+  background(...args: unknown[]): Sequencer {
+    return this.work(...args);
   }
 
   sideChain(...args: unknown[]): Sequencer {

@@ -39,6 +39,19 @@ export function stateSchema(schema: unknown): Config | undefined {
   return { id, fields, open: isOpen(schema as AnySchema) };
 }
 
+/** A state schema whose fields begin with what a block says, in place of the schema's own defaults. */
+export function startingWith(schema: Config | undefined, start: unknown): Config | undefined {
+  if (schema === undefined || start === undefined) return schema;
+  const fields = (schema.fields ?? []) as Config[];
+  const given = start as Config;
+  const known = fields.map((field) => {
+    const name = field.name as string;
+    return name in given ? { ...field, default: given[name] } : field;
+  });
+  const more = Object.keys(given).filter((name) => fields.every((field) => field.name !== name));
+  return { ...schema, fields: [...known, ...more.map((name) => ({ name, default: given[name], transient: false }))] };
+}
+
 /** A text, or a function that makes one. */
 export function text(value: unknown): Config | undefined {
   if (value === undefined || value === null) return undefined;

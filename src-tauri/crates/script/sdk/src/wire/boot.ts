@@ -6,7 +6,7 @@ import * as core from '../index';
 import { AgentBlock, nameTools, Prompt, runnable, Tool as AgentTool } from '../define/agents';
 import { definedAt } from '../define/bindings';
 import { CallAgentBlock, endRegistration, hasCalls } from '../define/calls';
-import { Capability } from '../define/capabilities';
+import { Capability } from '../define/capability';
 import { keepTimersApart } from '../globals/globals';
 import { protectShared } from '../globals/protected';
 import { Block, isBlock, siteOf } from '../define/blocks';
@@ -15,7 +15,7 @@ import { makeContext } from '../context/context';
 import { blocksById, describeFlow, describeLate } from './describe';
 import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
-import { Flow, isFlow, missed } from '../define/flow';
+import { Flow, flowsOf, missed, stackOf } from '../define/flow';
 import { answer, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { accepted, describe } from '../base/json-schema';
 import { takeWarnings } from '../define/known-keys';
@@ -24,6 +24,7 @@ import { keyOf } from '../define/policies';
 import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
 import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { describeBy } from '../define/running';
 import { rejected, takeUnhandled } from '../globals/rejections';
 import { Definition } from '../define/resources';
 import { Boxed, Sequencer } from '../define/sequencer';
@@ -34,6 +35,9 @@ import { abortRequest } from '../globals/web';
 const CLASSES = [Block, Boxed, Sequencer, CallAgentBlock, AgentBlock, AgentTool, Prompt, Capability, Definition, Flow];
 
 let flows: Flow[] = [];
+/** The flow that is run. */
+let running = 0;
+describeBy(describeLate);
 let main: unknown;
 
 /** Called by the bundle's entry with the flow file's exports, and what `import.meta` is in it. */
@@ -41,7 +45,7 @@ export function boot(exported: Record<string, unknown>, meta: object): void {
   const candidates = 'default' in exported ? [exported.default, ...Object.values(exported)] : Object.values(exported);
   main = exported.default;
   nameTools(exported);
-  flows = runnable([...new Set(candidates.filter(isFlow))]);
+  flows = runnable(flowsOf(candidates, main));
   endRegistration();
   if (hasCalls()) {
     keepTimersApart();
@@ -112,9 +116,12 @@ const failed = ({ call }: Returning, error: unknown): void => native.done(call, 
 const host = {
   flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
 
+  flowDefinedAt: (at: number): string => stackOf(flows[at] as Flow),
+
   missed: (): string => JSON.stringify(missed(main)),
 
   describe(at: number): string {
+    running = at;
     try {
       return describeFlow(flows[at] as Flow);
     } catch (error) {
@@ -202,7 +209,7 @@ const host = {
   },
 
   clientData(call: number, states: string): void {
-    clientData(flows[0] as Flow, JSON.parse(states) as never).then(
+    clientData(flows[running] as Flow, JSON.parse(states) as never).then(
       (value) => finish(call, value),
       (error: unknown) => native.done(call, 'error', encodeError(error)),
     );

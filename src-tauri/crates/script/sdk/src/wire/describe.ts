@@ -5,7 +5,7 @@ import { describeAgents } from './agents';
 import { isBlock, needHandlers, type Block, type Config, type Fn, type Handler } from '../define/blocks';
 import { isolate, resource } from '../define/bindings';
 import { budget, estimateCostsBy } from '../define/budgets';
-import { capabilitiesOf, capabilityId, statesOf } from '../define/capabilities';
+import { capabilityIds, statesOf } from '../define/capabilities';
 import { hasClientData } from './client-data';
 import { checkContent } from '../context/ctx-arguments';
 import { rootOf, type Flow } from '../define/flow';
@@ -18,7 +18,7 @@ import { originOf } from '../base/origins';
 import { concurrencyOf, sessionPast } from '../define/policies';
 import { Sequencer } from '../define/sequencer';
 import { standsFor } from '../base/sources';
-import { functionId, retry, schemaId, stateSchema, text } from '../define/tables';
+import { functionId, retry, schemaId, startingWith, stateSchema, text } from '../define/tables';
 
 const blockIds = new Map<Block, number>();
 export const blocksById: Block[] = [];
@@ -47,8 +47,10 @@ export function describeFlow(flow: Flow): string {
   estimateCostsBy(flow);
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
   isolate(flow.definition);
-  const resources = flow.ownResources.map((declared) => resource(declared, `flow "${flow.kind}"`));
   const blocks: Config[] = [];
+  const resources = flow.ownResources.map((declared) =>
+    resource(declared, `flow "${flow.kind}"`, (block) => describeBlock(block, blocks, declarations)),
+  );
   const ids = (hooks: Record<string, Block>) =>
     Object.fromEntries(
       Object.entries(hooks).map(([name, block]) => [name, describeBlock(block, blocks, declarations)]),
@@ -144,23 +146,21 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     const schema = config[key] === undefined ? undefined : stateSchema(config[key]);
     if (schema) declarations.push({ scope: SCOPES[key], owner: `block "${block.name}"`, schema, site: id });
   }
-  const capabilities = config.uses === undefined ? undefined : capabilitiesOf(config);
-  for (const capability of capabilities ?? []) {
-    for (const [key, schema] of statesOf(capability)) {
-      const owner = `capability "${capability.name}" of block "${block.name}"`;
-      declarations.push({ scope: SCOPES[key], owner, schema: stateSchema(schema), site: id });
-    }
+  for (const { key, schema, by } of config.uses === undefined ? [] : statesOf(config)) {
+    const owner = `${by} of block "${block.name}"`;
+    declarations.push({ scope: SCOPES[key], owner, schema: stateSchema(schema), site: id });
   }
   const described: Config = {
     id,
-    uses: capabilities?.map(capabilityId),
+    uses: config.uses === undefined ? undefined : capabilityIds(config),
     name: block.name,
-    kind: block.kind,
+    // An evaluator is a handler that asks a model.
+    kind: block.kind === 'evaluator' ? 'handler' : block.kind,
     description: block.description,
     // The block that a tool wraps checks its input itself.
     inputSchema: schemaId(block.tool ? config.inputSchema : block.inputSchema),
     outputSchema: schemaId(config.outputSchema),
-    stateSchema: stateSchema(config.stateSchema),
+    stateSchema: startingWith(stateSchema(config.stateSchema), config.defaultState),
     expects: expectations(config, block.name, id),
     connectInput: functionId(config.connectInput),
     connectOutput: functionId(config.connectOutput),
@@ -172,7 +172,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     transient: config.transient === true || undefined,
     activeStatus: text(config.activeStatusMessage),
     container: config.container && containerOf(config.container, `${block.kind} "${block.name}"`),
-    resources: resourcesOf(block),
+    resources: resourcesOf(block, (inner) => describeBlock(inner, blocks, declarations)),
   };
   const child = (inner: Block) => describeBlock(inner, blocks, declarations);
   if (config.rescue) {
@@ -212,7 +212,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     described.routes = (config.routes as Block[]).map(child);
     described.execute = functionId(config.execute);
     described.validateRoute = functionId(routeCheck(config));
-  } else if (block.kind === 'handler') {
+  } else if (block.kind === 'handler' || block.kind === 'evaluator') {
     described.execute = functionId(config.execute);
   } else {
     described.generator = generatorSettings(config, flowTools, child);
@@ -221,9 +221,9 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
   return id;
 }
 
-function resourcesOf(block: Block): Config[] | undefined {
+function resourcesOf(block: Block, child: (inner: Block) => number): Config[] | undefined {
   if (block.ownResources.length === 0) return undefined;
-  return block.ownResources.map((declared) => resource(declared, `block "${block.name}"`));
+  return block.ownResources.map((declared) => resource(declared, `block "${block.name}"`, child));
 }
 
 /** What a block says of the states around it: of its sequencer's, and of its targets' by their names. */

@@ -34,6 +34,7 @@ impl ReplayCache {
         self.functions.retain(|other, _| !is_at_or_inside(other, path));
         self.reported_failures.retain(|other| !is_at_or_inside(other, path));
         self.routes.retain(|other, _| !is_at_or_inside(other, path));
+        self.due.retain(|(other, _), _| !is_at_or_inside(other, path));
         self.calls.retain(|other, _| !is_at_or_inside(other, path));
         self.suspended.retain(|other| !is_at_or_inside(other, path));
         self.pauses.forget(|other| is_at_or_inside(other, path));

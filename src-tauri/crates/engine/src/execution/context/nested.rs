@@ -1,0 +1,179 @@
+//! Blocks that an author's function runs itself: `block.run(input, ctx)` (SEMANTICS §2.10).
+//!
+//! Such a block is a child of the block whose function runs it, with a path, attempts and a commit of its own. A resume
+//! finds its result in the log. A function that runs again after a conflict finds it here. Must not run a chain's
+//! steps: those are known before anything runs.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+
+use super::Context;
+use crate::execution::block::run_block_as;
+use crate::execution::caught::BlockRole;
+use crate::execution::frame::Frame;
+use crate::execution::step_value::StepValue;
+use crate::model::data::Data;
+use crate::model::error::FlowError;
+use crate::model::flow::Block;
+use crate::model::operation::Operation;
+use crate::model::path::{encode, join};
+use crate::model::scope::ScopeKey;
+
+/// The results of the blocks that one execution of a function ran, by path, with their inputs.
+#[derive(Default)]
+pub(crate) struct NestedResults(RefCell<HashMap<String, (Data, Result<Data, FlowError>)>>);
+
+impl NestedResults {
+    /// Moves the results to the execution that repeats this one.
+    pub(crate) fn hand_on(&self) -> NestedResults {
+        NestedResults(RefCell::new(self.0.take()))
+    }
+
+    /// Takes the results of an earlier execution.
+    pub(crate) fn adopt(&self, earlier: &NestedResults) {
+        self.0.replace(earlier.0.take());
+    }
+
+    /// Returns the result of a block that an earlier execution ran with the same input.
+    fn find(&self, path: &str, input: &Data) -> Option<Result<Data, FlowError>> {
+        self.0.borrow().get(path).filter(|(given, _)| given == input).map(|(_, result)| result.clone())
+    }
+
+    fn keep(&self, path: String, input: Data, result: Result<Data, FlowError>) {
+        self.0.borrow_mut().insert(path, (input, result));
+    }
+}
+
+/// The blocks that the functions of one block run at the moment.
+#[derive(Default)]
+pub(crate) struct Nested {
+    running: Cell<u32>,
+    waiting: RefCell<Vec<oneshot::Sender<()>>>,
+    /// What the block ends with, where one of them could not end.
+    failure: RefCell<Option<FlowError>>,
+}
+
+impl Nested {
+    /// Returns why the block cannot go on, once all that it runs have ended: they are not cut off.
+    pub(crate) async fn end(&self) -> FlowError {
+        if self.running.get() > 0 {
+            let (sender, receiver) = oneshot::channel();
+            self.waiting.borrow_mut().push(sender);
+            // The sender is dropped only together with the block.
+            let _ = receiver.await;
+        }
+        self.failure.take().unwrap_or_else(FlowError::suspended)
+    }
+
+    /// Notes why the block cannot go on. Code that does not fit the log goes before a question.
+    fn stop(&self, error: FlowError) {
+        let mut failure = self.failure.borrow_mut();
+        if failure.as_ref().is_none_or(FlowError::is_suspension) {
+            *failure = Some(error);
+        }
+    }
+}
+
+/// Counts a block while it runs.
+struct Running(Rc<Frame>);
+
+impl Running {
+    fn begin(frame: &Rc<Frame>) -> Running {
+        let running = &frame.nested.running;
+        running.set(running.get() + 1);
+        Running(frame.clone())
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let nested = &self.0.nested;
+        nested.running.set(nested.running.get() - 1);
+        if nested.running.get() == 0 {
+            for waiter in nested.waiting.take() {
+                // A waiter that is gone was aborted.
+                let _ = waiter.send(());
+            }
+        }
+    }
+}
+
+impl Context {
+    /// `block.run(input, ctx)`: runs a block inside this one, and returns its output. Never completes where the block
+    /// waits for an answer, or the request cannot go on: the block around it ends then.
+    pub async fn run_nested(&self, block: Rc<Block>, input: Data) -> Result<Data, FlowError> {
+        if self.frame.is_finished() {
+            let (inner, outer) = (&block.name, &self.frame.block.name);
+            return Err(FlowError::plain(format!(
+                "block \"{inner}\" cannot run in block \"{outer}\", which has ended; await it before it returns"
+            )));
+        }
+        let path = self.inner_path("run", &block.name, None);
+        if let Some(result) = self.nested_results().find(&path, &input) {
+            return result;
+        }
+        let running = Running::begin(&self.frame);
+        let (value, role) = (StepValue::new(input.clone()), BlockRole::Called(self.call.clone()));
+        let (run, parent) = (self.run.clone(), Some(self.frame.clone()));
+        self.run.has_concurrent_blocks.set(true);
+        match run_block_as(run, block, parent, path.clone(), value, role).await {
+            Err(error) if error.is_uncatchable() => {
+                self.frame.nested.stop(error);
+                self.frame.suspended.set();
+                drop(running);
+                std::future::pending().await
+            }
+            ended => {
+                let result = ended.map(|value| value.data);
+                self.nested_results().keep(path, input, result.clone());
+                result
+            }
+        }
+    }
+
+    /// Returns the path of a block that a function of this block runs, or that a write of it has caused: numbered from
+    /// 0 within the block, and within a callback of it (SEMANTICS §3.2).
+    pub(crate) fn inner_path(&self, verb: &str, name: &str, number: Option<usize>) -> String {
+        let callback = self.call.as_ref().map(|call| call.name.as_str());
+        let number =
+            number.unwrap_or_else(|| self.ordinal(&format!("{verb} {name} {}", callback.unwrap_or_default())) as usize);
+        path_inside(&self.frame.path, verb, name, callback, number)
+    }
+
+    fn nested_results(&self) -> &NestedResults {
+        self.call.as_ref().map_or(&self.frame.nested_results, |call| &call.nested_results)
+    }
+
+    /// Refuses a write to a record that a function around this block has written to and not committed, unless the order
+    /// of the two makes no difference: the function's write would be applied after this one, although it was before it.
+    pub(super) fn need_no_earlier_write(&self, key: &ScopeKey, operation: &Operation) -> Result<(), FlowError> {
+        for frame in self.frame.chain() {
+            let BlockRole::Called(call) = &*frame.role.borrow() else { continue };
+            let Some(around) = &frame.parent else { continue };
+            let pending = call.as_ref().map_or(&around.transaction, |call| &call.transaction).pending(key);
+            let is_sum = |one: &Operation| matches!(one, Operation::Increment { .. } | Operation::Push { .. });
+            if pending.is_empty() || (is_sum(operation) && pending.iter().all(is_sum)) {
+                continue;
+            }
+            let (inner, outer) = (&self.frame.block.name, &around.block.name);
+            let mut error = FlowError::plain(format!(
+                "block \"{inner}\" writes to {} \"{}\", which block \"{outer}\" around it has written to before it ran \
+                 this one; let \"{outer}\" write after it, or in a block of its own",
+                key.kind.as_str(),
+                key.id
+            ));
+            error.code = Some("pending_write".to_owned());
+            return Err(error);
+        }
+        Ok(())
+    }
+}
+
+/// Returns the path of a block that runs inside another one without being a step of it.
+pub(crate) fn path_inside(around: &str, verb: &str, name: &str, callback: Option<&str>, number: usize) -> String {
+    let place = callback.map(|callback| format!("{}.", encode(callback))).unwrap_or_default();
+    join(around, &format!("{verb}:{}[{place}{number}]", encode(name)))
+}

@@ -1,0 +1,181 @@
+//! Loading of flow files: bundled in a child process, evaluated here, described for the catalogue.
+//!
+//! What came of a file is kept in `.flowglass/cache`, keyed by the hashes of all files it was made from, so that a start
+//! costs no bundling (ARCHITECTURE §8.3). Must not decide which of two flows is meant.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use script::{Bundle, FlowDescription, Limits, LoadError, LoadErrorKind, Loaded};
+use serde::{Deserialize, Serialize};
+
+use super::{Catalogue, Entry, Known, LoadedFlow, STACK};
+use crate::catalogue::bundling::BundleProcess;
+use crate::core::ordinary_files;
+
+/// How many files are loaded at once, each with a child that bundles it.
+const MAX_LOADING: usize = 2;
+
+/// Where flows are, and what loading them takes.
+#[derive(Clone, Copy)]
+pub(crate) struct Loading<'w> {
+    pub(crate) workspace: &'w Path,
+    /// What `flowglass.json` names.
+    pub(crate) folders: Option<&'w [PathBuf]>,
+    pub(crate) cache: &'w Path,
+    pub(crate) limits: Limits,
+    /// What flows see as their environment.
+    pub(crate) env: &'w serde_json::Value,
+    /// The program that bundles; in this process without one.
+    pub(crate) program: Option<&'w Path>,
+}
+
+/// What a file came to: its bundle, and the flows in it.
+#[derive(Debug, Serialize, Deserialize)]
+struct LoadedFile {
+    bundle: Bundle,
+    flows: Vec<FlowDescription>,
+}
+
+/// What lies in the cache for one file.
+#[derive(Serialize, Deserialize)]
+struct Cached {
+    version: String,
+    inputs: Vec<(PathBuf, String)>,
+    /// A file that was bundled and then failed is not worth trying again until something changes.
+    result: Result<LoadedFile, LoadError>,
+}
+
+/// Loads files, a few at once; whoever reads the catalogue meanwhile sees those that are done.
+pub(crate) fn load_all(catalogue: &Mutex<Catalogue>, files: Vec<PathBuf>, loading: &Loading<'_>) {
+    let threads = files.len().min(MAX_LOADING);
+    let files = Mutex::new(files.into_iter());
+    let work = || {
+        let mut process = BundleProcess::new(loading.program);
+        loop {
+            let Some(file) = crate::core::sync::lock(&files).next() else { return };
+            let entry = load(&mut process, &file, loading);
+            crate::core::sync::lock(catalogue).insert(file, entry);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            // Without any thread nothing is loaded, and the next look tries again.
+            let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        }
+    });
+}
+
+pub(super) fn is_current(inputs: &[(PathBuf, String)]) -> bool {
+    inputs.iter().all(|(file, hash)| hash_of(file).is_some_and(|now| now == *hash))
+}
+
+fn hash_of(file: &Path) -> Option<String> {
+    ordinary_files::read(file, ordinary_files::FILE_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
+}
+
+fn cache_file(cache: &Path, file: &Path) -> PathBuf {
+    let key = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
+    cache.join(format!("{}.json", &key[..24]))
+}
+
+/// What the cache has of a file, where nothing that it was made from has changed.
+pub(super) fn cached(loading: &Loading<'_>, file: &Path) -> Option<Entry> {
+    let text = ordinary_files::read_text(&cache_file(loading.cache, file), ordinary_files::FILE_BYTES).ok()?;
+    let cached: Cached = engine::data::from_json(&text).ok()?;
+    if cached.version != loading.version() || !is_current(&cached.inputs) {
+        return None;
+    }
+    Some(entry(cached.result, cached.inputs))
+}
+
+fn entry(result: Result<LoadedFile, LoadError>, inputs: Vec<(PathBuf, String)>) -> Entry {
+    let LoadedFile { bundle, flows } = match result {
+        Ok(loaded) => loaded,
+        Err(error) => return Entry { error: Some(error), inputs, ..Entry::default() },
+    };
+    let bundle = Arc::new(bundle);
+    let known = |flow| Known {
+        loaded_flow: Arc::new(LoadedFlow { bundle: bundle.clone(), flow }),
+        duplicate_kind: None,
+        is_elsewhere: false,
+    };
+    Entry { flows: flows.into_iter().map(known).collect(), error: None, inputs }
+}
+
+impl Loading<'_> {
+    /// What a cached result must come from, besides its files: this program, and the environment that flows see.
+    fn version(&self) -> String {
+        let env = blake3::hash(self.env.to_string().as_bytes()).to_hex();
+        format!("{} {}", script::version(), &env[..16])
+    }
+}
+
+/// Puts a file into the cache in one step: whoever reads meanwhile finds the one before, and what lay there under its
+/// name, a pipe for example, is not written to.
+fn keep(cache: &Path, file: &Path, cached: &Cached) -> std::io::Result<()> {
+    std::fs::create_dir_all(cache)?;
+    let mut new = tempfile::NamedTempFile::new_in(cache)?;
+    std::io::Write::write_all(&mut new, &serde_json::to_vec(cached)?)?;
+    new.persist(file)?;
+    Ok(())
+}
+
+/// Loads a file anew, and puts what came of it into the cache.
+fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> Entry {
+    let began = Instant::now();
+    let (result, files) = load_fresh(process, file, loading);
+    let ms = began.elapsed().as_millis() as u64;
+    match &result {
+        Ok(_) => tracing::info!(file = %file.display(), ms, "flow loaded"),
+        Err(error) => tracing::warn!(file = %file.display(), ms, %error, "flow does not load"),
+    }
+    let inputs: Vec<_> = files.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
+    if inputs.is_empty() {
+        // It was not even bundled: a repaired import elsewhere may mend it, so it is tried again.
+        return Entry { error: result.err(), ..Entry::default() };
+    }
+    let cached = Cached { version: loading.version(), inputs: inputs.clone(), result };
+    // A machine under load may be why a parser ended, so that is forgotten with this process.
+    if !matches!(&cached.result, Err(error) if error.kind == LoadErrorKind::Abnormal) {
+        // A cache that cannot be written costs time, not correctness.
+        let _ = keep(loading.cache, &cache_file(loading.cache, file), &cached);
+    }
+    entry(cached.result, inputs)
+}
+
+/// Bundles and evaluates a file. The files it was made from are known as soon as it is bundled, even when it fails
+/// then.
+fn load_fresh(
+    process: &mut BundleProcess<'_>,
+    file: &Path,
+    loading: &Loading<'_>,
+) -> (Result<LoadedFile, LoadError>, Vec<PathBuf>) {
+    let bundle = match process.bundle(loading.workspace, file) {
+        (Ok(bundle), _) => bundle,
+        (Err(error), reads) if error.kind == LoadErrorKind::Abnormal => return (Err(error), reads),
+        (Err(error), _) => return (Err(error), Vec::new()),
+    };
+    let inputs = bundle.inputs.clone();
+    let flows = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| describe(&bundle, loading)));
+    let flows = flows.unwrap_or_else(|_| {
+        let message = "the file could not be loaded: its evaluation panicked";
+        Err(LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, message))
+    });
+    (flows.map(|flows| LoadedFile { bundle, flows }), inputs)
+}
+
+/// The flows of a bundle, each as a run of it would find it.
+fn describe(bundle: &Bundle, loading: &Loading<'_>) -> Result<Vec<FlowDescription>, LoadError> {
+    let load = |kind: Option<&str>| {
+        let outside = crate::effects::outside::live(&[], loading.env.clone());
+        Loaded::load(bundle, kind, loading.workspace, loading.limits, outside)
+    };
+    let first = load(None)?;
+    let mut flows: Vec<_> = first.describe(bundle)?.into_iter().collect();
+    for kind in first.kinds.iter().skip(1) {
+        flows.extend(load(Some(kind))?.describe(bundle)?);
+    }
+    Ok(flows)
+}

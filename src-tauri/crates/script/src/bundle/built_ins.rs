@@ -1,0 +1,249 @@
+//! Node's built-in modules: those that flows have, which are part of the SDK (`sdk/src/node`), and what takes the place
+//! of the others.
+//!
+//! A file of the author's that imports one of the others is refused. In a package such an import may stand in code that
+//! the flow never reaches, so it gets a module that fails when it is used.
+
+use crate::bundle::embedded;
+
+/// The prefix of the ids of modules that stand for a built-in that flows do not have.
+const ABSENT: &str = "flowglass-absent:";
+
+/// Those that flows have; each is a module of the SDK.
+pub(crate) const PRESENT: [&str; 16] = [
+    "assert",
+    "assert/strict",
+    "buffer",
+    "crypto",
+    "events",
+    "path",
+    "path/posix",
+    "perf_hooks",
+    "process",
+    "querystring",
+    "string_decoder",
+    "timers",
+    "timers/promises",
+    "url",
+    "util",
+    "util/types",
+];
+
+/// The others that may be imported without `node:`, and what a flow uses in their place.
+const OTHERS: &[(&str, &str)] = &[
+    ("fs", FILES),
+    ("fs/promises", FILES),
+    ("path/win32", "paths are those of node:path"),
+    ("http", FETCH),
+    ("https", FETCH),
+    ("http2", FETCH),
+    ("net", FETCH),
+    ("tls", FETCH),
+    ("dgram", FETCH),
+    ("dns", FETCH),
+    ("dns/promises", FETCH),
+    ("child_process", PROCESSES),
+    ("cluster", PROCESSES),
+    ("worker_threads", "work beside other work is a step of the flow: parallel, forEach or work"),
+    ("os", "process.platform is the same everywhere, and what a flow needs of a machine is given as input or env"),
+    ("stream", STREAMS),
+    ("stream/promises", STREAMS),
+    ("stream/web", STREAMS),
+    ("stream/consumers", STREAMS),
+    ("zlib", "compress where the data is served"),
+    ("readline", ASK),
+    ("readline/promises", ASK),
+    ("repl", ASK),
+    ("tty", ASK),
+    ("async_hooks", "what a block shares with others is state of the request: ctx.request, ctx.sequencer"),
+    ("diagnostics_channel", RECORDED),
+    ("inspector", RECORDED),
+    ("inspector/promises", RECORDED),
+    ("trace_events", RECORDED),
+    ("v8", RECORDED),
+    ("constants", NONE),
+    ("domain", NONE),
+    ("module", "import what is needed at the top of the file"),
+    ("punycode", "new URL(…).hostname has it"),
+    ("sys", "it is node:util"),
+    ("vm", NONE),
+    ("wasi", NONE),
+];
+/// Those that must be imported with `node:`.
+const PREFIXED: &[(&str, &str)] = &[
+    ("sqlite", FILES),
+    ("test", "tests are files of their own, *.test.ts, which are no flows"),
+    ("test/reporters", "tests are files of their own, *.test.ts, which are no flows"),
+    ("sea", NONE),
+];
+
+const FILES: &str =
+    "keep data in resources (defineResource), and import a file's text with \"./prompt.md\" or \"./any.file?raw\"";
+const FETCH: &str = "use fetch, and name its hosts in flowglass.json under fetch.allow";
+const PROCESSES: &str = "a flow starts no processes; use fetch, or give what they came to as input";
+const STREAMS: &str = "what fetch answers is whole: use its text(), json() or bytes()";
+const ASK: &str = "ask a person with ctx.suspend";
+const RECORDED: &str = "everything a flow does is recorded: look at its events";
+const NONE: &str = "a flow has nothing in its place";
+
+/// What an import of a built-in comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BuiltIn {
+    /// The module of the SDK, without its ending.
+    Present(&'static str),
+    /// A flow does not have it, and uses this instead.
+    Absent(&'static str),
+    /// Node does not have it either.
+    Unknown,
+}
+
+/// Returns what a specifier comes to, with or without `node:`; `None` if it names no built-in.
+pub(crate) fn find(specifier: &str) -> Option<BuiltIn> {
+    let (name, is_prefixed) = match specifier.strip_prefix("node:") {
+        Some(name) => (name, true),
+        None => (specifier, false),
+    };
+    let absent =
+        |list: &[(&str, &'static str)]| list.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead);
+    let present = PRESENT.iter().find(|known| **known == name).map(|name| BuiltIn::Present(name));
+    let found = present.or_else(|| absent(OTHERS).map(BuiltIn::Absent));
+    if !is_prefixed {
+        return found;
+    }
+    found.or_else(|| absent(PREFIXED).map(BuiltIn::Absent)).or(Some(BuiltIn::Unknown))
+}
+
+/// Returns the message that refuses one.
+pub(crate) fn refusal(specifier: &str, instead: &str) -> String {
+    format!("\"{specifier}\" is a Node.js built-in that a flow does not have: {instead}")
+}
+
+/// Returns the id of the module that stands for an absent one.
+pub(crate) fn absent_id(specifier: &str) -> String {
+    format!("{ABSENT}{specifier}")
+}
+
+/// Returns the text of a module that stands for an absent one: whatever is taken from it fails when it is used.
+pub(crate) fn absent_text(id: &str) -> Option<String> {
+    let specifier = id.strip_prefix(ABSENT)?;
+    let Some(BuiltIn::Absent(instead)) = find(specifier) else { return Some("module.exports = {};\n".to_owned()) };
+    let said = serde_json::to_string(&refusal(specifier, instead)).unwrap_or_default();
+    // What a bundle makes of CommonJS copies own properties; what it inherits is asked for when it is used.
+    let name = serde_json::to_string(specifier.trim_start_matches("node:")).unwrap_or_default();
+    Some(format!("{}module.exports = Object.create(absent({name}));\n", absent_value(&said)))
+}
+
+/// The text of a function that makes values which fail when they are called; `said` is why, as JSON.
+fn absent_value(said: &str) -> String {
+    format!(
+        "const absent = (name) => {{
+  const fail = () => {{ throw new Error(`${{name}} cannot be used: ` + {said}); }};
+  return new Proxy(function () {{}}, {{
+    get: (own, key) => typeof key === 'symbol' || key === 'prototype' || key === '__esModule' ? own[key]
+      : absent(key === 'default' ? name : `${{name}}.${{key}}`),
+    construct: () => absent(`new ${{name}}`), apply: fail, set: fail,
+  }});
+}};\n"
+    )
+}
+
+/// The prefix of the ids of modules that give a package the framework's core, whatever it imports of it.
+const LENIENT: &str = "flowglass-lenient:";
+
+/// Returns the id of a module that has all of a link module, and for any other name a value that fails when it is used.
+pub(crate) fn lenient_id(link: &str) -> String {
+    format!("{LENIENT}{link}")
+}
+
+/// Returns the text of such a module.
+pub(crate) fn lenient_text(id: &str) -> Option<String> {
+    let link = id.strip_prefix(LENIENT)?;
+    let module = embedded::with_public_names(link);
+    let said = format!("a package takes it from {module}, and Flowglass does not have it");
+    let (link, said) = (serde_json::to_string(link).ok()?, serde_json::to_string(&said).ok()?);
+    let known = "new Proxy(known, { get: (own, key) => key in own || typeof key === 'symbol' || key === '__esModule' \
+                 ? own[key] : absent(key) })";
+    Some(format!("const known = require({link});\n{}module.exports = Object.create({known});\n", absent_value(&said)))
+}
+
+/// Returns whether an importer is such a module.
+pub(crate) fn is_lenient(importer: &str) -> bool {
+    importer.starts_with(LENIENT)
+}
+
+/// Whether a source uses a global that a built-in of the SDK brings along; answers with those built-ins. A flow that
+/// uses none of them does not load them. A word in a comment counts as well, and costs only time.
+pub(crate) fn globals_used(text: &str) -> Vec<&'static str> {
+    let mut used = Vec::new();
+    for (word, module) in [("Buffer", "buffer"), ("atob", "buffer"), ("btoa", "buffer"), ("process", "process")] {
+        if !used.contains(&module) && uses(text, word) {
+            used.push(module);
+        }
+    }
+    let is_formatted = ["String", "DateString", "TimeString"];
+    if uses(text, "Intl") || is_formatted.iter().any(|what| text.contains(&format!(".toLocale{what}("))) {
+        used.push("intl");
+    } else if text.contains(".localeCompare(") {
+        used.push("collate");
+    }
+    if uses(text, "crypto") && text.contains("subtle") {
+        used.push("crypto");
+    }
+    used
+}
+
+/// Whether a word stands in a text as a name that something is done with.
+fn uses(text: &str, word: &str) -> bool {
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    text.match_indices(word).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        let is_whole = !before.ends_with(is_of_name) && !after.starts_with(is_of_name);
+        let is_asked_for = before.trim_end().ends_with("typeof") || before.ends_with("globalThis.");
+        is_whole
+            && (is_asked_for
+                || !before.ends_with('.') && after.trim_start().starts_with(['.', '[', '?', '(', ',', ')', ';']))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_mean_the_same() {
+        assert_eq!(find("node:crypto"), Some(BuiltIn::Present("crypto")));
+        assert_eq!(find("path/posix"), Some(BuiltIn::Present("path/posix")));
+        assert_eq!(find("fs/promises"), Some(BuiltIn::Absent(FILES)));
+        assert_eq!(find("node:nothing"), Some(BuiltIn::Unknown));
+        // Packages have these names.
+        for package in ["test", "sqlite", "lodash", "fs-extra", "path-to-regexp"] {
+            assert_eq!(find(package), None, "{package}");
+        }
+    }
+
+    #[test]
+    fn globals_count_where_something_is_done_with_them() {
+        for (text, module) in [
+            ("Buffer.from('a')", "buffer"),
+            ("if (typeof process === 'object') {}", "process"),
+            ("const key = process.env.KEY", "process"),
+            ("globalThis.process?.env", "process"),
+            ("btoa(x)", "buffer"),
+            ("f(Buffer)", "buffer"),
+            ("new Intl.NumberFormat()", "intl"),
+            ("date.toLocaleDateString('de')", "intl"),
+            ("a.localeCompare(b)", "collate"),
+        ] {
+            assert_eq!(globals_used(text), [module], "{text}");
+        }
+        for text in [
+            "// we process the input",
+            "const preprocess = 1",
+            "ArrayBuffer.isView(x)",
+            "ctx.process.run()",
+            "a.toLocaleUpperCase()",
+        ] {
+            assert!(globals_used(text).is_empty(), "{text}");
+        }
+    }
+}

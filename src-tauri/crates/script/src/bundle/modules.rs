@@ -1,0 +1,346 @@
+//! The bundler's plugin: gives it the SDK, zod and the entry module, decides what each import comes to, and reads files.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use rolldown_common::{ModuleType, ResolvedExternal};
+use rolldown_plugin::{
+    HookLoadArgs, HookLoadOutput, HookLoadReturn, HookResolveIdArgs, HookResolveIdOutput, HookResolveIdReturn,
+    HookTransformArgs, HookTransformOutput, HookTransformReturn, HookUsage, Plugin, PluginContext,
+    PluginContextResolveOptions, SharedLoadPluginContext, SharedTransformPluginContext,
+};
+
+use crate::bundle::built_ins::{self, BuiltIn};
+use crate::bundle::embedded;
+use crate::bundle::error::{LoadError, LoadErrorKind};
+use crate::bundle::import_rules::{ImportRules, Refusal, package_name, without_query};
+use crate::bundle::importers::Importers;
+use crate::bundle::packages::{self, Packages};
+use crate::bundle::project_files::{outside_message, place_of, read};
+use crate::bundle::{OnRead, shown, too_deep};
+
+pub(crate) const ENTRY: &str = "flowglass:entry";
+/// An empty module that replaces a refused import, so that bundling goes on and finds further errors.
+const EMPTY_MODULE: &str = "flowglass:nothing";
+/// What an import ends with that wants a file's text, whatever the file is.
+const RAW: &str = "?raw";
+/// Endings of files that are imported as their text without that.
+const TEXTS: [&str; 16] = [
+    "md", "mdx", "txt", "prompt", "html", "htm", "xml", "csv", "tsv", "sql", "yaml", "yml", "hbs", "liquid", "graphql",
+    "svg",
+];
+/// Endings of code and data that the bundler reads.
+const CODE: [&str; 9] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "json"];
+
+/// What was seen while a file was bundled.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// The files it was made from.
+    pub(crate) inputs: BTreeSet<PathBuf>,
+    /// Why it cannot be loaded.
+    pub(crate) refused: Vec<LoadError>,
+    /// Built-ins whose globals are used.
+    pub(crate) globals: BTreeSet<&'static str>,
+}
+
+pub(crate) struct OurModules {
+    pub(crate) flow: PathBuf,
+    pub(crate) workspace: PathBuf,
+    pub(crate) import_rules: ImportRules,
+    pub(crate) on_read: OnRead,
+    pub(crate) seen: Arc<Mutex<Seen>>,
+    pub(crate) importers: Importers,
+    pub(crate) packages: Packages,
+}
+
+impl std::fmt::Debug for OurModules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OurModules").field("flow", &self.flow).finish_non_exhaustive()
+    }
+}
+
+impl Plugin for OurModules {
+    fn name(&self) -> Cow<'static, str> {
+        Cow::Borrowed("flowglass")
+    }
+
+    fn register_hook_usage(&self) -> HookUsage {
+        HookUsage::ResolveId | HookUsage::Load | HookUsage::Transform
+    }
+
+    async fn resolve_id(&self, ctx: &PluginContext, args: &HookResolveIdArgs<'_>) -> HookResolveIdReturn {
+        let specifier = args.specifier;
+        if specifier == ENTRY {
+            return Ok(Some(HookResolveIdOutput::from_id(specifier)));
+        }
+        let is_ours = |importer: &str| importer == ENTRY || embedded::is_link(importer) || is_helper(importer);
+        if embedded::is_module(specifier) && args.importer.is_some_and(is_ours) {
+            // Resolved by the runtime.
+            let external = Some(ResolvedExternal::Bool(true));
+            return Ok(Some(HookResolveIdOutput { id: specifier.into(), external, ..Default::default() }));
+        }
+        let own_zod = (specifier == "zod" || specifier.starts_with("zod/")) && self.installs_zod(args.importer);
+        if args.importer.is_some_and(built_ins::is_lenient) {
+            return Ok(Some(HookResolveIdOutput::from_id(specifier)));
+        }
+        if !own_zod && let Some(link) = embedded::link(specifier) {
+            // A package may import what it uses for others than flows.
+            let is_of_package = args.importer.is_some_and(|importer| !self.is_author(Path::new(importer)));
+            let is_lenient = embedded::is_core(specifier) && is_of_package;
+            return Ok(Some(HookResolveIdOutput::from_id(if is_lenient {
+                built_ins::lenient_id(&link)
+            } else {
+                link
+            })));
+        }
+        if let Some(found) = built_ins::find(specifier) {
+            return Ok(Some(self.built_in(args, &found)));
+        }
+        // The bundler's own modules and `data:` URLs are no files.
+        let is_virtual = specifier.starts_with('\0') || specifier.starts_with("data:");
+        let importer = args.importer.map(without_query).map(Path::new).filter(|path| path.is_absolute());
+        let Some(importer) = importer.filter(|_| !is_virtual && !args.is_entry) else { return Ok(None) };
+        if let Err(refusal) = self.import_rules.may_resolve(importer, specifier) {
+            return Ok(Some(self.refuse_import(args, refusal)));
+        }
+        match self.find(ctx, args, importer).await? {
+            Some(found) if Path::new(found.id.as_str()).is_absolute() => {
+                let file = Path::new(without_query(found.id.as_str()));
+                self.importers.add(file, importer, specifier);
+                match self.import_rules.may_read(importer, specifier, file) {
+                    Ok(()) => Ok(Some(found)),
+                    Err(refusal) => Ok(Some(self.refuse_import(args, refusal))),
+                }
+            }
+            Some(_) => Ok(None),
+            // The bundler's own error is good.
+            None if specifier.starts_with(['.', '/']) => Ok(None),
+            // A package that is not there would become an import that fails only when the file runs.
+            None => {
+                let unread = self.import_rules.settings.unread.first().map(|file| shown(&self.workspace, file));
+                let message = packages::missing(&self.workspace, importer, specifier, unread.as_deref());
+                Ok(Some(self.refuse_import(args, Refusal::Import(message))))
+            }
+        }
+    }
+
+    /// Replaces the bundler's helper for async functions by the SDK's. `load` is not called for it.
+    async fn transform(&self, _ctx: SharedTransformPluginContext, args: &HookTransformArgs<'_>) -> HookTransformReturn {
+        Ok(is_helper(args.id).then(|| HookTransformOutput {
+            code: Some(format!("export {{ default }} from '{}';\n", embedded::ASYNC)),
+            ..Default::default()
+        }))
+    }
+
+    async fn load(&self, _ctx: SharedLoadPluginContext, args: &HookLoadArgs<'_>) -> HookLoadReturn {
+        let code = |code: String| Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
+        if args.id == ENTRY {
+            let flow = serde_json::to_string(&self.flow.display().to_string())?;
+            return code(format!(
+                "import {{ boot }} from '{}';\nimport * as flow from {flow};\nboot(flow, import.meta);\n",
+                embedded::START
+            ));
+        }
+        if args.id == EMPTY_MODULE {
+            return code("export default undefined;\n".to_owned());
+        }
+        let made = embedded::link_text(args.id).or_else(|| built_ins::absent_text(args.id));
+        if let Some(text) = made.or_else(|| built_ins::lenient_text(args.id)) {
+            return code(text);
+        }
+        self.read(args.id)
+    }
+}
+
+impl OurModules {
+    /// Resolves an import as the bundler does, then by settings that the bundler was not given, and then among the
+    /// packages of the workspace.
+    async fn find(
+        &self,
+        ctx: &PluginContext,
+        args: &HookResolveIdArgs<'_>,
+        importer: &Path,
+    ) -> anyhow::Result<Option<HookResolveIdOutput>> {
+        let specifier = args.specifier.strip_suffix(RAW).unwrap_or(args.specifier);
+        let mut found = resolve(ctx, specifier, args.importer).await?;
+        let is_bare = !specifier.starts_with(['.', '/', '#']);
+        let importer = importer.display().to_string();
+        for target in self.import_rules.settings.mapped(specifier) {
+            if found.is_none() {
+                found = resolve(ctx, &target.display().to_string(), Some(&importer)).await?;
+            }
+        }
+        if found.is_none() && is_bare {
+            found = self.find_in_workspace(ctx, specifier).await?;
+        }
+        let raw = |found: HookResolveIdOutput| HookResolveIdOutput { id: format!("{}{RAW}", found.id).into(), ..found };
+        Ok(if args.specifier.ends_with(RAW) { found.map(raw) } else { found })
+    }
+
+    /// Resolves an import of one of the workspace's own packages, whose link in `node_modules` is not there.
+    async fn find_in_workspace(
+        &self,
+        ctx: &PluginContext,
+        specifier: &str,
+    ) -> anyhow::Result<Option<HookResolveIdOutput>> {
+        let Some(folder) = self.packages.folder(&self.import_rules.workspace, specifier) else { return Ok(None) };
+        // A package with "exports" can import itself by its name.
+        let itself = folder.join("package.json").display().to_string();
+        let mut found = resolve(ctx, specifier, Some(&itself)).await?;
+        if found.is_none() {
+            let (_, inner) = specifier.split_at(package_name(specifier).len());
+            found = resolve(ctx, &format!("{}{inner}", folder.display()), Some(&itself)).await?;
+        }
+        self.import_rules.add_folder(folder);
+        Ok(found)
+    }
+
+    /// A module of the SDK, or what stands for a built-in that flows do not have.
+    fn built_in(&self, args: &HookResolveIdArgs<'_>, found: &BuiltIn) -> HookResolveIdOutput {
+        match found {
+            BuiltIn::Present(name) => HookResolveIdOutput::from_id(embedded::node_link(name)),
+            BuiltIn::Absent(_) if args.importer.is_some_and(|importer| !self.is_author(Path::new(importer))) => {
+                HookResolveIdOutput::from_id(built_ins::absent_id(args.specifier))
+            }
+            BuiltIn::Absent(instead) => {
+                self.refuse(args.importer, args.specifier, built_ins::refusal(args.specifier, instead));
+                HookResolveIdOutput::from_id(EMPTY_MODULE)
+            }
+            BuiltIn::Unknown => {
+                self.refuse(args.importer, args.specifier, format!("Node.js has no built-in \"{}\"", args.specifier));
+                HookResolveIdOutput::from_id(EMPTY_MODULE)
+            }
+        }
+    }
+
+    /// Whether a file is the author's, and not one of a package that it imports.
+    fn is_author(&self, file: &Path) -> bool {
+        let file = Path::new(without_query(file.to_str().unwrap_or_default()));
+        !file.components().any(|part| part.as_os_str() == "node_modules") && !self.import_rules.is_of_package(file)
+    }
+
+    fn installs_zod(&self, importer: Option<&str>) -> bool {
+        let from = importer.map(Path::new).filter(|path| path.is_absolute()).unwrap_or(&self.flow);
+        from.ancestors().skip(1).any(|folder| folder.join("node_modules/zod/package.json").is_file())
+    }
+
+    /// Reads a file on disk, if it may be read and does not nest too deeply. Returns `None` for the bundler's own
+    /// modules.
+    fn read(&self, id: &str) -> HookLoadReturn {
+        let file = Path::new(without_query(id));
+        if !file.is_absolute() {
+            return Ok(None);
+        }
+        let shown = shown(&self.workspace, file);
+        let empty = |error: LoadError| {
+            self.note(error);
+            Ok(Some(HookLoadOutput {
+                code: String::new().into(),
+                module_type: Some(ModuleType::Js),
+                ..Default::default()
+            }))
+        };
+        if !self.import_rules.allows(file) {
+            return empty(LoadError::in_file(LoadErrorKind::Import, &shown, outside_message(&shown)));
+        }
+        self.with_seen(|seen| drop(seen.inputs.insert(file.to_owned())));
+        (self.on_read)(file);
+        let text = match read(file) {
+            Ok(text) => text,
+            Err(reason) => return empty(LoadError::in_file(LoadErrorKind::Import, &shown, reason)),
+        };
+        let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        if id.ends_with(RAW) || TEXTS.contains(&ending) {
+            let module_type = Some(ModuleType::Text);
+            return Ok(Some(HookLoadOutput { code: text.into(), module_type, ..Default::default() }));
+        }
+        if !CODE.contains(&ending) {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let message =
+                format!("{name} is neither code, JSON nor text that a flow imports; \"…/{name}?raw\" is its text");
+            return empty(self.error_at_import(file, message));
+        }
+        if let Err(error) = too_deep(&shown, &text) {
+            return empty(error);
+        }
+        let used = built_ins::globals_used(&text);
+        self.with_seen(|seen| seen.globals.extend(used));
+        Ok(Some(HookLoadOutput { code: text.into(), ..Default::default() }))
+    }
+
+    fn with_seen(&self, change: impl FnOnce(&mut Seen)) {
+        if let Ok(mut seen) = self.seen.lock() {
+            change(&mut seen);
+        }
+    }
+
+    /// Notes why an import is refused, and returns the empty module in its place.
+    fn refuse_import(&self, args: &HookResolveIdArgs<'_>, refusal: Refusal) -> HookResolveIdOutput {
+        match refusal {
+            Refusal::Import(message) => self.refuse(args.importer, args.specifier, message),
+            Refusal::Elsewhere(error) => self.note(error),
+        }
+        HookResolveIdOutput::from_id(EMPTY_MODULE)
+    }
+
+    fn note(&self, error: LoadError) {
+        self.with_seen(|seen| seen.refused.push(error));
+    }
+
+    /// Notes a refused import at its place: in the importer, or where that is part of a package, at the import of the
+    /// author's that leads to it.
+    fn refuse(&self, importer: Option<&str>, specifier: &str, message: String) {
+        let importer = importer.map_or(self.flow.as_path(), |importer| Path::new(without_query(importer)));
+        let of_author = if self.is_author(importer) {
+            None
+        } else {
+            self.importers.of_author(importer, |file| self.is_author(file))
+        };
+        let error = match of_author {
+            Some(import) => {
+                let message = format!("{message}. {} imports it", shown(&self.workspace, importer));
+                self.error_in(&import.file, &import.specifier, message)
+            }
+            None => self.error_in(importer, specifier, message),
+        };
+        self.note(error);
+    }
+
+    /// An error at the import that led to a file.
+    fn error_at_import(&self, file: &Path, message: String) -> LoadError {
+        match self.importers.of_author(file, |file| self.is_author(file)) {
+            Some(import) => self.error_in(&import.file, &import.specifier, message),
+            None => LoadError::in_file(LoadErrorKind::Import, &shown(&self.workspace, file), message),
+        }
+    }
+
+    fn error_in(&self, file: &Path, specifier: &str, message: String) -> LoadError {
+        let place = place_of(&read(file).unwrap_or_default(), specifier);
+        LoadError {
+            kind: LoadErrorKind::Import,
+            message,
+            file: Some(shown(&self.workspace, file)),
+            line: place.map(|(line, _)| line),
+            column: place.map(|(_, column)| column),
+        }
+    }
+}
+
+/// Resolves an import by the bundler's own rules. Returns `None` for what it does not find.
+async fn resolve(
+    ctx: &PluginContext,
+    specifier: &str,
+    importer: Option<&str>,
+) -> anyhow::Result<Option<HookResolveIdOutput>> {
+    let options = PluginContextResolveOptions { skip_self: true, ..Default::default() };
+    let found = ctx.resolve(specifier, importer, Some(options)).await?;
+    let found = found.ok().filter(|found| matches!(found.external, ResolvedExternal::Bool(false)));
+    Ok(found.map(HookResolveIdOutput::from_resolved_id))
+}
+
+/// Returns whether a module is the bundler's helper for async functions.
+fn is_helper(id: &str) -> bool {
+    id.ends_with("/helpers/esm/asyncToGenerator.js")
+}

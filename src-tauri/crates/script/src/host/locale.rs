@@ -1,0 +1,43 @@
+//! What `Intl` of flows is told: data of languages, which the build script made, and time zones.
+
+/// Languages and their data, and `zones`: JSON, compressed.
+static DATA: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/locales.rs"));
+
+/// Returns the data of a language tag or, where it has none of its own, of its language. `zones` are the rules of all
+/// time zones, `zone` is the name of this machine's.
+pub(crate) fn data(name: &str) -> Option<String> {
+    if name == "zone" {
+        return Some(own_zone());
+    }
+    let mut tag = name;
+    loop {
+        if let Some((_, bytes)) = DATA.iter().find(|(known, _)| *known == tag) {
+            let json = miniz_oxide::inflate::decompress_to_vec(bytes).ok()?;
+            return String::from_utf8(json).ok();
+        }
+        tag = tag.rsplit_once('-')?.0;
+    }
+}
+
+/// As the runtime's own dates have it.
+fn own_zone() -> String {
+    let set = std::env::var("TZ").ok().map(|zone| zone.trim_start_matches(':').to_owned());
+    let known = set.filter(|zone| !zone.is_empty()).or_else(|| iana_time_zone::get_timezone().ok());
+    known.unwrap_or_else(|| "UTC".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_has_the_data_of_its_language() {
+        let german = data("de").expect("it has data");
+        assert!(german.starts_with('{') && german.contains("\"numbers\""), "{}", &german[..100]);
+        assert_eq!(data("de-LU"), Some(german));
+        assert_ne!(data("en-GB"), data("en"));
+        assert_eq!(data("tlh-Latn"), None);
+        assert!(data("zones").is_some_and(|zones| zones.contains("Europe/Berlin")));
+        assert!(data("zone").is_some_and(|zone| !zone.is_empty()));
+    }
+}
