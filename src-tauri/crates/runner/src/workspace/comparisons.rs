@@ -86,7 +86,8 @@ impl Workspace {
 
     /// A window of its rows.
     pub fn comparison_rows(&self, comparison: u64, query: ComparedQuery) -> Result<Vec<ComparedRow>, Fault> {
-        self.rows_of(&self.comparison(comparison)?, query)
+        let opened = self.comparison(comparison)?;
+        self.rows_of(&opened, query)
     }
 
     /// The next row whose blocks differ themselves.
