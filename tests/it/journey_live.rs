@@ -24,7 +24,7 @@ fn lines_are_shown_as_they_come_and_the_past_stays_where_it_is() {
     let window = open(&place, &[]);
     window.wait_for(&hook("action-talk-say"));
     let going = place.start("run talk say --user ada --session s --request r1 --input 250");
-    going.until_status("r1", "in_progress");
+    place.until_status("r1", "in_progress");
     window.script("location.hash = 'session=s&request=r1&tab=items&audience=client'", &[]);
     window.until_status("in_progress");
     let count = |window: &tests::webdriver::Window| {
