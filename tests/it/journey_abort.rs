@@ -6,7 +6,7 @@ use tests::webdriver::hook;
 
 const FLOW: &str = r#"
 const first = handler({ name: "first", execute: (n) => n });
-const wait = handler({ name: "wait", execute: async (ms, ctx) => (await ctx.sleep(ms), "rested") });
+const wait = handler({ name: "wait", execute: async (ms, ctx) => (await new Promise((done) => setTimeout(done, ms)), "rested") });
 export default defineFlow({ kind: "rest", actions: { rest: { inputSchema: z.number(),
   block: sequencer({ name: "resting", inputSchema: z.number() }).step(first).step(wait) } } });
 "#;

@@ -10,7 +10,7 @@ const FLOW: &str = r#"
 const say = handler({ name: "say", execute: async (n, ctx) => {
   for (let i = 1; i <= n; i++) {
     await ctx.emitMessage(`line ${i}`);
-    await ctx.sleep(20);
+    await new Promise((done) => setTimeout(done, 20));
   }
   return n;
 } });

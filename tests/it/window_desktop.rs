@@ -9,7 +9,7 @@ use tests::sitting::{open, open_at, open_with};
 use tests::webdriver::{Settings, hook, key};
 
 const FLOW: &str = r#"
-const wait = handler({ name: "wait", execute: async (ms, ctx) => (await ctx.sleep(ms), "<b>rested</b>") });
+const wait = handler({ name: "wait", execute: async (ms, ctx) => (await new Promise((done) => setTimeout(done, ms)), "<b>rested</b>") });
 export default defineFlow({ kind: "rest", actions: { rest: { inputSchema: z.number(),
   block: sequencer({ name: "resting", inputSchema: z.number() }).step(wait) } } });
 "#;

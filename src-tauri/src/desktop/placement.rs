@@ -28,11 +28,24 @@ pub(crate) fn plugin() -> tauri::plugin::TauriPlugin<tauri::Wry> {
 
 /// Moves a window onto a screen, and remembers from now on where it is.
 pub(crate) fn follow(app: &AppHandle, window: &WebviewWindow) -> tauri::Result<()> {
-    put_on_screen(window)?;
     let (sender, moves) = channel();
     window.on_window_event(move |event| hear(&sender, event));
-    let app = app.clone();
-    std::thread::Builder::new().name("placement".to_owned()).spawn(move || remember(&app, &moves))?;
+    let (app, window) = (app.clone(), window.clone());
+    let work = move || {
+        // A window manager places it a moment after it was made; only then it is known where it is.
+        std::thread::sleep(REST);
+        let placed = window.clone();
+        let asked = app.run_on_main_thread(move || {
+            if let Err(error) = put_on_screen(&placed) {
+                tracing::warn!(%error, "the window cannot be moved onto a screen");
+            }
+        });
+        drop(window);
+        if asked.is_ok() {
+            remember(&app, &moves);
+        }
+    };
+    std::thread::Builder::new().name("placement".to_owned()).spawn(work)?;
     Ok(())
 }
 

@@ -6,7 +6,7 @@ import { invoke as __TAURI_INVOKE, Channel } from "@tauri-apps/api/core";
 
 /** Commands */
 export const commands = {
-	/**  The folder that is open. */
+	/**  The folder that is open; null where none was chosen yet. */
 	workspace: () => typedError<Workspace | null, Fault>(__TAURI_INVOKE("workspace")),
 	/**  Opens another folder. */
 	chooseWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("choose_workspace", { dir })),
@@ -23,13 +23,20 @@ export const commands = {
 	startRun: (options: RunOptions) => typedError<Started, Fault>(__TAURI_INVOKE("start_run", { options })),
 	/**  Stops a running request. */
 	abort: (requestId: string) => typedError<RequestStatus, Fault>(__TAURI_INVOKE("abort", { requestId })),
-	/**  Sessions, newest first. */
+	/**  Sessions, in the order that is asked for. */
 	sessions: (query: SessionQuery) => typedError<ListedSession[], Fault>(__TAURI_INVOKE("sessions", { query })),
 	/**  Requests, newest first. */
 	requests: (query: RequestQuery) => typedError<ListedRequest[], Fault>(__TAURI_INVOKE("requests", { query })),
+	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
 	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
+	/**
+	 *  Opens the example flows, which come with the program: they are written beside what the program keeps for this person,
+	 *  once, because a run is recorded in the folder of its flows.
+	 */
 	openExamples: () => typedError<Workspace, Fault>(__TAURI_INVOKE("open_examples")),
+	/**  Opens a flow file with whatever this system opens such files with. Only what `source` shows is opened. */
 	openSource: (file: string) => typedError<null, Fault>(__TAURI_INVOKE("open_source", { file })),
+	/**  Writes a first flow file into the open folder; answers its name. Nothing that is there is ever replaced. */
 	writeFirstFlow: () => typedError<string, Fault>(__TAURI_INVOKE("write_first_flow")),
 	/**  Everything about one execution of a block. */
 	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),
@@ -1054,6 +1061,26 @@ export type LargeValue = {
 	reference?: PayloadReference | null,
 };
 
+/**  A request of a list. */
+export type ListedRequest = {
+	/**  The first words of what it was asked. */
+	words?: string | null,
+} & RequestRow;
+
+/**  A session of a list, with what its newest request was about. */
+export type ListedSession = {
+	/**  Its newest request. */
+	lastRequest: string,
+	/**  The action of its newest request. */
+	lastAction: string,
+	/**  How long its newest request took, in milliseconds; absent while it has not ended. */
+	lastDurationMs?: number | null,
+	/**  What failed its newest request, without the stack. */
+	lastError?: ErrorInfo | null,
+	/**  The first words of what its newest request was asked. */
+	words?: string | null,
+} & SessionRow;
+
 /**  Why a file does not load. */
 export type LoadError = {
 	/**  What is wrong and what would be right. */
@@ -1325,7 +1352,7 @@ export type Replay = {
 	divergence?: Divergence | null,
 };
 
-/**  What differs between two blocks of one path. rive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)] rde(rename_all = "snake_case")] enum BlockDifference { /// The right request does not have it. OnlyLeft, /// The left request does not have it. OnlyRight, /// It stands otherwise. Status, /// It was called with something else. Input, /// It made something else, or failed with another error. Output, /// It added more items, or fewer. Items, /// It changed state more often, or less. Changes, /// It ran more often, or less. Attempts,    BlockDifference { /// All of them, in the order in which they are told. pub const ALL: [BlockDifference; 8] = [     BlockDifference::OnlyLeft,     BlockDifference::OnlyRight,     BlockDifference::Status,     BlockDifference::Input,     BlockDifference::Output,     BlockDifference::Items,     BlockDifference::Changes,     BlockDifference::Attempts, ];  pub(crate) fn bit(self) -> u8 {     1 << self as u8 }   One of two requests that are compared. rive(Clone, Debug, Serialize, specta::Type)] rde(rename_all = "camelCase")] struct ComparedSide { /// Its row. pub request: RequestRow, /// All executions of blocks. pub blocks: u64, /// Those that failed. pub failed: u64, /// How many items they added. pub items: u64, /// How many answers of models they got. pub model_calls: u64, /// Tokens that models were told. pub prompt_tokens: u64, /// Tokens that models said. pub completion_tokens: u64, /// Milliseconds from the beginning of its first block to the end of its last one. pub length_ms: i64,   Two requests that were laid beside each other, or one and its replay. rive(Clone, Debug, Serialize, specta::Type)] struct ComparisonHead { /// The comparison's number, for as long as it is open. pub comparison: u64, /// What is on the left. pub left: ComparedSide, /// What is on the right. pub right: ComparedSide, /// How many pairs of blocks there are. pub pairs: u64, /// How many of them differ themselves. pub differing: u64, /// How many rows are shown where only what differs is. pub rows: u64, /// Which of those is the difference that came first. #[serde(skip_serializing_if = "Option::is_none")] pub first: Option<ComparedRow>, /// What the replay came to, where the right side is one. #[serde(skip_serializing_if = "Option::is_none")] pub replay: Option<Replay>,   Two blocks of one path, or a number of pairs that are equal. rive(Clone, Debug, PartialEq, Serialize, specta::Type)] rde(rename_all = "camelCase")] struct ComparedRow { /// Which row it is. pub row: u64, /// How many equal pairs it stands for; 0 where it is a pair. pub equal: u64, /// How many rows it stands below. pub depth: u32, /// The path; of several equal ones the first. pub path: String, /// Its name. pub name: String, /// Its kind. #[serde(skip_serializing_if = "Option::is_none")] pub kind: Option<BlockKind>, /// In what the two differ themselves. pub differs: Vec<BlockDifference>, /// Whether something inside of it differs. pub inside: bool, /// The block of the left request. #[serde(skip_serializing_if = "Option::is_none")] pub left: Option<ComparedBlock>, /// The block of the right request. #[serde(skip_serializing_if = "Option::is_none")] pub right: Option<ComparedBlock>,   A block of one of the two. rive(Clone, Debug, PartialEq, Serialize, specta::Type)] rde(rename_all = "camelCase")] struct ComparedBlock { /// `requestId:path:attempt`. pub instance_id: String, /// How it stands. pub status: BlockStatus, /// Milliseconds from the beginning of its request's first block. pub started_ms: i64, /// Milliseconds; absent while it runs. #[serde(skip_serializing_if = "Option::is_none")] pub duration_ms: Option<i64>, /// How often its path ran. pub attempts: u32, /// Taken from an earlier execution by a resume. pub memoized: bool, /// How many items it added itself. pub items: u32, /// How many state operations it made itself. pub changes: u32, /// How many answers of models it got itself. pub model_calls: u32, /// Tokens that models were told and said. pub tokens: u64, /// Its first event. pub seq_start: u64, /// Its last event. #[serde(skip_serializing_if = "Option::is_none")] pub seq_end: Option<u64>,   Which rows of a comparison. rive(Clone, Copy, Debug, Deserialize, specta::Type)] struct ComparedQuery { /// The first row. pub offset: u64, /// At most this many. pub limit: u32, /// Also those that are equal. #[serde(default)] pub all: bool,   From where to look for the next difference. rive(Clone, Copy, Debug, Deserialize, specta::Type)] struct DifferenceQuery { /// The row after which is looked (before which, backwards); from the first (the last) one when absent. #[serde(default)] pub from: Option<u64>, /// Towards the first row. #[serde(default)] pub backwards: bool, /// As rows are counted where equal ones are shown. #[serde(default)] pub all: bool,   What a block of a replay got and made; the log has none of it. */
+/**  What a block of a replay got and made; the log has none of it. */
 export type ReplayedBlock = {
 	/**  What it got. */
 	input?: Json | null,
@@ -1481,16 +1508,14 @@ export type ScopesQuery = {
 	also?: string[],
 };
 
-/**  Which sessions; newest first. */
-export type SessionSort = "changed" | "created" | "requests" | "items";
-export type ListedSession = { lastRequest: string, lastAction: string, lastDurationMs?: number | null, lastError?: ErrorInfo | null, words?: string | null } & SessionRow;
-export type ListedRequest = { words?: string | null } & RequestRow;
+/**  Which sessions. */
 export type SessionQuery = {
 	user?: string | null,
 	project?: string | null,
 	flow?: string | null,
 	status?: RequestStatus | null,
 	search?: string | null,
+	/**  Only those that changed at this time or later, in milliseconds since the epoch. */
 	since?: number | null,
 	sort?: SessionSort,
 	limit: number,
@@ -1522,6 +1547,17 @@ export type SessionRow = {
 	/**  The session it was forked from. */
 	forkedFrom?: string | null,
 };
+
+/**  By what sessions are ordered. */
+export type SessionSort = 
+/**  The last changed first. */
+"changed" | 
+/**  The newest first. */
+"created" | 
+/**  Those with the most requests first. */
+"requests" | 
+/**  Those with the most items first. */
+"items";
 
 /**  A place in state and what a fork has there. */
 export type SetValue = {
@@ -1775,6 +1811,7 @@ export type ViewHead = {
 	start: number,
 	/**  The newest execution of the root block; null before it began. */
 	root: string | null,
+	/**  The first words of what the request was asked. */
 	words: string | null,
 };
 
