@@ -1,6 +1,14 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
-import { asFault, type BlockDetail, type Host, type PlanRow, type RunOptions, type StepTo } from '../host/host';
+import {
+  asFault,
+  type BlockDetail,
+  type Host,
+  type PlanRow,
+  type RunOptions,
+  type StepTo,
+  type Workspace as Info,
+} from '../host/host';
 import { HOME, type Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
@@ -117,19 +125,18 @@ export class AppModel {
   }
 
   async openWorkspace(dir: string): Promise<void> {
-    this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
+    this.entered(await this.host.chooseWorkspace(dir));
+  }
+
+  /** Another folder is open. */
+  entered({ dataFile }: Info): void {
+    this.#database = dataFile;
     // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
     this.workspace.clear();
     this.kept.clear();
     this.template = null;
     this.route.to(HOME);
     this.requests.open(null);
-    this.workspace.load();
-  }
-
-  /** Has the flows of the open folder loaded, now and whenever it is opened again. */
-  async trustWorkspace(dir: string): Promise<void> {
-    await this.host.trustWorkspace(dir);
     this.workspace.load();
   }
 
@@ -210,7 +217,8 @@ export class AppModel {
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;
-    if (seq > 0) this.stateAt.ask({ request: id, seq, isWhole: whole });
+    const { base } = this.route.place;
+    if (seq > 0) this.stateAt.ask({ request: id, seq, base, isWhole: whole });
     this.request.rows.instant(this.route.place.seq === null ? null : seq);
     const block = this.selected;
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });

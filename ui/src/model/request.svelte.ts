@@ -46,6 +46,8 @@ export class OpenRequest {
   /** What a screen reader is told about progress, rarely enough to be listened to. */
   spoken = $state('');
   filter = $state.raw('');
+  /** The first words of what it was asked. */
+  words: string | null = $state.raw(null);
   readonly rows: RowPages;
 
   readonly live = $derived(this.row !== null && !isOver(this.row.status));
@@ -89,6 +91,7 @@ export class OpenRequest {
     this.sums = NO_SUMS;
     this.seq = 0;
     this.filter = this.spoken = '';
+    this.words = null;
     this.#spokenAt = 0;
     this.#clock(false);
     if (id) void this.#enter(id);
@@ -190,6 +193,7 @@ export class OpenRequest {
       if (round !== this.#round) return void this.host.closeView(head.view).catch(() => {});
       this.#view = head.view;
       this.start = head.start;
+      this.words = head.words;
       this.fault = null;
       this.#show(head);
       this.rows.open(head.view, head.rows);

@@ -6,8 +6,10 @@
 mod agents;
 mod block;
 mod clearings;
+mod comparison;
 mod entries;
 mod findings;
+mod listed;
 mod model_call;
 mod moving;
 mod payload;
@@ -37,8 +39,13 @@ use serde_json::{Map, Value};
 pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
 pub use block::{BlockDetail, BlockSource, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
+pub use comparison::{
+    BlockDifference, ComparedBlock, ComparedQuery, ComparedRow, ComparedSide, ComparisonHead, DifferenceQuery,
+    ReplayedBlock,
+};
 pub use entries::EntryRow;
 pub use findings::{HitRow, WriteRow};
+pub use listed::{ListedRequest, ListedSession};
 pub(crate) use model_call::parameters;
 pub use model_call::{MessageSource, ModelCallRow, ModelRetry, ModelTokens, ModelToolRow, StreamedPiece};
 pub use moving::{Exported, ExportedTrace, Imported};
