@@ -6,7 +6,7 @@ import { invoke as __TAURI_INVOKE, Channel } from "@tauri-apps/api/core";
 
 /** Commands */
 export const commands = {
-	/**  The folder that is open. */
+	/**  The folder that is open; null where none was chosen yet. */
 	workspace: () => typedError<Workspace | null, Fault>(__TAURI_INVOKE("workspace")),
 	/**  Opens another folder. */
 	chooseWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("choose_workspace", { dir })),
@@ -23,13 +23,20 @@ export const commands = {
 	startRun: (options: RunOptions) => typedError<Started, Fault>(__TAURI_INVOKE("start_run", { options })),
 	/**  Stops a running request. */
 	abort: (requestId: string) => typedError<RequestStatus, Fault>(__TAURI_INVOKE("abort", { requestId })),
-	/**  Sessions, newest first. */
+	/**  Sessions, in the order that is asked for. */
 	sessions: (query: SessionQuery) => typedError<ListedSession[], Fault>(__TAURI_INVOKE("sessions", { query })),
 	/**  Requests, newest first. */
 	requests: (query: RequestQuery) => typedError<ListedRequest[], Fault>(__TAURI_INVOKE("requests", { query })),
+	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
 	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
+	/**
+	 *  Opens the example flows, which come with the program: they are written beside what the program keeps for this person,
+	 *  once, because a run is recorded in the folder of its flows.
+	 */
 	openExamples: () => typedError<Workspace, Fault>(__TAURI_INVOKE("open_examples")),
+	/**  Opens a flow file with whatever this system opens such files with. Only what `source` shows is opened. */
 	openSource: (file: string) => typedError<null, Fault>(__TAURI_INVOKE("open_source", { file })),
+	/**  Writes a first flow file into the open folder; answers its name. Nothing that is there is ever replaced. */
 	writeFirstFlow: () => typedError<string, Fault>(__TAURI_INVOKE("write_first_flow")),
 	/**  Everything about one execution of a block. */
 	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),
@@ -886,6 +893,26 @@ export type LargeValue = {
 	reference?: PayloadReference | null,
 };
 
+/**  A request of a list. */
+export type ListedRequest = {
+	/**  The first words of what it was asked. */
+	words?: string | null,
+} & RequestRow;
+
+/**  A session of a list, with what its newest request was about. */
+export type ListedSession = {
+	/**  Its newest request. */
+	lastRequest: string,
+	/**  The action of its newest request. */
+	lastAction: string,
+	/**  How long its newest request took, in milliseconds; absent while it has not ended. */
+	lastDurationMs?: number | null,
+	/**  What failed its newest request, without the stack. */
+	lastError?: ErrorInfo | null,
+	/**  The first words of what its newest request was asked. */
+	words?: string | null,
+} & SessionRow;
+
 /**  Why a file does not load. */
 export type LoadError = {
 	/**  What is wrong and what would be right. */
@@ -1289,16 +1316,14 @@ export type ScopesQuery = {
 	also?: string[],
 };
 
-/**  Which sessions; newest first. */
-export type SessionSort = "changed" | "created" | "requests" | "items";
-export type ListedSession = { lastRequest: string, lastAction: string, lastDurationMs?: number | null, lastError?: ErrorInfo | null, words?: string | null } & SessionRow;
-export type ListedRequest = { words?: string | null } & RequestRow;
+/**  Which sessions. */
 export type SessionQuery = {
 	user?: string | null,
 	project?: string | null,
 	flow?: string | null,
 	status?: RequestStatus | null,
 	search?: string | null,
+	/**  Only those that changed at this time or later, in milliseconds since the epoch. */
 	since?: number | null,
 	sort?: SessionSort,
 	limit: number,
@@ -1330,6 +1355,17 @@ export type SessionRow = {
 	/**  The session it was forked from. */
 	forkedFrom?: string | null,
 };
+
+/**  By what sessions are ordered. */
+export type SessionSort = 
+/**  The last changed first. */
+"changed" | 
+/**  The newest first. */
+"created" | 
+/**  Those with the most requests first. */
+"requests" | 
+/**  Those with the most items first. */
+"items";
 
 /**  A place in state and what a fork has there. */
 export type SetValue = {
@@ -1583,6 +1619,7 @@ export type ViewHead = {
 	start: number,
 	/**  The newest execution of the root block; null before it began. */
 	root: string | null,
+	/**  The first words of what the request was asked. */
 	words: string | null,
 };
 
