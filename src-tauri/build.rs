@@ -18,8 +18,8 @@ fn main() {
     }
 }
 
-/// Writes `examples.rs`: the files of `flows/` that an author needs, each with its text. What was recorded by runs there
-/// and what npm installed is none of them, and neither are tests of the types.
+/// Writes `examples.rs`: the files of `flows/` that an author needs, each with its text. What was recorded by runs
+/// there and what npm installed is none of them, and neither are tests of the types.
 fn list_examples() -> std::io::Result<()> {
     let root = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("flows");
     let mut files = Vec::new();

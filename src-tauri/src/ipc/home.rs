@@ -25,8 +25,8 @@ pub(super) async fn pick_folder(app: AppHandle) -> Result<Option<String>, Fault>
     Ok(chosen.and_then(|folder: FilePath| folder.into_path().ok()).map(|path| path.display().to_string()))
 }
 
-/// Opens the example flows, which come with the program: they are written beside what the program keeps for this person,
-/// once, because a run is recorded in the folder of its flows.
+/// Opens the example flows, which come with the program: they are written beside what the program keeps for this
+/// person, once, because a run is recorded in the folder of its flows.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn open_examples(app: AppHandle, state: State<'_, WindowState>) -> Result<WorkspaceRow, Fault> {

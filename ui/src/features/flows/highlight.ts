@@ -8,8 +8,12 @@ const WORDS = new Set(
   from function if implements import in instanceof interface let new null of return satisfies static super switch this
   throw true try type typeof undefined var void while yield`.split(/\s+/),
 );
-const PART =
-  /(?<note>\/\/[^\n]*|\/\*[^]*?(?:\*\/|$))|(?<text>'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?|`(?:[^`\\]|\\[^])*`?)|(?<number>\b\d[\w.]*)|(?<name>[A-Za-z_$][\w$]*)/g;
+const NOTE = String.raw`//[^\n]*|/\*[^]*?(?:\*/|$)`;
+const TEXT = String.raw`'(?:[^'\\\n]|\\.)*'?|"(?:[^"\\\n]|\\.)*"?|` + '`(?:[^`\\\\]|\\\\[^])*`?';
+const PART = new RegExp(
+  String.raw`(?<note>${NOTE})|(?<text>${TEXT})|(?<number>\b\d[\w.]*)|(?<name>[A-Za-z_$][\w$]*)`,
+  'g',
+);
 
 /** The lines of a source, each as its pieces. */
 export function highlight(source: string): Piece[][] {

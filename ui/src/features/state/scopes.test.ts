@@ -28,9 +28,9 @@ test('scopes come in their order, and only those that exist', () => {
 
 test('a change marks its own scope only', () => {
   const [session, user, sequencer] = scopesOf(state, changes, byId);
-  expect([...(session?.marks ?? [])]).toEqual([['turns', { kind: 'changed', old: 1, new: 2 }]]);
-  expect(user?.marks.size).toBe(0);
-  expect([...(sequencer?.marks.keys() ?? [])]).toEqual(['plan']);
+  expect([...(session?.marks.here ?? [])]).toEqual([['turns', { kind: 'changed', old: 1, new: 2 }]]);
+  expect(user?.marks.here.size).toBe(0);
+  expect([...(sequencer?.marks.here.keys() ?? [])]).toEqual(['plan']);
 });
 
 test('places are named as people ask for them', () => {
@@ -65,7 +65,7 @@ test('a block that is no sequencer keeps its own state under its own name', () =
     [{ scope: 'block', instanceId: 'r:root/a:0', path: 'tries', kind: 'added', new: 1 }],
     new Map([['r:root/a:0', { path: 'root/a', name: 'a', kind: 'handler' } as BlockRow]]),
   );
-  expect([scope?.name, scope?.testid, scope?.marks.get('tries')?.kind]).toEqual(['block', 'scope-block', 'added']);
+  expect([scope?.name, scope?.testid, scope?.marks.here.get('tries')?.kind]).toEqual(['block', 'scope-block', 'added']);
 });
 
 test('no sequencer has state before any wrote some', () => {
@@ -85,11 +85,11 @@ test('resources come last, with their text and their own changes', () => {
   };
   const change: Change = { scope: 'resource', instanceId: 'user/a', path: 'n', kind: 'changed', old: 0, new: 1 };
   const [, a, b] = scopesOf(view, [change], new Map());
-  expect([a?.of, a?.value, a?.version, [...(a?.marks ?? [])]]).toEqual([
+  expect([a?.of, a?.value, a?.version, [...(a?.marks.here ?? [])]]).toEqual([
     'user/a',
     { n: 1, $content: 'text' },
     3,
     [['n', { kind: 'changed', old: 0, new: 1 }]],
   ]);
-  expect([b?.of, b?.value, b?.version, b?.marks.size]).toEqual(['user/b', {}, null, 0]);
+  expect([b?.of, b?.value, b?.version, b?.marks.here.size]).toEqual(['user/b', {}, null, 0]);
 });

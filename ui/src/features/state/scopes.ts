@@ -2,7 +2,7 @@
 import { child, parsePath } from '../../base/path';
 import type { Change, StateView, ViewRow } from '../../host/host';
 import type { Watched } from '../../model/watches.svelte';
-import { marksOf, type Marked } from './tree';
+import { marksOf, type Marks } from './tree';
 
 /** The block that a state belongs to, where it is known. */
 type Owner = Pick<ViewRow, 'path' | 'name' | 'kind'>;
@@ -14,7 +14,7 @@ export type Scope = {
   value: unknown;
   version: number | null;
   testid: string;
-  marks: ReadonlyMap<string, Marked>;
+  marks: Marks;
 };
 
 const FIXED = ['request', 'session', 'user', 'project'] as const;
@@ -73,6 +73,7 @@ export function valueAt(value: unknown, path: string): unknown {
   let found = value;
   for (const step of parsePath(path)) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;
+    if (Array.isArray(found) && typeof step !== 'number') return undefined;
     found = (found as Record<string | number, unknown>)[step];
   }
   return found;

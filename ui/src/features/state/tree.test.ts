@@ -15,17 +15,18 @@ const value = { plan: { title: 'new', steps: ['a', 'c'] }, total: 2, tags: {} };
 const marks = marksOf([
   change('changed', 'plan.title', 'old', 'new'),
   change('removed', 'plan.steps[1]', 'b'),
+  change('added', 'plan.steps[1]', undefined, 'c'),
   change('removed', 'topic', 'bees'),
   change('added', 'total', undefined, 2),
 ]);
 
 test('what changed stands in the tree, and what is gone below its container', () => {
   expect(lines(treeOf(value, marks, all('plan', 'plan.steps'), false))).toEqual([
-    'plan (2)',
+    'plan (3)',
     '  title changed',
-    '  steps (1)',
+    '  steps (2)',
     '    0',
-    '    1',
+    '    1 added',
     '    1 removed',
     'total added',
     'tags',
@@ -35,9 +36,10 @@ test('what changed stands in the tree, and what is gone below its container', ()
 
 test('with changes only, the rest is left out', () => {
   expect(lines(treeOf(value, marks, all('plan', 'plan.steps'), true))).toEqual([
-    'plan (2)',
+    'plan (3)',
     '  title changed',
-    '  steps (1)',
+    '  steps (2)',
+    '    1 added',
     '    1 removed',
     'total added',
     'topic removed',
@@ -50,4 +52,4 @@ test('a state that became empty still says what is gone', () => {
 });
 
 test('changes are counted by what they are', () =>
-  expect(countsOf(marks)).toEqual({ added: 1, changed: 1, removed: 2 }));
+  expect(countsOf(marks)).toEqual({ added: 2, changed: 1, removed: 2 }));

@@ -15,39 +15,43 @@ export type TreeRow = OutlineRow & {
 
 export type Counts = { added: number; changed: number; removed: number };
 
-/** Changes by their paths; those inside of a place that is new as a whole are that place's. */
-export function marksOf(changes: readonly Change[]): Map<string, Marked> {
-  return new Map(changes.map(({ path, kind, old, new: now, by, seq }) => [path, { kind, old, new: now, by, seq }]));
+/** What changed, by its path: of what is there the path is its own, of what is gone the one that it had. A list may have
+ * both at one index. */
+export type Marks = { here: ReadonlyMap<string, Marked>; gone: ReadonlyMap<string, Marked> };
+
+export function marksOf(changes: readonly Change[]): Marks {
+  const marks = { here: new Map<string, Marked>(), gone: new Map<string, Marked>() };
+  for (const { path, kind, old, new: now, by, seq } of changes)
+    marks[kind === 'removed' ? 'gone' : 'here'].set(path, { kind, old, new: now, by, seq });
+  return marks;
 }
 
-export function countsOf(marks: ReadonlyMap<string, Marked>): Counts {
-  const counts = { added: 0, changed: 0, removed: 0 };
-  for (const { kind } of marks.values()) {
-    if (kind === 'added') counts.added++;
-    else if (kind === 'removed') counts.removed++;
-    else counts.changed++;
-  }
-  return counts;
+export const sizeOf = ({ here, gone }: Marks): number => here.size + gone.size;
+
+export const pathsOf = ({ here, gone }: Marks): string[] => [...here.keys(), ...gone.keys()];
+
+export function countsOf({ here, gone }: Marks): Counts {
+  const added = [...here.values()].filter(({ kind }) => kind === 'added').length;
+  return { added, changed: here.size - added, removed: gone.size };
 }
 
 const parentOf = (path: string) => formatPath(parsePath(path).slice(0, -1));
 const nameOf = (path: string) => String(parsePath(path).at(-1) ?? '');
 
 /** How many changes lie inside of every container above one. */
-function insideOf(marks: ReadonlyMap<string, Marked>): Map<string, number> {
+function insideOf(marks: Marks): Map<string, number> {
   const inside = new Map<string, number>();
-  for (const path of marks.keys())
+  for (const path of pathsOf(marks))
     for (const one of above(path)) if (one !== path) inside.set(one, (inside.get(one) ?? 0) + 1);
   return inside;
 }
 
 /** `isOnlyChanged` leaves out what neither changed nor holds a change. */
-export function treeOf(value: unknown, marks: ReadonlyMap<string, Marked>, opened: Opened, isOnlyChanged: boolean) {
+export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChanged: boolean) {
   const inside = insideOf(marks);
   const rows: TreeRow[] = [];
   const gone = new Map<string, string[]>();
-  for (const [path, { kind }] of marks)
-    if (kind === 'removed') gone.set(parentOf(path), [...(gone.get(parentOf(path)) ?? []), path]);
+  for (const path of marks.gone.keys()) gone.set(parentOf(path), [...(gone.get(parentOf(path)) ?? []), path]);
   const addGone = (parent: string, depth: number) => {
     for (const path of gone.get(parent) ?? [])
       rows.push({
@@ -58,7 +62,7 @@ export function treeOf(value: unknown, marks: ReadonlyMap<string, Marked>, opene
         children: 0,
         open: false,
         more: 0,
-        change: marks.get(path) ?? null,
+        change: marks.gone.get(path) ?? null,
         inside: 0,
         isGone: true,
       });
@@ -71,10 +75,10 @@ export function treeOf(value: unknown, marks: ReadonlyMap<string, Marked>, opene
       if (ended) addGone(ended.path, ended.depth + 1);
     }
   };
-  const isShown = isOnlyChanged ? shownOnly(marks, inside) : () => true;
+  const isShown = isOnlyChanged ? shownOnly(marks.here, inside) : () => true;
   for (const row of outline(value, '', opened)) {
     close(row.depth);
-    const change = row.more > 0 ? null : (marks.get(row.path) ?? null);
+    const change = row.more > 0 ? null : (marks.here.get(row.path) ?? null);
     if (row.more > 0 ? !isOnlyChanged : isShown(row.path))
       rows.push({ ...row, change, inside: inside.get(row.path) ?? 0, isGone: false });
     if (row.open || (row.path === '' && row.children === 0)) open.push({ path: row.path, depth: row.depth });
@@ -84,7 +88,7 @@ export function treeOf(value: unknown, marks: ReadonlyMap<string, Marked>, opene
   return rows.slice(1).map((row) => ({ ...row, depth: row.depth - 1 }));
 }
 
-function shownOnly(marks: ReadonlyMap<string, Marked>, inside: ReadonlyMap<string, number>) {
+function shownOnly(here: ReadonlyMap<string, Marked>, inside: ReadonlyMap<string, number>) {
   return (path: string) =>
-    path === '' || marks.has(path) || inside.has(path) || above(path).some((one) => one !== '' && marks.has(one));
+    path === '' || here.has(path) || inside.has(path) || above(path).some((one) => one !== '' && here.has(one));
 }
