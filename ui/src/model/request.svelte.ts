@@ -1,17 +1,8 @@
 // The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
 // those on screen; payloads, state and items belong to whoever shows them.
 import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow, type Sums } from '../host/host';
-import type {
-  BlockQuery,
-  ItemsQuery,
-  ItemsUpdate,
-  StepQuery,
-  ViewBatch,
-  ViewCalls,
-  ViewHead,
-  ViewItems,
-} from '../host/host';
-import type { ViewRow, ViewUpdate } from '../host/host';
+import type { BlockQuery, ItemsQuery, ItemsUpdate, StepQuery, ViewBatch, ViewCalls, ViewHead } from '../host/host';
+import type { ViewItems, ViewRow, ViewUpdate } from '../host/host';
 import { RowPages } from './rows.svelte';
 import { isOver } from './status';
 import { NO_SUMS } from './totals';
