@@ -1,9 +1,15 @@
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { FakeHost } from '../host/fake';
 import { AppModel } from './app.svelte';
 import { COMMANDS } from './commands';
-import { enabledIn, hear, menuOf } from './desktop';
+import { enabledIn, hear, menuKeys, menuOf } from './desktop';
+import { keymap } from './keymap.svelte';
 import { Router } from './route.svelte';
+
+beforeEach(() => {
+  localStorage.clear();
+  keymap.reload();
+});
 
 async function open(hash = '') {
   history.replaceState(null, '', hash || '#');
@@ -26,6 +32,19 @@ test('the menu is the table of commands: each once, with the keys that write no 
   expect(menu.find((one) => one.id === 'keys')).toMatchObject({ menu: 'Help', keys: null });
   expect(menu.find((one) => one.id === 'zone.next')).toMatchObject({ keys: null });
   expect(menu.find((one) => one.id === 'fork')).toMatchObject({ menu: 'Run', enabled: false });
+});
+
+test('the menu has the keys that a person gave, as far as a menu can name them', async () => {
+  const app = await open();
+  const keyOf = (id: string) => menuOf(app).find((one) => one.id === id)?.keys;
+  const of = (id: string) => COMMANDS.find((one) => one.id === id) as (typeof COMMANDS)[number];
+  const before = menuKeys();
+  expect(keymap.set(of('palette'), 'Ctrl+p', COMMANDS)).toBeNull();
+  expect(keyOf('palette')).toBe('Ctrl+p');
+  expect(menuKeys()).not.toBe(before);
+  expect(keymap.set(of('palette'), 'Ctrl+ö', COMMANDS)).toBeNull();
+  expect(keyOf('palette')).toBeNull();
+  expect(keymap.set(of('palette'), 'Ctrl+q', COMMANDS)).toBe('Ctrl+Q closes the window');
 });
 
 test('what is chosen there is done, where it can be', async () => {

@@ -1,8 +1,9 @@
 // What lies around the page: the native menu, made from the table of commands, and what a person does out there.
 import type { DesktopEvent, MenuEntry } from '../host/host';
 import type { AppModel } from './app.svelte';
-import type { Group } from './command';
+import type { Command, Group } from './command';
 import { COMMANDS } from './commands';
+import { keymap } from './keymap.svelte';
 
 /** The menus, by the groups of the table, in this order. */
 const MENUS: Record<Group, string> = {
@@ -23,18 +24,25 @@ const inMenu = Object.keys(MENUS).flatMap((group) =>
 export const enabledIn = (app: AppModel): string[] =>
   app.window.sheet === null ? inMenu.filter((one) => one.when(app)).map((one) => one.id) : [];
 
+/** Keys that a menu can name. */
+const NAMED = /^Ctrl\+(Shift\+)?([a-z0-9]|Enter|F\d{1,2})$/i;
+const keyOf = (command: Command): string | null => keymap.keysOf(command).find((chord) => NAMED.test(chord)) ?? null;
+
+/** The keys of the menu; where a person changed one, it is made anew. */
+export const menuKeys = (): string => inMenu.map(keyOf).join(' ');
+
 /**
  * Only keys with Ctrl are the menu's too. Those that also write a character stay with the page, which knows whether text
  * is being written; and those that move the focus, because what is typed next must already go there.
  */
 export function menuOf(app: AppModel): MenuEntry[] {
   const enabled = new Set(enabledIn(app));
-  return inMenu.map(({ id, group, title, keys }) => ({
-    id,
-    menu: MENUS[group],
-    title,
-    keys: keys.find((chord) => chord.startsWith('Ctrl+')) ?? null,
-    enabled: enabled.has(id),
+  return inMenu.map((command) => ({
+    id: command.id,
+    menu: MENUS[command.group],
+    title: command.title,
+    keys: keyOf(command),
+    enabled: enabled.has(command.id),
   }));
 }
 
