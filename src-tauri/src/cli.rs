@@ -254,9 +254,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Trigger(trigger) => runs::trigger(&workspace, trigger, input),
         Command::Abort { request } => runs::abort(&workspace, &request),
         Command::Sessions { user, flow, project, status, search, page } => {
-            let (limit, offset) = (page.limit, page.offset);
-            let query = SessionQuery { user, flow, project, status, search, limit, offset, ..SessionQuery::default() };
-            let sessions = workspace.sessions(query)?;
+            let query = SessionQuery { user, flow, project, status, search, ..SessionQuery::default() };
+            let sessions = workspace.sessions(SessionQuery { limit: page.limit, offset: page.offset, ..query })?;
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }
         Command::Requests { session, status, page } => {

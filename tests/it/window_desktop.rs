@@ -5,6 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tests::bench::Place;
+use tests::focus::take_focus_away;
 use tests::sitting::{open, open_at, open_with};
 use tests::webdriver::{Settings, hook, key};
 
@@ -126,6 +127,7 @@ fn the_end_of_a_long_run_is_told() {
     let variables = vec![("DBUS_SESSION_BUS_ADDRESS", bus.address.clone())];
     let window = open_with(Settings { variables, ..Settings::default() }, &place, &[]);
     window.wait_for(&hook("action-rest-rest"));
+    take_focus_away(window.display()).expect("the display is there");
     place.get("run rest rest --user ada --session s --request short --input 10");
     place.get("run rest rest --user ada --session s --request long --input 3600");
     let mut told = String::new();
@@ -133,7 +135,9 @@ fn the_end_of_a_long_run_is_told() {
         told.extend(bus.heard.try_iter().map(|line| line + "\n"));
         if told.contains("It ran for") { Ok(()) } else { Err(format!("heard: {told}")) }
     });
-    assert!(told.contains("rest.rest is done") && told.contains("It ran for 3 s."), "{told}");
+    // What another process runs is looked at twice a second.
+    let took = ["It ran for 3 s.", "It ran for 4 s."].iter().any(|took| told.contains(took));
+    assert!(told.contains("rest.rest is done") && took, "{told}");
     assert_eq!(told.matches("It ran for").count(), 1, "{told}");
     assert!(!told.contains("rested"), "{told}");
 }

@@ -7,6 +7,7 @@ pub mod counting;
 pub mod dragging;
 pub mod dying;
 pub mod exported;
+pub mod focus;
 pub mod going;
 pub mod pattern;
 pub mod processes;

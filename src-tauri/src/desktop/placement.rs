@@ -65,8 +65,8 @@ fn remember(app: &AppHandle, moves: &Receiver<()>) {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
-        // On the window's own thread: the plugin asks that thread where the window is, and holds a lock meanwhile that the
-        // thread wants when the window moves.
+        // On the window's own thread: the plugin asks that thread where the window is, and holds a lock meanwhile that
+        // the thread wants when the window moves.
         let handle = app.clone();
         let asked = app.run_on_main_thread(move || {
             if let Err(error) = handle.save_window_state(what()) {

@@ -39,10 +39,7 @@ use serde_json::{Map, Value};
 pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
 pub use block::{BlockDetail, BlockSource, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
-pub use comparison::{
-    BlockDifference, ComparedBlock, ComparedQuery, ComparedRow, ComparedSide, ComparisonHead, DifferenceQuery,
-    ReplayedBlock,
-};
+pub use comparison::*;
 pub use entries::EntryRow;
 pub use findings::{HitRow, WriteRow};
 pub use listed::{ListedRequest, ListedSession};
