@@ -4,6 +4,16 @@ import type { Tag } from '@lezer/highlight';
 
 export type Piece = { text: string; look: string };
 
+const HUES: Record<string, string> = {
+  keyword: 'text-syn-word',
+  text: 'text-syn-text',
+  amount: 'text-syn-number',
+  comment: 'text-syn-note',
+};
+
+/** The class of a piece; what is named has no hue of its own. */
+export const hueOf = ({ look }: Piece): string => HUES[look] ?? '';
+
 /** More than this would hold up the window. */
 const MOST = 300_000;
 
