@@ -2,7 +2,8 @@
 # make test   runs every test
 # make bench  measures the release build, in one table
 # make soak   runs the storms of the tests ten times as long, and makes up inputs for ten minutes a target
-# make dist   makes a package and an archive to hand out, in target/dist
+# make dist   makes packages (deb, rpm) and an archive to hand out, in target/dist
+# make screenshots  takes pictures of every screen of the real window, into target/screenshots
 # make audit  asks cargo-deny about licences, bans, sources and known weaknesses; it needs the Internet
 # make format lays out Rust, TypeScript and Svelte as the checks want them
 #
@@ -12,7 +13,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: help run test bench soak dist setup clean format notices audit check-ui check-flows test-ui test-rust app
+.PHONY: help run test bench soak dist screenshots setup clean format notices audit check-ui check-flows test-ui test-rust app
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 STAMPS := $(TARGET)/stamps
@@ -29,8 +30,9 @@ PEER_PACKAGES := langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
 
 # The window is WebKitGTK; SQLite, QuickJS and zstd are compiled from their sources.
 APT_BUILD := build-essential pkg-config libwebkit2gtk-4.1-dev libgtk-3-dev librsvg2-dev libssl-dev
-# A display without a screen, the driver that clicks in it, and letters to draw.
-APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core x11-utils
+# A display without a screen, the driver that clicks in it, letters to draw, and a bus on which it is heard what the
+# desktop is told.
+APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core x11-utils dbus-daemon dbus-bin
 
 UI_SOURCES := $(shell find ui/src ui/index.html ui/package.json ui/tsconfig.json ui/vite.config.ts ui/svelte.config.js -type f)
 FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass -prune -o -type f \( -name '*.ts' -o -name '*.json' \) -print)
@@ -73,9 +75,20 @@ dist: $(STAMPS)/apt-build ui/dist/index.html $(NOTICES)
 	@cp $(TARGET)/release/flowglass LICENSE-MIT LICENSE-APACHE $(NOTICES) $(DIST)/flowglass/
 	@tar --exclude=node_modules --exclude=.flowglass -cf - flows | tar -C $(DIST)/flowglass -xf -
 	@tar -C $(DIST) -czf $(DIST)/flowglass-linux-$$(uname -m).tar.gz flowglass && rm -r $(DIST)/flowglass
-	@npm exec --yes --package=@tauri-apps/cli@$(TAURI_CLI) -- tauri bundle --bundles deb
-	@cp $(TARGET)/release/bundle/deb/*.deb $(DIST)/
+	@npm exec --yes --package=@tauri-apps/cli@$(TAURI_CLI) -- tauri bundle --bundles deb,rpm
+	@cp $(TARGET)/release/bundle/deb/*.deb $(TARGET)/release/bundle/rpm/*.rpm $(DIST)/
 	@ls -l $(DIST)
+
+# Every screen and sheet of the real window in light and dark; four of them, with fewer colours, go to the README.
+PICTURES := timeline-light compare-light home-dark failed-dark
+screenshots: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
+	@$(call install,pngquant)
+	cargo build --workspace --all-targets
+	env -u DISPLAY -u WAYLAND_DISPLAY cargo test -p tests --test it -- --ignored pictures_of_every_screen
+	@for name in $(PICTURES); do \
+	  pngquant --force --strip --quality 60-90 --output ui/screenshot-$$name.png 64 target/screenshots/$$name.png; \
+	done
+	@ls -l target/screenshots ui/screenshot-*.png
 
 # Lays out the licences of everything that is built into the program; tauri.conf.json puts them into the package.
 notices: $(NOTICES)
@@ -137,7 +150,7 @@ endif
 # Then what a flow, a model, a file or a folder may hold: ten minutes of fresh inputs for each target of tests/fuzz.
 soak: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
 	cargo build --workspace --all-targets
-	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash seen window_large
+	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash seen window_large journey_sizes
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- --ignored soak_
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test fuzz
 

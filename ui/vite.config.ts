@@ -10,6 +10,8 @@ export default defineConfig({
   plugins: [svelte(), tailwindcss(), svelteTesting()],
   build: {
     outDir: 'dist',
+    // The policy lets typefaces come from files of the program alone, not from the style sheet.
+    assetsInlineLimit: 0,
     // WebKitGTK of Debian 12 is the oldest engine the window runs in.
     target: 'safari16.4',
     // The policy allows no inline script, and Vite's preload polyfill would be one.

@@ -183,9 +183,10 @@ fn options(global: &Global) -> OpenOptions {
 /// Opens the window. Whoever names the folder has decided to load its flows; any other is asked for.
 fn open_window(global: &Global, dir: Option<PathBuf>, place: &Place) -> Result<Outcome, Stop> {
     let mut options = options(global);
-    options.consent = if dir.is_some() || global.dir.is_some() { Consent::Given } else { Consent::Asked };
+    let is_named = dir.is_some() || global.dir.is_some();
+    options.consent = if is_named { Consent::Given } else { Consent::Asked };
     options.dir = dir.unwrap_or(options.dir);
-    Ok(crate::window::open(options, place)?)
+    Ok(crate::window::open(options, is_named || place.is_named(), place)?)
 }
 
 fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
@@ -253,8 +254,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Trigger(trigger) => runs::trigger(&workspace, trigger, input),
         Command::Abort { request } => runs::abort(&workspace, &request),
         Command::Sessions { user, flow, project, status, search, page } => {
-            let query = SessionQuery { user, flow, project, status, search, limit: page.limit, offset: page.offset };
-            let sessions = workspace.sessions(query)?;
+            let query = SessionQuery { user, flow, project, status, search, ..SessionQuery::default() };
+            let sessions = workspace.sessions(SessionQuery { limit: page.limit, offset: page.offset, ..query })?;
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }
         Command::Requests { session, status, page } => {

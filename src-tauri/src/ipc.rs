@@ -4,8 +4,12 @@
 //! when that file is stale.
 
 mod code;
+mod comparison;
 mod database;
+mod desktop;
 mod going_on;
+mod home;
+mod lists;
 mod payload;
 mod starting;
 mod view;
@@ -14,8 +18,8 @@ use std::sync::Arc;
 
 use engine::event::RequestStatus;
 use runner::{
-    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Notice, RequestRow, SessionRow,
-    StateView, Workspace, WorkspaceRow,
+    At, Audience, BlockDetail, Change, EventQuery, EventRow, Fault, FlowRow, ItemRow, Notice, StateView, Workspace,
+    WorkspaceRow,
 };
 use serde::Deserialize;
 use tauri::State;
@@ -35,8 +39,12 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             starting::start_run,
             starting::trigger,
             abort,
-            sessions,
-            requests,
+            lists::sessions,
+            lists::requests,
+            home::pick_folder,
+            home::open_examples,
+            home::open_source,
+            home::write_first_flow,
             block,
             items,
             state_at,
@@ -60,12 +68,23 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             database::journal,
             database::checkpoints,
             database::compare,
+            comparison::related,
+            comparison::open_comparison,
+            comparison::open_replay,
+            comparison::comparison_rows,
+            comparison::next_difference,
+            comparison::replayed_block,
+            comparison::close_comparison,
             database::stats,
             database::check_data,
             database::compact,
             database::delete_session,
             database::export_session,
             database::import_file,
+            database::check_file,
+            desktop::desktop_events,
+            desktop::show_menu,
+            desktop::enable_in_menu,
             payload::block_parts,
             payload::event_parts,
             payload::state_scopes,
@@ -102,16 +121,19 @@ async fn off_the_main_thread<R: Send + 'static>(
     state: State<'_, WindowState>,
     ask: impl FnOnce(Arc<Workspace>) -> Result<R, Fault> + Send + 'static,
 ) -> Result<R, Fault> {
-    let workspace = state.workspace();
+    let workspace = state.workspace()?;
     let answer = tauri::async_runtime::spawn_blocking(move || ask(workspace)).await;
     answer.unwrap_or_else(|error| Err(Fault::Internal { message: error.to_string() }))
 }
 
-/// The folder that is open.
+/// The folder that is open; null where none was chosen yet.
 #[tauri::command]
 #[specta::specta]
-async fn workspace(state: State<'_, WindowState>) -> Result<WorkspaceRow, Fault> {
-    off_the_main_thread(state, |workspace| workspace.row()).await
+async fn workspace(state: State<'_, WindowState>) -> Result<Option<WorkspaceRow>, Fault> {
+    match state.opened() {
+        Some(_) => off_the_main_thread(state, |workspace| workspace.row().map(Some)).await,
+        None => Ok(None),
+    }
 }
 
 /// Opens another folder.
@@ -167,65 +189,6 @@ fn present_exact<'a, D: serde::Deserializer<'a>>(input: D) -> Result<Option<serd
 #[specta::specta]
 async fn abort(state: State<'_, WindowState>, request_id: String) -> Result<RequestStatus, Fault> {
     off_the_main_thread(state, move |workspace| workspace.abort(&request_id)).await
-}
-
-/// Which sessions; newest first.
-#[derive(Debug, Deserialize, specta::Type)]
-struct SessionQuery {
-    #[serde(default)]
-    user: Option<String>,
-    #[serde(default)]
-    flow: Option<String>,
-    #[serde(default)]
-    status: Option<RequestStatus>,
-    #[serde(default)]
-    search: Option<String>,
-    limit: u32,
-    offset: u32,
-}
-
-/// Sessions, newest first.
-#[tauri::command]
-#[specta::specta]
-async fn sessions(state: State<'_, WindowState>, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
-    off_the_main_thread(state, move |workspace| {
-        workspace.sessions(runner::SessionQuery {
-            user: query.user,
-            flow: query.flow,
-            project: None,
-            status: query.status,
-            search: query.search,
-            limit: Some(query.limit.into()),
-            offset: Some(query.offset.into()),
-        })
-    })
-    .await
-}
-
-/// Which requests; newest first.
-#[derive(Debug, Deserialize, specta::Type)]
-struct RequestQuery {
-    #[serde(default)]
-    session: Option<String>,
-    #[serde(default)]
-    status: Option<RequestStatus>,
-    limit: u32,
-    offset: u32,
-}
-
-/// Requests, newest first.
-#[tauri::command]
-#[specta::specta]
-async fn requests(state: State<'_, WindowState>, query: RequestQuery) -> Result<Vec<RequestRow>, Fault> {
-    off_the_main_thread(state, move |workspace| {
-        workspace.requests(runner::RequestQuery {
-            session: query.session,
-            status: query.status,
-            limit: Some(query.limit.into()),
-            offset: Some(query.offset.into()),
-        })
-    })
-    .await
 }
 
 /// Everything about one execution of a block.

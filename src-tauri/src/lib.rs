@@ -4,6 +4,7 @@
 
 pub mod cli;
 mod demo;
+mod desktop;
 mod diagnostics;
 mod editor;
 mod ipc;
@@ -13,5 +14,6 @@ mod opening;
 mod print;
 mod rendering;
 mod runs;
+mod samples;
 mod signals;
 mod window;

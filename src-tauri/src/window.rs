@@ -10,29 +10,41 @@ use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
 use crate::cli::Outcome;
 use crate::cli::args::Place;
+use crate::desktop::notification::Notifier;
+use crate::desktop::{Desktop, dropped, menu, placement};
 
 /// At most this many batches of notices a second reach the window.
 const BATCHES_A_SECOND: u32 = 60;
 
 /// What the window's commands work on.
 pub(crate) struct WindowState {
-    workspace: Mutex<Arc<Workspace>>,
+    /// None until a folder is chosen, where the program was started in a place that holds no flows.
+    workspace: Mutex<Option<Arc<Workspace>>>,
     watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
     /// Where the page hears of the views that it opened.
     views: Mutex<Option<tauri::ipc::Channel<ViewBatch>>>,
     options: OpenOptions,
+    notifier: Arc<Notifier>,
 }
 
 impl WindowState {
-    fn new(options: OpenOptions) -> Result<WindowState, Fault> {
+    fn new(options: OpenOptions, is_folder_named: bool) -> Result<WindowState, Fault> {
         let watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>> = Arc::default();
-        let workspace = open_watched(options.clone(), &watchers)?;
-        Ok(WindowState { workspace: Mutex::new(workspace), watchers, views: Mutex::default(), options })
+        let notifier: Arc<Notifier> = Arc::default();
+        let has_folder = is_folder_named || options.data.is_some() || Workspace::is_at(&options.dir);
+        let open = || open_watched(options.clone(), &watchers, &notifier);
+        let workspace = has_folder.then(open).transpose()?;
+        Ok(WindowState { workspace: Mutex::new(workspace), watchers, views: Mutex::default(), options, notifier })
     }
 
-    /// The open workspace.
-    pub(crate) fn workspace(&self) -> Arc<Workspace> {
+    /// The open workspace, if a folder is open.
+    pub(crate) fn opened(&self) -> Option<Arc<Workspace>> {
         lock(&self.workspace).clone()
+    }
+
+    /// The open workspace, for what needs one.
+    pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, Fault> {
+        self.opened().ok_or_else(|| Fault::NotFound { message: "no folder is open; open one first".to_owned() })
     }
 
     /// Opens another folder; the one before stays open while its requests run.
@@ -40,9 +52,10 @@ impl WindowState {
         // Trust in one folder says nothing about another.
         let consent = Consent::Asked;
         let options = OpenOptions { dir: dir.into(), data: None, trust: false, consent, ..self.options.clone() };
-        let workspace = open_watched(options, &self.watchers)?;
-        let before = std::mem::replace(&mut *lock(&self.workspace), workspace.clone());
-        before.unwatch_views();
+        let workspace = open_watched(options, &self.watchers, &self.notifier)?;
+        if let Some(before) = lock(&self.workspace).replace(workspace.clone()) {
+            before.unwatch_views();
+        }
         if let Some(channel) = lock(&self.views).clone() {
             tell_views(&workspace, channel)?;
         }
@@ -52,7 +65,7 @@ impl WindowState {
     /// A page that wants to hear of the views that it opens, in whatever folder.
     pub(crate) fn watch_views(&self, channel: tauri::ipc::Channel<ViewBatch>) -> Result<(), Fault> {
         *lock(&self.views) = Some(channel.clone());
-        tell_views(&self.workspace(), channel)
+        self.opened().map_or(Ok(()), |workspace| tell_views(&workspace, channel))
     }
 
     /// A page that wants to hear notices.
@@ -69,6 +82,7 @@ fn tell_views(workspace: &Arc<Workspace>, channel: tauri::ipc::Channel<ViewBatch
 fn open_watched(
     options: OpenOptions,
     watchers: &Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
+    notifier: &Arc<Notifier>,
 ) -> Result<Arc<Workspace>, Fault> {
     let workspace = Workspace::open(OpenOptions { keep_ready: true, ..options })?;
     workspace.watch_files()?;
@@ -79,13 +93,20 @@ fn open_watched(
         // The window is closing when nobody forwards any more.
         let _ = sender.send(notice.clone());
     });
-    let watchers = watchers.clone();
-    std::thread::Builder::new().name("notices".to_owned()).spawn(move || forward(&notices, &watchers))?;
+    let (watchers, notifier, heard) = (watchers.clone(), notifier.clone(), Arc::downgrade(&workspace));
+    let tell = move |batch: &[Notice]| {
+        // A page that was reloaded left a channel that no longer takes anything.
+        lock(&watchers).retain(|channel| batch.iter().all(|notice| channel.send(notice.clone()).is_ok()));
+        if let Some(workspace) = heard.upgrade() {
+            batch.iter().for_each(|notice| notifier.hear(&workspace, notice));
+        }
+    };
+    std::thread::Builder::new().name("notices".to_owned()).spawn(move || forward(&notices, tell))?;
     Ok(workspace)
 }
 
 /// Sends notices on, the newest of each request once a frame.
-fn forward(notices: &std::sync::mpsc::Receiver<Notice>, watchers: &Mutex<Vec<tauri::ipc::Channel<Notice>>>) {
+fn forward(notices: &std::sync::mpsc::Receiver<Notice>, tell: impl Fn(&[Notice])) {
     while let Ok(first) = notices.recv() {
         std::thread::sleep(Duration::from_secs(1) / BATCHES_A_SECOND);
         let mut others: Vec<Notice> = Vec::new();
@@ -98,13 +119,13 @@ fn forward(notices: &std::sync::mpsc::Receiver<Notice>, watchers: &Mutex<Vec<tau
             }
         }
         let batch: Vec<Notice> = others.into_iter().chain(requests.into_values()).collect();
-        // A page that was reloaded left a channel that no longer takes anything.
-        lock(watchers).retain(|channel| batch.iter().all(|notice| channel.send(notice.clone()).is_ok()));
+        tell(&batch);
     }
 }
 
-/// Opens the window and stays until it is closed.
-pub(crate) fn open(options: OpenOptions, place: &Place) -> Result<Outcome, Fault> {
+/// Opens the window and stays until it is closed. A folder that nobody named, such as that of a menu of programs, is
+/// opened only where it holds flows or what was recorded of them.
+pub(crate) fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -> Result<Outcome, Fault> {
     let has_display =
         ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if cfg!(target_os = "linux") && !has_display {
@@ -116,29 +137,42 @@ pub(crate) fn open(options: OpenOptions, place: &Place) -> Result<Outcome, Fault
     // Until the window is closed; what is still to be written is written then.
     let _log = crate::diagnostics::to_file();
     tracing::info!(?rendering, "how the window draws");
-    let state = WindowState::new(options)?;
-    let address = crate::opening::address(&state.workspace(), place)?;
+    let state = WindowState::new(options, is_folder_named)?;
+    let address = match state.opened() {
+        Some(workspace) => crate::opening::address(&workspace, place)?,
+        None => String::new(),
+    };
     // A value is read, sent and dropped by its depth, which may be greater than usual threads have stack for.
     let runtime =
         tokio::runtime::Builder::new_multi_thread().thread_stack_size(crate::cli::STACK).enable_all().build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let builder = crate::ipc::builder();
     let result = tauri::Builder::default()
+        .plugin(tauri_plugin_dialog::init())
         .manage(state)
+        .manage(Desktop::default())
+        .plugin(placement::plugin())
+        .menu(menu::first)
+        .on_menu_event(|app, event| menu::chosen(app, &event.id().0))
         .invoke_handler(builder.invoke_handler())
         .setup(move |app| {
             builder.mount_events(app);
-            let name = app.state::<WindowState>().workspace().row()?.name;
-            WebviewWindowBuilder::new(app, "main", WebviewUrl::App(address.into()))
-                .title(format!("{name} · Flowglass"))
+            app.state::<WindowState>().notifier.attach(app.handle());
+            let name = app.state::<WindowState>().opened().map(|workspace| workspace.row()).transpose()?;
+            let title = name.map_or_else(|| "Flowglass".to_owned(), |row| format!("{} · Flowglass", row.name));
+            let window = WebviewWindowBuilder::new(app, "main", WebviewUrl::App(address.into()))
+                .title(title)
                 // The page knows which folder and what of it is shown. A title that cannot be set stays as it was.
                 .on_document_title_changed(|window, title| drop(window.set_title(&title)))
-                .inner_size(1440.0, 900.0)
-                .min_inner_size(960.0, 600.0)
+                .inner_size(placement::SIZE.0, placement::SIZE.1)
+                .min_inner_size(placement::LEAST.0, placement::LEAST.1)
                 // The window shows its own pages and nothing else: what a flow or a model says is text.
                 .on_navigation(is_own_page)
                 .on_new_window(|_, _| NewWindowResponse::Deny)
                 .build()?;
+            placement::follow(app.handle(), &window)?;
+            let handle = app.handle().clone();
+            window.on_window_event(move |event| dropped::hear(&handle, event));
             Ok(())
         })
         .run(tauri::generate_context!());
@@ -156,6 +190,6 @@ fn is_own_page(address: &tauri::Url) -> bool {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -175,6 +175,7 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
             search: Some(wanted.clone()),
             limit,
             offset,
+            ..SessionQuery::default()
         })
     };
     let told = |fault: runner::Fault| format!("sessions: {fault}");

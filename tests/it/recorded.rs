@@ -12,7 +12,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 use playing::{Asked, record};
-use runner::{At, Mock, OpenOptions, RequestQuery, RunOptions, SessionQuery, ViewBatch, Workspace};
+use runner::{
+    At, ComparedQuery, ComparisonHead, Fault, Mock, OpenOptions, RequestQuery, RunOptions, SessionQuery, ViewBatch,
+    Workspace,
+};
 use serde_json::{Value, json};
 use shape::{shape, write_lines};
 use tests::bench::{Place, repository};
@@ -33,6 +36,10 @@ export default defineFlow({
   actions: { sort: { block: sequencer({ name: 'triage' }).step(sort) } },
 });
 ";
+
+/// What the models of the recorded flows cost.
+const PRICES: &str =
+    r#"{ "prices": { "gpt-5-mini": { "input": 0.25, "cachedInput": 0.025, "output": 2 } } }"#;
 
 /// Filters whose answers are recorded, of each request.
 const FILTERS: &[&str] = &[
@@ -70,6 +77,18 @@ fn opened(place: &Place) -> (Arc<Workspace>, Receiver<ViewBatch>) {
     (workspace, batches)
 }
 
+/// A comparison with its rows: those that differ, and all.
+fn rows_of(workspace: &Workspace, head: Result<ComparisonHead, Fault>) -> Value {
+    let head = head.expect("it opens");
+    let rows = |all: bool| {
+        let query = ComparedQuery { offset: 0, limit: 2_000, all };
+        workspace.comparison_rows(head.comparison, query).expect("it is open")
+    };
+    let (shown, all) = (rows(false), rows(true));
+    workspace.close_comparison(head.comparison);
+    json!({ "head": head, "shown": shown, "all": all })
+}
+
 /// What belongs to no request: the folder, its flows and files, lists, and what is refused.
 fn of_the_workspace(place: &Place, workspace: &Arc<Workspace>) -> Value {
     let topic = json!({ "topic": "wild bees", "depth": 2, "tone": "plain", "includeSources": true });
@@ -95,12 +114,14 @@ fn of_the_workspace(place: &Place, workspace: &Arc<Workspace>) -> Value {
         "workspace": row,
         "flows": flows,
         "sources": sources,
-        "sessions": workspace.sessions(SessionQuery::default()).expect("they are listed"),
-        "requests": workspace.requests(RequestQuery::default()).expect("they are listed"),
+        "sessions": workspace.listed_sessions(SessionQuery::default()).expect("they are listed"),
+        "requests": workspace.listed_requests(RequestQuery::default()).expect("they are listed"),
         "suspensions": workspace.suspensions(None, None).expect("they are listed"),
         "stats": workspace.stats().expect("they are counted"),
         "checkData": workspace.check_own_data().expect("it is checked"),
         "compare": diff(None, None),
+        "comparison": rows_of(workspace, workspace.open_comparison("req-2", "req-3")),
+        "replayed": rows_of(workspace, workspace.open_replay("req-3")),
         "refused": { "nothing": refused(nothing), "unknown": refused(unknown) },
     });
     let text = answers.to_string().replace(&place.dir().display().to_string(), "/home/ada/flows");
@@ -115,6 +136,7 @@ fn the_answers_that_the_page_plays_are_of_the_form_that_the_engine_gives() {
         place.write(&format!("flows/{file}"), std::fs::read(from).expect("it is there"));
     }
     place.write("flows/triage.ts", TRIAGE);
+    place.write("flowglass.json", PRICES);
     let (workspace, batches) = opened(&place);
     let topic = |topic: &str| json!({ "topic": topic, "depth": 2, "tone": "plain", "includeSources": true });
     let all = Asked { filters: FILTERS, outline: false };

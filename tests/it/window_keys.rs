@@ -55,6 +55,8 @@ fn the_window_is_worked_with_keys_alone() {
     window.type_keys("2");
     window.wait_for(&hook("items"));
     window.type_keys("3");
+    window.wait_for(&hook("state-page"));
+    window.type_keys("4");
     window.wait_for(&hook("events"));
     window.type_keys(",");
     window.wait(&hook("live"), |texts| texts.first()?.contains("+1").then_some(()));

@@ -62,14 +62,9 @@ fn the_code_that_ran_opens_in_an_editor() {
     let mut rights = fs::metadata(&editor).expect("it is there").permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o755);
     fs::set_permissions(&editor, rights).expect("it is ours");
-    let (dir, data) = (place.dir().display().to_string(), place.database().display().to_string());
     // The window's program hears the setting from its environment.
-    let editor = editor.display().to_string();
-    let window = Window::open_with(
-        &program(),
-        &["open", &dir, "--data", &data, "--request", "r1", "--block", "root/step:keep"],
-        &[("VISUAL", &editor)],
-    );
+    let settings = Settings { variables: vec![("VISUAL", editor.display().to_string())], ..Settings::default() };
+    let window = open_with(settings, &place, &["--request", "r1", "--block", "root/step:keep"]);
     window.click(&hook("block-tab-source"));
     window.wait_for("[data-testid=block-source][data-file=\"flows/main.ts\"]");
     let line = window.attributes(&hook("block-source"), "data-from")[0].parse::<usize>().expect("a line");

@@ -40,7 +40,7 @@ fn a_copied_link_opens_the_same_place() {
     let same = |window: &Window| {
         window.wait_for_text(&hook("block-path"), &path);
         window.wait_for_text(&hook("state-seq"), &format!("at #{end},"));
-        window.wait_for_text(&hook("request-header"), "r1");
+        window.wait_for("[data-testid=request-header][data-request=r1]");
         window.wait(&hook("items-at"), |texts| texts.first()?.starts_with(&format!("at #{end}")).then_some(()));
         assert_eq!(window.attributes("[data-testid=tab-items]", "data-state"), ["active"]);
     };
@@ -64,7 +64,7 @@ fn a_session_and_an_action_are_opened() {
     let place = place();
     let (dir, data) = (place.dir().display().to_string(), place.database().display().to_string());
     let window = Window::open(&program(), &["open", &dir, "--data", &data, "--session", "s1"]);
-    window.wait_for_text(&hook("request-header"), "r2");
+    window.wait_for("[data-testid=request-header][data-request=r2]");
     drop(window);
     let window = Window::open(&program(), &["open", &dir, "--data", &data, "--flow", "count", "--action", "twice"]);
     window.wait_for_text(&hook("run-form"), "count.twice");
@@ -83,7 +83,7 @@ fn what_is_not_there_opens_no_window() {
         (&["--request", "r1", "--at", "99999"], 6, "99999"),
         (&["--request", "r1", "--block", "root/step:none"], 6, "root/step:none"),
         (&["--at", "3"], 2, "--request"),
-        (&["--request", "r1", "--tab", "nope"], 2, "one of timeline, items, events, agent, calls"),
+        (&["--request", "r1", "--tab", "nope"], 2, "one of timeline, items, state, events, journal"),
         (&["--request", "r1", "--session", "s1"], 2, "cannot be used with"),
     ] {
         let answer = Command::new(program())

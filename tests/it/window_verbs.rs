@@ -100,7 +100,7 @@ fn a_question_is_answered() {
     let window = open(&place, &[]);
     palette(&window, "What waits for an answer");
     assert!(window.wait_for(&hook("waiting")).contains("Publish it?"));
-    window.click(&hook("waiting"));
+    window.click(&hook("open-waiting"));
     window.click(&hook("resume"));
     assert!(window.wait_for(&hook("question")).contains("Publish it?"));
     window.wait_for_text(&hook("question-data"), "bees one");
@@ -232,12 +232,10 @@ fn what_was_recorded_is_looked_through() {
     window.click(&hook("do-history"));
     window.wait_for(&hook("sheet-error"));
     window.type_keys('\u{E00C}');
-    menu(&window, "checkpoints");
-    window.wait_for(&hook("checkpoints-sheet"));
-    window.type_keys('\u{E00C}');
-    menu(&window, "journal");
-    window.wait_for(&hook("journal-sheet"));
-    window.type_keys('\u{E00C}');
+    window.click(&hook("tab-checkpoints"));
+    window.wait_for(&hook("checkpoints"));
+    window.click(&hook("tab-journal"));
+    window.wait_for(&hook("journal"));
     palette(&window, "Requests of all sessions");
     window.wait(&hook("request-found"), |rows| (rows.len() == 2).then_some(()));
     window.type_keys('\u{E00C}');

@@ -21,8 +21,12 @@ window.settled = [];
 })();
 "#;
 
-/// The window's own commands with the names of their arguments, as the generated bindings have them. Without `watch`,
-/// whose channel is no JSON, and `open_log`, which starts another program.
+/// Commands that a page is not made to call at random: the channel of `watch` is no JSON, two start another program,
+/// and `pick_folder` waits for a person.
+const NOT_CALLED: [&str; 4] = ["watch", "open_log", "open_source", "pick_folder"];
+
+/// The window's own commands with the names of their arguments, as the generated bindings have them, without
+/// `NOT_CALLED`.
 pub fn commands() -> Vec<(String, Vec<String>)> {
     let text = std::fs::read_to_string(repository().join("ui/src/host/bindings.ts")).expect("it is there");
     let calls = text.split("__TAURI_INVOKE(\"").skip(1).map(|rest| {
@@ -31,7 +35,7 @@ pub fn commands() -> Vec<(String, Vec<String>)> {
         let names = args.trim_start_matches(", { ").trim_end_matches(" }").split(", ").filter(|name| !name.is_empty());
         (name.to_owned(), names.map(str::to_owned).collect())
     });
-    calls.filter(|(name, _): &(String, Vec<String>)| !["watch", "open_log"].contains(&name.as_str())).collect()
+    calls.filter(|(name, _): &(String, Vec<String>)| !NOT_CALLED.contains(&name.as_str())).collect()
 }
 
 /// What became of each call, `[command, arguments]`: `done`, `refused: …`, or `late` after 20 s.

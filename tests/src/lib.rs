@@ -4,10 +4,13 @@
 pub mod bench;
 pub mod calls;
 pub mod counting;
+pub mod dragging;
 pub mod dying;
 pub mod exported;
+pub mod focus;
 pub mod going;
 pub mod pattern;
 pub mod processes;
 pub mod server;
+pub mod sitting;
 pub mod webdriver;

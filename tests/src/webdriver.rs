@@ -3,12 +3,13 @@
 //! Every wait is for a condition and has an end. Must not know what the window shows, and must end
 //! all processes that it started and no other.
 
+mod checking;
+mod starting;
+
 use std::fmt::Display;
-use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -16,15 +17,7 @@ use tempfile::TempDir;
 use ureq::Agent;
 
 use crate::processes::Processes;
-
-/// How long a condition may take to come true, on the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How often a condition is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-
-/// What a person is told when a program is missing.
-const INSTALL: &str = "`make setup` installs it";
+use starting::{PATIENCE, Running, free_ports, tool, virtual_display, wait_until};
 
 /// The CSS selector of what the page names for its tests.
 pub fn hook(name: &str) -> String {
@@ -43,14 +36,22 @@ pub mod key {
     pub const RIGHT: char = '\u{e014}';
     /// One down.
     pub const DOWN: char = '\u{e015}';
-    /// To close what lies over the window.
-    pub const ESCAPE: char = '\u{e00c}';
     /// Deletes the character before.
     pub const BACKSPACE: char = '\u{e003}';
     /// To the next control.
     pub const TAB: char = '\u{e004}';
     /// To the next part of the window.
     pub const F6: char = '\u{e036}';
+    /// To the next difference.
+    pub const F8: char = '\u{e038}';
+    /// Out of a dialog.
+    pub const ESCAPE: char = '\u{e00c}';
+    /// Held while another key is pressed.
+    pub const CONTROL: char = '\u{e009}';
+    /// One to the left.
+    pub const LEFT: char = '\u{e012}';
+    /// One up.
+    pub const UP: char = '\u{e013}';
 }
 
 /// An open window. Closing it ends everything it needed.
@@ -62,17 +63,34 @@ pub struct Window {
     // Ended in this order.
     driver: Running,
     _display: Option<Running>,
-    home: TempDir,
+    home: PathBuf,
+    _own_home: Option<TempDir>,
+}
+
+/// What a window is opened with besides its arguments.
+#[derive(Default)]
+pub struct Settings {
+    /// Where it finds the folders of `XDG_…`; one of its own when absent, gone with it.
+    pub home: Option<PathBuf>,
+    /// The folder that the program is started in.
+    pub folder: Option<PathBuf>,
+    /// More variables of its environment.
+    pub variables: Vec<(&'static str, String)>,
 }
 
 impl Window {
     /// Starts a program with a window, on the display of `DISPLAY` or on one of its own.
     pub fn open<A: AsRef<str>>(program: &Path, args: &[A]) -> Window {
-        Window::open_with(program, args, &[])
+        Window::open_with(Settings::default(), program, args)
     }
 
-    /// As [`open`](Self::open), with more variables in the program's environment.
-    pub fn open_with<A: AsRef<str>>(program: &Path, args: &[A], variables: &[(&str, &str)]) -> Window {
+    /// As [`open`](Self::open), started in a folder.
+    pub fn open_in<A: AsRef<str>>(program: &Path, args: &[A], folder: &Path) -> Window {
+        Window::open_with(Settings { folder: Some(folder.to_owned()), ..Settings::default() }, program, args)
+    }
+
+    /// The same with settings.
+    pub fn open_with<A: AsRef<str>>(settings: Settings, program: &Path, args: &[A]) -> Window {
         let webkit = tool("WebKitWebDriver", "/usr/bin", "Debian's package webkit2gtk-driver");
         let cargo = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")));
         let tauri = tool("tauri-driver", &format!("{}/bin", cargo.unwrap_or_default()), "the crate tauri-driver");
@@ -83,8 +101,9 @@ impl Window {
                 (display, Some(running))
             }
         };
-        let home = tempfile::tempdir().expect("a temporary folder can be made");
-        let said = home.path().join("driver.log");
+        let own_home = settings.home.is_none().then(|| tempfile::tempdir().expect("a temporary folder can be made"));
+        let home = settings.home.or(own_home.as_ref().map(|dir| dir.path().to_owned())).expect("one of both");
+        let said = home.join("driver.log");
         let log = std::fs::File::create(&said).expect("the folder is writable");
         let (port, native) = free_ports();
         let mut command = Command::new(tauri);
@@ -93,12 +112,13 @@ impl Window {
             .arg(webkit)
             .env("DISPLAY", &display)
             .env_remove("WAYLAND_DISPLAY")
+            .current_dir(settings.folder.as_deref().unwrap_or(Path::new(".")))
             // What a window remembers belongs to the person at this machine, and must not decide a test.
             .envs(
                 ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"]
-                    .map(|name| (name, home.path().join(name))),
+                    .map(|name| (name, home.join(name))),
             )
-            .envs(variables.iter().copied())
+            .envs(settings.variables)
             .stdin(Stdio::null())
             .stdout(log.try_clone().expect("the file is open"))
             .stderr(log);
@@ -114,12 +134,17 @@ impl Window {
         let began = Instant::now();
         let page = Page::open(port, &program, &args)
             .unwrap_or_else(|error| panic!("{error}\n{}", std::fs::read_to_string(&said).unwrap_or_default()));
-        Window { page, began, display, program, driver, _display: own, home }
+        Window { page, began, display, program, driver, _display: own, home, _own_home: own_home }
     }
 
     /// Where it finds the folders of `XDG_…`, each by its name.
     pub fn home(&self) -> &Path {
-        self.home.path()
+        &self.home
+    }
+
+    /// Ends the program and everything it started at once, as a crash does.
+    pub fn kill(self) {
+        self.driver.signal("KILL");
     }
 
     /// The name of the display it is on.
@@ -177,10 +202,22 @@ impl Window {
         self.page.send("POST", "/actions", actions).unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Gives the window another size, in pixels.
+    /// Presses a key while Ctrl is held.
+    #[track_caller]
+    pub fn control(&self, key: char) {
+        let press = |what: &str, key: char| json!({ "type": what, "value": key.to_string() });
+        let presses = [("keyDown", key::CONTROL), ("keyDown", key), ("keyUp", key), ("keyUp", key::CONTROL)]
+            .map(|(w, k)| press(w, k));
+        let actions = json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": presses }] });
+        self.page.send("POST", "/actions", actions).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Gives the window another size, in pixels of its page.
     #[track_caller]
     pub fn resize(&self, width: u32, height: u32) {
-        let size = json!({ "x": 0, "y": 0, "width": width, "height": height });
+        // The menu is no part of the page.
+        let menu = self.script("return outerHeight - innerHeight", &[]).as_f64().unwrap_or_default() as u64;
+        let size = json!({ "x": 0, "y": 0, "width": width, "height": u64::from(height) + menu });
         self.page.send("POST", "/window/rect", size).unwrap_or_else(|error| panic!("{error}"));
         self.until_script(&format!("return innerWidth === {width} && innerHeight === {height}"));
     }
@@ -254,7 +291,9 @@ impl Window {
         })
     }
 
-    fn until<R>(&self, what: &str, attempt: impl FnMut() -> Result<R, String>) -> R {
+    /// Waits until something can be had; a failure says what the window shows.
+    #[track_caller]
+    pub fn until<R>(&self, what: &str, attempt: impl FnMut() -> Result<R, String>) -> R {
         match wait_until(what, attempt) {
             Ok(result) => result,
             Err(error) => {
@@ -294,6 +333,7 @@ impl Page {
         let address = format!("{}{path}", self.address);
         let answer = match method {
             "POST" => self.agent.post(&address).send_json(&body),
+            "GET" => self.agent.get(&address).call(),
             _ => self.agent.delete(&address).call(),
         };
         let mut answer = answer.map_err(|error| format!("{method} {path}: {error}"))?;
@@ -315,76 +355,6 @@ impl Page {
     fn script(&self, script: &str, args: &[&str]) -> Result<Value, String> {
         self.send("POST", "/execute/sync", json!({ "script": script, "args": args }))
     }
-}
-
-/// A program in a process group of its own: what it starts itself ends with it.
-struct Running(Child);
-
-impl Running {
-    fn start(name: &str, command: &mut Command) -> Running {
-        Running(command.process_group(0).spawn().unwrap_or_else(|error| panic!("{name} does not start: {error}")))
-    }
-
-    fn signal(&self, signal: &str) {
-        let line = format!("kill -s {signal} -- -{}", self.0.id());
-        // A group that is gone already is what was wanted.
-        let _ = Command::new("sh").args(["-c", &line]).stderr(Stdio::null()).status();
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.signal("TERM");
-        let ended = wait_until("a program to end", || match self.0.try_wait() {
-            Ok(None) => Err("it runs".to_owned()),
-            _ => Ok(()),
-        });
-        if ended.is_err() {
-            self.signal("KILL");
-            let _ = self.0.wait();
-        }
-    }
-}
-
-/// Looks until a condition holds; the error says what the last look saw.
-fn wait_until<R>(what: &str, mut attempt: impl FnMut() -> Result<R, String>) -> Result<R, String> {
-    let end = Instant::now() + PATIENCE;
-    loop {
-        match attempt() {
-            Ok(result) => return Ok(result),
-            Err(error) if Instant::now() > end => {
-                return Err(format!("waited {} s for {what}: {error}", PATIENCE.as_secs()));
-            }
-            Err(_) => std::thread::sleep(LOOK_EVERY),
-        }
-    }
-}
-
-fn virtual_display() -> (String, Running) {
-    let program = tool("Xvfb", "/usr/bin", "Debian's package xvfb");
-    let mut command = Command::new(program);
-    // The server chooses a free number and says which.
-    command.args(["-displayfd", "1", "-screen", "0", "1440x900x24", "-nolisten", "tcp"]);
-    let mut running = Running::start("Xvfb", command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()));
-    let mut number = String::new();
-    let out = running.0.stdout.take().expect("it is piped");
-    BufReader::new(out).read_line(&mut number).expect("Xvfb says its display");
-    assert!(!number.trim().is_empty(), "Xvfb ended without a display");
-    (format!(":{}", number.trim()), running)
-}
-
-fn tool(name: &str, also: &str, origin: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).chain([also.into()]).map(|dir| dir.join(name)).find(|file| file.is_file());
-    found.unwrap_or_else(|| panic!("{name} is missing, which the test of the window needs: {INSTALL} ({origin})"))
-}
-
-/// Two ports that nobody listened on a moment ago.
-fn free_ports() -> (u16, u16) {
-    let bind = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-    let port = |listener: &TcpListener| listener.local_addr().expect("it is bound").port();
-    let (one, other) = (bind(), bind());
-    (port(&one), port(&other))
 }
 
 fn words(text: &str) -> String {

@@ -301,10 +301,10 @@ test('the age of a session grows while nothing else happens', async () => {
   try {
     app = new AppModel(new FakeHost(0, 0), new Router(window));
     render(App, { props: { app } });
-    await vi.waitFor(() => expect(screen.getByTestId('session-ses-2').textContent).toContain('3 min ago'));
+    await vi.waitFor(() => expect(screen.getByTestId('session-ses-2').textContent).toContain('3 min'));
     await vi.advanceTimersByTimeAsync(10 * 60_000);
     await tick();
-    expect(screen.getByTestId('session-ses-2').textContent).toContain('13 min ago');
+    expect(screen.getByTestId('session-ses-2').textContent).toContain('13 min');
   } finally {
     vi.useRealTimers();
   }

@@ -25,7 +25,10 @@ export function entriesOf(app: AppModel): Entry[] {
     }
     add(`flow ${flow.kind}`, 'Flow', flow.kind, 'flow', () => app.openAction(flow.kind, null));
   }
-  for (const { id, title, flow } of app.workspace.sessions.answer ?? [])
-    add(`session ${id}`, 'Session', title ? `${title} (${id})` : `${id} ${flow}`, 'chat', () => app.openSession(id));
+  for (const { id, title, words, flow, lastAction } of app.workspace.sessions.answer ?? []) {
+    const about = title || words;
+    const name = `${flow}.${lastAction} ${about ? `${about} (${id})` : id}`;
+    add(`session ${id}`, 'Session', name, 'chat', () => app.openSession(id));
+  }
   return found;
 }

@@ -38,7 +38,7 @@ test('a model call says who was asked, with what, and what that cost', async () 
   const messages = within(tab).getAllByTestId('message');
   expect(messages.map((one) => one.dataset.from)).toEqual(['system', 'history', 'user']);
   expect(within(tab).getByTestId('call-facts').textContent).toMatch(/cost\s*\$0\.000/);
-  expect(within(tab).getByTestId('model-reply').textContent).toContain('first token 40 ms');
+  expect(within(tab).getByTestId('model-reply').textContent).toMatch(/first token \d+ ms/);
 });
 
 test('the tabs are walked by keys, and the chosen one stays', async () => {

@@ -43,9 +43,9 @@ test('keys of the request act wherever the focus is, and after the tab that had 
   expect(document.activeElement).toBe(document.body);
   await press('l');
   expect(app.route.place.seq).toBeNull();
-  await press('3');
+  await press('4');
   expect(app.route.place.tab).toBe('events');
-  await press('5');
+  await press('7');
   expect(app.route.place.tab).toBe('events');
 });
 
@@ -77,7 +77,8 @@ test('while text is written keys are text, but those with Ctrl still act', async
   await press('2');
   await press('?', { shiftKey: true });
   expect([app.route.place.tab, app.window.sheet]).toEqual(['timeline', null]);
-  screen.getByTestId('session-status').focus();
+  await fireEvent.click(screen.getByTestId('session-filter'));
+  (await screen.findByTestId('session-status')).focus();
   await press('l');
   await press('k', { ctrlKey: true });
   expect(app.window.sheet).toBe('palette');

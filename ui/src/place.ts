@@ -1,7 +1,7 @@
 // Where the window is: one value, and its text in the address. Back, forward and copied links all work on it.
 // It names things and holds none; an unknown or damaged address is simply an emptier route.
 
-export type Tab = 'timeline' | 'items' | 'events' | 'agent' | 'calls';
+export type Tab = 'timeline' | 'items' | 'state' | 'events' | 'journal' | 'checkpoints' | 'agent' | 'calls';
 export type Audience = 'all' | 'client' | 'history' | 'trace';
 
 /** How the open request is looked at. */
@@ -23,12 +23,15 @@ export type View = {
 export type Route =
   | { at: 'home' }
   | { at: 'flow'; flow: string }
+  /** What waits for a person. */
+  | { at: 'waiting' }
   | { at: 'run'; flow: string; action: string }
   /** A session without a request; one that has any is left for its newest one. */
   | { at: 'session'; session: string }
   /** The session is found by the request where it is not named. */
   | ({ at: 'request'; request: string; session: string | null } & View)
-  | { at: 'compare'; left: string; right: string };
+  /** Two requests; or one and what the code of today does with it, where there is no second. */
+  | { at: 'compare'; left: string; right: string | null };
 
 export const VIEW: View = {
   seq: null,
@@ -41,7 +44,16 @@ export const VIEW: View = {
 };
 export const HOME: Route = { at: 'home' };
 
-export const TABS: readonly Tab[] = ['timeline', 'items', 'events', 'agent', 'calls'];
+export const TABS: readonly Tab[] = [
+  'timeline',
+  'items',
+  'state',
+  'events',
+  'journal',
+  'checkpoints',
+  'agent',
+  'calls',
+];
 export const AUDIENCES: readonly Audience[] = ['all', 'client', 'history', 'trace'];
 
 /** A route as what each part of the window asks of it, whatever the route is: nothing where it does not say. */
@@ -67,8 +79,9 @@ export function parseRoute(hash: string): Route {
     const seq = Number(found.get(name));
     return Number.isSafeInteger(seq) && seq > 0 ? seq : null;
   };
+  if (found.has('waiting')) return { at: 'waiting' };
   const [left, right] = [text('compare'), text('with')];
-  if (left && right) return { at: 'compare', left, right };
+  if (left && (right || found.has('replay'))) return { at: 'compare', left, right };
   const [flow, action, session, request] = [text('flow'), text('action'), text('session'), text('request')];
   if (request)
     return {
@@ -97,9 +110,11 @@ function parseRange(text: string | null): View['range'] {
 /** Only what differs from the usual is written, so that an address stays short enough to read. */
 export function formatRoute(route: Route): string {
   const text = new URLSearchParams();
-  if (route.at === 'compare') {
+  if (route.at === 'waiting') text.set('waiting', '');
+  else if (route.at === 'compare') {
     text.set('compare', route.left);
-    text.set('with', route.right);
+    if (route.right === null) text.set('replay', '1');
+    else text.set('with', route.right);
   } else {
     const place = placeOf(route);
     for (const key of ['flow', 'action', 'session', 'request', 'seq', 'base', 'block', 'tab', 'audience'] as const) {

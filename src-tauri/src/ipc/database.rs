@@ -147,3 +147,10 @@ pub(super) async fn export_session(state: State<'_, WindowState>, options: Expor
 pub(super) async fn import_file(state: State<'_, WindowState>, file: String) -> Result<Imported, Fault> {
     off_the_main_thread(state, move |workspace| workspace.import(Path::new(&file))).await
 }
+
+/// What a file would bring, checked as an import does; nothing is written.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn check_file(state: State<'_, WindowState>, file: String) -> Result<Imported, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.check_import(Path::new(&file))).await
+}

@@ -171,6 +171,8 @@ pub(super) async fn view_updates(
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn view_ack(state: State<'_, WindowState>, batch: u64) -> Result<(), Fault> {
-    state.workspace().view_ack(batch);
+    if let Some(workspace) = state.opened() {
+        workspace.view_ack(batch);
+    }
     Ok(())
 }

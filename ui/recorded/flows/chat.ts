@@ -3,7 +3,14 @@
 import { defineFlow, generator, handler, router, sequencer } from '@flow-state-dev/core';
 import { z } from 'zod';
 
-const answer = generator({ name: 'answer', model: 'gpt-5-mini', agentType: 'primary', prompt: 'Answer briefly.' });
+const answer = generator({
+  name: 'answer',
+  model: 'gpt-5-mini',
+  agentType: 'primary',
+  prompt: 'Answer briefly.',
+  history: true,
+  user: (input) => `The question: ${input}`,
+});
 
 const classify = router({ name: 'classify', routes: [answer], execute: () => answer });
 

@@ -28,10 +28,13 @@ const tool = (name) =>
     sequencerStateSchema: runState,
   });
 
+/** Computes for about a millisecond: in an overview the sources of a turn stand beside each other. */
 const source = handler({
   name: 'source',
   sequencerStateSchema: runState,
   execute: async (number, ctx) => {
+    let sum = 0;
+    for (let n = 0; n < 20_000; n++) sum = (sum + n * number) % 65_521;
     if (ctx.sequencer.state.turn % 7 === 3 && number % 10 === 9) throw new FlowError(`Source ${number} is gone.`);
     return number;
   },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ago, duration, exactOffset, offset } from './time';
+import { age, ago, dayName, duration, exactOffset, offset } from './time';
 
 test.each([
   [0, '0 ms'],
@@ -36,3 +36,20 @@ test.each([
   [8_185_123, '+2:16:25.123'],
   [-3, '+0 ms'],
 ])('%s ms after the start reads %s', (ms, text) => expect(exactOffset(ms)).toBe(text));
+
+test('days are named as people name them', () => {
+  const noon = new Date(2026, 4, 20, 12).getTime();
+  const back = (days: number) => dayName(new Date(2026, 4, 20 - days, 23, 59).getTime(), noon);
+  expect([0, 1, 2, 6, 7].map(back)).toEqual(['Today', 'Yesterday', 'Monday', 'Thursday', '2026-05-13']);
+  expect(dayName(noon + 60_000, noon)).toBe('Today');
+});
+
+test('an age is short', () => {
+  const at = new Date(2026, 4, 20, 17, 20).getTime();
+  expect([10_000, 60_000, 13 * 60_000, 3 * 3_600_000].map((later) => age(at, at + later))).toEqual([
+    'now',
+    '1 min',
+    '13 min',
+    '17:20',
+  ]);
+});

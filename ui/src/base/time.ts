@@ -46,6 +46,25 @@ export function ago(ms: number, now: number): string {
   return day(ms);
 }
 
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+
+/** The day as people name it: today, yesterday, a day of the past week, or a date. */
+export function dayName(ms: number, now: number): string {
+  const start = (time: number) => new Date(time).setHours(0, 0, 0, 0);
+  // Days are not always of 24 hours.
+  const back = Math.round((start(now) - start(ms)) / 86_400_000);
+  if (back <= 0) return 'Today';
+  if (back === 1) return 'Yesterday';
+  return back < 7 ? (WEEKDAYS[new Date(ms).getDay()] ?? '') : day(ms);
+}
+
+/** How long ago where that is shorter, for the end of a row that stands under its day: `now`, `13 min`, `17:20`. */
+export function age(ms: number, now: number): string {
+  const minutes = Math.round(Math.max(0, now - ms) / 60_000);
+  if (minutes < 1) return 'now';
+  return minutes < 60 ? `${minutes} min` : clock(ms).slice(0, 5);
+}
+
 /** Date and time for tooltips and headers, in the order that also sorts. */
 export function moment(ms: number): string {
   return `${day(ms)} ${clock(ms).slice(0, 8)}`;

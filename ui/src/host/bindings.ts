@@ -6,8 +6,8 @@ import { invoke as __TAURI_INVOKE, Channel } from "@tauri-apps/api/core";
 
 /** Commands */
 export const commands = {
-	/**  The folder that is open. */
-	workspace: () => typedError<Workspace, Fault>(__TAURI_INVOKE("workspace")),
+	/**  The folder that is open; null where none was chosen yet. */
+	workspace: () => typedError<Workspace | null, Fault>(__TAURI_INVOKE("workspace")),
 	/**  Opens another folder. */
 	chooseWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("choose_workspace", { dir })),
 	/**
@@ -25,10 +25,21 @@ export const commands = {
 	trigger: (options: TriggerOptions) => typedError<Started, Fault>(__TAURI_INVOKE("trigger", { options })),
 	/**  Stops a running request. */
 	abort: (requestId: string) => typedError<RequestStatus, Fault>(__TAURI_INVOKE("abort", { requestId })),
-	/**  Sessions, newest first. */
-	sessions: (query: SessionQuery) => typedError<SessionRow[], Fault>(__TAURI_INVOKE("sessions", { query })),
+	/**  Sessions, in the order that is asked for. */
+	sessions: (query: SessionQuery) => typedError<ListedSession[], Fault>(__TAURI_INVOKE("sessions", { query })),
 	/**  Requests, newest first. */
-	requests: (query: RequestQuery) => typedError<RequestRow[], Fault>(__TAURI_INVOKE("requests", { query })),
+	requests: (query: RequestQuery) => typedError<ListedRequest[], Fault>(__TAURI_INVOKE("requests", { query })),
+	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
+	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
+	/**
+	 *  Opens the example flows, which come with the program: they are written beside what the program keeps for this person,
+	 *  once, because a run is recorded in the folder of its flows.
+	 */
+	openExamples: () => typedError<Workspace, Fault>(__TAURI_INVOKE("open_examples")),
+	/**  Opens a flow file with whatever this system opens such files with. Only what `source` shows is opened. */
+	openSource: (file: string) => typedError<null, Fault>(__TAURI_INVOKE("open_source", { file })),
+	/**  Writes a first flow file into the open folder; answers its name. Nothing that is there is ever replaced. */
+	writeFirstFlow: () => typedError<string, Fault>(__TAURI_INVOKE("write_first_flow")),
 	/**  Everything about one execution of a block. */
 	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),
 	/**  Items, oldest first. */
@@ -75,6 +86,20 @@ export const commands = {
 	checkpoints: (requestId: string) => typedError<CheckpointRow[], Fault>(__TAURI_INVOKE("checkpoints", { requestId })),
 	/**  What differs between two instants of every scope. */
 	compare: (query: CompareQuery) => typedError<Change[], Fault>(__TAURI_INVOKE("compare", { query })),
+	/**  What a request comes from, and what comes from it: forks and retries, newest first. */
+	related: (requestId: string) => typedError<RequestRow[], Fault>(__TAURI_INVOKE("related", { requestId })),
+	/**  Lays two requests beside each other, until `close_comparison`. */
+	openComparison: (left: string, right: string) => typedError<ComparisonHead, Fault>(__TAURI_INVOKE("open_comparison", { left, right })),
+	/**  Runs a request again in memory, and lays that beside what was recorded. */
+	openReplay: (requestId: string) => typedError<ComparisonHead, Fault>(__TAURI_INVOKE("open_replay", { requestId })),
+	/**  Rows of a comparison. */
+	comparisonRows: (comparison: number, query: ComparedQuery) => typedError<ComparedRow[], Fault>(__TAURI_INVOKE("comparison_rows", { comparison, query })),
+	/**  The next row whose blocks differ themselves. */
+	nextDifference: (comparison: number, query: DifferenceQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("next_difference", { comparison, query })),
+	/**  What a block of a replay got and made, by its first event. */
+	replayedBlock: (comparison: number, seq: number) => typedError<ReplayedBlock, Fault>(__TAURI_INVOKE("replayed_block", { comparison, seq })),
+	/**  Ends a comparison. */
+	closeComparison: (comparison: number) => typedError<null, Fault>(__TAURI_INVOKE("close_comparison", { comparison })),
 	/**  How large the database is. */
 	stats: () => typedError<Stats, Fault>(__TAURI_INVOKE("stats")),
 	/**  Whether the database is what its events say. */
@@ -87,6 +112,14 @@ export const commands = {
 	exportSession: (options: ExportOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_session", { options })),
 	/**  Reads the sessions of a file. */
 	importFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("import_file", { file })),
+	/**  What a file would bring, checked as an import does; nothing is written. */
+	checkFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("check_file", { file })),
+	/**  Tells the page what is chosen in the menu, dropped on the window, or clicked in a notification. */
+	desktopEvents: (onEvent: Channel<DesktopEvent>) => typedError<null, Fault>(__TAURI_INVOKE("desktop_events", { onEvent })),
+	/**  Shows these commands in the menu, and no others. */
+	showMenu: (entries: MenuEntry[]) => typedError<null, Fault>(__TAURI_INVOKE("show_menu", { entries })),
+	/**  Says which commands of the menu can be done now, by their ids. */
+	enableInMenu: (ids: string[]) => typedError<null, Fault>(__TAURI_INVOKE("enable_in_menu", { ids })),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
 	/**  Raw events, oldest first. */
@@ -232,6 +265,25 @@ export type BlockDetail = {
 	/**  The models it asked. */
 	modelCalls: ModelCallRow[],
 };
+
+/**  What differs between two blocks of one path. */
+export type BlockDifference = 
+/**  The right request does not have it. */
+"only_left" | 
+/**  The left request does not have it. */
+"only_right" | 
+/**  It stands otherwise. */
+"status" | 
+/**  It was called with something else. */
+"input" | 
+/**  It made something else, or failed with another error. */
+"output" | 
+/**  It added more items, or fewer. */
+"items" | 
+/**  It changed state more often, or less. */
+"changes" | 
+/**  It ran more often, or less. */
+"attempts";
 
 /**  The four kinds of block. */
 export type BlockKind = 
@@ -457,6 +509,108 @@ export type CompareQuery = {
 	to?: number | null,
 };
 
+/**  A block of one of the two. */
+export type ComparedBlock = {
+	/**  `requestId:path:attempt`. */
+	instanceId: string,
+	/**  How it stands. */
+	status: BlockStatus,
+	/**  Milliseconds from the beginning of its request's first block. */
+	startedMs: number,
+	/**  Milliseconds; absent while it runs. */
+	durationMs?: number | null,
+	/**  How often its path ran. */
+	attempts: number,
+	/**  Taken from an earlier execution by a resume. */
+	memoized: boolean,
+	/**  How many items it added itself. */
+	items: number,
+	/**  How many state operations it made itself. */
+	changes: number,
+	/**  How many answers of models it got itself. */
+	modelCalls: number,
+	/**  Tokens that models were told and said. */
+	tokens: number,
+	/**  Its first event. */
+	seqStart: number,
+	/**  Its last event. */
+	seqEnd?: number | null,
+};
+
+/**  Which rows of a comparison. */
+export type ComparedQuery = {
+	/**  The first row. */
+	offset: number,
+	/**  At most this many. */
+	limit: number,
+	/**  Also those that are equal. */
+	all?: boolean,
+};
+
+/**  Two blocks of one path, or a number of pairs that are equal. */
+export type ComparedRow = {
+	/**  Which row it is. */
+	row: number,
+	/**  How many equal pairs it stands for; 0 where it is a pair. */
+	equal: number,
+	/**  How many rows it stands below. */
+	depth: number,
+	/**  The path; of several equal ones the first. */
+	path: string,
+	/**  Its name. */
+	name: string,
+	/**  Its kind. */
+	kind?: BlockKind | null,
+	/**  In what the two differ themselves. */
+	differs: BlockDifference[],
+	/**  Whether something inside of it differs. */
+	inside: boolean,
+	/**  The block of the left request. */
+	left?: ComparedBlock | null,
+	/**  The block of the right request. */
+	right?: ComparedBlock | null,
+};
+
+/**  One of two requests that are compared. */
+export type ComparedSide = {
+	/**  Its row. */
+	request: RequestRow,
+	/**  All executions of blocks. */
+	blocks: number,
+	/**  Those that failed. */
+	failed: number,
+	/**  How many items they added. */
+	items: number,
+	/**  How many answers of models they got. */
+	modelCalls: number,
+	/**  Tokens that models were told. */
+	promptTokens: number,
+	/**  Tokens that models said. */
+	completionTokens: number,
+	/**  Milliseconds from the beginning of its first block to the end of its last one. */
+	lengthMs: number,
+};
+
+/**  Two requests that were laid beside each other, or one and its replay. */
+export type ComparisonHead = {
+	/**  The comparison's number, for as long as it is open. */
+	comparison: number,
+	/**  What is on the left. */
+	left: ComparedSide,
+	/**  What is on the right. */
+	right: ComparedSide,
+	/**  How many pairs of blocks there are. */
+	pairs: number,
+	/**  How many of them differ themselves. */
+	differing: number,
+	/**  How many rows are shown where only what differs is. */
+	rows: number,
+	/**  Which of those is the difference that came first. */
+	first?: ComparedRow | null,
+	/**  What the replay came to, where the right side is one. */
+	replay?: Replay | null,
+};
+
 /**  How many blocks of a request stand how. */
 export type Counts = {
 	/**  All executions of blocks. */
@@ -514,6 +668,21 @@ export type DeletedRow = {
 	events: number,
 };
 
+/**  Something that a person did outside of the page. */
+export type DesktopEvent = 
+/**  Chose a command of the page's table in the menu. */
+{ kind: "command"; 
+/**  Its id. */
+id: string } | 
+/**  Dropped a file on the window. */
+{ kind: "dropped"; 
+/**  Where it is. */
+file: string } | 
+/**  Clicked a notification about a request. */
+{ kind: "request"; 
+/**  Which. */
+requestId: string };
+
 /**  One place in an input that is wrong. */
 export type Detail = {
 	/**  Dotted path inside the input, empty for the whole. */
@@ -546,6 +715,16 @@ export type DifferenceKind =
 "changed" | 
 /**  The same element at another index: `old` and `new` are the indexes' paths. */
 "moved";
+
+/**  From where to look for the next difference. */
+export type DifferenceQuery = {
+	/**  The row after which is looked (before which, backwards); from the first (the last) one when absent. */
+	from?: number | null,
+	/**  Towards the first row. */
+	backwards?: boolean,
+	/**  As rows are counted where equal ones are shown. */
+	all?: boolean,
+};
 
 /**  Where a replay left its recording. */
 export type Divergence = {
@@ -856,9 +1035,9 @@ export type HitRow = {
 	snippet: string,
 };
 
-/**  A file that was read. */
+/**  A file that was read, or that could be. */
 export type Imported = {
-	/**  False when all of it was here already, and nothing was changed. */
+	/**  False when all of it is here already, so that there is nothing to change. */
 	imported: boolean,
 	/**  Which sessions it brings. */
 	sessions: string[],
@@ -955,6 +1134,26 @@ export type LargeValue = {
 	reference?: PayloadReference | null,
 };
 
+/**  A request of a list. */
+export type ListedRequest = {
+	/**  The first words of what it was asked. */
+	words?: string | null,
+} & RequestRow;
+
+/**  A session of a list, with what its newest request was about. */
+export type ListedSession = {
+	/**  Its newest request. */
+	lastRequest: string,
+	/**  The action of its newest request. */
+	lastAction: string,
+	/**  How long its newest request took, in milliseconds; absent while it has not ended. */
+	lastDurationMs?: number | null,
+	/**  What failed its newest request, without the stack. */
+	lastError?: ErrorInfo | null,
+	/**  The first words of what its newest request was asked. */
+	words?: string | null,
+} & SessionRow;
+
 /**  Why a file does not load. */
 export type LoadError = {
 	/**  What is wrong and what would be right. */
@@ -975,6 +1174,20 @@ export type LogLine = {
 	text: string,
 	/**  Milliseconds since the epoch. */
 	at: number,
+};
+
+/**  An entry, as the page names it. */
+export type MenuEntry = {
+	/**  The command's id, which is sent back when it is chosen. */
+	id: string,
+	/**  The title of the menu that it stands in. Menus come in the order of their first entries. */
+	menu: string,
+	/**  What it says. */
+	title: string,
+	/**  The keys that do the same, such as `Ctrl+k`; none where the page alone hears its keys. */
+	keys: string | null,
+	/**  Whether there is anything to do it to. */
+	enabled: boolean,
 };
 
 /**  Something that may have happened outside. */
@@ -1325,6 +1538,16 @@ export type Replay = {
 	divergence?: Divergence | null,
 };
 
+/**  What a block of a replay got and made; the log has none of it. */
+export type ReplayedBlock = {
+	/**  What it got. */
+	input?: Json | null,
+	/**  What it made. */
+	output?: Json | null,
+	/**  Why it failed. */
+	error?: string | null,
+};
+
 /**  The kinds of answers. */
 export type Reply = 
 /**  Yes. */
@@ -1476,12 +1699,16 @@ export type ScopesQuery = {
 	also?: string[],
 };
 
-/**  Which sessions; newest first. */
+/**  Which sessions. */
 export type SessionQuery = {
 	user?: string | null,
+	project?: string | null,
 	flow?: string | null,
 	status?: RequestStatus | null,
 	search?: string | null,
+	/**  Only those that changed at this time or later, in milliseconds since the epoch. */
+	since?: number | null,
+	sort?: SessionSort,
 	limit: number,
 	offset: number,
 };
@@ -1511,6 +1738,17 @@ export type SessionRow = {
 	/**  The session it was forked from. */
 	forkedFrom?: string | null,
 };
+
+/**  By what sessions are ordered. */
+export type SessionSort = 
+/**  The last changed first. */
+"changed" | 
+/**  The newest first. */
+"created" | 
+/**  Those with the most requests first. */
+"requests" | 
+/**  Those with the most items first. */
+"items";
 
 /**  A place in state and what a fork has there. */
 export type SetValue = {
@@ -1814,6 +2052,8 @@ export type ViewHead = {
 	start: number,
 	/**  The newest execution of the root block; null before it began. */
 	root: string | null,
+	/**  The first words of what the request was asked. */
+	words: string | null,
 };
 
 /**  An item, with long texts and values cut. */

@@ -1,10 +1,10 @@
 // What a recorded host answers of its database and of going on with requests.
 // It has no engine and no file, and says so where one would be needed.
 import { FakeViews } from './fake-views';
-import type { BlockSource, Change, CompareQuery, Fault, GoingOn, HitRow, PlanRow } from './host';
-import type { Replay, SuspensionRow, WriteRow } from './host';
+import type { BlockSource, Change, ComparedQuery, ComparedRow, CompareQuery, DifferenceQuery, Fault } from './host';
+import type { ComparisonHead, GoingOn, HitRow, PlanRow, Replay, SuspensionRow, WriteRow } from './host';
 import { notRecorded } from './recording';
-import { lists } from './recorded';
+import { lists, type Comparison } from './recorded';
 
 const NO_ENGINE: Fault = { kind: 'refused', message: 'This is a recording: nothing in it can go on.' };
 const NO_FILE: Fault = { kind: 'refused', message: 'This is a recording: there is no file behind it.' };
@@ -54,6 +54,15 @@ export abstract class FakeFiles extends FakeViews {
   async suspensions(): Promise<SuspensionRow[]> {
     return lists.suspensions;
   }
+  async openSource(): Promise<void> {
+    throw NO_FILE;
+  }
+  async pickFolder(): Promise<string | null> {
+    return null;
+  }
+  async writeFirstFlow(): Promise<string> {
+    throw NO_FILE;
+  }
   async search(): Promise<HitRow[]> {
     return [];
   }
@@ -75,6 +84,37 @@ export abstract class FakeFiles extends FakeViews {
     if (left === 'req-2' && right === 'req-3') return lists.compare;
     throw notRecorded(`what differs between ${left} and ${right}`);
   }
+  async related() {
+    return [];
+  }
+  #comparison: Comparison | null = null;
+  /** The two that were compared when the answers were recorded. */
+  async openComparison(left: string, right: string): Promise<ComparisonHead> {
+    if (left !== 'req-2' || right !== 'req-3') throw notRecorded(`how ${left} and ${right} differ`);
+    this.#comparison = lists.comparison;
+    return lists.comparison.head;
+  }
+  async openReplay(requestId: string): Promise<ComparisonHead> {
+    if (requestId !== 'req-3') throw notRecorded(`what ${requestId} does today`);
+    this.#comparison = lists.replayed;
+    return lists.replayed.head;
+  }
+  async comparisonRows(_: number, { offset, limit, all }: ComparedQuery) {
+    return this.#compared(all).slice(offset, offset + limit);
+  }
+  async nextDifference(_: number, { from, backwards, all }: DifferenceQuery) {
+    const isNext = (row: ComparedRow) =>
+      row.differs.length > 0 && (from == null || (backwards ? row.row < from : row.row > from));
+    const rows = this.#compared(all);
+    return (backwards ? rows.findLast(isNext) : rows.find(isNext))?.row ?? null;
+  }
+  #compared(all: boolean | undefined) {
+    return (all ? this.#comparison?.all : this.#comparison?.shown) ?? [];
+  }
+  async replayedBlock(_: number, seq: number): Promise<never> {
+    throw notRecorded(`what the block that began with event ${seq} did`);
+  }
+  async closeComparison() {}
   async stats() {
     return lists.stats;
   }
@@ -93,4 +133,13 @@ export abstract class FakeFiles extends FakeViews {
   async importFile(): Promise<never> {
     throw NO_FILE;
   }
+  async checkFile(): Promise<never> {
+    throw NO_FILE;
+  }
+  /** A browser tab has no menu and nothing around it. */
+  async desktopEvents() {
+    return () => {};
+  }
+  async showMenu() {}
+  async enableInMenu() {}
 }

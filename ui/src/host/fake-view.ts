@@ -18,7 +18,7 @@ export class FakeView {
 
   head(): ViewHead {
     const { changedFrom: _, items: __, ...head } = this.update();
-    return { ...head, start: this.recording.recorded.head.start };
+    return { ...head, words: this.recording.words, start: this.recording.recorded.head.start };
   }
 
   update(): ViewUpdate {

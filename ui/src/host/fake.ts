@@ -1,7 +1,8 @@
 // A host that needs nothing: requests that the engine ran and whose answers were written down, and the same played
 // again as if they were happening. For unit tests and for a browser tab; `tests/it/recorded.rs` writes what it plays.
 import { FakeFiles } from './fake-files';
-import type { EventParts, Host, Notice, RunOptions, SessionRow, TriggerOptions, Workspace } from './host';
+import { pageOfRequests, pageOfSessions, sessionOf } from './fake-lists';
+import type { EventParts, Host, ListedSession, Notice, RunOptions, TriggerOptions, Workspace } from './host';
 import { notRecorded, Recording } from './recording';
 import { lists, runs } from './recorded';
 import { olderSessions } from './samples';
@@ -11,7 +12,7 @@ const FRAME_MS = 40;
 
 export class FakeHost extends FakeFiles implements Host {
   readonly #played = new Map<string, Recording>();
-  readonly #sessions = new Map<string, SessionRow>();
+  readonly #sessions = new Map<string, ListedSession>();
   readonly #watchers = new Set<(notice: Notice) => void>();
   readonly #workspace: Workspace;
   #ids: number;
@@ -45,6 +46,9 @@ export class FakeHost extends FakeFiles implements Host {
   }
   async trustWorkspace() {
     this.#workspace.isTrusted = true;
+    return this.#workspace;
+  }
+  async openExamples() {
     return this.#workspace;
   }
   async openLog() {
@@ -90,23 +94,10 @@ export class FakeHost extends FakeFiles implements Host {
   }
 
   async sessions(query: Parameters<Host['sessions']>[0]) {
-    const wanted = query.search?.toLowerCase() ?? '';
-    return [...this.#sessions.values()]
-      .filter((one) => !query.flow || one.flow === query.flow)
-      .filter((one) => !query.user || one.userId === query.user)
-      .filter((one) => !query.status || one.lastStatus === query.status)
-      .filter((one) => `${one.id} ${one.title ?? ''} ${one.flow} ${one.userId}`.toLowerCase().includes(wanted))
-      .sort((a, b) => b.updatedAt - a.updatedAt)
-      .slice(query.offset, query.offset + query.limit)
-      .map((one) => ({ ...one }));
+    return pageOfSessions(this.#sessions.values(), query);
   }
   async requests(query: Parameters<Host['requests']>[0]) {
-    return [...this.#played.values()]
-      .map((one) => ({ ...one.row }))
-      .sort((a, b) => b.startedAt - a.startedAt)
-      .filter((one) => !query.session || one.sessionId === query.session)
-      .filter((one) => !query.status || one.status === query.status)
-      .slice(query.offset, query.offset + query.limit);
+    return pageOfRequests(this.#played.values(), query);
   }
   async block(requestId: string, instanceId: string) {
     const detail = this.find(requestId).recorded.answers.blocks[instanceId];
@@ -171,22 +162,9 @@ export class FakeHost extends FakeFiles implements Host {
     }, FRAME_MS * this.pace);
   }
 
-  #touch(recording: Recording) {
-    const { sessionId, flow, userId, projectId, status, startedAt, durationMs } = recording.row;
-    const known = this.#sessions.get(sessionId);
+  #touch({ row: { sessionId } }: Recording) {
     const mine = [...this.#played.values()].filter((one) => one.row.sessionId === sessionId);
-    this.#sessions.set(sessionId, {
-      ...(lists.sessions.find((one) => one.id === sessionId) ?? (lists.sessions[0] as SessionRow)),
-      id: sessionId,
-      flow,
-      userId,
-      projectId,
-      requests: mine.length,
-      lastStatus: status,
-      items: mine.reduce((sum, one) => sum + one.counts(null).all, 0),
-      createdAt: known?.createdAt ?? startedAt,
-      updatedAt: startedAt + (durationMs ?? 0),
-    });
+    this.#sessions.set(sessionId, sessionOf(mine, this.#sessions.get(sessionId)));
   }
 
   #notify(recording: Recording) {

@@ -5,11 +5,16 @@ import type {
   BlockDetail,
   BlockSource,
   Change,
+  ComparedQuery,
+  ComparedRow,
+  ComparisonHead,
   CheckpointRow,
   CompactedRow,
   CompareQuery,
   DataCheck,
   DeletedRow,
+  DesktopEvent,
+  DifferenceQuery,
   EventParts,
   EventRow,
   Exported,
@@ -27,7 +32,10 @@ import type {
   Item,
   ItemQuery,
   ItemsQuery,
+  MenuEntry,
   Models,
+  ListedRequest,
+  ListedSession,
   Notice,
   Overview,
   OverviewQuery,
@@ -37,6 +45,7 @@ import type {
   PayloadReference,
   PlanRow,
   Replay,
+  ReplayedBlock,
   RequestQuery,
   RequestRow,
   BlockQuery,
@@ -44,7 +53,6 @@ import type {
   RowsQuery,
   RunOptions,
   SessionQuery,
-  SessionRow,
   Started,
   StateView,
   Stats,
@@ -67,9 +75,18 @@ export type * from './bindings';
 export type ItemView = Audience;
 
 export interface Host {
-  workspace(): Promise<Workspace>;
+  /** The folder that is open; null before one was chosen. */
+  workspace(): Promise<Workspace | null>;
   chooseWorkspace(dir: string): Promise<Workspace>;
   trustWorkspace(dir: string): Promise<Workspace>;
+  /** A folder from the system's own dialog; null where none was chosen. */
+  pickFolder(): Promise<string | null>;
+  /** Opens the flows that the program brings along. */
+  openExamples(): Promise<Workspace>;
+  /** Writes a first flow file into the open folder; answers its name. */
+  writeFirstFlow(): Promise<string>;
+  /** Opens a flow file with whatever this system edits it with. */
+  openSource(file: string): Promise<void>;
   /** Shows the program's own log; answers where it is. */
   openLog(): Promise<string>;
   flows(): Promise<FlowRow[]>;
@@ -98,14 +115,29 @@ export interface Host {
   journal(session: string): Promise<unknown[]>;
   checkpoints(requestId: string): Promise<CheckpointRow[]>;
   compare(query: CompareQuery): Promise<Change[]>;
+  /** What a request comes from, and what comes from it: forks and retries. */
+  related(requestId: string): Promise<RequestRow[]>;
+  openComparison(left: string, right: string): Promise<ComparisonHead>;
+  /** What the code of today does with what was recorded, beside what was recorded. */
+  openReplay(requestId: string): Promise<ComparisonHead>;
+  comparisonRows(comparison: number, query: ComparedQuery): Promise<ComparedRow[]>;
+  nextDifference(comparison: number, query: DifferenceQuery): Promise<number | null>;
+  replayedBlock(comparison: number, seq: number): Promise<ReplayedBlock>;
+  closeComparison(comparison: number): Promise<void>;
   stats(): Promise<Stats>;
   checkData(): Promise<DataCheck>;
   compact(): Promise<CompactedRow>;
   deleteSession(session: string): Promise<DeletedRow>;
   exportSession(options: ExportOptions): Promise<Exported>;
   importFile(file: string): Promise<Imported>;
-  sessions(query: SessionQuery): Promise<SessionRow[]>;
-  requests(query: RequestQuery): Promise<RequestRow[]>;
+  /** What that would take in; writes nothing. */
+  checkFile(file: string): Promise<Imported>;
+  /** What is done outside of the page. */
+  desktopEvents(onEvent: (event: DesktopEvent) => void): Promise<() => void>;
+  showMenu(entries: MenuEntry[]): Promise<void>;
+  enableInMenu(ids: string[]): Promise<void>;
+  sessions(query: SessionQuery): Promise<ListedSession[]>;
+  requests(query: RequestQuery): Promise<ListedRequest[]>;
   block(requestId: string, instanceId: string): Promise<BlockDetail>;
   items(query: ItemQuery): Promise<Item[]>;
   stateAt(requestId: string, seq: number): Promise<StateView>;

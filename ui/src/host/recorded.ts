@@ -1,11 +1,13 @@
 // The files that the engine's answers were written to, as texts: a request is read when somebody plays it.
 import type {
   Change,
+  ComparedRow,
+  ComparisonHead,
   DataCheck,
   Fault,
   FlowRow,
-  RequestRow,
-  SessionRow,
+  ListedRequest,
+  ListedSession,
   Stats,
   SuspensionRow,
   Workspace,
@@ -18,16 +20,22 @@ import ofWorkspace from './recorded/workspace.json?raw';
 
 export const runs = { chat, research, failed, stress };
 
+/** A comparison with its rows: those that differ, and all. */
+export type Comparison = { head: ComparisonHead; shown: ComparedRow[]; all: ComparedRow[] };
+
 export type Lists = {
   workspace: Workspace;
   flows: FlowRow[];
   sources: Record<string, string>;
-  sessions: SessionRow[];
-  requests: RequestRow[];
+  sessions: ListedSession[];
+  requests: ListedRequest[];
   suspensions: SuspensionRow[];
   stats: Stats;
   checkData: DataCheck;
   compare: Change[];
+  /** `req-2` beside `req-3`, and `req-3` beside its replay. */
+  comparison: Comparison;
+  replayed: Comparison;
   refused: { nothing: Fault; unknown: Fault };
 };
 

@@ -112,6 +112,10 @@ export class Recording {
   get row(): RequestRow {
     return this.#aborted ?? this.update.request;
   }
+  /** The first words of what it was asked. */
+  get words(): string | null {
+    return this.recorded.head.words;
+  }
   get update(): ViewUpdate {
     return this.#now.update;
   }

@@ -1,7 +1,7 @@
 // The host inside the desktop window: generated commands, unwrapped. The only file besides the generated
 // bindings that may name Tauri, so that every other module also runs in a browser and in tests.
 import { Channel } from '@tauri-apps/api/core';
-import { commands, type Notice, type ViewBatch } from './bindings';
+import { commands, type DesktopEvent, type Notice, type ViewBatch } from './bindings';
 import { unwrap, type Host } from './host';
 
 export const insideTauri = () => '__TAURI_INTERNALS__' in globalThis;
@@ -11,6 +11,10 @@ export function tauriHost(): Host {
     workspace: () => unwrap(commands.workspace()),
     chooseWorkspace: (dir) => unwrap(commands.chooseWorkspace(dir)),
     trustWorkspace: (dir) => unwrap(commands.trustWorkspace(dir)),
+    pickFolder: () => unwrap(commands.pickFolder()),
+    openExamples: () => unwrap(commands.openExamples()),
+    writeFirstFlow: () => unwrap(commands.writeFirstFlow()),
+    openSource: async (file) => void (await unwrap(commands.openSource(file))),
     openLog: () => unwrap(commands.openLog()),
     flows: () => unwrap(commands.flows()),
     source: (file) => unwrap(commands.source(file)),
@@ -38,6 +42,21 @@ export function tauriHost(): Host {
     deleteSession: (session) => unwrap(commands.deleteSession(session)),
     exportSession: (options) => unwrap(commands.exportSession(options)),
     importFile: (file) => unwrap(commands.importFile(file)),
+    checkFile: (file) => unwrap(commands.checkFile(file)),
+    related: (requestId) => unwrap(commands.related(requestId)),
+    openComparison: (left, right) => unwrap(commands.openComparison(left, right)),
+    openReplay: (requestId) => unwrap(commands.openReplay(requestId)),
+    comparisonRows: (comparison, query) => unwrap(commands.comparisonRows(comparison, query)),
+    nextDifference: (comparison, query) => unwrap(commands.nextDifference(comparison, query)),
+    replayedBlock: (comparison, seq) => unwrap(commands.replayedBlock(comparison, seq)),
+    closeComparison: async (comparison) => void (await unwrap(commands.closeComparison(comparison))),
+    async desktopEvents(onEvent) {
+      const channel = new Channel<DesktopEvent>(onEvent);
+      await unwrap(commands.desktopEvents(channel));
+      return () => void (channel.onmessage = () => {});
+    },
+    showMenu: async (entries) => void (await unwrap(commands.showMenu(entries))),
+    enableInMenu: async (ids) => void (await unwrap(commands.enableInMenu(ids))),
     sessions: (query) => unwrap(commands.sessions(query)),
     requests: (query) => unwrap(commands.requests(query)),
     block: (requestId, instanceId) => unwrap(commands.block(requestId, instanceId)),

@@ -14,7 +14,10 @@ export function tabsOf(app: AppModel): Tab[] {
   return [
     'timeline',
     'items',
+    'state',
     'events',
+    'journal',
+    'checkpoints',
     ...(stateAt.answer?.state.agent ? ['agent' as const] : []),
     ...(request.counts.ticks > 0 ? ['calls' as const] : []),
   ];
@@ -29,6 +32,24 @@ export async function copyLink(app: AppModel): Promise<void> {
     await navigator.clipboard.writeText(link);
     app.window.said = `Copied: ${link}`;
   });
+}
+
+/** Has the flows of the open folder loaded, now and whenever it is opened again. */
+export async function trustFolder(app: AppModel, dir: string): Promise<void> {
+  await app.host.trustWorkspace(dir);
+  app.workspace.load();
+}
+
+/** Opens the flows that the program brings along. */
+export async function openExamples(app: AppModel): Promise<void> {
+  app.entered(await app.host.openExamples());
+}
+
+/** Lets a person choose a folder in the system's own dialog; false where none was chosen. */
+export async function pickFolder(app: AppModel): Promise<boolean> {
+  const dir = await app.host.pickFolder();
+  if (dir !== null) await app.openWorkspace(dir);
+  return dir !== null;
 }
 
 export async function abort(app: AppModel): Promise<void> {

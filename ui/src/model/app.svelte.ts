@@ -1,15 +1,23 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
-import { asFault, type BlockDetail, type Host, type PlanRow, type RunOptions, type StepTo } from '../host/host';
+import {
+  asFault,
+  type BlockDetail,
+  type Host,
+  type PlanRow,
+  type RunOptions,
+  type StepTo,
+  type Workspace as Info,
+} from '../host/host';
 import { HOME, type Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
-import { goneFault } from './gone';
 import { ItemPages } from './items.svelte';
 import { Faults } from './faults.svelte';
 import type { Router } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
+import { heed } from './notices';
 import { OpenRequest } from './request.svelte';
 import { isResumable, planAhead, type PlanQuestion } from './plan';
 import { stateAt, type Instant, type StateAt } from './state-at';
@@ -19,8 +27,6 @@ import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
 
 type Selection = { request: string; block: string; stamp: string };
-
-const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
 
 export class AppModel {
   readonly faults = new Faults();
@@ -97,15 +103,7 @@ export class AppModel {
       this.#unwatch = await this.host.watch((notice) => {
         const open = this.#database ?? this.workspace.info.answer?.dataFile;
         if (open && notice.workspace !== open) return;
-        if (notice.kind === 'flows') return this.workspace.reloadFlows();
-        if (notice.kind === 'busy')
-          return this.faults.tell(
-            'Another process keeps the database locked. What you run waits until it lets go.',
-            BUSY,
-          );
-        this.workspace.reloadSessions();
-        if (notice.kind === 'sessions') return void this.#confirm();
-        if (notice.sessionId === this.session) this.requests.refresh(notice.requestId);
+        heed(this, notice);
       });
     });
   }
@@ -127,19 +125,18 @@ export class AppModel {
   }
 
   async openWorkspace(dir: string): Promise<void> {
-    this.#database = (await this.host.chooseWorkspace(dir)).dataFile;
+    this.entered(await this.host.chooseWorkspace(dir));
+  }
+
+  /** Another folder is open. */
+  entered({ dataFile }: Info): void {
+    this.#database = dataFile;
     // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
     this.workspace.clear();
     this.kept.clear();
     this.template = null;
     this.route.to(HOME);
     this.requests.open(null);
-    this.workspace.load();
-  }
-
-  /** Has the flows of the open folder loaded, now and whenever it is opened again. */
-  async trustWorkspace(dir: string): Promise<void> {
-    await this.host.trustWorkspace(dir);
     this.workspace.load();
   }
 
@@ -190,13 +187,6 @@ export class AppModel {
     this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
   }
 
-  /** Says so where the request that is looked at was deleted. */
-  async #confirm() {
-    const { row } = this.request;
-    const fault = row && (await goneFault(this.host, row));
-    if (fault && row.id === this.request.id) this.request.fault = fault;
-  }
-
   #arrive(place: Place, before: Place) {
     if (place.session !== before.session) this.requests.open(place.session);
     if (place.request !== this.request.id) {
@@ -227,7 +217,8 @@ export class AppModel {
     const seq = this.cursor;
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;
-    if (seq > 0) this.stateAt.ask({ request: id, seq, isWhole: whole });
+    const { base } = this.route.place;
+    if (seq > 0) this.stateAt.ask({ request: id, seq, base, isWhole: whole });
     this.request.rows.instant(this.route.place.seq === null ? null : seq);
     const block = this.selected;
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });

@@ -2,7 +2,7 @@
 // A command that does what a command of the program does names it; a test compares the two lists, in both directions.
 import { keyName } from '../base/keys';
 import { goToZone, stepZone } from '../base/zones';
-import { TABS, type Tab } from '../place';
+import { HOME, TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
 import { keymap } from './keymap.svelte';
@@ -17,8 +17,11 @@ const zone = (name: string, title: string, icon: string, when: Command['when'], 
 
 const TAB_WORDS: Record<Tab, [string, string, Verb | undefined]> = {
   timeline: ['Show the timeline', 'sequencer', 'show'],
-  items: ['Show the items', 'chat', 'items'],
-  events: ['Show the events', 'change', 'events'],
+  items: ['Show the conversation', 'chat', 'items'],
+  state: ['Show the state', 'change', 'state'],
+  events: ['Show the events', 'list', 'events'],
+  journal: ['Show the journal of the session', 'book', 'journal'],
+  checkpoints: ['Show the checkpoints', 'half', 'checkpoints'],
   agent: ['Show the agent', 'chat', undefined],
   calls: ['Show the Calls', 'flow', undefined],
 };
@@ -50,6 +53,17 @@ export const COMMANDS: readonly Command[] = [
   command('folder', 'Go', 'Open another folder', 'folder', ['Ctrl+o'], (app) => (app.window.sheet = 'folder'), {
     verb: 'open',
   }),
+  command('home', 'Go', 'Home', 'home', ['Alt+Home'], (app) => app.route.to(HOME)),
+  command('waiting', 'Go', 'What waits for an answer', 'pause', [], (app) => app.route.to({ at: 'waiting' }), {
+    when: hasFolder,
+    verb: 'suspensions',
+  }),
+  command('pane.left', 'View', 'Show or put away flows and sessions', 'paneleft', ['Ctrl+b'], (app) =>
+    app.window.turnPane('left'),
+  ),
+  command('pane.right', 'View', 'Show or put away the inspector', 'paneright', ['Ctrl+j'], (app) =>
+    app.window.turnPane('right'),
+  ),
   command('back', 'Go', 'Back', 'left', ['Alt+ArrowLeft'], (app) => app.route.browser.history.back()),
   command('forward', 'Go', 'Forward', 'right', ['Alt+ArrowRight'], (app) => app.route.browser.history.forward()),
   command('zone.next', 'Go', 'Next part of the window', 'right', ['F6'], () => stepZone(1)),
@@ -58,7 +72,7 @@ export const COMMANDS: readonly Command[] = [
   zone('sessions', 'Go to the sessions', 'chat', hasFolder, 'sessions'),
   zone('view', 'Go to the tab that is open', 'sequencer', isOpen),
   zone('block', 'Go to the selected block', 'handler', isOpen, 'block'),
-  zone('state', 'Go to the state', 'change', isOpen, 'state'),
+  zone('state', 'Go to the state', 'change', isOpen),
   ...TABS.map(tab),
   instant('back', 'An event back', 'left', ',', (app) => app.seek(app.cursor - 1)),
   instant('forward', 'An event forward', 'right', '.', (app) => app.seek(app.cursor + 1)),

@@ -14,6 +14,8 @@ type Named = Pick<BlockRow, 'path' | 'attempt' | 'instanceId'>;
 export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]): string {
   const isUsual = folder.dataFile === `${folder.dir}/.flowglass/flowglass.db`;
   const data = isUsual ? [] : [`--data=${folder.dataFile}`];
+  if (route.at === 'compare' && route.right === null)
+    return commandLine(['flowglass', 'replay', route.left, `--dir=${folder.dir}`, ...data]);
   if (route.at === 'compare')
     return commandLine(['flowglass', 'diff', route.left, `--with=${route.right}`, `--dir=${folder.dir}`, ...data]);
   return commandLine(['flowglass', 'open', folder.dir, ...data, ...flagsOf(route, blocks)]);
@@ -22,7 +24,9 @@ export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]
 /** With `=`, because a value that begins with a dash would be read as another flag. */
 function flagsOf(route: Exclude<Route, { at: 'compare' }>, blocks: readonly Named[]): string[] {
   switch (route.at) {
+    // The program has no flag for it; the left pane leads there.
     case 'home':
+    case 'waiting':
       return [];
     case 'flow':
       return [`--flow=${route.flow}`];

@@ -1,17 +1,8 @@
 // The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
 // those on screen; payloads, state and items belong to whoever shows them.
 import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow, type Sums } from '../host/host';
-import type {
-  BlockQuery,
-  ItemsQuery,
-  ItemsUpdate,
-  StepQuery,
-  ViewBatch,
-  ViewCalls,
-  ViewHead,
-  ViewItems,
-} from '../host/host';
-import type { ViewRow, ViewUpdate } from '../host/host';
+import type { BlockQuery, ItemsQuery, ItemsUpdate, StepQuery, ViewBatch, ViewCalls, ViewHead } from '../host/host';
+import type { ViewItems, ViewRow, ViewUpdate } from '../host/host';
 import { RowPages } from './rows.svelte';
 import { isOver } from './status';
 import { NO_SUMS } from './totals';
@@ -46,6 +37,8 @@ export class OpenRequest {
   /** What a screen reader is told about progress, rarely enough to be listened to. */
   spoken = $state('');
   filter = $state.raw('');
+  /** The first words of what it was asked. */
+  words: string | null = $state.raw(null);
   readonly rows: RowPages;
 
   readonly live = $derived(this.row !== null && !isOver(this.row.status));
@@ -89,6 +82,7 @@ export class OpenRequest {
     this.sums = NO_SUMS;
     this.seq = 0;
     this.filter = this.spoken = '';
+    this.words = null;
     this.#spokenAt = 0;
     this.#clock(false);
     if (id) void this.#enter(id);
@@ -190,6 +184,7 @@ export class OpenRequest {
       if (round !== this.#round) return void this.host.closeView(head.view).catch(() => {});
       this.#view = head.view;
       this.start = head.start;
+      this.words = head.words;
       this.fault = null;
       this.#show(head);
       this.rows.open(head.view, head.rows);

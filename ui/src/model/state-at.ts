@@ -2,8 +2,8 @@
 import type { Change, Host, StateView, ViewRow } from '../host/host';
 import type { OpenRequest } from './request.svelte';
 
-/** `isWhole`: compared with the start of the request, and not with the step before. */
-export type Instant = { request: string; seq: number; isWhole: boolean };
+/** Compared with the event `base`; without one, with the start of the request (`isWhole`) or the step before. */
+export type Instant = { request: string; seq: number; base: number | null; isWhole: boolean };
 /** The state at an instant, with the instant it belongs to and the one it is compared with. */
 export type StateAt = {
   seq: number;
@@ -18,8 +18,9 @@ export type StateAt = {
 /** A fan-out leaves a state for every branch; more than so many are named by their ids alone. */
 const MOST_OWNERS = 200;
 
-export async function stateAt(host: Host, open: OpenRequest, { request, seq, isWhole }: Instant): Promise<StateAt> {
-  const from = isWhole ? open.start : await open.stepBefore(seq);
+export async function stateAt(host: Host, open: OpenRequest, instant: Instant): Promise<StateAt> {
+  const { request, seq, base, isWhole } = instant;
+  const from = base ?? (isWhole ? open.start : await open.stepBefore(seq));
   const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
   const flowChanges = state.flowState ? await host.flowStateDiff(request, from, seq) : [];
   const owners = await ownersOf(open, state, changes);

@@ -15,13 +15,10 @@ export type SheetName =
   | 'retry'
   | 'fork'
   | 'replay'
-  | 'suspensions'
   | 'requests'
   | 'search'
   | 'history'
   | 'diff'
-  | 'journal'
-  | 'checkpoints'
   | 'check'
   | 'stats'
   | 'compact'
@@ -31,10 +28,14 @@ export type SheetName =
 
 export class WindowModel {
   sheet: SheetName | null = $state(null);
+  /** The place of the state whose history is shown beside it, as `session.topic`. */
+  historyOf: string | null = $state(null);
   /** The last thing that was done and cannot be seen anywhere else. */
   said = $state('');
   /** The place that the sheet of writers is opened for; null asks for one. */
   writersOf: string | null = $state.raw(null);
+  /** A file that was dropped on the window, for the sheet that asks about it. */
+  file: string | null = $state(null);
   timeline: TimelinePart | null = $state.raw(null);
   form: FormPart | null = $state.raw(null);
   /** Keys without Ctrl or Alt can be pressed by mistake, or by what somebody dictates. */
@@ -43,6 +44,16 @@ export class WindowModel {
   askWriters(place: string): void {
     this.writersOf = place;
     this.sheet = 'history';
+  }
+
+  /** The panes at the sides; a pane that was put away stays away. */
+  isLeftShown = $state(recall('pane.left', true));
+  isRightShown = $state(recall('pane.right', true));
+
+  turnPane(pane: 'left' | 'right'): void {
+    if (pane === 'left') this.isLeftShown = !this.isLeftShown;
+    else this.isRightShown = !this.isRightShown;
+    remember(`pane.${pane}`, pane === 'left' ? this.isLeftShown : this.isRightShown);
   }
 
   turnSingleKeys(): void {

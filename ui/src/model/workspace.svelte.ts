@@ -1,27 +1,34 @@
-// The open workspace: its flows and the list of its sessions, kept current by notices.
+// The open workspace: its flows, the list of its sessions and what waits for an answer, kept current by notices.
 // What is inside a session or a request belongs to others.
-import type { FlowRow, Host, RequestStatus, SessionRow, Workspace as Info } from '../host/host';
+import { addRecent } from '../base/remember';
+import type { FlowRow, Host, SuspensionRow, Workspace as Info } from '../host/host';
 import { LatestQuery } from './latest-query.svelte';
 import { runnables, type Runnable } from './runnables';
+import { SessionPages } from './session-pages.svelte';
 
-const PAGE = 50;
-const NEVER_BEFORE_MS = 400;
+const WAITING_EVERY_MS = 1000;
 
 export class Workspace {
   readonly info;
   readonly flows;
-  readonly sessions;
-  search = $state('');
-  status: RequestStatus | '' = $state('');
-  #limit = $state(PAGE);
+  readonly sessions: SessionPages;
+  /** What waits for a person, newest first. */
+  readonly waiting;
+  /** Whether it is known that no folder is open. */
+  isNone = $state(false);
 
   constructor(host: Host) {
-    this.info = new LatestQuery<null, Info>(() => host.workspace());
+    this.info = new LatestQuery<null, Info | null>(async () => {
+      const info = await host.workspace();
+      this.isNone = info === null;
+      if (info) addRecent('folder', info.dir);
+      return info;
+    });
     this.flows = new LatestQuery<null, Awaited<ReturnType<Host['flows']>>>(() => host.flows(), 100);
-    this.sessions = new LatestQuery<{ search: string; status: RequestStatus | ''; limit: number }, SessionRow[]>(
-      ({ search, status, limit }) =>
-        host.sessions({ search: search || null, status: status || null, limit, offset: 0 }),
-      NEVER_BEFORE_MS,
+    this.sessions = new SessionPages(host);
+    this.waiting = new LatestQuery<null, SuspensionRow[]>(
+      () => host.suspensions({ status: 'pending' }),
+      WAITING_EVERY_MS,
     );
   }
 
@@ -33,9 +40,8 @@ export class Workspace {
 
   /** Forgets a folder that is left; answers of it that are still under way are dropped. */
   clear(): void {
-    for (const part of [this.info, this.flows, this.sessions]) part.clear();
-    this.search = this.status = '';
-    this.#limit = PAGE;
+    for (const part of [this.info, this.flows, this.sessions, this.waiting]) part.clear();
+    this.isNone = false;
   }
 
   reloadFlows(): void {
@@ -43,25 +49,8 @@ export class Workspace {
   }
 
   reloadSessions(): void {
-    this.sessions.ask({ search: this.search, status: this.status, limit: this.#limit }, true);
-  }
-
-  find(change: { search?: string; status?: RequestStatus | '' }): void {
-    this.search = change.search ?? this.search;
-    this.status = change.status ?? this.status;
-    this.#limit = PAGE;
-    this.reloadSessions();
-  }
-
-  /** A longer list instead of a second one: new sessions may arrive between two pages, and none may show twice. */
-  more(): void {
-    this.#limit += PAGE;
-    this.reloadSessions();
-  }
-
-  get hasMore(): boolean {
-    const { answer, question } = this.sessions;
-    return answer !== null && question !== null && answer.length >= question.limit;
+    this.sessions.reload();
+    this.waiting.ask(null, true);
   }
 
   /** What a name of the address stands for: an action, or an entry by its address. */

@@ -5,6 +5,8 @@
 mod files;
 pub(crate) mod runnable;
 
+pub(crate) use files::is_workspace;
+
 pub(crate) mod bundling;
 pub(crate) mod loading;
 pub(crate) mod trust;

@@ -11,6 +11,7 @@ mod checkpoints;
 mod clear;
 mod client;
 pub(crate) mod code;
+mod comparisons;
 mod damage;
 mod differences;
 mod dispatch;
@@ -22,6 +23,7 @@ mod fork;
 mod instances;
 mod items;
 mod journal;
+mod listed;
 #[cfg(test)]
 mod lost_job_tests;
 mod model_calls;
@@ -196,6 +198,7 @@ pub struct Workspace {
     written: news::Written,
     notices: Notices,
     views: request_view::Views,
+    comparisons: comparisons::Comparisons,
     payloads: payloads::PayloadCache,
     watching: Mutex<Option<Watch>>,
     /// What dispatchers have started, until somebody waits for it.
@@ -254,6 +257,7 @@ impl Workspace {
             written: news::Written::default(),
             notices,
             views: request_view::Views::default(),
+            comparisons: comparisons::Comparisons::default(),
             payloads: payloads::PayloadCache::default(),
             watching: Mutex::default(),
             dispatched: Mutex::default(),

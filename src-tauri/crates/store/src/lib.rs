@@ -48,12 +48,13 @@ use serde_json::Value;
 
 pub use check::{Checked, Problem};
 pub use file::open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
+pub use read::digests::Digests;
 pub use read::event_query::EventQuery;
 pub use read::events::Step;
 pub use read::item_facts::ItemEvent;
 pub use read::requests::{RequestQuery, RequestRow};
 pub use read::search::{Hit, SearchQuery};
-pub use read::sessions::{Note, SessionQuery, SessionRow};
+pub use read::sessions::{Note, SessionOrder, SessionQuery, SessionRow};
 pub use read::stats::Stats;
 pub use read::writes::{LastWrite, Write};
 pub use row::error::{Error, OpenError};

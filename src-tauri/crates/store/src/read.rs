@@ -3,8 +3,10 @@
 //! Must not write.
 
 pub(crate) mod commits;
+pub(crate) mod digests;
 pub(crate) mod event_query;
 pub(crate) mod events;
+pub(crate) mod input_words;
 pub(crate) mod item_facts;
 pub(crate) mod rebased_values;
 pub(crate) mod requests;

@@ -30,10 +30,17 @@ pub(crate) struct Place {
     /// Which execution of that block, from 0 (default: the newest)
     #[arg(long, value_name = "N", requires = "block")]
     pub(crate) attempt: Option<u32>,
-    /// With this tab open
-    #[arg(long, value_name = "timeline|items|events|agent|calls", requires = "request", value_parser = tab)]
+    /// With this tab open: timeline, items, state, events, journal, checkpoints, agent or calls
+    #[arg(long, value_name = "TAB", requires = "request", value_parser = tab)]
     pub(crate) tab: Option<String>,
     /// With the items that this audience sees
     #[arg(long, requires = "request", value_parser = audience)]
     pub(crate) view: Option<Audience>,
+}
+
+impl Place {
+    /// Whether it names anything, which only an open folder can hold.
+    pub(crate) fn is_named(&self) -> bool {
+        self.flow.is_some() || self.session.is_some() || self.request.is_some()
+    }
 }

@@ -33,7 +33,7 @@ pub(super) fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
 
 /// A tab of the window's request page.
 pub(super) fn tab(text: &str) -> Result<String, String> {
-    const TABS: [&str; 5] = ["timeline", "items", "events", "agent", "calls"];
+    const TABS: [&str; 8] = ["timeline", "items", "state", "events", "journal", "checkpoints", "agent", "calls"];
     TABS.contains(&text).then(|| text.to_owned()).ok_or_else(|| format!("one of {}", TABS.join(", ")))
 }
 

@@ -65,6 +65,15 @@ export class Draft {
     this.unread(path, null);
   }
 
+  /** Another value in place of all of it. */
+  put(value: unknown): void {
+    this.value = value;
+    this.#raw = null;
+    this.rawProblem = null;
+    this.#refused = [];
+    this.#unread = new Map();
+  }
+
   unread(path: readonly Step[], message: string | null): void {
     const next = new Map(this.#unread);
     if (message === null) next.delete(formatPath(path));

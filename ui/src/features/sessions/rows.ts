@@ -1,23 +1,36 @@
-// Sessions and, below the open one, its requests: one flat list of rows of one height.
-import type { RequestRow, SessionRow } from '../../host/host';
+// Sessions by days and, below the open one, its requests: one flat list of rows.
+import { dayName } from '../../base/time';
+import type { ListedRequest, ListedSession } from '../../host/host';
 
 export type Row =
-  | { is: 'session'; id: string; session: SessionRow; open: boolean }
-  | { is: 'request'; id: string; request: RequestRow }
+  | { is: 'day'; id: string; name: string }
+  | { is: 'session'; id: string; session: ListedSession; open: boolean }
+  | { is: 'request'; id: string; request: ListedRequest }
   | { is: 'more requests'; id: string; left: number }
   | { is: 'more'; id: string };
 
+export const HEIGHTS: Record<Row['is'], number> = { day: 26, session: 44, request: 28, 'more requests': 30, more: 32 };
+
+type Requests = { rows: readonly ListedRequest[] | null; hasMore: boolean };
+/** `dayOf` names the time by which sessions are put under days; without it they are not. */
+type Order = { hasMore: boolean; now: number; dayOf: ((session: ListedSession) => number) | null };
+
 export function rowsOf(
-  sessions: readonly SessionRow[],
+  sessions: readonly ListedSession[],
   open: string | null,
-  requests: { rows: readonly RequestRow[] | null; hasMore: boolean },
-  hasMore: boolean,
+  requests: Requests,
+  { hasMore, now, dayOf }: Order,
 ): Row[] {
   const rows: Row[] = [];
+  let day = '';
   for (const session of sessions) {
+    const name = dayOf ? dayName(dayOf(session), now) : '';
+    if (name !== day) rows.push({ is: 'day', id: `day ${name}`, name });
+    day = name;
     const isOpen = session.id === open;
     rows.push({ is: 'session', id: `session ${session.id}`, session, open: isOpen });
-    if (!isOpen) continue;
+    // The one request of a session is the session.
+    if (!isOpen || (session.requests === 1 && (requests.rows?.length ?? 0) <= 1)) continue;
     const known = requests.rows ?? [];
     for (const request of known) rows.push({ is: 'request', id: `request ${request.id}`, request });
     const left = Math.max(0, session.requests - known.length);
@@ -26,3 +39,6 @@ export function rowsOf(
   if (hasMore) rows.push({ is: 'more', id: 'more' });
   return rows;
 }
+
+/** What a session is about, in one line: its title, or what was asked last. */
+export const about = (session: ListedSession): string => session.title || session.words || session.id;

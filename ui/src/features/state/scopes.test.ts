@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BlockRow, Change, StateView } from '../../host/host';
-import { scopeName, scopesOf } from './scopes';
+import { findIn, placeName, scopesOf, valueAt } from './scopes';
 
 const state: StateView = {
   seq: 4,
@@ -28,13 +28,34 @@ test('scopes come in their order, and only those that exist', () => {
 
 test('a change marks its own scope only', () => {
   const [session, user, sequencer] = scopesOf(state, changes, byId);
-  expect([...(session?.marks ?? [])]).toEqual([['turns', 'changed']]);
-  expect(user?.marks.size).toBe(0);
-  expect([...(sequencer?.marks.keys() ?? [])]).toEqual(['plan']);
+  expect([...(session?.marks.here ?? [])]).toEqual([['turns', { kind: 'changed', old: 1, new: 2 }]]);
+  expect(user?.marks.here.size).toBe(0);
+  expect([...(sequencer?.marks.here.keys() ?? [])]).toEqual(['plan']);
 });
 
-test('a sequencer is named by its block', () => {
-  expect(changes.map((change) => scopeName(change, byId))).toEqual(['session', 'sequencer chat']);
+test('places are named as people ask for them', () => {
+  expect(placeName({ name: 'session', of: '' }, 'plan[2].title')).toBe('session.plan[2].title');
+  expect(placeName({ name: 'sequencer', of: 'root/step:plan' }, 'steps[0]')).toBe('sequencer[root/step:plan].steps[0]');
+  expect(placeName({ name: 'user', of: '' }, '["a b"].c')).toBe('user["a b"].c');
+  expect(placeName({ name: 'user', of: '' }, '')).toBe('user');
+});
+
+test('a place is looked up, and what is not there is no value', () => {
+  const value = { plan: [{ title: 'a' }], 'a b': 1 };
+  expect(['plan[0].title', '["a b"]', 'plan[3].title', 'plan.length', ''].map((path) => valueAt(value, path))).toEqual([
+    'a',
+    1,
+    undefined,
+    undefined,
+    value,
+  ]);
+});
+
+test('names and texts are searched, without regard to case', () => {
+  const found = findIn({ Plan: ['bees', { topic: 'wild Bees' }], n: 12 }, 'BEES');
+  expect([...found]).toEqual(['Plan[0]', 'Plan[1].topic']);
+  expect([...findIn({ plan: [1] }, 'plan')]).toEqual(['plan']);
+  expect([...findIn({ plan: [1] }, ' ')]).toEqual([]);
 });
 
 test('a block that is no sequencer keeps its own state under its own name', () => {
@@ -44,7 +65,7 @@ test('a block that is no sequencer keeps its own state under its own name', () =
     [{ scope: 'block', instanceId: 'r:root/a:0', path: 'tries', kind: 'added', new: 1 }],
     new Map([['r:root/a:0', { path: 'root/a', name: 'a', kind: 'handler' } as BlockRow]]),
   );
-  expect([scope?.name, scope?.testid, scope?.marks.get('tries')]).toEqual(['block', 'scope-block', 'added']);
+  expect([scope?.name, scope?.testid, scope?.marks.here.get('tries')?.kind]).toEqual(['block', 'scope-block', 'added']);
 });
 
 test('no sequencer has state before any wrote some', () => {
@@ -64,12 +85,11 @@ test('resources come last, with their text and their own changes', () => {
   };
   const change: Change = { scope: 'resource', instanceId: 'user/a', path: 'n', kind: 'changed', old: 0, new: 1 };
   const [, a, b] = scopesOf(view, [change], new Map());
-  expect([a?.of, a?.value, a?.version, [...(a?.marks ?? [])]]).toEqual([
+  expect([a?.of, a?.value, a?.version, [...(a?.marks.here ?? [])]]).toEqual([
     'user/a',
     { n: 1, $content: 'text' },
     3,
-    [['n', 'changed']],
+    [['n', { kind: 'changed', old: 0, new: 1 }]],
   ]);
-  expect([b?.of, b?.value, b?.version, b?.marks.size]).toEqual(['user/b', {}, null, 0]);
-  expect(scopeName(change, new Map())).toBe('resource user/a');
+  expect([b?.of, b?.value, b?.version, b?.marks.here.size]).toEqual(['user/b', {}, null, 0]);
 });

@@ -1,5 +1,8 @@
-// The scopes of a state view in their fixed order, and which of their paths changed.
+// The scopes of a state view in their fixed order, what changed in each, and how a place in one is named.
+import { child, parsePath } from '../../base/path';
 import type { Change, StateView, ViewRow } from '../../host/host';
+import type { Watched } from '../../model/watches.svelte';
+import { marksOf, type Marks } from './tree';
 
 /** The block that a state belongs to, where it is known. */
 type Owner = Pick<ViewRow, 'path' | 'name' | 'kind'>;
@@ -11,12 +14,14 @@ export type Scope = {
   value: unknown;
   version: number | null;
   testid: string;
-  marks: ReadonlyMap<string, string>;
+  marks: Marks;
 };
 
 const FIXED = ['request', 'session', 'user', 'project'] as const;
 
 export function scopesOf(state: StateView, changes: readonly Change[], byId: ReadonlyMap<string, Owner>): Scope[] {
+  const changesOf = (scope: string, instance: string | null) =>
+    marksOf(changes.filter((one) => one.scope === scope && (one.instanceId ?? null) === instance));
   const scopes: Scope[] = FIXED.filter((name) => state[name] !== undefined && state[name] !== null).map((name) => ({
     id: name,
     name,
@@ -24,7 +29,7 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
     value: state[name],
     version: state.versions[name] ?? null,
     testid: `scope-${name}`,
-    marks: marksOf(changes, name, null),
+    marks: changesOf(name, null),
   }));
   for (const [instance, value] of Object.entries(state.sequencers ?? {})) {
     const block = byId.get(instance);
@@ -37,7 +42,7 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
       value,
       version: state.versions[instance] ?? null,
       testid: `scope-${name}`,
-      marks: marksOf(changes, name, instance),
+      marks: changesOf(name, instance),
     });
   }
   for (const [of, value] of Object.entries(state.resources ?? {})) {
@@ -49,22 +54,46 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
       value: content === undefined ? value : { ...(value as object), $content: content },
       version: state.versions[of] ?? null,
       testid: 'scope-resource',
-      marks: marksOf(changes, 'resource', of),
+      marks: changesOf('resource', of),
     });
   }
   return scopes;
 }
 
-function marksOf(changes: readonly Change[], scope: string, instance: string | null): Map<string, string> {
-  const marks = new Map<string, string>();
-  for (const change of changes) {
-    if (change.scope === scope && (change.instanceId ?? null) === instance) marks.set(change.path, change.kind);
-  }
-  return marks;
+/** A place as `history` and people name it: `session.topic`, `sequencer[root/step:plan].steps[0]`. */
+export function placeName({ name, of }: Pick<Scope, 'name' | 'of'>, path: string): string {
+  const scope = of ? `${name}[${of}]` : name;
+  return path.startsWith('[') || path === '' ? `${scope}${path}` : `${scope}.${path}`;
 }
 
-/** The name of the scope that a change belongs to, with the block whose sequencer it is. */
-export function scopeName(change: Change, byId: ReadonlyMap<string, Owner>): string {
-  if (!change.instanceId) return change.scope;
-  return `${change.scope} ${byId.get(change.instanceId)?.name ?? change.instanceId}`;
+export const watchedOf = ({ name, of }: Scope, path: string): Watched => ({ scope: name, of, path });
+
+/** What is at a place of a value; undefined where nothing is. */
+export function valueAt(value: unknown, path: string): unknown {
+  let found = value;
+  for (const step of parsePath(path)) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;
+    if (Array.isArray(found) && typeof step !== 'number') return undefined;
+    found = (found as Record<string | number, unknown>)[step];
+  }
+  return found;
+}
+
+const MOST_FOUND = 200;
+
+/** The places whose name or text holds what is looked for, the first ones of each scope. */
+export function findIn(value: unknown, text: string): Set<string> {
+  const wanted = text.trim().toLowerCase();
+  const found = new Set<string>();
+  if (!wanted) return found;
+  const visit = (one: unknown, path: string, name: string) => {
+    if (found.size >= MOST_FOUND) return;
+    const isPlain = typeof one !== 'object' || one === null;
+    if (name.toLowerCase().includes(wanted) || (isPlain && String(one).toLowerCase().includes(wanted))) found.add(path);
+    if (Array.isArray(one)) one.forEach((inner, n) => visit(inner, child(path, n), ''));
+    else if (!isPlain) for (const key in one) visit((one as Record<string, unknown>)[key], child(path, key), key);
+  };
+  visit(value, '', '');
+  found.delete('');
+  return found;
 }

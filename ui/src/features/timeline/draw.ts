@@ -27,7 +27,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
   const x = (time: number) => (placeOf(axis, time) - window.left) * scale;
   ctx.clearRect(0, 0, width, rows.length * rowHeight);
   drawGrid(ctx, scene, scale);
-  ctx.font = `12px ${colours.font}`;
+  ctx.font = `11.5px ${colours.font}`;
   ctx.textBaseline = 'middle';
   const most = Math.max(0, ...rows.map((row) => (row ? (spentOf(row, scene.colour) ?? 0) : 0)));
   rows.forEach((row, n) => {

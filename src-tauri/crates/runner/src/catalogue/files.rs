@@ -121,6 +121,13 @@ impl FlowFiles {
     }
 }
 
+/// Whether a folder looks like one that is worked in: it has settings, flow files, or what was recorded of their runs.
+pub(crate) fn is_workspace(folder: &Path) -> bool {
+    [".flowglass", "flowglass.json", "flows"].iter().any(|name| folder.join(name).exists())
+        || std::fs::canonicalize(folder)
+            .is_ok_and(|real| flow_files(&real, None, &mut HashMap::new()).is_ok_and(|found| !found.files.is_empty()))
+}
+
 struct Walk<'w> {
     workspace: &'w Path,
     /// The real folders that were entered: links may lead around in circles.

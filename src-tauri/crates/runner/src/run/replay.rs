@@ -47,8 +47,8 @@ pub(crate) struct ReplayInput {
     pub(crate) store: Arc<Store>,
 }
 
-/// Replays a request on a thread of its own and compares what it does with its log.
-pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
+/// Replays a request on a thread of its own and compares what it does with its log. Answers also what it did.
+pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>), Fault> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("replay".to_owned()).stack_size(STACK);
         let thread = thread.spawn_scoped(scope, || carry_out(workspace, input))?;
@@ -56,7 +56,7 @@ pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<Replay, Fau
     })
 }
 
-fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
+fn carry_out(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>), Fault> {
     let ReplayInput { loaded_flow, config, mut asked, events, records, seen, store } = input;
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
     let mut loaded = load(
@@ -85,13 +85,14 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replay, Fault> {
         run.flush();
         Ok::<_, Fault>(())
     })?;
-    let mut result = compare(&events, &log.memory.events(&request), effect_log.missing());
+    let replayed = log.memory.events(&request);
+    let mut result = compare(&events, &replayed, effect_log.missing());
     if let Some((kind, ordinal)) = loaded.unrecorded() {
         let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
         result.identical = false;
         result.divergence = Some(divergence(1, LOAD, Value::Null, found));
     }
-    Ok(result)
+    Ok((result, replayed))
 }
 
 /// The first thing, in the recorded order, that the replay did otherwise.

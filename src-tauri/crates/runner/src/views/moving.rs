@@ -20,11 +20,11 @@ pub struct Exported {
     pub bytes: u64,
 }
 
-/// A file that was read.
+/// A file that was read, or that could be.
 #[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct Imported {
-    /// False when all of it was here already, and nothing was changed.
+    /// False when all of it is here already, so that there is nothing to change.
     pub imported: bool,
     /// Which sessions it brings.
     pub sessions: Vec<String>,

@@ -52,6 +52,8 @@ pub struct ViewHead {
     pub start: u64,
     /// The newest execution of the root block; null before it began.
     pub root: Option<String>,
+    /// The first words of what the request was asked.
+    pub words: Option<String>,
 }
 
 /// What became of an open request since it was last told.

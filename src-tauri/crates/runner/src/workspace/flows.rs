@@ -12,6 +12,12 @@ use crate::views::LoadErrorRow;
 use super::{Workspace, lock};
 
 impl Workspace {
+    /// Whether a folder looks like one that is worked in: it has settings, flow files, or what was recorded of their
+    /// runs. Nothing is loaded or written.
+    pub fn is_at(dir: &std::path::Path) -> bool {
+        crate::catalogue::is_workspace(dir)
+    }
+
     /// All flows, up to date with their files; none while the folder is not trusted.
     ///
     /// Where flows are kept ready, as for a window, what is known is answered at once; the rest is loaded beside, and

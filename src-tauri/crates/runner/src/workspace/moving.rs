@@ -125,27 +125,7 @@ impl Workspace {
     /// it changes nothing, and that is no failure: whoever asked has what they asked for.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
-        let (label, lines) = export_format::read(file, &self.config.limits)?;
-        if label.view != "all" {
-            return Err(Fault::refused(format!(
-                "{} holds what the audience \"{}\" sees, without the events it was made from; only an export with \
-                 --view all can be imported",
-                file.display(),
-                label.view
-            )));
-        }
-        let mut pieces: Vec<BundleRecord> = lines.into_iter().filter_map(piece).collect();
-        let brought = Brought::of(&pieces);
-        if let Some(wrong) = brought.wrong_id() {
-            return Err(Fault::refused(format!("{} cannot be imported: {wrong}", file.display())));
-        }
-        let here = self.known(&brought)?;
-        let result = Imported {
-            imported: here.len() < brought.requests.len(),
-            sessions: brought.sessions.clone(),
-            requests: brought.requests.keys().map(ToString::to_string).collect(),
-            events: brought.requests.values().map(|events| events.len() as u64).sum(),
-        };
+        let Importable { mut pieces, here, result } = self.importable(file)?;
         if result.imported {
             // A fork's origin may have come before, by a file of its own.
             if !here.is_empty() {
@@ -167,6 +147,47 @@ impl Workspace {
             })?;
         }
         Ok(result)
+    }
+
+    /// What [`import`](Self::import) would take in of a file. Writes nothing.
+    pub fn check_import(&self, file: &Path) -> Result<Imported, Fault> {
+        self.check_writable()?;
+        let Importable { here, result, .. } = self.importable(file)?;
+        for request in result.requests.iter().filter(|request| !here.contains(request.as_str())) {
+            if self.store.request(request).map_err(Fault::internal)?.is_some() {
+                return Err(Fault::refused(format!(
+                    "the request \"{request}\" is here with other content, so {} cannot be imported",
+                    file.display()
+                )));
+            }
+        }
+        Ok(result)
+    }
+
+    /// Reads an export, and what of it is here already.
+    fn importable(&self, file: &Path) -> Result<Importable, Fault> {
+        let (label, lines) = export_format::read(file, &self.config.limits)?;
+        if label.view != "all" {
+            return Err(Fault::refused(format!(
+                "{} holds what the audience \"{}\" sees, without the events it was made from; only an export with \
+                 --view all can be imported",
+                file.display(),
+                label.view
+            )));
+        }
+        let pieces: Vec<BundleRecord> = lines.into_iter().filter_map(piece).collect();
+        let brought = Brought::of(&pieces);
+        if let Some(wrong) = brought.wrong_id() {
+            return Err(Fault::refused(format!("{} cannot be imported: {wrong}", file.display())));
+        }
+        let here = self.known(&brought)?;
+        let result = Imported {
+            imported: here.len() < brought.requests.len(),
+            sessions: brought.sessions.clone(),
+            requests: brought.requests.keys().map(ToString::to_string).collect(),
+            events: brought.requests.values().map(|events| events.len() as u64).sum(),
+        };
+        Ok(Importable { pieces, here, result })
     }
 
     /// The requests of a file that are here already, event by event.
@@ -218,6 +239,14 @@ fn scopes_of(pieces: &[BundleRecord], without: &HashSet<Arc<str>>) -> HashSet<Sc
         }
     }
     scopes
+}
+
+/// An export that was read, and found to be one.
+struct Importable {
+    pieces: Vec<BundleRecord>,
+    /// The requests that are here already as they are in it.
+    here: HashSet<Arc<str>>,
+    result: Imported,
 }
 
 /// What a file brings.

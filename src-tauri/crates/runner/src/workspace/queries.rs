@@ -18,16 +18,22 @@ use crate::core::fault::Fault;
 use crate::views::*;
 
 impl Workspace {
-    /// Sessions, newest first.
+    /// Sessions, in the order that is asked for.
     pub fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
+        Ok(self.session_rows(query)?.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// Sessions as the store has them, each with its row.
+    pub(super) fn session_rows(&self, query: SessionQuery) -> Result<Vec<(store::SessionRow, SessionRow)>, Fault> {
+        let with_row = |stored: store::SessionRow| (stored.clone(), self.session_row(stored));
         let Some(wanted) = query.status.filter(|status| is_computed(*status)) else {
             let rows = self.store.sessions(&query).map_err(Fault::internal)?;
-            return Ok(rows.into_iter().map(|row| self.session_row(row)).collect());
+            return Ok(rows.into_iter().map(with_row).collect());
         };
         let (limit, offset) = (query.limit, query.offset);
         let all = SessionQuery { limit: None, offset: None, ..query };
         let rows = self.store.sessions(&all).map_err(Fault::internal)?;
-        let rows = rows.into_iter().map(|row| self.session_row(row)).filter(|row| row.last_status == wanted);
+        let rows = rows.into_iter().map(with_row).filter(|(_, row)| row.last_status == wanted);
         Ok(page(rows, limit, offset))
     }
 

@@ -18,6 +18,11 @@ use crate::views::Replay;
 impl Workspace {
     /// Runs a request again in memory, with its recorded effects and the code of today. Writes nothing.
     pub fn replay(&self, request: &str) -> Result<Replay, Fault> {
+        self.replayed(request).map(|(replay, _)| replay)
+    }
+
+    /// As [`replay`](Self::replay), with the events that the replay made.
+    pub(super) fn replayed(&self, request: &str) -> Result<(Replay, Vec<Event>), Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let (asked, _) = self.asked_before(&row, &events)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;

@@ -121,6 +121,7 @@ impl Workspace {
             to,
             start: view.start(),
             root: view.root(&ViewSource { workspace: self, request })?,
+            words: self.input_words(request)?,
             request: row,
         };
         let opened = Opened { request: request.into(), view: Arc::new(Mutex::new(view)) };

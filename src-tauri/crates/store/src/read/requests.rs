@@ -143,6 +143,20 @@ impl Store {
         })
     }
 
+    /// What a request is a fork or a retry of, and its own forks and retries, newest first.
+    pub fn related_requests(&self, id: &str) -> Result<Vec<RequestRow>, Error> {
+        let sql = format!(
+            "{COLUMNS} {FROM} WHERE r.forked_from = ?1 OR r.retry_of = ?1
+             OR r.id IN (SELECT forked_from FROM request WHERE id = ?1 UNION SELECT retry_of FROM request WHERE id = ?1)
+             ORDER BY r.n DESC"
+        );
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map((id,), |row| Ok(request(row)))?;
+            rows.map(|row| row?).collect()
+        })
+    }
+
     /// The requests that were ever suspended, newest first; of one session if given.
     pub fn suspended_requests(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
         let sql = format!(

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use engine::data::from_json;
+use engine::error::FlowError;
 use engine::event::{EventKind, Outcome, RequestStatus, Seq};
 use engine::log::NoteKind;
 use rusqlite::{Connection, Row, params_from_iter};
@@ -13,7 +15,33 @@ use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
-/// Selects sessions; the result is ordered by the last change, newest first.
+/// By what sessions are ordered; the one that is asked for most comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionOrder {
+    /// The last changed first.
+    #[default]
+    Changed,
+    /// The newest first.
+    Created,
+    /// Those with the most requests first.
+    Requests,
+    /// Those with the most items first.
+    Items,
+}
+
+impl SessionOrder {
+    /// Each is answered by an index (`n` ascends with the time of creation), but for the two that people rarely want.
+    fn sql(self) -> &'static str {
+        match self {
+            SessionOrder::Changed => "s.updated_at DESC, s.n DESC",
+            SessionOrder::Created => "s.n DESC",
+            SessionOrder::Requests => "s.requests DESC, s.updated_at DESC",
+            SessionOrder::Items => "s.items DESC, s.updated_at DESC",
+        }
+    }
+}
+
+/// Selects sessions.
 #[derive(Clone, Debug, Default)]
 pub struct SessionQuery {
     /// Only of this user.
@@ -26,6 +54,10 @@ pub struct SessionQuery {
     pub status: Option<RequestStatus>,
     /// Part of an id, a title, a user's or a flow's name; the case of ASCII letters does not matter.
     pub search: Option<String>,
+    /// Only those that changed at this time or later, in milliseconds since 1970.
+    pub since: Option<i64>,
+    /// By what they are ordered.
+    pub order: SessionOrder,
     /// At most this many.
     pub limit: Option<u64>,
     /// How many to skip.
@@ -61,6 +93,16 @@ pub struct SessionRow {
     pub updated_at: i64,
     /// The request it is a fork of.
     pub forked_from: Option<String>,
+    /// Its newest request.
+    pub last_request: String,
+    /// The action of its newest request.
+    pub last_action: String,
+    /// When its newest request started, in milliseconds since 1970.
+    pub last_started_at: i64,
+    /// When its newest request ended, in milliseconds since 1970.
+    pub last_finished_at: Option<i64>,
+    /// The error that its newest request failed with.
+    pub last_error: Option<FlowError>,
 }
 
 /// A note in a session's journal.
@@ -87,7 +129,7 @@ pub(crate) const LINEAGE: &str = "WITH RECURSIVE lineage (session, before) AS (
             JOIN session s ON s.n = lineage.session JOIN request r ON r.id = s.forked_from)";
 
 const SESSIONS: &str = "SELECT s.id, s.flow, s.user, s.project, s.title, s.ephemeral, s.requests, s.items,
-    r.status, r.owner, s.created_at, s.updated_at, s.forked_from
+    r.status, r.owner, s.created_at, s.updated_at, s.forked_from, r.id, r.action, r.started_at, r.finished_at, r.error
     FROM session s JOIN request r ON r.n = s.last_request";
 
 impl Store {
@@ -100,7 +142,7 @@ impl Store {
         })
     }
 
-    /// Sessions, the last changed first.
+    /// Sessions, in the order that is asked for.
     pub fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, Error> {
         let mut filter = Filter::default();
         filter.and("s.user = ?", query.user.clone());
@@ -112,7 +154,8 @@ impl Store {
             // As SQLite's `lower`, ASCII only. `instr` because SQLite limits the length of a LIKE pattern.
             query.search.as_deref().map(str::to_ascii_lowercase),
         );
-        let sql = filter.select(SESSIONS, "s.updated_at DESC, s.n DESC", query.limit, query.offset);
+        filter.and("s.updated_at >= ?", query.since);
+        let sql = filter.select(SESSIONS, query.order.sql(), query.limit, query.offset);
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(&filter.values))?;
@@ -190,6 +233,7 @@ impl Attempt {
 }
 
 fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
+    let error: Option<String> = row.get(17)?;
     Ok(SessionRow {
         id: row.get(0)?,
         flow: row.get(1)?,
@@ -204,5 +248,10 @@ fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
         created_at: row.get(10)?,
         updated_at: row.get(11)?,
         forked_from: row.get(12)?,
+        last_request: row.get(13)?,
+        last_action: row.get(14)?,
+        last_started_at: row.get(15)?,
+        last_finished_at: row.get(16)?,
+        last_error: error.map(|text| from_json(&text)).transpose()?,
     })
 }

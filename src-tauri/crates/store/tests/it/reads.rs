@@ -6,7 +6,7 @@ use engine::item::{ItemStatus, NewItem};
 use engine::log::{AppendMode, Log, NoteKind};
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::json;
-use store::{EventQuery, RequestQuery, SessionQuery};
+use store::{EventQuery, RequestQuery, SessionOrder, SessionQuery};
 
 use crate::support::*;
 
@@ -79,6 +79,15 @@ fn lists_are_newest_first_and_narrowed_by_what_is_asked() {
     assert_eq!(sessions(SessionQuery { search: Some("%".to_owned()), ..SessionQuery::default() }), [""; 0]);
     assert_eq!(sessions(SessionQuery { user: Some("eve".to_owned()), ..SessionQuery::default() }), [""; 0]);
     assert_eq!(sessions(SessionQuery { project: Some("apollo".to_owned()), ..SessionQuery::default() }).len(), 3);
+    let ordered = |order| sessions(SessionQuery { order, ..SessionQuery::default() });
+    assert_eq!(ordered(SessionOrder::Created), ["s2", "s1", "s0"]);
+    assert_eq!(ordered(SessionOrder::Changed), ["s2", "s1", "s0"]);
+    assert_eq!(sessions(SessionQuery { since: Some(i64::MAX), ..SessionQuery::default() }), [""; 0]);
+    assert_eq!(sessions(SessionQuery { since: Some(0), ..SessionQuery::default() }).len(), 3);
+    assert_eq!(
+        bed.input_words(&["r1", "none", "r2"]).unwrap(),
+        [Some("why?".to_owned()), None, Some("why?".to_owned())]
+    );
     assert_eq!((bed.users().unwrap(), bed.projects().unwrap()), (vec!["ada".to_owned()], vec!["apollo".to_owned()]));
 }
 

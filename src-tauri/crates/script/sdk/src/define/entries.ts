@@ -5,7 +5,7 @@
 //
 // Must not: fire anything by itself. `flowglass trigger` and `run --internal` do, and dispatchers.
 
-import { describeValue, needFunction, type Fn } from '../base/arguments';
+import { describeValue, needFunction } from '../base/arguments';
 import { isBlock, type Block, type Config } from './blocks';
 import { checkCron } from './cron';
 import { isSchema, parse, type AnySchema } from '../base/schema';

@@ -1,0 +1,193 @@
+//! Two requests laid beside each other: their blocks by path, and in what each pair differs.
+//!
+//! Made from spans and digests, so that it never holds what blocks got or made. Of a path that ran more than once the
+//! newest execution counts. How long something took and how many tokens it cost are shown and make no difference:
+//! they differ always.
+
+mod align;
+pub(crate) mod side;
+
+use std::sync::Arc;
+
+use engine::views::spans::{PathNumber, Span, SpanIndex};
+
+use crate::core::fault::Fault;
+use crate::views::{BlockDifference, ComparedBlock, ComparedRow, ComparedSide, Replay, RequestRow, span as length};
+use align::{Pair, align};
+pub(crate) use side::Side;
+
+/// More rows than a page can show.
+const MOST: u32 = 2_000;
+
+/// A row of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entry {
+    Pair(u32),
+    /// So many pairs that are equal, from one on.
+    Equal(u32, u32),
+}
+
+/// See the module.
+pub(crate) struct Comparison {
+    left: Side,
+    right: Side,
+    pairs: Vec<Pair>,
+    /// The rows that are shown where only differences are asked for.
+    differing: Vec<Entry>,
+    /// What a replay came to, where the right side is one.
+    pub(crate) replay: Option<Replay>,
+}
+
+impl Comparison {
+    pub(crate) fn new(left: Side, right: Side, replay: Option<Replay>) -> Comparison {
+        let pairs = align(&left, &right);
+        let differing = only_differing(&pairs);
+        Comparison { left, right, pairs, differing, replay }
+    }
+
+    /// How many pairs there are, and how many of them differ themselves.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.pairs.len() as u64, self.pairs.iter().filter(|pair| pair.differs != 0).count() as u64)
+    }
+
+    pub(crate) fn row_count(&self, all: bool) -> u64 {
+        if all { self.pairs.len() as u64 } else { self.differing.len() as u64 }
+    }
+
+    fn entry(&self, row: u64, all: bool) -> Option<Entry> {
+        let row = usize::try_from(row).ok()?;
+        if all {
+            return (row < self.pairs.len()).then_some(Entry::Pair(row as u32));
+        }
+        self.differing.get(row).copied()
+    }
+
+    /// Both sides as a whole.
+    pub(crate) fn sides(&self, left: RequestRow, right: RequestRow) -> (ComparedSide, ComparedSide) {
+        (self.left.summary(left), self.right.summary(right))
+    }
+
+    /// The row of the difference that came first: others may follow from it.
+    pub(crate) fn first(&self) -> Option<u64> {
+        let when = |pair: &Pair| {
+            let (side, index) = match (pair.left, pair.right) {
+                (Some(index), _) => (&self.left, index),
+                (None, index) => (&self.right, index?),
+            };
+            let span = side.spans.get(index);
+            // What it was called with is known when it begins; what became of it, when it ends.
+            let began =
+                BlockDifference::Input.bit() | BlockDifference::OnlyLeft.bit() | BlockDifference::OnlyRight.bit();
+            Some(if pair.differs & began != 0 || span.seq_end == 0 { span.seq_start } else { span.seq_end })
+        };
+        let differing = (0_u64..).zip(&self.differing).filter_map(|(row, entry)| match entry {
+            Entry::Pair(pair) => Some((row, &self.pairs[*pair as usize])).filter(|(_, pair)| pair.differs != 0),
+            Entry::Equal(..) => None,
+        });
+        differing.min_by_key(|(_, pair)| when(pair)).map(|(row, _)| row)
+    }
+
+    /// The next row whose blocks differ themselves.
+    pub(crate) fn next(&self, from: Option<u64>, backwards: bool, all: bool) -> Option<u64> {
+        let count = self.row_count(all);
+        let is_other = |row: &u64| match self.entry(*row, all) {
+            Some(Entry::Pair(pair)) => self.pairs[pair as usize].differs != 0,
+            _ => false,
+        };
+        match (from, backwards) {
+            (from, false) => (from.map_or(0, |from| from + 1)..count).find(is_other),
+            (from, true) => (0..from.unwrap_or(count).min(count)).rev().find(is_other),
+        }
+    }
+
+    /// A window of rows. `texts` says paths.
+    pub(crate) fn rows(
+        &self,
+        (offset, limit): (u64, u32),
+        all: bool,
+        texts: impl Fn(&[PathNumber]) -> Result<Vec<Arc<str>>, Fault>,
+    ) -> Result<Vec<ComparedRow>, Fault> {
+        let last = offset.saturating_add(limit.min(MOST).into()).min(self.row_count(all));
+        let entries: Vec<(u64, Entry)> = (offset..last).filter_map(|row| Some((row, self.entry(row, all)?))).collect();
+        let pair = |entry: &Entry| match entry {
+            Entry::Pair(at) | Entry::Equal(at, _) => &self.pairs[*at as usize],
+        };
+        let paths: Vec<PathNumber> = entries.iter().map(|(_, entry)| pair(entry).path).collect();
+        let texts = texts(&paths)?;
+        let row = |((row, entry), path): ((u64, Entry), Arc<str>)| self.row(row, entry, pair(&entry), &path);
+        Ok(entries.into_iter().zip(texts).map(row).collect())
+    }
+
+    fn row(&self, row: u64, entry: Entry, pair: &Pair, path: &str) -> ComparedRow {
+        let equal = match entry {
+            Entry::Equal(_, count) => count,
+            Entry::Pair(_) => 0,
+        };
+        let known = pair.left.map(|index| (&self.left, index)).or(pair.right.map(|index| (&self.right, index)));
+        let (name, kind) = match known {
+            Some((side, index)) => (side.name(index), Some(side.spans.get(index).kind)),
+            None => (String::new(), None),
+        };
+        ComparedRow {
+            row,
+            equal: equal.into(),
+            depth: pair.depth,
+            path: path.to_owned(),
+            name,
+            kind,
+            differs: BlockDifference::ALL.into_iter().filter(|one| pair.differs & one.bit() != 0).collect(),
+            inside: pair.inside,
+            left: pair.left.filter(|_| equal == 0).map(|index| self.left.block(index, path)),
+            right: pair.right.filter(|_| equal == 0).map(|index| self.right.block(index, path)),
+        }
+    }
+}
+
+/// Pairs that differ, those around them, and what lies between as one row each; a single equal one stands as it is.
+fn only_differing(pairs: &[Pair]) -> Vec<Entry> {
+    let (mut shown, mut equal) = (Vec::new(), 0_u32);
+    let flush = |shown: &mut Vec<Entry>, before: u32, equal: &mut u32| {
+        match *equal {
+            0 => {}
+            1 => shown.push(Entry::Pair(before - 1)),
+            count => shown.push(Entry::Equal(before - count, count)),
+        }
+        *equal = 0;
+    };
+    for (at, pair) in (0_u32..).zip(pairs) {
+        if pair.differs == 0 && !pair.inside {
+            equal += 1;
+            continue;
+        }
+        flush(&mut shown, at, &mut equal);
+        shown.push(Entry::Pair(at));
+    }
+    // Where nothing differs there is nothing to show.
+    if !shown.is_empty() {
+        flush(&mut shown, pairs.len() as u32, &mut equal);
+    }
+    shown
+}
+
+impl Side {
+    fn block(&self, index: SpanIndex, path: &str) -> ComparedBlock {
+        let span: &Span = self.spans.get(index);
+        ComparedBlock {
+            instance_id: format!("{}:{path}:{}", self.request, span.attempt),
+            status: self.spans.status(span, self.is_live),
+            started_ms: length(self.began(), span.started_at),
+            duration_ms: span.finished_at.map(|end| length(span.started_at, end)),
+            attempts: self.attempts(span.path),
+            memoized: span.is_memoized,
+            items: span.items,
+            changes: self.spans.changes(span, self.is_live),
+            model_calls: span.model_calls,
+            tokens: span.prompt_tokens + span.completion_tokens,
+            seq_start: span.seq_start,
+            seq_end: Some(span.seq_end).filter(|seq| *seq != 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! One of the two requests of a comparison.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, RequestStatus};
+use engine::views::Events;
+use engine::views::spans::{PathNumber, SpanEnd, SpanEvent, SpanIndex, Spans, fact};
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+use store::Digests;
+
+use crate::views::{ComparedSide, RequestRow};
+
+/// Its blocks, and what they got and made as numbers.
+pub(crate) struct Side {
+    pub(crate) request: String,
+    pub(crate) spans: Spans,
+    pub(crate) digests: Digests,
+    pub(crate) is_live: bool,
+    /// How often each path ran, where it was more than once.
+    again: FxHashMap<PathNumber, u32>,
+}
+
+impl Side {
+    pub(crate) fn new(request: &str, status: RequestStatus, spans: Spans, digests: Digests) -> Side {
+        let mut again: FxHashMap<PathNumber, u32> = FxHashMap::default();
+        for span in spans.iter().filter(|span| span.attempt > 0) {
+            let known = again.entry(span.path).or_default();
+            *known = (*known).max(span.attempt + 1);
+        }
+        Side { request: request.to_owned(), spans, digests, is_live: !status.is_terminal(), again }
+    }
+
+    /// How often a path ran.
+    pub(super) fn attempts(&self, path: PathNumber) -> u32 {
+        self.again.get(&path).copied().unwrap_or(1)
+    }
+
+    pub(super) fn name(&self, index: SpanIndex) -> String {
+        self.spans.name(self.spans.get(index)).to_string()
+    }
+
+    /// When its first block began.
+    pub(super) fn began(&self) -> i64 {
+        self.spans.iter().next().map_or(0, |span| span.started_at)
+    }
+
+    /// What it comes to as a whole.
+    pub(super) fn summary(&self, request: RequestRow) -> ComparedSide {
+        let began = self.began();
+        let ended = self.spans.iter().filter_map(|span| span.finished_at).max().unwrap_or(began);
+        let sum = |of: fn(&engine::views::spans::Span) -> u64| self.spans.iter().map(of).sum();
+        ComparedSide {
+            request,
+            blocks: self.spans.len() as u64,
+            failed: sum(|span| u64::from(matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)))),
+            items: sum(|span| span.items.into()),
+            model_calls: sum(|span| span.model_calls.into()),
+            prompt_tokens: sum(|span| span.prompt_tokens),
+            completion_tokens: sum(|span| span.completion_tokens),
+            length_ms: ended - began,
+        }
+    }
+}
+
+/// The spans of events that are in memory. `number` gives each path its number.
+pub(crate) fn spans_of(events: &[Event], mut number: impl FnMut(&str) -> PathNumber) -> Spans {
+    let mut spans = Spans::default();
+    let mut names = std::mem::take(spans.names_mut());
+    for event in events {
+        let path = event.path.as_deref().map(&mut number);
+        if let Some(fact) = fact(&event.kind, |name| names.number(name), |path| Some(number(path))) {
+            spans.push(SpanEvent { seq: event.seq, at: event.at, path, attempt: event.attempt, fact });
+        }
+        spans.set_last(event.seq);
+    }
+    *spans.names_mut() = names;
+    spans
+}
+
+/// The digests of events that are in memory: equal to each other where the values are, and to none of the store.
+pub(crate) fn digests_of(events: &[Event]) -> Digests {
+    let view = Events::new(events);
+    let mut found = Digests { inputs: HashMap::new(), outputs: HashMap::new() };
+    for event in events {
+        match &event.kind {
+            EventKind::BlockStarted { input, .. } => {
+                found.inputs.insert(event.seq, digest(view.value(input)));
+            }
+            EventKind::BlockFinished { error: Some(error), .. } => {
+                let text = Value::String(format!("{}\n{}", error.name, error.message));
+                found.outputs.insert(event.seq, digest(Some(&text)).wrapping_add(1));
+            }
+            EventKind::BlockFinished { output, .. } => {
+                let value = output.as_ref().and_then(|output| view.value(output));
+                found.outputs.insert(event.seq, digest(value));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn digest(value: Option<&Value>) -> u64 {
+    let text = value.map(ToString::to_string).unwrap_or_default();
+    let mut first = [0; 8];
+    first.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
+    u64::from_le_bytes(first)
+}
+
+/// Numbers for the paths of a replay: those of the store where it knows them, others from the end of all numbers down.
+pub(crate) struct PathNumbers {
+    known: HashMap<Arc<str>, PathNumber>,
+    next: PathNumber,
+}
+
+impl Default for PathNumbers {
+    fn default() -> Self {
+        PathNumbers { known: HashMap::new(), next: PathNumber::MAX }
+    }
+}
+
+impl PathNumbers {
+    /// The number of a path. `stored` looks it up in the store.
+    pub(crate) fn number(&mut self, path: &str, stored: impl FnOnce(&str) -> Option<PathNumber>) -> PathNumber {
+        if let Some(number) = self.known.get(path) {
+            return *number;
+        }
+        let number = stored(path).unwrap_or_else(|| {
+            self.next -= 1;
+            self.next
+        });
+        self.known.insert(path.into(), number);
+        number
+    }
+
+    /// The paths by their numbers.
+    pub(crate) fn texts(self) -> HashMap<PathNumber, Arc<str>> {
+        self.known.into_iter().map(|(text, number)| (number, text)).collect()
+    }
+}

@@ -1,0 +1,77 @@
+//! Comparisons of made-up requests.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::time::{Duration, Instant};
+
+use engine::event::BlockKind;
+use engine::event::RequestStatus;
+use engine::views::spans::{Fact, SpanEnd, SpanEvent, Spans};
+use store::Digests;
+
+use super::*;
+
+/// A request of one root and these blocks inside of it: path, how it ended, what it made.
+fn side(blocks: &[(u32, SpanEnd, u64)]) -> Side {
+    let (mut spans, mut digests, mut seq) = (Spans::default(), Digests::default(), 0);
+    let mut tell = |spans: &mut Spans, path: u32, fact| {
+        seq += 1;
+        spans.push(SpanEvent { seq, at: seq as i64, path: Some(path), attempt: 0, fact });
+        seq
+    };
+    let begin = |parent| Fact::Started { name: 0, kind: BlockKind::Handler, parent };
+    let finish = |end| Fact::Finished { end, is_memoized: false, is_caught: false };
+    spans.names_mut().number("block");
+    let root = tell(&mut spans, 0, begin(None));
+    digests.inputs.insert(root, 1);
+    for (path, end, made) in blocks {
+        let began = tell(&mut spans, *path, begin(Some((0, 0))));
+        digests.inputs.insert(began, 7);
+        let ended = tell(&mut spans, *path, finish(*end));
+        digests.outputs.insert(ended, *made);
+    }
+    tell(&mut spans, 0, finish(SpanEnd::Completed));
+    Side::new("r", RequestStatus::Completed, spans, digests)
+}
+
+fn said(comparison: &Comparison, all: bool) -> Vec<String> {
+    let texts = |numbers: &[u32]| Ok(numbers.iter().map(|number| number.to_string().into()).collect());
+    let rows = comparison.rows((0, 100), all, texts).unwrap();
+    rows.iter()
+        .map(|row| match row.equal {
+            0 => format!("{} {:?}", row.path, row.differs),
+            count => format!("{count} equal"),
+        })
+        .collect()
+}
+
+const DONE: SpanEnd = SpanEnd::Completed;
+
+#[test]
+fn only_what_differs_is_shown_with_what_is_around_it() {
+    let left = [(1, DONE, 1), (2, DONE, 2), (3, DONE, 3), (4, DONE, 4), (5, DONE, 5)];
+    let right = [(1, DONE, 1), (2, DONE, 2), (3, DONE, 9), (9, DONE, 9), (4, SpanEnd::Failed, 0)];
+    let comparison = Comparison::new(side(&left), side(&right), None);
+    let expected = ["0 []", "2 equal", "3 [Output]", "9 [OnlyRight]", "4 [Status]", "5 [OnlyLeft]"];
+    assert_eq!(said(&comparison, false), expected);
+    assert_eq!(said(&comparison, true).len(), 7);
+    assert_eq!(comparison.counts(), (7, 4));
+    assert_eq!(comparison.first(), Some(2));
+    assert_eq!(comparison.next(None, false, false), Some(2));
+    assert_eq!(comparison.next(Some(2), false, false), Some(3));
+    assert_eq!(comparison.next(Some(2), true, false), None);
+    assert_eq!(comparison.next(None, true, true), Some(6));
+    let same = Comparison::new(side(&left), side(&left), None);
+    assert_eq!((same.row_count(false), same.counts(), same.first()), (0, (6, 0), None));
+}
+
+#[test]
+fn a_hundred_thousand_blocks_are_compared_at_once() {
+    let blocks: Vec<(u32, SpanEnd, u64)> = (1..=100_000).map(|n| (n, DONE, n.into())).collect();
+    let mut other = blocks.clone();
+    other[70_000].2 = 0;
+    let sides = (side(&blocks), side(&other));
+    let begun = Instant::now();
+    let comparison = Comparison::new(sides.0, sides.1, None);
+    assert_eq!(said(&comparison, false), ["0 []", "70000 equal", "70001 [Output]", "29999 equal"]);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}

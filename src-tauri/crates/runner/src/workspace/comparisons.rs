@@ -1,0 +1,139 @@
+//! Comparisons that somebody looks at: two requests, or one and its replay by the code of today.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use engine::event::{Event, EventKind};
+use engine::views::Events;
+use engine::views::spans::{PathNumber, Spans};
+
+use super::{Workspace, lock};
+use crate::comparison::side::{PathNumbers, digests_of, spans_of};
+use crate::comparison::{Comparison, Side};
+use crate::core::fault::Fault;
+use crate::views::{ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, Json, ReplayedBlock, RequestRow};
+
+/// So many are kept; whoever asks of an older one opens it again.
+const KEPT: usize = 4;
+
+/// Numbers are never given twice in a process: those of a folder that was left mean nothing in another.
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
+
+/// The open comparisons, oldest first.
+#[derive(Default)]
+pub(super) struct Comparisons(Mutex<Vec<(u64, Arc<Opened>)>>);
+
+struct Opened {
+    comparison: Comparison,
+    /// What the replay did, where the right side is one, with the texts of its paths.
+    replayed: Option<(Vec<Event>, HashMap<PathNumber, Arc<str>>)>,
+}
+
+impl Workspace {
+    /// What a request is a fork or a retry of, and its own forks and retries, newest first: what it is compared with.
+    pub fn related(&self, request: &str) -> Result<Vec<RequestRow>, Fault> {
+        self.request(request)?;
+        let rows = self.store.related_requests(request).map_err(Fault::internal)?;
+        Ok(rows.into_iter().map(|row| self.request_row(row)).collect())
+    }
+
+    /// Lays two requests beside each other.
+    pub fn open_comparison(&self, left: &str, right: &str) -> Result<ComparisonHead, Fault> {
+        let (left, right) = (self.request(left)?, self.request(right)?);
+        let sides = (self.side(&left)?, self.side(&right)?);
+        let comparison = Comparison::new(sides.0, sides.1, None);
+        self.keep(Opened { comparison, replayed: None }, (left, right))
+    }
+
+    /// Lays what a request did beside what the code of today does with what was recorded.
+    pub fn open_replay(&self, request: &str) -> Result<ComparisonHead, Fault> {
+        let (row, recorded) = self.whole_log_of(request)?;
+        let (replay, events) = self.replayed(request)?;
+        let mut numbers = PathNumbers::default();
+        let mut number = |path: &str| numbers.number(path, |path| self.store.path_number(path).ok().flatten());
+        let sides = [&recorded, &events].map(|events| (spans_of(events, &mut number), digests_of(events)));
+        let [left, right] = sides.map(|(spans, digests)| Side::new(request, row.status, spans, digests));
+        let comparison = Comparison::new(left, right, Some(replay));
+        let opened = Opened { comparison, replayed: Some((events, numbers.texts())) };
+        self.keep(opened, (row.clone(), row))
+    }
+
+    fn side(&self, row: &RequestRow) -> Result<Side, Fault> {
+        let mut spans = Spans::default();
+        self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
+        let digests = self.store.digests(&row.id).map_err(Fault::internal)?;
+        Ok(Side::new(&row.id, row.status, spans, digests))
+    }
+
+    fn keep(&self, opened: Opened, (left, right): (RequestRow, RequestRow)) -> Result<ComparisonHead, Fault> {
+        let (number, opened) = (NUMBERS.fetch_add(1, Ordering::Relaxed), Arc::new(opened));
+        let comparison = &opened.comparison;
+        let (left, right) = comparison.sides(left, right);
+        let (pairs, differing) = comparison.counts();
+        let first = match comparison.first() {
+            Some(row) => self.rows_of(&opened, ComparedQuery { offset: row, limit: 1, all: false })?.pop(),
+            None => None,
+        };
+        let (rows, replay) = (comparison.row_count(false), comparison.replay.clone());
+        let mut open = lock(&self.comparisons.0);
+        if open.len() == KEPT {
+            open.remove(0);
+        }
+        open.push((number, opened));
+        Ok(ComparisonHead { comparison: number, left, right, pairs, differing, rows, first, replay })
+    }
+
+    /// A window of its rows.
+    pub fn comparison_rows(&self, comparison: u64, query: ComparedQuery) -> Result<Vec<ComparedRow>, Fault> {
+        let opened = self.comparison(comparison)?;
+        self.rows_of(&opened, query)
+    }
+
+    /// The next row whose blocks differ themselves.
+    pub fn next_difference(&self, comparison: u64, query: DifferenceQuery) -> Result<Option<u64>, Fault> {
+        Ok(self.comparison(comparison)?.comparison.next(query.from, query.backwards, query.all))
+    }
+
+    /// What a block of a replay got and made.
+    pub fn replayed_block(&self, comparison: u64, seq: u64) -> Result<ReplayedBlock, Fault> {
+        let opened = self.comparison(comparison)?;
+        let Some((events, _)) = &opened.replayed else {
+            return Err(Fault::invalid(format!("comparison {comparison} is of two requests, and no replay")));
+        };
+        let view = Events::new(events);
+        let missing = || Fault::not_found(format!("no block of the replay begins with event {seq}"));
+        let began = events.iter().find(|event| event.seq == seq).ok_or_else(missing)?;
+        let EventKind::BlockStarted { input, .. } = &began.kind else { return Err(missing()) };
+        let mut block = ReplayedBlock { input: view.value(input).cloned().map(Json), ..ReplayedBlock::default() };
+        let is_same = |event: &&Event| (&event.path, event.attempt) == (&began.path, began.attempt);
+        for event in events.iter().filter(|event| event.seq > seq).filter(is_same) {
+            let EventKind::BlockFinished { output, error, .. } = &event.kind else { continue };
+            block.output = output.as_ref().and_then(|output| view.value(output)).cloned().map(Json);
+            block.error = error.as_ref().map(|error| error.message.clone());
+        }
+        Ok(block)
+    }
+
+    /// Ends a comparison.
+    pub fn close_comparison(&self, comparison: u64) {
+        lock(&self.comparisons.0).retain(|(known, _)| *known != comparison);
+    }
+
+    fn comparison(&self, comparison: u64) -> Result<Arc<Opened>, Fault> {
+        let open = lock(&self.comparisons.0);
+        let found = open.iter().find(|(known, _)| *known == comparison).map(|(_, opened)| opened.clone());
+        found.ok_or_else(|| {
+            Fault::not_found(format!("comparison {comparison} is not open; two requests are compared again to be seen"))
+        })
+    }
+
+    fn rows_of(&self, opened: &Opened, query: ComparedQuery) -> Result<Vec<ComparedRow>, Fault> {
+        opened.comparison.rows((query.offset, query.limit), query.all, |numbers| match &opened.replayed {
+            Some((_, texts)) => {
+                Ok(numbers.iter().map(|number| texts.get(number).cloned().unwrap_or_default()).collect())
+            }
+            None => self.store.path_texts(numbers).map_err(Fault::internal),
+        })
+    }
+}

@@ -1,0 +1,43 @@
+//! Lists of sessions and requests, each with the first words of what was asked.
+
+use store::{RequestQuery, SessionQuery};
+
+use super::Workspace;
+use crate::core::fault::Fault;
+use crate::views::{ErrorInfo, ListedRequest, ListedSession, RequestRow, span};
+
+impl Workspace {
+    /// Sessions, in the order that is asked for, with what their newest requests were about.
+    pub fn listed_sessions(&self, query: SessionQuery) -> Result<Vec<ListedSession>, Fault> {
+        let rows = self.session_rows(query)?;
+        let requests: Vec<&str> = rows.iter().map(|(stored, _)| stored.last_request.as_str()).collect();
+        let words = self.store.input_words(&requests).map_err(Fault::internal)?;
+        let listed = rows.into_iter().zip(words).map(|((stored, row), words)| ListedSession {
+            row,
+            last_request: stored.last_request,
+            last_action: stored.last_action,
+            last_duration_ms: stored.last_finished_at.map(|end| span(stored.last_started_at, end)),
+            // A list needs no stack, and one may be long.
+            last_error: stored.last_error.as_ref().map(|error| ErrorInfo { stack: None, ..ErrorInfo::from(error) }),
+            words,
+        });
+        Ok(listed.collect())
+    }
+
+    /// Requests, newest first, with what they were asked.
+    pub fn listed_requests(&self, query: RequestQuery) -> Result<Vec<ListedRequest>, Fault> {
+        self.with_words(self.requests(query)?)
+    }
+
+    /// The first words of what a request was asked.
+    pub fn input_words(&self, request: &str) -> Result<Option<String>, Fault> {
+        let words = self.store.input_words(&[request]).map_err(Fault::internal)?;
+        Ok(words.into_iter().next().flatten())
+    }
+
+    fn with_words(&self, rows: Vec<RequestRow>) -> Result<Vec<ListedRequest>, Fault> {
+        let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+        let words = self.store.input_words(&ids).map_err(Fault::internal)?;
+        Ok(rows.into_iter().zip(words).map(|(row, words)| ListedRequest { row, words }).collect())
+    }
+}

@@ -1,0 +1,38 @@
+//! The window's commands about what lies around the page: the menu, and what is done outside of the page.
+
+use std::collections::HashSet;
+
+use runner::Fault;
+use tauri::{AppHandle, State};
+
+use crate::desktop::menu::{self, MenuEntry};
+use crate::desktop::{Desktop, DesktopEvent};
+
+fn fault(error: impl std::fmt::Display) -> Fault {
+    Fault::Internal { message: format!("the menu cannot be shown: {error}") }
+}
+
+/// Tells the page what is chosen in the menu, dropped on the window, or clicked in a notification.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn desktop_events(
+    desktop: State<'_, Desktop>,
+    on_event: tauri::ipc::Channel<DesktopEvent>,
+) -> Result<(), Fault> {
+    desktop.watch(on_event);
+    Ok(())
+}
+
+/// Shows these commands in the menu, and no others.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn show_menu(app: AppHandle, entries: Vec<MenuEntry>) -> Result<(), Fault> {
+    menu::show(&app, &entries).map_err(fault)
+}
+
+/// Says which commands of the menu can be done now, by their ids.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn enable_in_menu(app: AppHandle, ids: Vec<String>) -> Result<(), Fault> {
+    menu::enable(&app, &ids.into_iter().collect::<HashSet<_>>()).map_err(fault)
+}

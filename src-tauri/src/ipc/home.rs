@@ -1,0 +1,75 @@
+//! What the window's first screen offers: a folder from the system's own dialog, the example flows, a first flow file.
+
+use runner::{Fault, WorkspaceRow};
+use tauri::{AppHandle, Manager, State};
+use tauri_plugin_dialog::{DialogExt, FilePath};
+
+use super::off_the_main_thread;
+use crate::samples;
+use crate::window::WindowState;
+
+/// Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn pick_folder(app: AppHandle) -> Result<Option<String>, Fault> {
+    let (sender, chosen) = tokio::sync::oneshot::channel();
+    let mut dialog = app.dialog().file().set_title("Open a folder with flows");
+    if let Some(window) = app.get_webview_window("main") {
+        dialog = dialog.set_parent(&window);
+    }
+    dialog.pick_folder(move |folder| {
+        // The window is closing when nobody waits any more.
+        let _ = sender.send(folder);
+    });
+    let chosen = chosen.await.map_err(|error| Fault::Internal { message: error.to_string() })?;
+    Ok(chosen.and_then(|folder: FilePath| folder.into_path().ok()).map(|path| path.display().to_string()))
+}
+
+/// Opens the example flows, which come with the program: they are written beside what the program keeps for this
+/// person, once, because a run is recorded in the folder of its flows.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn open_examples(app: AppHandle, state: State<'_, WindowState>) -> Result<WorkspaceRow, Fault> {
+    let data = app.path().data_dir().map_err(|error| Fault::Internal {
+        message: format!("there is no folder to put the examples into: {error}; set XDG_DATA_HOME or HOME"),
+    })?;
+    let dir = data.join("flowglass").join("examples");
+    let is_ours = samples::write_examples(&dir)
+        .map_err(|error| Fault::Internal { message: format!("{} cannot be written: {error}", dir.display()) })?;
+    let workspace = state.choose(&dir.display().to_string())?;
+    // What the program brought along needs nobody's trust; what a person changed in it is asked about like any folder.
+    if is_ours && !workspace.is_trusted() {
+        workspace.give_trust()?;
+    }
+    workspace.row()
+}
+
+/// Opens a flow file with whatever this system opens such files with. Only what `source` shows is opened.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn open_source(state: State<'_, WindowState>, file: String) -> Result<(), Fault> {
+    off_the_main_thread(state, move |workspace| {
+        workspace.source(&file)?;
+        let path = std::path::Path::new(&workspace.row()?.dir).join(&file);
+        open::that_detached(&path)
+            .map_err(|error| Fault::Internal { message: format!("{} cannot be opened: {error}", path.display()) })
+    })
+    .await
+}
+
+/// Writes a first flow file into the open folder; answers its name. Nothing that is there is ever replaced.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn write_first_flow(state: State<'_, WindowState>) -> Result<String, Fault> {
+    off_the_main_thread(state, |workspace| {
+        let dir = workspace.row()?.dir;
+        samples::write_first_flow(std::path::Path::new(&dir)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::AlreadyExists => Fault::Refused {
+                message: format!("{dir} has a file {} already, and it stays as it is", samples::FIRST_FLOW),
+            },
+            _ => Fault::Internal { message: format!("{} cannot be written in {dir}: {error}", samples::FIRST_FLOW) },
+        })?;
+        Ok(samples::FIRST_FLOW.to_owned())
+    })
+    .await
+}

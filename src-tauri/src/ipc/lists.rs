@@ -1,0 +1,103 @@
+//! The window's lists: sessions and requests, a page at a time, with the first words of what was asked.
+
+use engine::event::RequestStatus;
+use runner::{Fault, ListedRequest, ListedSession, SessionOrder};
+use serde::Deserialize;
+use tauri::State;
+
+use super::off_the_main_thread;
+use crate::window::WindowState;
+
+/// By what sessions are ordered.
+#[derive(Clone, Copy, Debug, Default, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum SessionSort {
+    /// The last changed first.
+    #[default]
+    Changed,
+    /// The newest first.
+    Created,
+    /// Those with the most requests first.
+    Requests,
+    /// Those with the most items first.
+    Items,
+}
+
+impl From<SessionSort> for SessionOrder {
+    fn from(sort: SessionSort) -> Self {
+        match sort {
+            SessionSort::Changed => SessionOrder::Changed,
+            SessionSort::Created => SessionOrder::Created,
+            SessionSort::Requests => SessionOrder::Requests,
+            SessionSort::Items => SessionOrder::Items,
+        }
+    }
+}
+
+/// Which sessions.
+#[derive(Debug, Deserialize, specta::Type)]
+pub(super) struct SessionQuery {
+    #[serde(default)]
+    user: Option<String>,
+    #[serde(default)]
+    project: Option<String>,
+    #[serde(default)]
+    flow: Option<String>,
+    #[serde(default)]
+    status: Option<RequestStatus>,
+    #[serde(default)]
+    search: Option<String>,
+    /// Only those that changed at this time or later, in milliseconds since the epoch.
+    #[serde(default)]
+    since: Option<i64>,
+    #[serde(default)]
+    sort: SessionSort,
+    limit: u32,
+    offset: u32,
+}
+
+/// Sessions, in the order that is asked for.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn sessions(state: State<'_, WindowState>, query: SessionQuery) -> Result<Vec<ListedSession>, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        workspace.listed_sessions(runner::SessionQuery {
+            user: query.user,
+            flow: query.flow,
+            project: query.project,
+            status: query.status,
+            search: query.search,
+            since: query.since,
+            order: query.sort.into(),
+            limit: Some(query.limit.into()),
+            offset: Some(query.offset.into()),
+        })
+    })
+    .await
+}
+
+/// Which requests; newest first.
+#[derive(Debug, Deserialize, specta::Type)]
+pub(super) struct RequestQuery {
+    #[serde(default)]
+    session: Option<String>,
+    #[serde(default)]
+    status: Option<RequestStatus>,
+    limit: u32,
+    offset: u32,
+}
+
+/// Requests, newest first.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn requests(state: State<'_, WindowState>, query: RequestQuery) -> Result<Vec<ListedRequest>, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        workspace.listed_requests(runner::RequestQuery {
+            session: query.session,
+            status: query.status,
+            limit: Some(query.limit.into()),
+            offset: Some(query.offset.into()),
+        })
+    })
+    .await
+}

@@ -1,0 +1,132 @@
+//! The window's first screens: without a folder, in one without flows, and with something to look at.
+
+use std::path::Path;
+
+use tests::bench::{Place, program};
+use tests::webdriver::{Window, hook};
+
+const ASKS: &str = r#"
+const ask = handler({
+  name: "ask",
+  execute: async ({ topic }: { topic: string }, ctx) => {
+    await ctx.session.patchState({ topic });
+    return ctx.suspend({ reason: "approval", message: `Publish ${topic}?`, allow: ["approve", "reject"] });
+  },
+});
+const tell = handler({ name: "tell", execute: ({ topic }: { topic: string }) => topic });
+export default defineFlow({ kind: "paper", actions: { ask: { block: ask }, tell: { block: tell } } });
+"#;
+
+/// A window that was started as a menu of programs does: in a folder that nobody named.
+fn open_in(folder: &Path) -> Window {
+    Window::open_in(&program(), &["open"], folder)
+}
+
+fn open(place: &Place) -> Window {
+    let dir = place.dir().display().to_string();
+    let data = place.database().display().to_string();
+    Window::open(&program(), &["open", &dir, "--data", &data])
+}
+
+#[test]
+fn without_a_folder_the_examples_are_one_click_away() {
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let window = open_in(home.path());
+    window.wait_for_text(&hook("home"), "Flowglass shows what AI flows do");
+    window.wait_for(&hook("home-open"));
+    window.wait_for_none(&hook("workspace"));
+    assert!(!home.path().join(".flowglass").exists(), "nothing is written where nobody asked for it");
+
+    window.click(&hook("home-examples"));
+    window.wait_for_text(&hook("workspace"), "examples");
+    window.wait_for(&hook("action-research-ask"));
+    window.wait_for_none(&hook("trust"));
+    let examples = window.home().join("XDG_DATA_HOME").join("flowglass").join("examples");
+    assert!(examples.join("chat.ts").exists() && examples.join("chat.mock.json").exists());
+}
+
+#[test]
+fn a_folder_without_flows_offers_a_first_one_and_replaces_nothing() {
+    let place = Place::new();
+    let window = open(&place);
+    window.wait_for(&hook("no-flows"));
+    window.click(&hook("first-flow"));
+    assert!(!place.dir().join("hello.ts").exists(), "it asks first");
+    window.click(&hook("first-flow-yes"));
+    window.wait_for(&hook("action-hello-greet"));
+    window.wait_for_none(&hook("no-flows"));
+    window.click(&hook("action-hello-greet"));
+    window.press(&hook("field-name"), "Ada");
+    window.click(&hook("run-button"));
+    window.wait_for(&format!("{}[data-status=completed]", hook("request-header")));
+    assert!(place.get("requests")[0]["status"] == "completed");
+}
+
+#[test]
+fn a_file_of_that_name_stays_as_it_is() {
+    let place = Place::new();
+    let window = open(&place);
+    window.click(&hook("first-flow"));
+    place.write("hello.ts", "mine");
+    window.click(&hook("first-flow-yes"));
+    window.wait_for_text(&hook("first-flow-error"), "stays as it is");
+    assert_eq!(std::fs::read_to_string(place.dir().join("hello.ts")).ok().as_deref(), Some("mine"));
+}
+
+#[test]
+fn home_says_what_ran_and_what_waits_and_rows_say_what_was_asked() {
+    let place = Place::with_flow(ASKS);
+    let run = |action: &str, session: &str, topic: &str| {
+        let input = format!(r#"{{"topic":"{topic}"}}"#);
+        place.run(&["run", "paper", action, "--user", "ada", "--session", session, "--input", &input]);
+    };
+    run("tell", "s1", "wild <b>bees</b>");
+    run("ask", "s2", "honey");
+    let window = open(&place);
+    window.wait_for_text(&hook("home-waiting"), "Publish honey?");
+    window.wait_for_text(&hook("last-runs"), "wild <b>bees</b>");
+    assert!(window.wait_for(&hook("session-s1")).contains("paper.tell"));
+    window.wait_for_text(&hook("session-s1"), "wild <b>bees</b>");
+    assert!(window.wait_for(&hook("session-s2")).contains("Suspended"));
+    assert!(!window.wait_for(&hook("session-s1")).contains("Completed"), "what is usual needs no word");
+    window.wait_for_text(&hook("waiting-list"), "Publish honey?");
+
+    // Narrowed to what is suspended, and back.
+    window.click(&hook("session-filter"));
+    let choose = "const box = document.querySelector('[data-testid=session-status]');
+                  box.value = 'suspended'; box.dispatchEvent(new Event('change', { bubbles: true }))";
+    window.script(choose, &[]);
+    window.wait_for_none(&hook("session-s1"));
+    window.wait_for(&hook("session-s2"));
+
+    // Answered where everything that waits is.
+    window.script("location.hash = '#waiting='; dispatchEvent(new PopStateEvent('popstate'))", &[]);
+    window.click(&hook("answer-approve"));
+    window.wait_for_text(&hook("waiting-page"), "Nothing waits");
+    window.wait_for_none(&hook("waiting-list"));
+}
+
+#[test]
+fn the_timeline_begins_high_and_panes_can_be_put_away() {
+    let place = Place::with_flow(ASKS);
+    place.run(&["run", "paper", "tell", "--user", "ada", "--session", "s1", "--input", r#"{"topic":"bees"}"#]);
+    let window = open(&place);
+    window.click(&hook("last-run"));
+    window.wait_for(&hook("timeline-row"));
+    let top =
+        window.script("return document.querySelector('[data-testid=timeline-row]').getBoundingClientRect().top", &[]);
+    assert!(top.as_f64().is_some_and(|top| top <= 160.0), "{top}");
+    window.wait_for_text(&hook("request-header"), "bees");
+    let press = |key: &str| {
+        let script = "dispatchEvent(new KeyboardEvent('keydown', { key: arguments[0], ctrlKey: true }))";
+        window.script(script, &[key]);
+    };
+    press("b");
+    window.wait_for(&hook("rail"));
+    press("j");
+    window.wait_for_none(&hook("inspector"));
+    press("b");
+    press("j");
+    window.wait_for(&hook("inspector"));
+    window.wait_for(&hook("session-s1"));
+}

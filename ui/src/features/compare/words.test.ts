@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import type { ComparedBlock, ComparedRow } from '../../host/host';
+import { differsIn, longer, more, signOf } from './words';
+
+const block = (fields: Partial<ComparedBlock>): ComparedBlock => ({
+  instanceId: 'r:root:0',
+  status: 'completed',
+  startedMs: 0,
+  attempts: 1,
+  memoized: false,
+  items: 0,
+  changes: 0,
+  modelCalls: 0,
+  tokens: 0,
+  seqStart: 1,
+  ...fields,
+});
+const row = (fields: Partial<ComparedRow>): ComparedRow => ({
+  row: 0,
+  equal: 0,
+  depth: 0,
+  path: 'root',
+  name: 'root',
+  differs: [],
+  inside: false,
+  left: block({}),
+  right: block({}),
+  ...fields,
+});
+
+test('a row says in what its blocks differ', () => {
+  expect(differsIn(row({}))).toBe('');
+  expect(differsIn(row({ inside: true }))).toBe('inside');
+  expect(differsIn(row({ differs: ['output', 'items'], right: block({ items: 2 }) }))).toBe('output · items 0 → 2');
+  const failed = row({ differs: ['status'], left: block({ status: 'failed' }) });
+  expect(differsIn(failed)).toBe('Failed → Completed');
+  expect(differsIn(row({ equal: 7 }))).toBe('');
+});
+
+test('a sign has a word', () => {
+  expect(signOf(row({ equal: 1 }))).toEqual({ sign: '⋯', label: '1 equal block' });
+  expect(signOf(row({ differs: ['only_right'] }))).toEqual({ sign: '+', label: 'only in B' });
+  expect(signOf(row({ differs: ['output'] })).sign).toBe('≠');
+  expect(signOf(row({})).sign).toBe('=');
+});
+
+test('differences have a sign', () => {
+  expect(longer(1000, 1250)).toBe('+250 ms');
+  expect(longer(1250, 1000)).toBe('−250 ms');
+  expect(longer(5, 5)).toBe('0');
+  expect(longer(undefined, 5)).toBe('');
+  expect(more(4100, 100)).toBe('−4,000');
+});

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import type { Change } from '../../host/host';
+import { countsOf, marksOf, treeOf } from './tree';
+
+const change = (kind: string, path: string, old?: unknown, now?: unknown) =>
+  ({ scope: 'session', kind, path, old, new: now }) as Change;
+const all = (...paths: string[]) => ({ open: new Set(['', ...paths]), pages: new Map<string, number>() });
+const lines = (rows: ReturnType<typeof treeOf>) =>
+  rows.map(
+    (row) =>
+      `${'  '.repeat(row.depth)}${row.label}${row.change ? ` ${row.change.kind}` : ''}${row.inside ? ` (${row.inside})` : ''}`,
+  );
+
+const value = { plan: { title: 'new', steps: ['a', 'c'] }, total: 2, tags: {} };
+const marks = marksOf([
+  change('changed', 'plan.title', 'old', 'new'),
+  change('removed', 'plan.steps[1]', 'b'),
+  change('added', 'plan.steps[1]', undefined, 'c'),
+  change('removed', 'topic', 'bees'),
+  change('added', 'total', undefined, 2),
+]);
+
+test('what changed stands in the tree, and what is gone below its container', () => {
+  expect(lines(treeOf(value, marks, all('plan', 'plan.steps'), false))).toEqual([
+    'plan (3)',
+    '  title changed',
+    '  steps (2)',
+    '    0',
+    '    1 added',
+    '    1 removed',
+    'total added',
+    'tags',
+    'topic removed',
+  ]);
+});
+
+test('with changes only, the rest is left out', () => {
+  expect(lines(treeOf(value, marks, all('plan', 'plan.steps'), true))).toEqual([
+    'plan (3)',
+    '  title changed',
+    '  steps (2)',
+    '    1 added',
+    '    1 removed',
+    'total added',
+    'topic removed',
+  ]);
+});
+
+test('a state that became empty still says what is gone', () => {
+  const gone = marksOf([change('removed', 'topic', 'bees')]);
+  expect(lines(treeOf({}, gone, all(), true))).toEqual(['topic removed']);
+});
+
+test('changes are counted by what they are', () =>
+  expect(countsOf(marks)).toEqual({ added: 2, changed: 1, removed: 2 }));

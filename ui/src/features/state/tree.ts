@@ -1,0 +1,94 @@
+// A state with what changed in it, as the rows of one tree: a place that changed has its old value beside the new one,
+// and one that is gone keeps a row where it was. Pure.
+import type { Change } from '../../host/host';
+import { above, outline, type Opened, type OutlineRow } from '../../base/outline';
+import { formatPath, parsePath } from '../../base/path';
+
+export type Marked = Pick<Change, 'kind' | 'old' | 'new' | 'by' | 'seq'>;
+
+export type TreeRow = OutlineRow & {
+  change: Marked | null;
+  /** How many places inside of it changed. */
+  inside: number;
+  isGone: boolean;
+};
+
+export type Counts = { added: number; changed: number; removed: number };
+
+/** What changed, by its path: of what is there the path is its own, of what is gone the one that it had. A list may have
+ * both at one index. */
+export type Marks = { here: ReadonlyMap<string, Marked>; gone: ReadonlyMap<string, Marked> };
+
+export function marksOf(changes: readonly Change[]): Marks {
+  const marks = { here: new Map<string, Marked>(), gone: new Map<string, Marked>() };
+  for (const { path, kind, old, new: now, by, seq } of changes)
+    marks[kind === 'removed' ? 'gone' : 'here'].set(path, { kind, old, new: now, by, seq });
+  return marks;
+}
+
+export const sizeOf = ({ here, gone }: Marks): number => here.size + gone.size;
+
+export const pathsOf = ({ here, gone }: Marks): string[] => [...here.keys(), ...gone.keys()];
+
+export function countsOf({ here, gone }: Marks): Counts {
+  const added = [...here.values()].filter(({ kind }) => kind === 'added').length;
+  return { added, changed: here.size - added, removed: gone.size };
+}
+
+const parentOf = (path: string) => formatPath(parsePath(path).slice(0, -1));
+const nameOf = (path: string) => String(parsePath(path).at(-1) ?? '');
+
+/** How many changes lie inside of every container above one. */
+function insideOf(marks: Marks): Map<string, number> {
+  const inside = new Map<string, number>();
+  for (const path of pathsOf(marks))
+    for (const one of above(path)) if (one !== path) inside.set(one, (inside.get(one) ?? 0) + 1);
+  return inside;
+}
+
+/** `isOnlyChanged` leaves out what neither changed nor holds a change. */
+export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChanged: boolean) {
+  const inside = insideOf(marks);
+  const rows: TreeRow[] = [];
+  const gone = new Map<string, string[]>();
+  for (const path of marks.gone.keys()) gone.set(parentOf(path), [...(gone.get(parentOf(path)) ?? []), path]);
+  const addGone = (parent: string, depth: number) => {
+    for (const path of gone.get(parent) ?? [])
+      rows.push({
+        path,
+        label: nameOf(path),
+        depth,
+        value: undefined,
+        children: 0,
+        open: false,
+        more: 0,
+        change: marks.gone.get(path) ?? null,
+        inside: 0,
+        isGone: true,
+      });
+  };
+  // What is gone from a container stands below its rows, which end where a row of no greater depth follows.
+  const open: { path: string; depth: number }[] = [];
+  const close = (depth: number) => {
+    while (open.length > 0 && (open.at(-1)?.depth ?? 0) >= depth) {
+      const ended = open.pop();
+      if (ended) addGone(ended.path, ended.depth + 1);
+    }
+  };
+  const isShown = isOnlyChanged ? shownOnly(marks.here, inside) : () => true;
+  for (const row of outline(value, '', opened)) {
+    close(row.depth);
+    const change = row.more > 0 ? null : (marks.here.get(row.path) ?? null);
+    if (row.more > 0 ? !isOnlyChanged : isShown(row.path))
+      rows.push({ ...row, change, inside: inside.get(row.path) ?? 0, isGone: false });
+    if (row.open || (row.path === '' && row.children === 0)) open.push({ path: row.path, depth: row.depth });
+  }
+  close(0);
+  // The row of the scope itself is its heading.
+  return rows.slice(1).map((row) => ({ ...row, depth: row.depth - 1 }));
+}
+
+function shownOnly(here: ReadonlyMap<string, Marked>, inside: ReadonlyMap<string, number>) {
+  return (path: string) =>
+    path === '' || here.has(path) || inside.has(path) || above(path).some((one) => one !== '' && here.has(one));
+}

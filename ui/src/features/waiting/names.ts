@@ -1,0 +1,12 @@
+// How a block that waits is called: the name at the end of its path.
+
+/** `root/step:approve~2` is `approve`; a path without an operation is its last part. */
+export function blockName(path: string): string {
+  const last = path.split('/').at(-1) ?? path;
+  const name = last.slice(last.indexOf(':') + 1).replace(/[~[].*$/, '');
+  try {
+    return decodeURIComponent(name) || last;
+  } catch {
+    return name || last;
+  }
+}

@@ -1,0 +1,22 @@
+// What the window does about a change that the host tells of.
+import type { Notice } from '../host/host';
+import type { AppModel } from './app.svelte';
+import { goneFault } from './gone';
+
+const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
+
+export function heed(app: AppModel, notice: Notice): void {
+  if (notice.kind === 'flows') return app.workspace.reloadFlows();
+  if (notice.kind === 'busy')
+    return app.faults.tell('Another process keeps the database locked. What you run waits until it lets go.', BUSY);
+  app.workspace.reloadSessions();
+  if (notice.kind === 'sessions') return void confirm(app);
+  if (notice.sessionId === app.session) app.requests.refresh(notice.requestId);
+}
+
+/** Says so where the request that is looked at was deleted. */
+async function confirm({ host, request }: AppModel) {
+  const { row } = request;
+  const fault = row && (await goneFault(host, row));
+  if (fault && row.id === request.id) request.fault = fault;
+}

@@ -1,0 +1,164 @@
+// The screens around a request, in the whole window over the recorded host: home, the state, what waits, panes.
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import App from './App.svelte';
+import { FakeHost } from './host/fake';
+import type { SuspensionRow } from './host/host';
+import { AppModel } from './model/app.svelte';
+import { Router } from './model/route.svelte';
+
+let app: AppModel;
+
+async function open(hash = '', host = new FakeHost(0, 0)) {
+  history.replaceState(null, '', `#${hash}`);
+  app = new AppModel(host, new Router(window));
+  render(App, { props: { app } });
+  return host;
+}
+
+beforeEach(() => localStorage.clear());
+afterEach(cleanup);
+
+test('without a folder there is one screen that says how to begin', async () => {
+  const host = new FakeHost(0, 0);
+  host.workspace = async () => null as never;
+  await open('', host);
+  const home = await screen.findByTestId('home');
+  expect(home.textContent).toContain('Flowglass shows what AI flows do');
+  expect(screen.queryByTestId('workspace')).toBeNull();
+  expect(screen.queryByLabelText('Sessions')).toBeNull();
+  await fireEvent.click(screen.getByTestId('home-path'));
+  expect(await screen.findByTestId('folder')).toBeTruthy();
+});
+
+test('home shows the last runs, and one opens', async () => {
+  await open();
+  const rows = await screen.findAllByTestId('last-run');
+  expect(rows[0]?.textContent).toContain('FlowError: plan[1].done: expected boolean');
+  expect(rows[1]?.textContent).toContain('wild bees');
+  await fireEvent.click(rows[1] as HTMLElement);
+  await screen.findAllByTestId('timeline-row');
+  expect(app.route.place.request).toBe('req-2');
+});
+
+test('a folder without flows offers a first one, and asks before it writes', async () => {
+  const host = new FakeHost(0, 0);
+  host.flows = async () => [];
+  let written = 0;
+  host.writeFirstFlow = async () => `hello.ts ${++written}`;
+  await open('', host);
+  await fireEvent.click(await screen.findByTestId('first-flow'));
+  expect(written).toBe(0);
+  await fireEvent.click(screen.getByTestId('first-flow-yes'));
+  await waitFor(() => expect(written).toBe(1));
+});
+
+test('a recent folder is offered, and opens', async () => {
+  localStorage.setItem('flowglass.recent.folder', JSON.stringify(['/home/ada/flows', '/home/ada/other']));
+  await open();
+  const rows = await screen.findAllByTestId('recent-folder');
+  expect(rows.map((row) => row.title)).toEqual(['/home/ada/other']);
+  await fireEvent.click(rows[0] as HTMLElement);
+  await waitFor(() => expect(app.workspace.info.answer?.dir).toBe('/home/ada/other'));
+});
+
+test('what waits stands at the top and on a page of its own, with its form', async () => {
+  const host = new FakeHost(0, 0);
+  const row = { id: 's', requestId: 'req-1', sessionId: 'ses-1', path: 'root/step:approve', reason: 'approval' };
+  let answered: unknown = null;
+  host.suspensions = async () =>
+    answered ? [] : [{ ...row, message: 'Publish it?', allow: ['approve'], createdAt: Date.now() } as SuspensionRow];
+  host.resume = async (...given: unknown[]) => ((answered = given), { openEffects: [] }) as never;
+  await open('', host);
+  expect((await screen.findByTestId('waits')).textContent).toContain('approve');
+  app.route.to({ at: 'waiting' });
+  await fireEvent.click(await screen.findByTestId('answer-approve'));
+  await screen.findByText('Nothing waits for an answer');
+  expect(answered).toEqual(['req-1', { models: 'inherit', suspension: 's', reply: 'approve' }]);
+  await waitFor(() => expect(screen.queryByTestId('waiting-list')).toBeNull());
+});
+
+test('the state is searched, and a place of it is watched', async () => {
+  await open('session=ses-2&request=req-2&tab=state');
+  const page = await screen.findByTestId('state-page');
+  await waitFor(() => expect(within(page).getByTestId('scope-session').textContent).toContain('words'));
+  await fireEvent.input(screen.getByTestId('state-search'), { target: { value: 'lastReport' } });
+  await waitFor(() => expect(within(page).queryByTestId('scope-session')).toBeNull());
+  expect(within(page).getByTestId('scope-project')).toBeTruthy();
+  await fireEvent.input(screen.getByTestId('state-search'), { target: { value: '' } });
+  const session = await within(page).findByTestId('scope-session');
+  const words = within(session)
+    .getAllByTestId('state-value')
+    .find((one) => one.dataset.path === 'words') as HTMLElement;
+  await fireEvent.click(within(words).getByTestId('watch'));
+  const watched = await within(page).findByTestId('watched');
+  expect(watched.textContent).toContain('session.words');
+  // The session gets its defaults a little later, when the request has begun.
+  app.seek(2);
+  await waitFor(() => expect(within(page).getByTestId('watched').textContent).toContain('no value'));
+});
+
+test('who wrote a place is listed beside the state, and goes to its instant', async () => {
+  await open('session=ses-2&request=req-2&tab=state');
+  const page = await screen.findByTestId('state-page');
+  const value = () =>
+    within(page)
+      .queryAllByTestId('state-value')
+      .find((one) => one.dataset.path === 'words');
+  await waitFor(() => expect(value()).toBeTruthy());
+  await fireEvent.click(within(value() as HTMLElement).getByTestId('who'));
+  const write = (await screen.findAllByTestId('path-write', {}, { timeout: 3000 }).catch(() => null))?.[0];
+  // A change that names its block leads there at once; any other place shows its history.
+  if (write) await fireEvent.click(write);
+  await waitFor(() => expect(app.route.place.seq).not.toBeNull());
+});
+
+test('the state is compared with the instant that was chosen', async () => {
+  await open('session=ses-2&request=req-2&tab=state');
+  await screen.findByTestId('state-page');
+  await waitFor(() => expect(app.stateAt.answer).not.toBeNull());
+  const before = app.stateAt.answer?.from;
+  await fireEvent.change(screen.getByTestId('state-base'), { target: { value: 'here' } });
+  await waitFor(() => expect(app.stateAt.answer?.from).toBe(app.request.seq));
+  expect(app.stateAt.answer?.changes).toEqual([]);
+  await fireEvent.change(screen.getByTestId('state-base'), { target: { value: 'step' } });
+  await waitFor(() => expect(app.stateAt.answer?.from).toBe(before));
+});
+
+test('panes are put away by their keys, and stay away', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  await fireEvent.keyDown(window, { key: 'b', ctrlKey: true });
+  await waitFor(() => expect(screen.queryByLabelText('Sessions')).toBeNull());
+  await fireEvent.keyDown(window, { key: 'j', ctrlKey: true });
+  await waitFor(() => expect(screen.queryByTestId('inspector')).toBeNull());
+  expect([localStorage.getItem('flowglass.pane.left'), localStorage.getItem('flowglass.pane.right')]).toEqual([
+    'false',
+    'false',
+  ]);
+});
+
+test("a flow's page draws its blocks with how they stand in the newest run", async () => {
+  await open('flow=chat');
+  const block = () => screen.getAllByTestId('graph-block').find((one) => one.dataset.name === 'remember');
+  await waitFor(() => expect(block()?.dataset.status).toBe('completed'));
+  await fireEvent.click(within(block() as HTMLElement).getByRole('button'));
+  await waitFor(() => expect(app.route.place.block).toContain('step:remember'));
+});
+
+test('a load error is pinned at its line', async () => {
+  await open('flow=triage');
+  const source = await screen.findByTestId('source');
+  expect(within(source).getByTestId('pin').textContent).toContain('Expected `,` or `}`');
+  expect(source.textContent).not.toContain('1import');
+});
+
+test('sessions are narrowed and ordered', async () => {
+  await open('', new FakeHost(0, 20));
+  await screen.findByTestId('session-ses-2');
+  await fireEvent.click(screen.getByTestId('session-filter'));
+  await fireEvent.change(await screen.findByTestId('session-flow'), { target: { value: 'chat' } });
+  await waitFor(() => expect(screen.queryByTestId('session-ses-2')).toBeNull());
+  expect(await screen.findByTestId('session-ses-1')).toBeTruthy();
+  expect(app.workspace.sessions.narrowed).toBe(1);
+});
