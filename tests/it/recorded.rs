@@ -38,8 +38,7 @@ export default defineFlow({
 ";
 
 /// What the models of the recorded flows cost.
-const PRICES: &str =
-    r#"{ "prices": { "gpt-5-mini": { "input": 0.25, "cachedInput": 0.025, "output": 2 } } }"#;
+const PRICES: &str = r#"{ "prices": { "gpt-5-mini": { "input": 0.25, "cachedInput": 0.025, "output": 2 } } }"#;
 
 /// Filters whose answers are recorded, of each request.
 const FILTERS: &[&str] = &[

@@ -4,7 +4,8 @@
 use std::fs;
 
 use tests::bench::{Place, program};
-use tests::webdriver::{Window, hook};
+use tests::sitting::open_with;
+use tests::webdriver::{Settings, Window, hook};
 
 use crate::model_calls::{ask, place};
 

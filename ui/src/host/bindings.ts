@@ -32,8 +32,8 @@ export const commands = {
 	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
 	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
 	/**
-	 *  Opens the example flows, which come with the program: they are written beside what the program keeps for this person,
-	 *  once, because a run is recorded in the folder of its flows.
+	 *  Opens the example flows, which come with the program: they are written beside what the program keeps for this
+	 *  person, once, because a run is recorded in the folder of its flows.
 	 */
 	openExamples: () => typedError<Workspace, Fault>(__TAURI_INVOKE("open_examples")),
 	/**  Opens a flow file with whatever this system opens such files with. Only what `source` shows is opened. */
@@ -1176,6 +1176,16 @@ export type LogLine = {
 	at: number,
 };
 
+/**  Something that may have happened outside. */
+export type MayHaveHappened = {
+	/**  The block. */
+	path: string,
+	/**  `fetch`, `model` or `once`. */
+	kind: string,
+	/**  Which of its kind in its block, from 0. */
+	ordinal: number,
+};
+
 /**  An entry, as the page names it. */
 export type MenuEntry = {
 	/**  The command's id, which is sent back when it is chosen. */
@@ -1188,16 +1198,6 @@ export type MenuEntry = {
 	keys: string | null,
 	/**  Whether there is anything to do it to. */
 	enabled: boolean,
-};
-
-/**  Something that may have happened outside. */
-export type MayHaveHappened = {
-	/**  The block. */
-	path: string,
-	/**  `fetch`, `model` or `once`. */
-	kind: string,
-	/**  Which of its kind in its block, from 0. */
-	ordinal: number,
 };
 
 /**  Where a message comes from. */
