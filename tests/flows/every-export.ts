@@ -264,7 +264,7 @@ const failures = handler({
       ],
       command: SLASH_COMMAND_PATTERN.exec("/help me now")?.slice(1),
       dispatched: [DISPATCH_TYPES.length, dispatchHandleSchema.safeParse({ sessionId: "s" }).success],
-      elsewhere: [contracts.deepEqual === helpers.deepEqual, contracts.buildItemLookup === items.buildItemLookup],
+      elsewhere: [(contracts as any).deepEqual === helpers.deepEqual, (contracts as any).buildItemLookup === items.buildItemLookup],
       byUri: resolveResourceByUri === resolveResourceByPath,
       late: await helpers.withTimeout(new Promise(() => {}), 1, "work").catch((late: Error) => late.message),
       limited: await mapLimit([1, 2, 3], 2, async (one) => one * 2),

@@ -28,9 +28,9 @@ const failure = (run: () => unknown) => {
 };
 
 const turn = new AsyncLocalStorage<string>();
-const pass = async () => { for (let left = 3; left > 0; left--) await null; };
+const pass = async () => { for (let left = 3; left > 0; left--) await Promise.resolve(); };
 // Opens before its first `await`, as a package does that has no other way to hand something to the steps after it.
-const opens = handler({ name: "opens", inputSchema: z.string(), execute: async (text, ctx) => { turn.enterWith(text); await pass(); turn.enterWith("after an await"); await pass(); return [text, turn.getStore()]; } });
+const opens = handler({ name: "opens", inputSchema: z.string(), execute: async (text) => { turn.enterWith(text); await pass(); turn.enterWith("after an await"); await pass(); return [text, turn.getStore()]; } });
 const reads = handler({ name: "reads", execute: async (given: any) => { await pass(); return [...given, turn.getStore() ?? "nothing"]; } });
 
 export default defineFlow({

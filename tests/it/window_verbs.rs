@@ -185,8 +185,9 @@ fn a_failed_request_is_resumed_tried_again_and_forked() {
     window.wait_for_none("[role=dialog]");
     window.script("location.hash = arguments[0]", &[&format!("compare=r1&with={fork}")]);
     assert!(window.wait_for(&hook("compare-changes")).contains("topic"));
-    let row = format!("{}[data-differs=status]", hook("compare-row"));
-    assert!(window.wait_for(&row).contains("root"));
+    let row = format!("{}[data-differs~=status]", hook("compare-row"));
+    window.wait_for_text(&row, "Failed → Completed");
+    assert_eq!(window.attributes(&row, "data-path")[0], "root");
     window.click(&row);
     window.wait_for(&hook("compare-outputs"));
 }
