@@ -16,6 +16,8 @@ export default defineConfig({
     target: 'safari16.4',
     // The policy allows no inline script, and Vite's preload polyfill would be one.
     modulePreload: { polyfill: false },
+    // In kB. The page comes out of the program, not over a network, so that one module is the quickest.
+    chunkSizeWarningLimit: 900,
   },
   server: { port: 5173, strictPort: true },
   test: {

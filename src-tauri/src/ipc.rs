@@ -126,11 +126,11 @@ async fn off_the_main_thread<R: Send + 'static>(
     answer.unwrap_or_else(|error| Err(Fault::Internal { message: error.to_string() }))
 }
 
-/// The folder that is open; null where none was chosen yet.
+/// The folder that is open; null where none was chosen yet. Fails where the one that was named cannot be opened.
 #[tauri::command]
 #[specta::specta]
 async fn workspace(state: State<'_, WindowState>) -> Result<Option<WorkspaceRow>, Fault> {
-    match state.opened() {
+    match state.named()? {
         Some(_) => off_the_main_thread(state, |workspace| workspace.row().map(Some)).await,
         None => Ok(None),
     }

@@ -1,6 +1,7 @@
 //! The window: one, over one workspace at a time.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ const BATCHES_A_SECOND: u32 = 60;
 pub(crate) struct WindowState {
     /// None until a folder is chosen, where the program was started in a place that holds no flows.
     workspace: Mutex<Option<Arc<Workspace>>>,
+    /// Whether a folder was named that could not be opened: the page says why, and it is tried again when asked.
+    is_unopened: AtomicBool,
     watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
     /// Where the page hears of the views that it opened.
     views: Mutex<Option<tauri::ipc::Channel<ViewBatch>>>,
@@ -33,8 +36,18 @@ impl WindowState {
         let notifier: Arc<Notifier> = Arc::default();
         let has_folder = is_folder_named || options.data.is_some() || Workspace::is_at(&options.dir);
         let open = || open_watched(options.clone(), &watchers, &notifier);
-        let workspace = has_folder.then(open).transpose()?;
-        Ok(WindowState { workspace: Mutex::new(workspace), watchers, views: Mutex::default(), options, notifier })
+        let workspace = match has_folder.then(open).transpose() {
+            Ok(workspace) => workspace,
+            // A damaged database, a full disk: who began the program from a menu reads no standard error.
+            Err(fault @ (Fault::Internal { .. } | Fault::Refused { .. })) => {
+                tracing::error!(%fault, "the folder cannot be opened");
+                None
+            }
+            Err(fault) => return Err(fault),
+        };
+        let is_unopened = AtomicBool::new(has_folder && workspace.is_none());
+        let (workspace, views) = (Mutex::new(workspace), Mutex::default());
+        Ok(WindowState { workspace, is_unopened, watchers, views, options, notifier })
     }
 
     /// The open workspace, if a folder is open.
@@ -47,19 +60,34 @@ impl WindowState {
         self.opened().ok_or_else(|| Fault::NotFound { message: "no folder is open; open one first".to_owned() })
     }
 
+    /// The open workspace; `None` where no folder was named. Tries again to open one that could not be opened.
+    pub(crate) fn named(&self) -> Result<Option<Arc<Workspace>>, Fault> {
+        if self.is_unopened.load(Ordering::Relaxed) {
+            let workspace = open_watched(self.options.clone(), &self.watchers, &self.notifier)?;
+            self.show(workspace)?;
+        }
+        Ok(self.opened())
+    }
+
     /// Opens another folder; the one before stays open while its requests run.
     pub(crate) fn choose(&self, dir: &str) -> Result<Arc<Workspace>, Fault> {
         // Trust in one folder says nothing about another.
         let consent = Consent::Asked;
         let options = OpenOptions { dir: dir.into(), data: None, trust: false, consent, ..self.options.clone() };
         let workspace = open_watched(options, &self.watchers, &self.notifier)?;
+        self.show(workspace.clone())?;
+        Ok(workspace)
+    }
+
+    fn show(&self, workspace: Arc<Workspace>) -> Result<(), Fault> {
+        self.is_unopened.store(false, Ordering::Relaxed);
         if let Some(before) = lock(&self.workspace).replace(workspace.clone()) {
             before.unwatch_views();
         }
         if let Some(channel) = lock(&self.views).clone() {
             tell_views(&workspace, channel)?;
         }
-        Ok(workspace)
+        Ok(())
     }
 
     /// A page that wants to hear of the views that it opens, in whatever folder.
@@ -175,9 +203,22 @@ pub(crate) fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -
             window.on_window_event(move |event| dropped::hear(&handle, event));
             Ok(())
         })
-        .run(tauri::generate_context!());
+        .run(context());
     result.map_err(|error| Fault::Internal { message: format!("the window could not be opened: {error}") })?;
     Ok(Outcome::done(serde_json::Value::Null, String::new()))
+}
+
+/// The pages and the settings that are built in.
+#[cfg(not(test))]
+fn context() -> tauri::Context {
+    tauri::generate_context!()
+}
+
+/// The library's own tests open no window. Both builds of the library run at once, and what the macro compresses into
+/// the build's folder it writes in place: one would take a file that the other has not written whole.
+#[cfg(test)]
+fn context() -> tauri::Context {
+    unreachable!("a test of the library opens no window")
 }
 
 /// Whether an address is one that this program serves to its window.

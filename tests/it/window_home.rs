@@ -133,3 +133,23 @@ fn the_timeline_begins_high_and_panes_can_be_put_away() {
     window.wait_for(&hook("inspector"));
     window.wait_for(&hook("session-s1"));
 }
+
+/// A folder whose database is damaged has a window that says so, and opens once the file is out of the way.
+#[test]
+fn a_database_that_is_none_is_told_and_tried_again() {
+    let place = Place::with_flow(ASKS);
+    let database = place.database();
+    std::fs::create_dir_all(database.parent().expect("a folder")).expect("it is writable");
+    std::fs::write(&database, "no database ".repeat(1_000)).expect("it is writable");
+    let window = open(&place);
+    let said = window.wait_for(&hook("not-opened"));
+    assert!(said.contains("cannot be opened") && said.contains("is not a SQLite database: move it away"), "{said}");
+    window.wait_for(&hook("home-open"));
+    let again = format!("{} > button", hook("not-opened"));
+    window.click(&again);
+    window.wait_for_text(&hook("not-opened"), "is not a SQLite database");
+    std::fs::remove_file(&database).expect("it is there");
+    window.click(&again);
+    window.wait_for(&hook("action-paper-ask"));
+    window.wait_for_none(&hook("not-opened"));
+}

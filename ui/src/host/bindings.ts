@@ -6,7 +6,7 @@ import { invoke as __TAURI_INVOKE, Channel } from "@tauri-apps/api/core";
 
 /** Commands */
 export const commands = {
-	/**  The folder that is open; null where none was chosen yet. */
+	/**  The folder that is open; null where none was chosen yet. Fails where the one that was named cannot be opened. */
 	workspace: () => typedError<Workspace | null, Fault>(__TAURI_INVOKE("workspace")),
 	/**  Opens another folder. */
 	chooseWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("choose_workspace", { dir })),

@@ -9,17 +9,20 @@ import { SessionPages } from './session-pages.svelte';
 const WAITING_EVERY_MS = 1000;
 
 export class Workspace {
-  readonly info;
+  readonly info: LatestQuery<null, Info | null>;
   readonly flows;
   readonly sessions: SessionPages;
   /** What waits for a person, newest first. */
   readonly waiting;
-  /** Whether it is known that no folder is open. */
+  /** Whether it is known that no folder is open: none was chosen, or it could not be opened. */
   isNone = $state(false);
 
   constructor(host: Host) {
     this.info = new LatestQuery<null, Info | null>(async () => {
-      const info = await host.workspace();
+      const info = await host.workspace().catch((thrown: unknown) => {
+        this.isNone = this.info.answer === null;
+        throw thrown;
+      });
       this.isNone = info === null;
       if (info) addRecent('folder', info.dir);
       return info;

@@ -148,7 +148,7 @@ impl RequestView {
             let shown = self.figures(span);
             self.items += u64::from(shown.items - open.shown.items);
             if self.sums.advance(&self.spans, open.span, &open.shown, &shown) {
-                touch_around(&mut self.changed, &self.spans, open.span);
+                touch_around(&mut self.changed, &self.tree, open.span);
             }
             if span.end.is_some() {
                 ended.push((short(span.seq_end), open.span));
@@ -169,7 +169,7 @@ impl RequestView {
             self.items += u64::from(span.items);
             let shown = self.figures(span);
             if self.sums.advance(&self.spans, index, &Figures::default(), &shown) {
-                touch_around(&mut self.changed, &self.spans, index);
+                touch_around(&mut self.changed, &self.tree, index);
             }
             if span.end.is_some() {
                 ended.push((short(span.seq_end), index));
@@ -333,13 +333,9 @@ impl RequestView {
     }
 }
 
-/// Notes that the rows around a span changed, because they sum up what it did.
-fn touch_around(changed: &mut Option<Vec<Node>>, spans: &Spans, index: SpanIndex) {
-    let mut around = spans.get(index).parent;
-    while let Some(index) = around {
-        touch(changed, index);
-        around = spans.get(index).parent;
-    }
+/// Notes that the rows around a span changed, those of groups among them, because they sum up what it did.
+fn touch_around(changed: &mut Option<Vec<Node>>, tree: &Tree, index: SpanIndex) {
+    tree.ancestors(index).for_each(|node| touch(changed, node));
 }
 
 /// Notes that a node's row changed.

@@ -76,18 +76,18 @@ pub(super) fn align(left: &Side, right: &Side) -> Vec<Pair> {
 /// Two lists as one, in the order of the first; what only the second has stands before what follows it there.
 fn merge(ours: &[PathNumber], theirs: &[PathNumber]) -> Vec<PathNumber> {
     let is_ours: FxHashSet<PathNumber> = ours.iter().copied().collect();
-    let is_theirs: FxHashSet<PathNumber> = theirs.iter().copied().collect();
+    let places: FxHashMap<PathNumber, usize> = theirs.iter().copied().zip(0..).collect();
     let mut merged = Vec::with_capacity(ours.len());
     let mut next = 0;
     for path in ours {
-        while is_theirs.contains(path) && theirs.get(next).is_some_and(|other| other != path) {
-            merged.extend(Some(theirs[next]).filter(|other| !is_ours.contains(other)));
-            next += 1;
+        // Where the order is another one, the second list was already taken further than this.
+        if let Some(place) = places.get(path).filter(|place| **place >= next) {
+            merged.extend(theirs[next..*place].iter().filter(|other| !is_ours.contains(other)));
+            next = place + 1;
         }
-        next += usize::from(theirs.get(next) == Some(path));
         merged.push(*path);
     }
-    merged.extend(theirs[next.min(theirs.len())..].iter().filter(|other| !is_ours.contains(other)));
+    merged.extend(theirs[next..].iter().filter(|other| !is_ours.contains(other)));
     merged
 }
 
@@ -123,6 +123,6 @@ mod tests {
         assert_eq!(merge(&[1, 2], &[]), [1, 2]);
         // Another order loses nothing, and shows nothing twice.
         assert_eq!(merge(&[1, 2], &[2, 1]), [1, 2]);
-        assert_eq!(merge(&[1, 2, 3, 4], &[4, 7, 1, 5]), [1, 2, 3, 4, 7, 5]);
+        assert_eq!(merge(&[1, 2, 3, 4], &[4, 7, 1, 5]), [7, 1, 2, 3, 4, 5]);
     }
 }

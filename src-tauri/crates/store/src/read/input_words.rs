@@ -38,7 +38,9 @@ impl Store {
                     return Ok(None);
                 };
                 // Damaged events are reported by `check`.
-                let input = engine::json::parse(&body).ok().and_then(|mut body| body.get_mut("input").map(Value::take));
+                // An input that is undefined is a word instead of `{"value": …}`.
+                let value = |mut body: Value| body.get_mut("input")?.get_mut("value").map(Value::take);
+                let input = engine::json::parse(&body).ok().and_then(value);
                 let words = input.map(|input| words_of(connection, &input, 0)).transpose()?.flatten();
                 Ok(words.map(|words| cut(&words)).filter(|words| !words.is_empty()))
             });

@@ -17,7 +17,10 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// Another kind of file, or one whose header is damaged.
-    #[error("{} is not a SQLite database", .path.display())]
+    #[error(
+        "{} is not a SQLite database: move it away to begin a new one, or name another database with --data",
+        .path.display()
+    )]
     NotADatabase {
         /// The file.
         path: PathBuf,
