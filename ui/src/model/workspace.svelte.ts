@@ -23,7 +23,13 @@ export class Workspace {
         this.isNone = this.info.answer === null;
         throw thrown;
       });
+      const isFirst = this.isNone && info !== null;
       this.isNone = info === null;
+      // What was asked before it was open was refused.
+      if (isFirst) {
+        this.reloadFlows();
+        this.reloadSessions();
+      }
       if (info) addRecent('folder', info.dir);
       return info;
     });
