@@ -26,10 +26,8 @@ impl Note {
     /// Returns the notes of a log that count, in its order.
     pub(crate) fn all(events: &[Event]) -> Vec<Note> {
         // Which attempts count takes a pass over all events; most requests write no notes.
-        match events.iter().any(|event| kind_of(event).is_some()) {
-            true => counting(events).filter_map(Note::of).collect(),
-            false => Vec::new(),
-        }
+        let has_notes = events.iter().any(|event| kind_of(event).is_some());
+        if has_notes { counting(events).filter_map(Note::of).collect() } else { Vec::new() }
     }
 
     fn of(event: &Event) -> Option<Note> {
