@@ -50,12 +50,11 @@ impl Planned {
         let (plan, result) = (self.answer.json(), done.json());
         let id = result["requestId"].as_str().unwrap_or(&self.request);
         let all = events(place, id);
-        let after: Vec<&Value> = match id == self.request {
-            true => all.iter().filter(|event| event["seq"].as_u64() > last(&self.before)).collect(),
-            false => {
-                let resumed = all.iter().rposition(|event| event["kind"] == "request_resumed").unwrap_or(0);
-                all[resumed..].iter().collect()
-            }
+        let after: Vec<&Value> = if id == self.request {
+            all.iter().filter(|event| event["seq"].as_u64() > last(&self.before)).collect()
+        } else {
+            let resumed = all.iter().rposition(|event| event["kind"] == "request_resumed").unwrap_or(0);
+            all[resumed..].iter().collect()
         };
         let happened = Happened::read(&self.before, &after);
         let shown = format!("{command}\nplan: {plan:#}\nhappened: {happened:#?}");

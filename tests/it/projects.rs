@@ -484,7 +484,7 @@ fn a_large_repository_is_looked_through_at_once() {
     symlink("/", place.dir().join("packages/root")).expect("our own folder");
     let locked = place.dir().join("packages/locked");
     std::fs::create_dir(&locked).expect("our own folder");
-    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).expect("our own folder");
+    std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o0)).expect("our own folder");
     assert_eq!(kinds(&place), ["chat"]);
     let began = Instant::now();
     assert_eq!(kinds(&place), ["chat"]);

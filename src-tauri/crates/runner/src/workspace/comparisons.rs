@@ -27,8 +27,11 @@ pub(super) struct Comparisons(Mutex<Vec<(u64, Arc<Opened>)>>);
 struct Opened {
     comparison: Comparison,
     /// What the replay did, where the right side is one, with the texts of its paths.
-    replayed: Option<(Vec<Event>, HashMap<PathNumber, Arc<str>>)>,
+    replayed: Option<(Vec<Event>, PathTexts)>,
 }
+
+/// The texts of paths, by their numbers.
+type PathTexts = HashMap<PathNumber, Arc<str>>;
 
 impl Workspace {
     /// What a request is a fork or a retry of, and its own forks and retries, newest first: what it is compared with.

@@ -41,7 +41,8 @@ impl Emitting {
 
     fn go_on(&mut self) {
         self.made.go_on();
-        for event in self.made.events[self.taken..].to_vec() {
+        let fresh = self.made.events[self.taken..].to_vec();
+        for event in fresh {
             let of = event.path.clone().map(|path| (path, event.attempt));
             match (&event.kind, &of) {
                 (EventKind::BlockStarted { .. }, Some(of)) => {
