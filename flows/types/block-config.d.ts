@@ -9,6 +9,7 @@ import type { BlockContext } from "./context.js";
 import type { ModelIdentity } from "./item.js";
 import type { PlacedIn } from "./resource-handles.js";
 import type { MaybePromise, Schema } from "./schema.js";
+import type { ToolApproval } from "./tools.js";
 
 /**
  * The slices of state a block touches. Declaring them types `ctx`, and lets the engine refuse two declarations of one
@@ -125,6 +126,8 @@ export interface BlockConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings, Ct
   requireOrg?: boolean;
   /** Where a generator has this block as a tool: equal calls are answered once. */
   cacheable?: boolean | CacheConfig<I, O>;
+  /** Where a generator has this block as a tool: which calls a person must allow first. */
+  approval?: ToolApproval<I, Ctx>;
   /** Runs around this block, inside of the flow's own; outermost first. */
   middleware?: readonly (Middleware | MiddlewareFn)[];
 }

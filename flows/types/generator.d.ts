@@ -9,7 +9,7 @@ import type { AgentType, ItemQuery, ItemVisibility, ModelMessage } from "./items
 import type { ModelCaching, ModelChoice, ProviderOptions, ToolCall } from "./models.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
-import type { ToolsConfig } from "./tools.js";
+import type { ToolApprovalPolicy, ToolsConfig } from "./tools.js";
 import type { PromptFile } from "./prompt-files.js";
 
 /** A value, or a function that makes it from the generator's input. */
@@ -102,6 +102,8 @@ export interface ModelConfig<I, Ctx> {
   repairOutput?: (candidate: any, error: Error, state: any, ctx: Ctx) => unknown;
   /** How tools are run, over what the flow says in `tools`. */
   flowTools?: ToolsConfig;
+  /** Which calls of tools a person must allow. As each tool's `approval` says, unless you say otherwise. */
+  toolApproval?: ToolApprovalPolicy<Ctx>;
   caching?: ModelCaching;
   /** An older way to say which items there are; all are, and `itemVisibility` says who sees them. */
   emit?: { messages?: boolean; reasoning?: boolean; tools?: boolean };

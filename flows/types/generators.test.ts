@@ -117,6 +117,23 @@ generator({
   describeTools: false,
   providerOptions: ({ hard }) => ({ temperature: hard ? 0 : 1, anthropic: { x: 1 } }),
 });
+const pay = handler({
+  name: "pay",
+  inputSchema: z.object({ eur: z.number() }),
+  approval: {
+    required: async ({ eur }, ctx) => eur > 20 && ctx.attempt === 0,
+    message: ({ eur }) => `Pay ${eur} EUR?`,
+    render: { component: "payment", props: { big: true } },
+  },
+  execute: ({ eur }) => eur,
+});
+generator({ name: "careful", model: "m", tools: [pay], toolApproval: "all" });
+generator({
+  name: "ruled",
+  model: "m",
+  tools: [pay],
+  toolApproval: { autoApprove: ["pay"], require: (call) => call.toolName === "pay", timeoutMs: 60_000 },
+});
 generator({ name: "quiet", model: "m", prompt: null, itemVisibility: { client: true, history: false }, history: true });
 generator({
   name: "made-up-history",
@@ -140,6 +157,10 @@ generator({ name: "strict", model: "m", prompt: "p", repair: { mode: "always" } 
 generator({ name: "named-tools", model: "m", prompt: "p", tools: ["search"] });
 // @ts-expect-error Tools run side by side or one by one.
 generator({ name: "hasty", model: "m", prompt: "p", flowTools: { defaults: { concurrency: "fast" } } });
+// @ts-expect-error There is no such policy.
+generator({ name: "anxious", model: "m", prompt: "p", toolApproval: "always" });
+// @ts-expect-error Approval is asked, or it is decided by a function.
+handler({ name: "asked", approval: { required: "yes" }, execute: () => 1 });
 // @ts-expect-error A history is limited by turns, by tokens, or by a number of items.
 generator({ name: "remembers", model: "m", prompt: "p", history: { limit: { days: 3 } } });
 

@@ -27,6 +27,7 @@ import type {
   TapMethod,
 } from "./sequencer-methods.js";
 import type { ArmOutputs, BranchArms, BranchOutput, FanOutBranch, FanOutOptions } from "./sequencer-branches.js";
+import type { ToolApproval } from "./tools.js";
 
 /** The declared output, or else the last value of the chain and every value it may leave early with. */
 type Produced<V, D, E> = [D] extends [Undeclared] ? V | E : D;
@@ -180,6 +181,8 @@ export interface SequencerConfig<I, RawI, S, D, RS, SS, US, PS, QS, C extends Ca
   container?: ContainerConfig<I>;
   /** Runs around the whole chain, inside of the flow's own; outermost first. */
   middleware?: readonly (Middleware | MiddlewareFn)[];
+  /** Where a generator has this chain as a tool: which calls a person must allow first. */
+  approval?: ToolApproval;
 }
 
 /** `ctx` of the callbacks in a chain. */

@@ -4,6 +4,7 @@
 
 import type { Block, RetryPolicy } from "./blocks.js";
 import type { BlockContext } from "./context.js";
+import type { MaybePromise } from "./schema.js";
 
 /** One tool call, as the hooks see it. */
 export interface ToolEvent {
@@ -33,3 +34,45 @@ export interface ToolsConfig {
   /** If it throws, the model is told its error in place of the tool's. */
   onToolErrored?: ToolHook;
 }
+
+/**
+ * Which calls of a block a person must allow, where a generator has it as a tool. Elsewhere it changes nothing.
+ *
+ * ```ts
+ * approval: { required: (args) => args.amount > 100, message: (args) => `Pay ${args.amount} EUR?` }
+ * ```
+ */
+export interface ToolApproval<I = any, Ctx = BlockContext> {
+  /** Asked once for each call, with the arguments as the block will get them. */
+  required?: boolean | ((args: I, ctx: Ctx) => MaybePromise<boolean>);
+  /** What the person should read. */
+  message?: string | ((args: I, ctx: Ctx) => MaybePromise<string>);
+  /** How a client of your own may show the question. */
+  render?: { component: string; props?: Record<string, unknown> };
+}
+
+/** A call that a model wants, before it runs. `toolName` is the block's name. */
+export interface ToolApprovalRequest {
+  toolName: string;
+  arguments: unknown;
+  description?: string;
+}
+
+/** Tools by their names, or calls by a function. */
+export type ToolApprovalChoice<Ctx = BlockContext> =
+  readonly string[] | ((call: ToolApprovalRequest, ctx: Ctx) => MaybePromise<boolean>);
+
+/**
+ * What a generator makes of its tools' `approval`: it is as they say (`manual`), nobody is asked (`auto`), or every
+ * call is asked for (`all`). Rules are for some tools; what is in `autoApprove` is never asked for.
+ */
+export type ToolApprovalPolicy<Ctx = BlockContext> =
+  | "manual"
+  | "auto"
+  | "all"
+  | {
+      autoApprove?: ToolApprovalChoice<Ctx>;
+      require?: ToolApprovalChoice<Ctx>;
+      /** After this long without an answer the call has failed, and the model is told so. */
+      timeoutMs?: number;
+    };

@@ -104,6 +104,7 @@ topics! {
     texts: "texts",
     thrown: "thrown",
     timers: "timers",
+    tool_approval: "tool-approval",
     tools: "tools",
     tools_as_steps: "tools-as-steps",
     utilities: "utilities",

@@ -31,7 +31,7 @@ export class FlowError extends Error {
 type FlowErrorClass = new (message: string, options?: Options) => FlowError;
 
 /** A class that differs from `FlowError` in its name, its code, and whether trying again can help. */
-function kind(name: string, code: string, retryable = false): FlowErrorClass {
+export function kind(name: string, code: string, retryable = false): FlowErrorClass {
   const made = class extends FlowError {
     constructor(message: string, options: Options = {}) {
       super(message, { code, retryable, ...options });

@@ -26,7 +26,8 @@ export function lowers(made: object): void {
 
 /** A function's source; empty where it is not the author's. */
 export function sourceOf(fn: unknown): string {
-  const own = typeof fn === 'function' && meant.has(fn) ? meant.get(fn) : fn;
+  let own = fn;
+  while (typeof own === 'function' && meant.has(own)) own = meant.get(own);
   if (typeof own !== 'function') return '';
   const text = toString.call(own);
   return text === lowered ? toString.call((own as (this: object) => object).call(SOURCE)) : text;

@@ -3,8 +3,9 @@
 // Must not: interpret anything. Rust reads the recorded operations and runs them.
 
 import { describeValue, needFunction, type Fn } from '../base/arguments';
+import { checkPolicy } from './approval';
 import { checkConfig, checkIdentity, checkLoop, checkName, needBlock, needHandlers, type ToolIdentity } from './checks';
-import { knownTools, withCapabilities } from './capabilities';
+import { knownTools, laterTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
 import { withIdentity } from './identity';
 import { warnOfAbsent, withPromptFile } from './prompt-files';
@@ -257,6 +258,8 @@ export function generator(given: Config): Block {
   checkIdentity(config, `generator "${block.name}"`);
   checkLoop(config, `generator "${block.name}"`);
   knownTools(block.config).forEach((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));
+  const { toolApproval } = block.config;
+  checkPolicy(toolApproval, `generator "${block.name}"`, knownTools(block.config), !!laterTools(block.config));
   repairOf(block.config);
   warnOfAbsent(config);
   return block;

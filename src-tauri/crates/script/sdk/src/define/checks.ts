@@ -3,6 +3,7 @@
 // Must not: change a configuration. Each check answers or throws, with what was given and what is right.
 
 import { describeValue, needFunction } from '../base/arguments';
+import { checkApproval } from './approval';
 import { isBlock, type Block, type Config, type Handler } from './blocks';
 import { containerOf } from './container';
 import { checkField, inside, isSchema, typeOf } from '../base/schema';
@@ -75,6 +76,7 @@ export function checkConfig(config: Config, where: string): void {
         throw new TypeError(`${where}: targetStateSchemas.${name} must be a zod schema, got ${describeValue(schema)}`);
     }
   }
+  checkApproval(config.approval, where);
   if (config.defaultState !== undefined) checkStart(config, where);
   const status = config.activeStatusMessage;
   if (status !== undefined && typeof status !== 'string' && typeof status !== 'function') {

@@ -2,6 +2,7 @@
 //
 // Must not: call a model. Rust asks models and runs tools.
 
+import { approved, approvedLater } from './approval';
 import { isBlock, needBlock, type Block, type Config } from './blocks';
 import { contextEntries, knownTools, laterTools } from './capabilities';
 import { modelInstance } from './own-models';
@@ -29,9 +30,9 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
     itemVisibility: config.itemVisibility,
     agentName: config.agentName,
     tools: knownTools(config).map((tool, at) =>
-      child(needBlock(tool, `generator "${String(config.name)}": tools[${at}]`)),
+      child(approved(needBlock(tool, `generator "${String(config.name)}": tools[${at}]`), config)),
     ),
-    toolsCall: functionId(laterTools(config)),
+    toolsCall: functionId(approvedLater(laterTools(config), config, isBlock)),
     describeTools: config.describeTools !== false,
     maxIterations: Number(loop.maxIterations ?? config.maxIterations ?? 8) || 1,
     runTools: loop.runTools !== false,

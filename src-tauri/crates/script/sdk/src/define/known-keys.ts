@@ -46,6 +46,7 @@ const BLOCK = [
   'requireProject',
   'cacheable',
   'middleware',
+  'approval',
   'flowConfigSchema',
 ];
 
@@ -93,6 +94,7 @@ const KEYS: Record<string, readonly string[]> = {
     'repair',
     'repairOutput',
     'flowTools',
+    'toolApproval',
     'caching',
     'describeTools',
     'providerOptions',

@@ -18,6 +18,8 @@ const BLOCK: Record<string, readonly string[]> = {
   loop: ['maxIterations', 'runTools', 'stopWhen'],
   repair: ['mode', 'maxAttempts', 'coerce'],
   flowTools: TOOLS,
+  approval: ['required', 'message', 'render'],
+  toolApproval: ['autoApprove', 'require', 'timeoutMs'],
 };
 
 const FLOW: Record<string, readonly string[]> = {

@@ -108,7 +108,7 @@ function plainContext(ctx: Config): Config {
   return plain;
 }
 
-/** What each tag of a generator's context would hold, by its name. */
+/** What each tag of a generator's context would hold, by its name, and also as the author wrote it or with `_`. */
 async function tagTexts(
   entries: unknown[],
   input: unknown,
@@ -116,12 +116,14 @@ async function tagTexts(
   resolve: Resolve,
 ): Promise<Record<string, string>> {
   const tags = new Map<string, (string | Tagged)[]>();
+  const spellings = new Map<string, string>();
   const found = await Promise.all(entries.flat().map((entry) => resolve(entry, input, ctx)));
   for (const value of found.flat()) {
     if (typeof value !== 'object' || value === null || 'content' in value) continue;
     for (const [key, part] of Object.entries(value as Record<string, unknown>)) {
       const name = normalizeTagName(key);
       validateTagName(name);
+      spellings.set(key, name).set(name.replace(/-/g, '_'), name);
       tags.set(name, [...(tags.get(name) ?? []), ...[part].flat().filter(isShown)]);
     }
   }
@@ -129,7 +131,12 @@ async function tagTexts(
     const words = parts.map((part) => (typeof part === 'string' ? part : renderTaggedContext(part)));
     return [name, words.join('\n')] as const;
   });
-  return Object.fromEntries(texts);
+  const context = Object.fromEntries(texts);
+  // A template that goes through all of them meets each once.
+  for (const [key, name] of spellings) {
+    if (!(key in context)) Object.defineProperty(context, key, { value: context[name] });
+  }
+  return context;
 }
 
 function isShown(part: unknown): part is string | Tagged {
