@@ -15,13 +15,13 @@ const HUES: Record<string, string> = {
 export const hueOf = ({ look }: Piece): string => HUES[look] ?? '';
 
 /** More than this would hold up the window. */
-const MOST = 300_000;
+const MAX_CHARS = 300_000;
 
 const plainLine = (text: string): Piece[] => [{ text, look: '' }];
 export const plainLines = (text: string): Piece[][] => text.split('\n').map(plainLine);
 
 export async function highlighted(text: string): Promise<Piece[][]> {
-  if (text.length > MOST) return plainLines(text);
+  if (text.length > MAX_CHARS) return plainLines(text);
   const [{ parser }, { highlightTree, tagHighlighter, tags }] = await Promise.all([
     import('@lezer/javascript'),
     import('@lezer/highlight'),
