@@ -2,6 +2,7 @@
 //!
 //! One QuickJS runtime per request, which never leaves its thread; nothing leaks from one request to the next.
 
+mod closed_effects;
 pub(crate) mod on_accept;
 pub(crate) mod owner;
 pub(crate) mod plan;

@@ -4,22 +4,17 @@
 //! that the log does not answer (see [`engine::plan`]). Must not ask models or the network.
 
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::abort::Abort;
-use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect};
 use engine::error::FlowError;
 use engine::event::Event;
 use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
 use engine::plan::Plan;
-use engine::redaction::Redaction;
 use engine::request::{PriorRun, Run, StartRequest};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
 use serde_json::Value;
 use store::Store;
 
@@ -27,7 +22,8 @@ use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
 use crate::core::progress::{Awaited, run_to_end};
-use crate::effects::outside::{draw, live, now_ms};
+use crate::effects::outside::live;
+use crate::run::closed_effects::ClosedEffects;
 use crate::run::prepare::{load, prepare};
 use crate::run::{PriorEvents, with_script};
 
@@ -67,8 +63,7 @@ fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowErr
     asked.owner = "plan".to_owned();
     let request = asked.request.clone();
     let log = Arc::new(PlanLog { memory: MemoryLog::after(&request, before.events.clone()), store });
-    let (redaction, env, depth) = (Arc::new(config.redaction()), config.flow_env(), config.limits.depth);
-    let effects = Rc::new(NothingOutside { redaction, env, depth });
+    let effects = ClosedEffects::machine(&config);
     let stop = Abort::default();
     let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };
     let run = Run::only_planned(earlier, flow, asked, log.clone(), effects, stop.clone());
@@ -94,55 +89,6 @@ fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowErr
     let planned: Vec<Event> = log.memory.events(&request).into_iter().filter(|event| event.seq > last).collect();
     let error = ended.error.filter(|error| error.parks_request());
     Ok((run.plan(&recorded, &planned), error))
-}
-
-/// The outside of a plan: clock and chance of this machine, and nothing else.
-struct NothingOutside {
-    redaction: Arc<Redaction>,
-    env: Value,
-    depth: usize,
-}
-
-impl Effects for NothingOutside {
-    fn now_ms(&self) -> i64 {
-        now_ms()
-    }
-
-    fn sync_effect(&self, effect: SyncEffect) -> Value {
-        draw(effect)
-    }
-
-    fn random(&self) -> f64 {
-        0.0
-    }
-
-    fn uuid(&self) -> String {
-        uuid::Uuid::nil().to_string()
-    }
-
-    fn sleep(&self, _: u64) -> LocalBoxFuture<'static, ()> {
-        std::future::pending().boxed_local()
-    }
-
-    fn model(&self, _: ModelCall, _: Option<Listener>) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
-        async { Err(FlowError::plain("a plan asks no model")) }.boxed_local()
-    }
-
-    fn fetch(&self, _: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
-        async { Err(FlowError::plain("a plan fetches nothing")) }.boxed_local()
-    }
-
-    fn redaction(&self) -> Arc<Redaction> {
-        self.redaction.clone()
-    }
-
-    fn env(&self) -> Value {
-        self.env.clone()
-    }
-
-    fn depth(&self) -> usize {
-        self.depth
-    }
 }
 
 /// The log of a plan: its own writes in memory, on top of what is stored.

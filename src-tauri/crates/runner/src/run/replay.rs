@@ -1,28 +1,23 @@
 //! A recorded request run once more, in memory, with the code of today and the effects of its log.
 //!
-//! It writes nothing and asks nothing of the outside: clock, chance, pages and models answer from the
-//! tape. Records and earlier requests are those that the request saw.
+//! It writes nothing and asks nothing of the outside: clock, chance, pages and models answer from the log. Records and
+//! earlier requests are those that the request saw.
 
 use std::path::Path;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use engine::abort::Abort;
 use engine::effect_log::{EffectLog, Missing, SeenRecords};
-use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect};
-use engine::error::FlowError;
+use engine::effects::SyncEffect;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::{LOAD, load_effects};
 use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
 use engine::operation::equal;
-use engine::redaction::Redaction;
 use engine::request::{Run, StartRequest};
 use engine::scope::ScopeKey;
 use engine::views::trace::{Did, trace};
 use futures_channel::oneshot;
-use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
 use script::LoadTime;
 use serde_json::{Value, json};
 use store::Store;
@@ -31,6 +26,7 @@ use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
 use crate::core::progress::{Awaited, run_to_end};
+use crate::run::closed_effects::ClosedEffects;
 use crate::run::prepare::{load, prepare};
 use crate::run::{PriorEvents, with_script};
 use crate::views::{Divergence, Json, Replay};
@@ -72,8 +68,7 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>
         log.set_record(scope, record);
     }
     let effect_log = EffectLog::new(&events, seen);
-    let (redaction, env, depth) = (Arc::new(config.redaction()), config.flow_env(), config.limits.depth);
-    let effects = Rc::new(RecordedEffects { effect_log: effect_log.clone(), redaction, env, depth });
+    let effects = ClosedEffects::recorded(effect_log.clone(), &config);
     let request = asked.request.clone();
     let run = Run::replay(&events, effect_log.clone(), flow, asked, log.clone(), effects, Abort::default());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -178,52 +173,6 @@ fn next_known(was: &Trace, is: &Trace, after: Seq) -> Option<Seq> {
 fn around(was: &Trace, path: &str) -> Option<Seq> {
     let outer = std::iter::successors(path.rsplit_once('/'), |(outer, _)| outer.rsplit_once('/'));
     outer.filter_map(|(outer, _)| was.get(outer)?.last()).map(|did| did.seq).next()
-}
-
-/// The outside of a replay: time is the recording's, and there is nothing else.
-struct RecordedEffects {
-    effect_log: Rc<EffectLog>,
-    redaction: Arc<Redaction>,
-    env: Value,
-    depth: usize,
-}
-
-impl Effects for RecordedEffects {
-    fn now_ms(&self) -> i64 {
-        self.effect_log.now()
-    }
-
-    fn random(&self) -> f64 {
-        0.0
-    }
-
-    fn uuid(&self) -> String {
-        uuid::Uuid::nil().to_string()
-    }
-
-    fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        self.effect_log.timer(ms)
-    }
-
-    fn model(&self, _: ModelCall, _: Option<Listener>) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
-        async { Err(FlowError::plain("a replay asks no model")) }.boxed_local()
-    }
-
-    fn fetch(&self, _: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
-        async { Err(FlowError::plain("a replay fetches nothing")) }.boxed_local()
-    }
-
-    fn redaction(&self) -> Arc<Redaction> {
-        self.redaction.clone()
-    }
-
-    fn env(&self) -> Value {
-        self.env.clone()
-    }
-
-    fn depth(&self) -> usize {
-        self.depth
-    }
 }
 
 /// The log of a replay: its own writes in memory, and the session as the request found it.
