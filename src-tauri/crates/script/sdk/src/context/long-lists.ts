@@ -3,7 +3,7 @@
 // A chunk of entries never changes, and its id names no other one. What is kept is only seen through read-only views.
 
 /** How many characters of JSON are kept in parsed form. */
-const MOST = 16 << 20;
+const MAX_BYTES = 16 << 20;
 
 const parsed = new Map<number, unknown[]>();
 let size = 0;
@@ -23,7 +23,7 @@ function entries(id: number, load: () => string): unknown[] {
   const known = parsed.get(id);
   if (known) return known;
   const json = load();
-  if (size + json.length > MOST) {
+  if (size + json.length > MAX_BYTES) {
     parsed.clear();
     size = 0;
   }

@@ -5,26 +5,15 @@ import { PROMPT_FILE, type PromptParts } from '../define/prompt-files';
 import { templates, type Engine, type Filters, type Fragments } from './liquid';
 import { fragmentsOf, PARTS, splitMarkdown, type MarkdownParts, type PartName } from './markdown-parts';
 import { codeBlock, keyValues, list, table } from './prompt-texts';
+import { TextFileError } from './text-file-error';
 
 type Fields = Record<string, unknown>;
 
-class FileError extends Error {
-  readonly sourcePath?: string;
-
-  constructor(message: string, { cause, sourcePath }: { cause?: unknown; sourcePath?: string } = {}) {
-    super(
-      sourcePath === undefined ? message : `${sourcePath}: ${message}`,
-      cause === undefined ? undefined : { cause },
-    );
-    this.sourcePath = sourcePath;
-  }
-}
-
-export class PromptFileLoadError extends FileError {
+export class PromptFileLoadError extends TextFileError {
   override name = 'PromptFileLoadError';
 }
 
-export class PromptFileParseError extends FileError {
+export class PromptFileParseError extends TextFileError {
   override name = 'PromptFileParseError';
 }
 

@@ -4,24 +4,13 @@ import { findText, textsBeside, type TextPath } from '../base/texts';
 import { RESOURCE_TEMPLATE, type FilledBy } from '../define/resource-texts';
 import { LONGEST_TEMPLATE, templates, type Fragments } from './liquid';
 import { splitMarkdown } from './markdown-parts';
+import { TextFileError } from './text-file-error';
 
-class TemplateError extends Error {
-  readonly sourcePath?: string;
-
-  constructor(message: string, { cause, sourcePath }: { cause?: unknown; sourcePath?: string } = {}) {
-    super(
-      sourcePath === undefined ? message : `${sourcePath}: ${message}`,
-      cause === undefined ? undefined : { cause },
-    );
-    this.sourcePath = sourcePath;
-  }
-}
-
-export class ResourceTemplateParseError extends TemplateError {
+export class ResourceTemplateParseError extends TextFileError {
   override name = 'ResourceTemplateParseError';
 }
 
-export class ResourceTemplateRenderError extends TemplateError {
+export class ResourceTemplateRenderError extends TextFileError {
   override name = 'ResourceTemplateRenderError';
 }
 

@@ -1,21 +1,4 @@
-// node:path/posix.
+// node:path/posix: the same as node:path, which is that of POSIX on every machine.
 
-import posix from '../posix';
-
-export const {
-  basename,
-  delimiter,
-  dirname,
-  extname,
-  format,
-  isAbsolute,
-  join,
-  normalize,
-  parse,
-  relative,
-  resolve,
-  sep,
-} = posix;
-export const { toNamespacedPath } = posix;
-export { posix };
-export default posix;
+export * from '../path';
+export { default } from '../path';
