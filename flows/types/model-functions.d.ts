@@ -60,7 +60,7 @@ export type NamedModel = GeneratorModel & {
   readonly names: readonly string[];
   generate(options: Partial<ModelOptions> & { messages: ModelMessage[] }): Promise<ModelReply>;
 };
-type Wish = { preferProvider?: string | string[] };
+type ModelPreference = { preferProvider?: string | string[] };
 
 /** Other options change nothing here, and are told when the file loads. */
 export interface CreateModelResolverOptions {
@@ -72,7 +72,7 @@ export interface CreateModelResolverOptions {
   [other: string]: unknown;
 }
 export declare function createModelResolver(options?: CreateModelResolverOptions): {
-  (modelId: string, blockName?: string, wish?: Wish): NamedModel;
+  (modelId: string, blockName?: string, preference?: ModelPreference): NamedModel;
   resolveId(modelId: string): string;
   explain(modelId: string): {
     requested: string;
@@ -90,8 +90,8 @@ export declare function createFSDProvider(config: {
   groups: Record<string, ModelGroupConfig>;
   [other: string]: unknown;
 }): {
-  (group: string, wish?: Wish): NamedModel;
-  languageModel(group: string, wish?: Wish): NamedModel;
+  (group: string, preference?: ModelPreference): NamedModel;
+  languageModel(group: string, preference?: ModelPreference): NamedModel;
   groups(): string[];
   available(group: string): string[];
 };

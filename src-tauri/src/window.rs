@@ -193,7 +193,7 @@ pub(crate) fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -
                 // The page knows which folder and what of it is shown. A title that cannot be set stays as it was.
                 .on_document_title_changed(|window, title| drop(window.set_title(&title)))
                 .inner_size(placement::SIZE.0, placement::SIZE.1)
-                .min_inner_size(placement::LEAST.0, placement::LEAST.1)
+                .min_inner_size(placement::MIN_SIZE.0, placement::MIN_SIZE.1)
                 // The window shows its own pages and nothing else: what a flow or a model says is text.
                 .on_navigation(is_own_page)
                 .on_new_window(|_, _| NewWindowResponse::Deny)

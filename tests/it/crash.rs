@@ -133,7 +133,7 @@ const KILLS: usize = 200;
 const PAUSE_MS: u32 = 4;
 
 /// Longer than any of these requests takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PROCESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Chance that is the same for the same seed.
 struct Chance(u64);
@@ -218,9 +218,9 @@ fn kill_at_an_instant(mut child: Child, bed: &Bed, request: &str, plain: &Essenc
     let later = Duration::from_micros(chance.below(u64::from(PAUSE_MS) * 2_000));
     let start = Instant::now();
     while told(bed) < before + awaited && child.try_wait().expect("it can be asked").is_none() {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > PROCESS_TIMEOUT {
             // Killed it is anyhow; that it got nowhere must not stay unsaid.
-            println!("{} {request} got nowhere for {PATIENCE:?}", bed.flow);
+            println!("{} {request} got nowhere for {PROCESS_TIMEOUT:?}", bed.flow);
             break;
         }
         std::thread::sleep(Duration::from_micros(200));

@@ -13,7 +13,7 @@ use x11_dl::xlib::{
 };
 
 /// Longer than any answer takes.
-const PATIENCE: Duration = Duration::from_secs(20);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 /// The version of the protocol that is spoken.
 const VERSION: c_long = 5;
 
@@ -163,7 +163,7 @@ impl Source<'_> {
         let place = self.middle(target);
         self.send(target, "XdndEnter", [own, VERSION << 24, list as c_long, 0, 0]);
         // The target asks what it is before it says whether it takes it, so it is told until it does.
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + WAIT_TIMEOUT;
         let mut told: Option<Instant> = None;
         let mut is_dropped = false;
         while Instant::now() < end {

@@ -15,7 +15,7 @@ use crate::bench::{Place, repository};
 use crate::counting::{Counter, Counts};
 
 /// Longer than any of these processes takes that gets anywhere.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PROCESS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where a difference is cut off.
 const LONGEST: usize = 600;
@@ -93,7 +93,7 @@ impl Bed {
             if let Some(status) = child.try_wait().expect("it can be asked") {
                 break status;
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > PROCESS_TIMEOUT {
                 child.kill().expect("it is there");
                 panic!("{}: crash {words:?} does not end; its database is {}", self.flow, self.data(request).display());
             }

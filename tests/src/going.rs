@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::bench::{Answer, Place, program};
 
 /// Longer than anything takes that works.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A process of the program.
 pub struct Going {
@@ -77,7 +77,7 @@ impl Place {
             if let Some(found) = answer(self) {
                 return found;
             }
-            assert!(start.elapsed() < PATIENCE, "waited for ever until {what}");
+            assert!(start.elapsed() < WAIT_TIMEOUT, "waited for ever until {what}");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -105,7 +105,7 @@ impl Going {
     pub fn until_it_says(&mut self, words: &str) {
         let start = Instant::now();
         while !self.heard.contains(words) {
-            match self.lines.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) {
+            match self.lines.recv_timeout(WAIT_TIMEOUT.saturating_sub(start.elapsed())) {
                 Ok(line) => self.heard.push_str(&format!("{line}\n")),
                 Err(_) => panic!("it never said {words:?}, but\n{}", self.heard),
             }

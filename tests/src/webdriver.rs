@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use ureq::Agent;
 
 use crate::processes::Processes;
-use starting::{PATIENCE, Running, free_ports, tool, virtual_display, wait_until};
+use starting::{Running, WAIT_TIMEOUT, free_ports, tool, virtual_display, wait_until};
 
 /// The CSS selector of what the page names for its tests.
 pub fn hook(name: &str) -> String {
@@ -319,7 +319,8 @@ struct Page {
 
 impl Page {
     fn open(port: u16, program: &Path, args: &[&str]) -> Result<Page, String> {
-        let config = Agent::config_builder().http_status_as_error(false).proxy(None).timeout_global(Some(PATIENCE * 2));
+        let config =
+            Agent::config_builder().http_status_as_error(false).proxy(None).timeout_global(Some(WAIT_TIMEOUT * 2));
         let mut page = Page { agent: config.build().into(), address: format!("http://127.0.0.1:{port}/session") };
         let options = json!({ "application": program, "args": args });
         let wanted = json!({ "capabilities": { "alwaysMatch": { "tauri:options": options } } });

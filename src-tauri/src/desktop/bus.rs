@@ -16,7 +16,7 @@ const PATH: &str = "/org/freedesktop/Notifications";
 /// The action that stands for a click on the notification itself.
 const CLICK: &str = "default";
 /// How long the desktop may take to answer, in milliseconds.
-const PATIENCE: i32 = 5_000;
+const CALL_TIMEOUT_MS: i32 = 5_000;
 
 /// Asks the desktop to show a notification about a request.
 pub(super) fn notify(notifier: Arc<Notifier>, request: String, title: &str, body: &str) {
@@ -39,7 +39,18 @@ pub(super) fn notify(notifier: Arc<Notifier>, request: String, title: &str, body
             }
             Err(error) => tracing::warn!(%error, "the desktop does not show a notification"),
         };
-        connection.call(Some(SERVICE), PATH, SERVICE, "Notify", Some(&words), None, flags, PATIENCE, none, answered);
+        connection.call(
+            Some(SERVICE),
+            PATH,
+            SERVICE,
+            "Notify",
+            Some(&words),
+            None,
+            flags,
+            CALL_TIMEOUT_MS,
+            none,
+            answered,
+        );
     });
 }
 

@@ -15,7 +15,7 @@ use super::{DesktopEvent, bus, tell};
 use crate::window::lock;
 
 /// Whoever runs something shorter waits for it.
-const LONG: Duration = Duration::from_secs(3);
+const MIN_RUN_TO_TELL: Duration = Duration::from_secs(3);
 
 /// Hears how requests stand.
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Runs {
         }
         let took = now.saturating_duration_since(self.0.remove(request)?);
         // Whoever aborted it knows.
-        (took >= LONG && status != RequestStatus::Aborted).then_some(took)
+        (took >= MIN_RUN_TO_TELL && status != RequestStatus::Aborted).then_some(took)
     }
 }
 

@@ -11,10 +11,10 @@ use tauri_plugin_window_state::{AppHandleExt, StateFlags};
 
 /// The window's size when it was never opened before, and the least it has, in pixels of the page.
 pub(crate) const SIZE: (f64, f64) = (1440.0, 900.0);
-pub(crate) const LEAST: (f64, f64) = (960.0, 600.0);
+pub(crate) const MIN_SIZE: (f64, f64) = (960.0, 600.0);
 
 /// A window that is moved tells so at each step; it is written when it has rested so long.
-const REST: Duration = Duration::from_millis(250);
+const MOVE_SETTLE_TIME: Duration = Duration::from_millis(250);
 
 /// What of the window is remembered.
 fn what() -> StateFlags {
@@ -33,7 +33,7 @@ pub(crate) fn follow(app: &AppHandle, window: &WebviewWindow) -> tauri::Result<(
     let (app, window) = (app.clone(), window.clone());
     let work = move || {
         // A window manager places it a moment after it was made; only then it is known where it is.
-        std::thread::sleep(REST);
+        std::thread::sleep(MOVE_SETTLE_TIME);
         let placed = window.clone();
         let asked = app.run_on_main_thread(move || {
             if let Err(error) = put_on_screen(&placed) {
@@ -59,7 +59,7 @@ fn hear(sender: &Sender<()>, event: &WindowEvent) {
 fn remember(app: &AppHandle, moves: &Receiver<()>) {
     while moves.recv().is_ok() {
         loop {
-            match moves.recv_timeout(REST) {
+            match moves.recv_timeout(MOVE_SETTLE_TIME) {
                 Ok(()) => {}
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => return,

@@ -21,7 +21,7 @@ const FRAMES_FOR: Duration = Duration::from_secs(4);
 /// How often each request is opened.
 const OPENINGS: usize = 5;
 /// The longest that anything in the window may take that works.
-const PATIENCE: Duration = Duration::from_secs(120);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
 
 const ACTS: [(&str, &str); 5] = [
     ("zoom", "zooming"),
@@ -122,13 +122,13 @@ pub(super) fn click(window: &Window, request: &str) -> f64 {
 
 /// Waits longer than a test would, until a script answers something true.
 pub(super) fn until(window: &Window, what: &str, script: &str) -> Value {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + WAIT_TIMEOUT;
     loop {
         let answer = window.script(script, &[]);
         if !matches!(answer, Value::Null | Value::Bool(false)) && answer != 0 {
             return answer;
         }
-        assert!(Instant::now() < end, "waited {} s for {what}", PATIENCE.as_secs());
+        assert!(Instant::now() < end, "waited {} s for {what}", WAIT_TIMEOUT.as_secs());
         std::thread::sleep(Duration::from_millis(50));
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a condition may take to come true, on the slowest machine.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a condition is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -47,12 +47,12 @@ impl Drop for Running {
 
 /// Looks until a condition holds; the error says what the last look saw.
 pub(super) fn wait_until<R>(what: &str, mut attempt: impl FnMut() -> Result<R, String>) -> Result<R, String> {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + WAIT_TIMEOUT;
     loop {
         match attempt() {
             Ok(result) => return Ok(result),
             Err(error) if Instant::now() > end => {
-                return Err(format!("waited {} s for {what}: {error}", PATIENCE.as_secs()));
+                return Err(format!("waited {} s for {what}: {error}", WAIT_TIMEOUT.as_secs()));
             }
             Err(_) => std::thread::sleep(LOOK_EVERY),
         }

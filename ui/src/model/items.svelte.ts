@@ -5,8 +5,8 @@ import type { Audience } from '../place';
 import type { OpenRequest } from './request.svelte';
 
 /** How many items are shown at once; fewer while they stream, because each of them is drawn again. */
-const MOST = 100;
-const MOST_LIVE = 40;
+const PAGE_SIZE = 100;
+const LIVE_PAGE_SIZE = 40;
 /** What streams is read so often at most. */
 const PAUSE_MS = 100;
 
@@ -35,7 +35,7 @@ export class ItemPages {
 
   /** How many are shown at once. */
   get most(): number {
-    return this.open.live && this.first === null ? MOST_LIVE : MOST;
+    return this.open.live && this.first === null ? LIVE_PAGE_SIZE : PAGE_SIZE;
   }
 
   clear(): void {
@@ -55,17 +55,17 @@ export class ItemPages {
 
   /** Shows those from a place on; those at the end follow what comes. */
   go(first: number): void {
-    const end = Math.max(0, this.total - MOST);
+    const end = Math.max(0, this.total - PAGE_SIZE);
     this.first = first >= end ? null : Math.max(0, first);
     this.#read();
   }
 
   earlier(): void {
-    this.go((this.answer?.offset ?? 0) - MOST / 2);
+    this.go((this.answer?.offset ?? 0) - PAGE_SIZE / 2);
   }
 
   later(): void {
-    this.go((this.answer?.offset ?? 0) + MOST / 2);
+    this.go((this.answer?.offset ?? 0) + PAGE_SIZE / 2);
   }
 
   /** The request went on: reads again what of the shown may differ. */

@@ -1,7 +1,7 @@
 // What an action was given before, newest first. Inputs are read one at a time, when somebody goes to them.
 import type { Host } from '../../host/host';
 
-const MOST = 30;
+const MAX_INPUTS = 30;
 
 export class EarlierInputs {
   /** Which one is shown, from 0; null before anybody went back. */
@@ -28,7 +28,7 @@ export class EarlierInputs {
 
   async #read() {
     const rows = await this.host.requests({ limit: 300, offset: 0 });
-    return rows.filter((row) => row.flow === this.flow && row.action === this.action).slice(0, MOST);
+    return rows.filter((row) => row.flow === this.flow && row.action === this.action).slice(0, MAX_INPUTS);
   }
 }
 
