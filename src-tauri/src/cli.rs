@@ -158,7 +158,7 @@ fn code_of(fault: &Fault) -> u8 {
         Fault::NotFound { .. } => exit::NOT_FOUND,
         Fault::Refused { .. } => exit::REFUSED,
         Fault::Invalid { .. } => exit::USAGE,
-        Fault::NotLoaded { .. } | Fault::Internal { .. } => exit::FAILURE,
+        Fault::NotLoaded { .. } | Fault::Storage { .. } | Fault::Internal { .. } => exit::FAILURE,
     }
 }
 
@@ -253,8 +253,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Run(run) => runs::run(&workspace, run, input),
         Command::Trigger(trigger) => runs::trigger(&workspace, trigger, input),
         Command::Abort { request } => runs::abort(&workspace, &request),
-        Command::Sessions { user, flow, project, status, search, page } => {
-            let query = SessionQuery { user, flow, project, status, search, ..SessionQuery::default() };
+        Command::Sessions { user, flow, project, status, search, order, page } => {
+            let query = SessionQuery { user, flow, project, status, search, order, ..SessionQuery::default() };
             let sessions = workspace.sessions(SessionQuery { limit: page.limit, offset: page.offset, ..query })?;
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }

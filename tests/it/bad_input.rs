@@ -359,6 +359,7 @@ fn what_the_command_line_does_not_know_is_named() {
     check(&place, "sessions --limit many", usage(&["many", "--limit"]));
     check(&place, "sessions --limit -1", usage(&["-1"]));
     check(&place, "requests --status done", usage(&["done", "completed", "interrupted"]));
+    check(&place, "sessions --order oldest", usage(&["oldest", "changed", "created"]));
     check(&place, "items --request r --view secret", usage(&["secret", "history", "trace"]));
     check(&place, "items", usage(&["--session"]));
     check(&place, "state", usage(&["--session", "--user", "--project", "--request"]));

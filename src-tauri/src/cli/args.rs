@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use engine::event::RequestStatus;
 use engine::suspension::SuspensionStatus;
-use runner::{At, Audience, Durability};
+use runner::{At, Audience, Durability, SessionOrder};
 
-use value::{at, audience, durability, exported, file, item_type, kind, status, suspension_status};
+use value::{at, audience, durability, exported, file, item_type, kind, order, status, suspension_status};
 
 pub(crate) use answer::Resume;
 pub(crate) use place::Place;
@@ -108,7 +108,7 @@ pub(crate) enum Command {
     },
     /// Abort a request that is queued or runs, in whatever process
     Abort { request: String },
-    /// List sessions, newest first
+    /// List sessions, the last changed first
     Sessions {
         #[arg(long)]
         user: Option<String>,
@@ -121,6 +121,10 @@ pub(crate) enum Command {
         /// Part of an id, a title or a flow's name
         #[arg(long)]
         search: Option<String>,
+        /// What comes first: the last changed, the newest, or the one with the most of them
+        #[arg(long, value_name = "changed|created|requests|items", default_value = "changed", value_parser = order)]
+        #[arg(hide_default_value = true)]
+        order: SessionOrder,
         #[command(flatten)]
         page: Page,
     },

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use engine::event::RequestStatus;
 use engine::suspension::SuspensionStatus;
-use runner::{At, Audience, Durability};
+use runner::{At, Audience, Durability, SessionOrder};
 
 pub(super) fn status(text: &str) -> Result<RequestStatus, String> {
     RequestStatus::parse(text).ok_or_else(|| {
@@ -15,6 +15,16 @@ pub(super) fn status(text: &str) -> Result<RequestStatus, String> {
 pub(super) fn suspension_status(text: &str) -> Result<SuspensionStatus, String> {
     let found = SuspensionStatus::ALL.into_iter().find(|status| status.as_str() == text);
     found.ok_or_else(|| format!("one of {}", SuspensionStatus::ALL.map(SuspensionStatus::as_str).join(", ")))
+}
+
+pub(super) fn order(text: &str) -> Result<SessionOrder, String> {
+    match text {
+        "changed" => Ok(SessionOrder::Changed),
+        "created" => Ok(SessionOrder::Created),
+        "requests" => Ok(SessionOrder::Requests),
+        "items" => Ok(SessionOrder::Items),
+        _ => Err("one of changed, created, requests, items".to_owned()),
+    }
 }
 
 pub(super) fn durability(text: &str) -> Result<Durability, String> {
