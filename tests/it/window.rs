@@ -3,6 +3,8 @@
 //! Found by the `data-testid` hooks of `ui/`; what the window says about a run is compared with
 //! what the program says on the command line only where a number must not change.
 
+use std::time::{Duration, Instant};
+
 use tests::bench::{Place, program};
 use tests::webdriver::{Window, hook, key};
 
@@ -177,6 +179,19 @@ fn a_fork_and_a_retry_lead_to_where_they_come_from() {
     let place = window.script("return location.hash", &[]).to_string();
     assert!(place.contains("request=r1") && !place.contains(id), "{place}");
     window.wait_for_text(&hook("request-header"), "counter.add");
+}
+
+/// WebKitGTK answers with the next frame, and a page that stands still had none: the driver's call never came back.
+#[test]
+fn a_picture_of_a_page_that_stands_still_is_taken() {
+    let place = Place::with_flow(COUNTER);
+    let window = open(&place);
+    window.wait_for(&hook("action-counter-add"));
+    // Whatever moved at first has ended.
+    std::thread::sleep(Duration::from_secs(1));
+    let began = Instant::now();
+    window.picture(&place.dir().join("still.png"));
+    assert!(began.elapsed() < Duration::from_secs(10), "it took {:?}", began.elapsed());
 }
 
 /// What is probably not meant stands on the flow's page, with its line.

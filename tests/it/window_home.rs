@@ -1,7 +1,9 @@
 //! The window's first screens: without a folder, in one without flows, and with something to look at.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use serde_json::json;
 use tests::bench::{Place, program};
 use tests::webdriver::{Window, hook};
 
@@ -152,4 +154,39 @@ fn a_database_that_is_none_is_told_and_tried_again() {
     window.click(&again);
     window.wait_for(&hook("action-paper-ask"));
     window.wait_for_none(&hook("not-opened"));
+}
+
+const FILLS: &str = r#"
+// Nothing that could be stored smaller.
+const words = (n: number) => Array.from({ length: 5_000 }, (_, i) => ((i + n * 5_000) ** 3 % 999_983).toString(36));
+const page = handler({
+  name: "page",
+  execute: async ({ n }: { n: number }) => ({ n: n + 1, text: words(n).join("") }),
+});
+const book = sequencer({ name: "book" }).step(page).loopBack("page", { when: ({ n }) => n < 200, maxIterations: 200 });
+export default defineFlow({ kind: "paper", actions: { fill: { inputSchema: z.object({ n: z.number() }), block: book } } });
+"#;
+
+/// A file that may not grow is what a full disk is to the program. The window says why the request stands still, and
+/// what was stored is gone on with.
+#[test]
+fn a_full_disk_is_told_and_nothing_stored_is_lost() {
+    let place = Place::with_flow(FILLS);
+    let small = place.dir().join("small.sh");
+    // In blocks of 512 bytes. Without the signal the write itself fails.
+    let script = format!("trap '' XFSZ; ulimit -f 4000; exec '{}' \"$@\"", program().display());
+    std::fs::write(&small, format!("#!/bin/sh\n{script}\n")).expect("it is writable");
+    std::fs::set_permissions(&small, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let (dir, data) = (place.dir().display().to_string(), place.database().display().to_string());
+    let window = Window::open(&small, &["open", &dir, "--data", &data]);
+    window.click(&hook("action-paper-fill"));
+    window.press(&hook("field-n"), "0");
+    window.click(&hook("run-button"));
+    let said = window.wait_for_text(&hook("fault"), "nothing after the last stored step was kept");
+    assert!(said.contains("Make room on its disk"), "{said}");
+    window.wait_for(&format!("{}[data-status=interrupted]", hook("request-header")));
+    drop(window);
+    let request = place.get("requests")[0]["id"].as_str().expect("it is listed").to_owned();
+    let resumed = place.get(&format!("resume {request}"));
+    assert_eq!((&resumed["status"], &resumed["output"]["n"]), (&json!("completed"), &json!(200)));
 }

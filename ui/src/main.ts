@@ -2,6 +2,7 @@
 import { mount } from 'svelte';
 import './app.css';
 import App from './App.svelte';
+import { repaintForDriver } from './base/repaint';
 import type { Host } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
@@ -20,5 +21,6 @@ async function chooseHost(): Promise<Host> {
 const target = document.getElementById('app');
 if (target) {
   const host = await chooseHost();
+  repaintForDriver();
   mount(App, { target, props: { app: new AppModel(host, new Router(window)) } });
 }

@@ -917,7 +917,11 @@ details: Detail[] } |
 { kind: "notLoaded"; 
 /**  With file, line and column. */
 message: string } | 
-/**  The disk, the operating system, or us. */
+/**  The database takes nothing: its disk is full or failed, or it may not be written any more. */
+{ kind: "storage"; 
+/**  What happened, and what was kept. */
+message: string } | 
+/**  The operating system, or us. */
 { kind: "internal"; 
 /**  What happened. */
 message: string };
@@ -1310,6 +1314,14 @@ workspace: string } |
 { kind: "busy"; 
 /**  The database. */
 workspace: string } | 
+/**  A request of this process stands still, because the database takes no more of it. */
+{ kind: "halted"; 
+/**  The database. */
+workspace: string; 
+/**  Which request. */
+requestId: string; 
+/**  What happened, and what was kept. */
+message: string } | 
 /**  A request has new events. */
 { kind: "request"; 
 /**  The database of the workspace that it is in. */

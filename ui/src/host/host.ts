@@ -173,7 +173,7 @@ export interface Host {
   watch(onNotice: (notice: Notice) => void): Promise<() => void>;
 }
 
-const KINDS = ['notFound', 'refused', 'invalid', 'notLoaded', 'internal'];
+const KINDS = ['notFound', 'refused', 'invalid', 'notLoaded', 'storage', 'internal'];
 
 /** Anything that was thrown, as a Fault: the screens never have to guess what they caught. */
 export function asFault(thrown: unknown): Fault {

@@ -27,6 +27,15 @@ test('a busy database is told in words of its own', async () => {
   expect(app.faults.notes.map((note) => note.words.title)).toEqual(['Waiting']);
 });
 
+test('a request that the database takes no more of is told once, with what to do', async () => {
+  await open('');
+  const message = 'the disk is full; nothing after the last stored step was kept';
+  for (const requestId of ['req-1', 'req-2'])
+    tell({ kind: 'halted', workspace: '.flowglass/flowglass.db', requestId, message });
+  expect(app.faults.notes.map((note) => note.fault)).toEqual([{ kind: 'storage', message }]);
+  expect(app.faults.notes[0]?.words.advice).toContain('Make room');
+});
+
 test('a flow that was saved is read again, and not one of another folder', async () => {
   const host = await open('');
   await vi.waitFor(() => expect(app.workspace.flows.answer).toHaveLength(4));

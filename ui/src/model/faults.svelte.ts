@@ -33,6 +33,10 @@ const WORDS: Record<Fault['kind'], Words> = {
   refused: { title: 'Refused', advice: 'Nothing was changed.' },
   invalid: { title: 'The input is not valid', advice: 'Correct the marked fields and run again.' },
   notLoaded: { title: 'The flow does not load', advice: 'Correct its file and save it; it is loaded again at once.' },
+  storage: {
+    title: 'The database takes nothing more',
+    advice: 'Make room on its disk, or make it writable again; then resume, or try again.',
+  },
   internal: {
     title: 'Something went wrong',
     advice: 'Nothing was lost. Try again; if it happens again, restart Flowglass.',

@@ -130,6 +130,8 @@ pub(crate) struct Job {
     pub(crate) lock: Lock,
     /// Takes an end that the storage did not.
     pub(crate) late: Box<dyn FnOnce(Late) + Send>,
+    /// Told what happened, where the database takes no more of the request.
+    pub(crate) halted: Box<dyn FnOnce(&str) + Send>,
     /// Told when nothing runs the request any more.
     pub(crate) on_exit: OnExit,
 }
@@ -177,6 +179,7 @@ pub(crate) fn start(job: Job, warm_runtimes: &WarmRuntimes, pool: &Pool) -> Resu
 pub(crate) async fn run(work: Work, mut loaded: Option<Loaded>) -> Option<Loaded> {
     let Work { mut job, accepted, finished } = work;
     let on_exit = std::mem::take(&mut job.on_exit);
+    let halted = std::mem::replace(&mut job.halted, Box::new(|_| {}));
     // Whoever hears of the end may close the database at once: nothing here holds it open any more.
     let began = Instant::now();
     let span = tracing::info_span!("request", id = %job.asked.request, action = %job.asked.action);
@@ -186,6 +189,11 @@ pub(crate) async fn run(work: Work, mut loaded: Option<Loaded>) -> Option<Loaded
         Ok(ended) => tracing::info!(status = ended.status.as_str(), ms, "request ended"),
         Err(fault) => tracing::warn!(ms, %fault, "request refused"),
     });
+    if let Ok(Ended { error: Some(error), .. }) = &result
+        && error.is_storage()
+    {
+        halted(&error.message);
+    }
     drop(on_exit);
     // Who is gone, or started the request without waiting for it, does not hear.
     match result {
@@ -215,6 +223,7 @@ async fn carry_out(
         mut abort,
         lock,
         late,
+        halted: _,
         on_exit: _,
     } = job;
     let wish = lock.wish();
@@ -280,6 +289,7 @@ async fn carry_out(
             Err(Fault::refused(format!("request \"{}\" was just taken up by another process", run.request)))
         }
         Err(AppendError::Busy { holder }) => Err(busy(&run.start, &holder)),
+        Err(AppendError::Storage(message)) => Err(Fault::Storage { message }),
         Err(other) => Err(Fault::internal(other)),
     }
 }

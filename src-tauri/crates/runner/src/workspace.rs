@@ -321,10 +321,13 @@ impl Workspace {
         self.written.begin(&asked.request, &asked.session, token);
         let (written, notices, workspace) = (self.written.clone(), self.notices.clone(), self.name.clone());
         let request = asked.request.clone();
-        let on_exit = OnExit::new(move || {
-            drop(lock(&running).remove(&token));
-            if let Some((session, seq)) = written.end(&request, token) {
-                news::tell(&notices, &workspace, (&request, &session), seq, RequestStatus::Interrupted);
+        let on_exit = OnExit::new({
+            let request = request.clone();
+            move || {
+                drop(lock(&running).remove(&token));
+                if let Some((session, seq)) = written.end(&request, token) {
+                    news::tell(&notices, &workspace, (&request, &session), seq, RequestStatus::Interrupted);
+                }
             }
         });
         let job = Job {
@@ -343,6 +346,13 @@ impl Workspace {
             late: {
                 let store = Arc::downgrade(&self.store);
                 Box::new(move |late| late.keep_trying(store))
+            },
+            halted: {
+                let (notices, workspace, request) = (self.notices.clone(), self.name.clone(), request.clone());
+                Box::new(move |message| {
+                    let (request_id, message) = (request.to_string(), message.to_owned());
+                    notices.tell(&Notice::Halted { workspace, request_id, message });
+                })
             },
             on_exit,
         };

@@ -172,6 +172,11 @@ impl FlowError {
         self.code.as_deref() == Some("taken_over") && self.name == "StorageError"
     }
 
+    /// True for what [`storage`](Self::storage) makes.
+    pub fn is_storage(&self) -> bool {
+        self.code.as_deref() == Some("storage_error") && self.name == "StorageError"
+    }
+
     /// The storage could not take an event; nothing after it may run.
     pub fn storage(message: impl Into<String>) -> Self {
         FlowError { code: Some("storage_error".to_owned()), ..FlowError::new("StorageError", message) }

@@ -2,6 +2,7 @@
 //!
 //! A flow that fails is no fault: that is recorded and shown. The window never matches on text.
 
+use engine::log::AppendError;
 use serde::Serialize;
 
 /// A request to the workspace that could not be carried out.
@@ -34,7 +35,13 @@ pub enum Fault {
         /// With file, line and column.
         message: String,
     },
-    /// The disk, the operating system, or us.
+    /// The database takes nothing: its disk is full or failed, or it may not be written any more.
+    #[error("{message}")]
+    Storage {
+        /// What happened, and what was kept.
+        message: String,
+    },
+    /// The operating system, or us.
     #[error("{message}")]
     Internal {
         /// What happened.
@@ -64,6 +71,11 @@ impl Fault {
         Fault::Invalid { message: message.into(), details: Vec::new() }
     }
 
+    /// Something that was to be written was not.
+    pub(crate) fn unwritten(error: store::Error) -> Self {
+        Fault::Storage { message: AppendError::from(error).to_string() }
+    }
+
     pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
         Fault::Internal { message: error.to_string() }
     }
@@ -75,6 +87,7 @@ impl Fault {
             Fault::Refused { .. } => "RefusedError",
             Fault::Invalid { .. } => "ValidationError",
             Fault::NotLoaded { .. } => "LoadError",
+            Fault::Storage { .. } => "StorageError",
             Fault::Internal { .. } => "InternalError",
         }
     }
@@ -86,6 +99,7 @@ impl Fault {
             Fault::Refused { .. } => "refused",
             Fault::Invalid { .. } => "validation_error",
             Fault::NotLoaded { .. } => "load_error",
+            Fault::Storage { .. } => "storage_error",
             Fault::Internal { .. } => "internal_error",
         }
     }

@@ -25,6 +25,15 @@ pub enum Notice {
         /// The database.
         workspace: Arc<str>,
     },
+    /// A request of this process stands still, because the database takes no more of it.
+    Halted {
+        /// The database.
+        workspace: Arc<str>,
+        /// Which request.
+        request_id: String,
+        /// What happened, and what was kept.
+        message: String,
+    },
     /// A request has new events.
     Request {
         /// The database of the workspace that it is in.
