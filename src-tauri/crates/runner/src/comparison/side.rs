@@ -18,23 +18,24 @@ pub(crate) struct Side {
     pub(crate) spans: Spans,
     pub(crate) digests: Digests,
     pub(crate) is_live: bool,
-    /// How often each path ran, where it was more than once.
+    /// How often each path ran, where it has more than one attempt.
     again: FxHashMap<PathNumber, u32>,
 }
 
 impl Side {
     pub(crate) fn new(request: &str, status: RequestStatus, spans: Spans, digests: Digests) -> Side {
         let mut again: FxHashMap<PathNumber, u32> = FxHashMap::default();
-        for span in spans.iter().filter(|span| span.attempt > 0) {
-            let known = again.entry(span.path).or_default();
-            *known = (*known).max(span.attempt + 1);
+        again.extend(spans.iter().filter(|span| span.attempt > 0).map(|span| (span.path, 0)));
+        // What a resume took from the log did not run again.
+        for span in spans.iter().filter(|span| !span.is_memoized) {
+            again.entry(span.path).and_modify(|ran| *ran += 1);
         }
         Side { request: request.to_owned(), spans, digests, is_live: !status.is_terminal(), again }
     }
 
     /// How often a path ran.
     pub(super) fn attempts(&self, path: PathNumber) -> u32 {
-        self.again.get(&path).copied().unwrap_or(1)
+        self.again.get(&path).map_or(1, |ran| (*ran).max(1))
     }
 
     pub(super) fn name(&self, index: SpanIndex) -> String {

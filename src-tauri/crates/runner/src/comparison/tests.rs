@@ -64,6 +64,22 @@ fn only_what_differs_is_shown_with_what_is_around_it() {
     assert_eq!((same.row_count(false), same.counts(), same.first()), (0, (6, 0), None));
 }
 
+/// A resume begins an attempt of what it takes from the log; that is no second run.
+#[test]
+fn what_was_taken_from_the_log_ran_once() {
+    let (mut spans, mut seq) = (Spans::default(), 0);
+    spans.names_mut().number("block");
+    for (path, attempt, is_memoized) in [(1, 0, false), (2, 0, false), (1, 1, true), (2, 1, false)] {
+        let started = Fact::Started { name: 0, kind: BlockKind::Handler, parent: None };
+        for fact in [started, Fact::Finished { end: DONE, is_memoized, is_caught: false }] {
+            seq += 1;
+            spans.push(SpanEvent { seq, at: seq as i64, path: Some(path), attempt, fact });
+        }
+    }
+    let side = Side::new("r", RequestStatus::Completed, spans, Digests::default());
+    assert_eq!([1, 2].map(|path| side.attempts(path)), [1, 2]);
+}
+
 #[test]
 fn a_hundred_thousand_blocks_are_compared_at_once() {
     let blocks: Vec<(u32, SpanEnd, u64)> = (1..=100_000).map(|n| (n, DONE, n.into())).collect();
