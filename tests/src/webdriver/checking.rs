@@ -19,6 +19,11 @@ const AXE: &str = "
       (error) => done([`axe failed: ${error}`]),
     );";
 
+/// Whether nothing fades or moves but what never ends.
+const IS_STILL: &str = "
+    const isEnding = (one) => one.playState === 'running' && Number.isFinite(one.effect.getComputedTiming().endTime);
+    return !document.getAnimations().some(isEnding);";
+
 impl Window {
     /// What axe finds wrong with the page as it is now, one text for each element.
     #[track_caller]
@@ -36,9 +41,10 @@ impl Window {
         texts.iter().map(|text| text.as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Writes a picture of the page.
+    /// Writes a picture of the page, once what fades in is there.
     #[track_caller]
     pub fn picture(&self, file: &Path) {
+        self.until_script(IS_STILL);
         let taken = self.page.send("GET", "/screenshot", Value::Null).unwrap_or_else(|error| panic!("{error}"));
         let bytes = base64::engine::general_purpose::STANDARD.decode(taken.as_str().unwrap_or_default());
         std::fs::create_dir_all(file.parent().expect("a file is in a folder")).expect("the place is writable");
