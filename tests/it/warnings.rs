@@ -7,7 +7,7 @@ use tests::bench::Place;
 fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let source = "import { defineFlow, generator, handler, sequencer } from '@flow-state-dev/core'; import { z } from 'zod';\n\
                   const h = handler({ name: 'h', inputShcema: z.any(), execute: () => 1 } as any);\n\
-                  const s = sequencer({ name: 's', wholly: 'new' } as any).step(h, { onSettled: () => 1 } as any);\n\
+                  const s = sequencer({ name: 's', wholly: 'new' } as any).step(h, { onSetled: () => 1 } as any);\n\
                   const t = s.forEach(h, { concurrency: 2 } as any)\n\
                   .forEachBackground(h, { maxConcurrency: 2 } as any)\n\
                   .parallel({ h }, { limit: 2 } as any);\n\
@@ -22,7 +22,7 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let told = [
         "flows/k.ts:2:11: handler \"h\": \"inputShcema\" is no setting of a handler and changes nothing; did you mean \"inputSchema\"?",
         "flows/k.ts:3:11: sequencer \"s\": \"wholly\" is no setting of a sequencer and changes nothing\n",
-        "flows/k.ts:3:58: step: \"onSettled\" is no option of it and changes nothing\n",
+        "flows/k.ts:3:58: step: \"onSetled\" is no option of it and changes nothing; did you mean \"onSettled\"?",
         "flows/k.ts:4:13: forEach: \"concurrency\" is no option of it and changes nothing; did you mean \"maxConcurrency\"?",
         "flows/k.ts:5:2: forEachBackground: \"maxConcurrency\" is no option of it and changes nothing; did you mean \"concurrency\"?",
         "flows/k.ts:6:2: parallel: \"limit\" is no option of it and changes nothing\n",

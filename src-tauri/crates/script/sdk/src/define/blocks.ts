@@ -24,6 +24,9 @@ export interface Operation {
   op: string;
   block?: Block;
   connector?: Fn;
+  /** Of a step: gives the signal that its block runs under, and is told how that ended. */
+  signal?: Fn;
+  settled?: Fn;
   condition?: Fn;
   call?: Fn;
   /** The branches of an operation that has several. */
