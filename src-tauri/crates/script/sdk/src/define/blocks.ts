@@ -13,7 +13,8 @@ import { warnOfUnknown } from './known-keys';
 import { warnInsideBlock } from './nested-keys';
 import { runBlock } from './running';
 import { declaredIn, reactionsTo, type Declared, type Definitions } from './resources';
-import type { AnySchema } from '../base/schema';
+import { isSchema, type AnySchema } from '../base/schema';
+import { refuseUnstrict } from '../base/unstrict';
 
 export type Kind = 'handler' | 'sequencer' | 'router' | 'generator' | 'evaluator';
 export type { Fn };
@@ -258,6 +259,8 @@ export function generator(given: Config): Block {
       `generator "${block.name}": tools must be an array of blocks, or a function that gives one, got ${describeValue(tools)}`,
     );
   }
+  const { outputSchema } = block.config;
+  if (isSchema(outputSchema)) refuseUnstrict(outputSchema, `Generator "${block.name}"`);
   checkIdentity(config, `generator "${block.name}"`);
   checkLoop(config, `generator "${block.name}"`);
   knownTools(block.config).forEach((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));
