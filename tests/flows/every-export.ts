@@ -266,6 +266,14 @@ const failures = handler({
       ],
       command: SLASH_COMMAND_PATTERN.exec("/help me now")?.slice(1),
       dispatched: [DISPATCH_TYPES.length, dispatchHandleSchema.safeParse({ sessionId: "s" }).success, new NoDispatchSeamError("b").code],
+      models: [
+        tried(() => createModelResolver({ defaultModel: "a/b", intents: { chat: ["a/b"] }, env: { FSDEV_INTENT_CHAT: "intent/x" } } as any)),
+        tried(() => createModelResolver({ defaultModel: "a/b", intents: { chat: ["intent/x"] } })),
+        tried(() => createModelResolver({ defaultModel: "a/b", intents: { chat: ["b"] } })),
+        tried(() => createModelResolver({ defaultModel: "a/b", intents: { "1st": [] } })),
+        tried(() => createModelResolver({ defaultModel: "a/b", intents: {}, intentDefaults: { chat: {} } } as any)),
+        (createModelResolver({ env: { FSDEV_DEFAULT_MODEL: " c/d " }, defaultModel: "a/b", intents: { chat: [] } } as any) as any).resolveId("intent/chat"),
+      ],
       entries: [
         resolveEntry({ actions: { go: 1 } }, "public", "go"),
         resolveEntry({ actions: { go: 1 } }, "internal", "go") ?? "none",
