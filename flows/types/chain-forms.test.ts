@@ -5,7 +5,7 @@
  */
 
 import { generator, handler, router, sequencer, transientSlot } from "@flow-state-dev/core";
-import type { Block, BlockOutput } from "@flow-state-dev/core";
+import type { Block, BlockOutput, StepOutcome } from "@flow-state-dev/core";
 import { z } from "zod";
 import { z as z4 } from "zod/v4";
 import { is, typed } from "./expect.js";
@@ -90,7 +90,15 @@ start.then((text) => text.length);
 // @ts-expect-error And is as strict about the value.
 start.then(double);
 
+// A step takes options behind its block.
+
+start.step(size, { abortSignal: (ctx) => (ctx.sequencer.state.busy ? AbortSignal.abort() : undefined) });
+start.stepIf(true, (text) => text.trim(), size, { onSettled: (_, outcome) => typed(outcome).as<StepOutcome>(true) });
+
 // What each method refuses.
+
+// @ts-expect-error An option of a step is one of two.
+start.step(size, { onSettle: () => {} });
 
 // @ts-expect-error A step is a block, not its name.
 start.step("size");

@@ -65,6 +65,12 @@ export declare function dispatcher<P = any>(
   config: TaskDispatcherConfig<P>,
 ): Block<TaskDispatchInput<P>, DispatchHandle>;
 
+/** Raised by nothing here: a dispatcher can always start a request. Hosts of other kinds may not let it. */
+export declare class NoDispatchSeamError extends Error {
+  readonly code: "no-dispatch-seam";
+  constructor(block: string);
+}
+
 /** A dispatcher was told no, and nothing was started. */
 export declare class DispatchRefusedError extends Error {
   readonly code: "dispatch-refused";

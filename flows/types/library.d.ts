@@ -203,6 +203,13 @@ export declare function applyGetOrPatchState(...given: any[]): never;
 
 export declare const dispatchHandleSchema: Schema<{ sessionId: string; requestId: string; adopted: boolean }, any>;
 export declare const DISPATCH_TYPES: readonly ["public", "internal", "task", "chat", "webhook", "schedule"];
+/** The entry that a dispatch is for: of its own type's map, and of no other. A webhook and a schedule say which they are. */
+export declare function resolveEntry(
+  flow: object,
+  type: (typeof DISPATCH_TYPES)[number],
+  name: string,
+  coordinate?: { webhook?: { provider?: string; eventType?: string | null }; schedule?: { scheduleId?: string } },
+): any;
 /** Matches a message that begins with `/name`: its groups are the name, and what follows it. */
 export declare const SLASH_COMMAND_PATTERN: RegExp;
 export { collapseToCanonicalLog } from "./item-functions.js";

@@ -37,10 +37,29 @@ export interface InlineRouterConfig<V, B extends Block<any, any>, Ctx> {
   execute: (input: V, ctx: Ctx) => MaybePromise<Block<any, BlockOutput<B>>>;
 }
 
+/** How a step's block ended; `suspended` while a question of it waits for an answer. */
+export type StepOutcome = "returned" | "threw" | "suspended";
+
+/** What a step may say beside its block. */
+export interface StepOptions<Ctx = any> {
+  /**
+   * Asked right before the block runs. `ctx.signal` of the block, and of all below it, fires when this signal does, or
+   * when the one around the step does.
+   */
+  abortSignal?: (ctx: Ctx) => AbortSignal | undefined;
+  /** Told once how the block ended. What it throws changes nothing. */
+  onSettled?: (ctx: Ctx, outcome: StepOutcome) => void;
+}
+
 /** `This` is what the method may be called on; see `NotAwaited`. */
 export interface StepMethod<In, V, Ctx, D, E, This = unknown> {
-  <O>(this: This, block: Block<V, O>): Sequencer<In, O, Ctx, D, E>;
-  <X, O>(this: This, connector: Callback<V, Ctx, X>, block: Block<X, O>): Sequencer<In, O, Ctx, D, E>;
+  <O>(this: This, block: Block<V, O>, options?: StepOptions<Ctx>): Sequencer<In, O, Ctx, D, E>;
+  <X, O>(
+    this: This,
+    connector: Callback<V, Ctx, X>,
+    block: Block<X, O>,
+    options?: StepOptions<Ctx>,
+  ): Sequencer<In, O, Ctx, D, E>;
   <OIn = Undeclared, R = any, O = R>(
     this: This,
     factory: typeof handler,
@@ -75,11 +94,12 @@ export interface AwaitedAsBlock<B> {
 }
 
 export interface ConditionalStepMethod<In, V, Ctx, D, E> {
-  <O>(condition: Condition<V, Ctx>, block: Block<V, O>): Sequencer<In, V | O, Ctx, D, E>;
+  <O>(condition: Condition<V, Ctx>, block: Block<V, O>, options?: StepOptions<Ctx>): Sequencer<In, V | O, Ctx, D, E>;
   <X, O>(
     condition: Condition<V, Ctx>,
     connector: Callback<V, Ctx, X>,
     block: Block<X, O>,
+    options?: StepOptions<Ctx>,
   ): Sequencer<In, V | O, Ctx, D, E>;
   <OIn = Undeclared, R = any, O = R>(
     condition: Condition<V, Ctx>,

@@ -29,6 +29,8 @@ import type {
 import type { ArmOutputs, BranchArms, BranchOutput, FanOutBranch, FanOutOptions } from "./sequencer-branches.js";
 import type { ToolApproval } from "./tools.js";
 
+export type { StepOptions, StepOutcome } from "./sequencer-methods.js";
+
 /** The declared output, or else the last value of the chain and every value it may leave early with. */
 type Produced<V, D, E> = [D] extends [Undeclared] ? V | E : D;
 

@@ -2,7 +2,7 @@
  * What a definition knows of itself before it runs: schemas that chains infer, checks when it is built, flows as factories.
  */
 
-import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
+import { defineFlow, generator, handler, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const toText = handler({ name: "toText", inputSchema: z.number(), outputSchema: z.string(), execute: (n: number) => String(n) });
@@ -34,6 +34,9 @@ const message = (build: () => unknown) => {
   }
 };
 
+const answering = (outputSchema: any) => generator({ name: "answering", model: "m", prompt: "p", outputSchema });
+const tree: any = z.object({ name: z.string(), below: z.lazy(() => z.array(z.object({ ...tree.shape }))) });
+
 const start = sequencer({ name: "start" });
 const declared = sequencer({ name: "declared", inputSchema: z.string() });
 const builds = {
@@ -61,6 +64,19 @@ const flow = defineFlow({
           element: message(() => (sequencer({ name: "element", outputSchema: z.array(z.number()) }).step(handler({ name: "elements", outputSchema: z.array(z.string()), execute: () => [] })) as any).validate()),
           details: details(() => (sequencer({ name: "details", outputSchema: z.object({ n: z.number() }) }).step(handler({ name: "detailed", outputSchema: z.object({ n: z.string() }), execute: () => ({ n: "" }) })) as any).validate()),
           open: message(() => (sequencer({ name: "open", outputSchema: z.number() }).step(open) as any).validate()),
+        }),
+      }),
+    },
+    strict: {
+      block: handler({
+        name: "strict",
+        execute: () => ({
+          record: message(() => answering(z.object({ list: z.array(z.object({ metrics: z.record(z.number()) })) }))),
+          union: message(() => answering(z.object({ at: z.union([z.string(), z.number()]).optional() }))),
+          details: details(() => answering(z.record(z.string()))),
+          good: message(() => answering(z.object({ kind: z.union([z.literal("a"), z.literal("b")]), note: z.string().nullable(), inner: item.optional() }))),
+          tree: message(() => answering(tree)),
+          handler: message(() => handler({ name: "free", outputSchema: z.record(z.number()), execute: () => ({}) })),
         }),
       }),
     },

@@ -97,6 +97,7 @@ topics! {
     retention: "retention",
     routes: "routes",
     session: "session",
+    step_options: "step-options",
     suspension: "suspension",
     suspension_answers: "suspension-answers",
     suspension_places: "suspension-places",

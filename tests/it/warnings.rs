@@ -7,7 +7,7 @@ use tests::bench::Place;
 fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let source = "import { defineFlow, generator, handler, sequencer } from '@flow-state-dev/core'; import { z } from 'zod';\n\
                   const h = handler({ name: 'h', inputShcema: z.any(), execute: () => 1 } as any);\n\
-                  const s = sequencer({ name: 's', wholly: 'new' } as any).step(h, { onSettled: () => 1 } as any);\n\
+                  const s = sequencer({ name: 's', wholly: 'new' } as any).step(h, { onSetled: () => 1 } as any);\n\
                   const t = s.forEach(h, { concurrency: 2 } as any)\n\
                   .forEachBackground(h, { maxConcurrency: 2 } as any)\n\
                   .parallel({ h }, { limit: 2 } as any);\n\
@@ -22,7 +22,7 @@ fn a_key_that_nobody_knows_is_told_and_fails_nothing() {
     let told = [
         "flows/k.ts:2:11: handler \"h\": \"inputShcema\" is no setting of a handler and changes nothing; did you mean \"inputSchema\"?",
         "flows/k.ts:3:11: sequencer \"s\": \"wholly\" is no setting of a sequencer and changes nothing\n",
-        "flows/k.ts:3:58: step: \"onSettled\" is no option of it and changes nothing\n",
+        "flows/k.ts:3:58: step: \"onSetled\" is no option of it and changes nothing; did you mean \"onSettled\"?",
         "flows/k.ts:4:13: forEach: \"concurrency\" is no option of it and changes nothing; did you mean \"maxConcurrency\"?",
         "flows/k.ts:5:2: forEachBackground: \"maxConcurrency\" is no option of it and changes nothing; did you mean \"concurrency\"?",
         "flows/k.ts:6:2: parallel: \"limit\" is no option of it and changes nothing\n",
@@ -115,4 +115,33 @@ export default defineFlow({ kind: 'k', session: { createCheck: () => ({ ok: true
     let run = place.get("run k go --user ada --session s");
     assert_eq!(run["output"], json!(["user", "object"]));
     assert_eq!(place.get("items --session s")[0]["agentType"], "primary");
+}
+
+#[test]
+fn an_option_that_nobody_knows_is_told_while_a_block_runs_once() {
+    let source = "import { defineFlow, generator, handler } from '@flow-state-dev/core';
+const go = handler({ name: 'go', execute: (_input, ctx: any) => {
+  for (const word of ['one', 'two']) ctx.emit.message(word, { trnsient: true });
+  ctx.emit.component('bar', {}, { key: 'k', blocked: true });
+  return ctx.session.items.all({ limt: 1 }).length + ctx.session.items.selectForContext({ limit: 1 }).length;
+} });
+const g = generator({ name: 'g', model: 'm', prompt: 'p', history: { limit: 1, rols: [] } as any });
+export default defineFlow({ kind: 'k', actions: { go: { block: go }, g: { block: g } } });
+";
+    let place = Place::new().file("flows/k.ts", source);
+    let answer = place.run(&["check"]);
+    let told = "flows/k.ts:7:11: generator \"g\": \"rols\" is no setting of history and changes nothing; did you mean \"roles\"?";
+    assert!(answer.stdout.contains(told), "{answer}");
+    assert_eq!(answer.stdout.matches("warning: ").count(), 1, "{answer}");
+    let run = place.get("run k go --user ada --session s");
+    let request = run["requestId"].as_str().expect("a run has a request");
+    let logged = place.get(&format!("events {request} --kind logged"));
+    let logged = logged.as_array().expect("a list of events");
+    let texts: Vec<&str> = logged.iter().filter_map(|event| event["payload"]["text"].as_str()).collect();
+    let expected = [
+        "ctx.emit.message: \"trnsient\" is no option of it and changes nothing; did you mean \"transient\"?",
+        "ctx.emit.component: \"blocked\" is no option of it and changes nothing",
+        "ctx.session.items.all: \"limt\" is no field of a query and changes nothing; did you mean \"limit\"?",
+    ];
+    assert_eq!(texts, expected);
 }

@@ -6,4 +6,5 @@ pub(crate) mod fanout;
 pub(crate) mod passes;
 pub(crate) mod route;
 pub(crate) mod sequencer;
+pub(crate) mod step_options;
 pub(crate) mod waiting;

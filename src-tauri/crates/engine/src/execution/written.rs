@@ -16,7 +16,7 @@ use crate::model::callable::{Arg, Callable, Invocation, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::flow::{
-    Action, ActionHooks, Arm, Block, Body, Child, Flow, Operation, RequestHooks, Settings, number_steps,
+    Action, ActionHooks, Arm, Block, Body, Child, Flow, Operation, RequestHooks, Settings, StepOptions, number_steps,
 };
 use crate::model::resource::Resources;
 
@@ -95,7 +95,7 @@ pub fn parallel<'a>(arms: impl IntoIterator<Item = (&'a str, Rc<Block>)>) -> Ope
 
 /// Returns a child without a connector: it gets the chain's value as its input.
 pub fn child(block: &Rc<Block>) -> Child {
-    Child { connector: None, block: block.clone() }
+    Child { connector: None, block: block.clone(), options: StepOptions::default() }
 }
 
 /// Returns a flow with one action, `run`, which runs this block.

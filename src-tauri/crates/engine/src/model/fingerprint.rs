@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::model::callable::Fun;
 use crate::model::flow::{
     AgentPart, Arm, Block, Body, CallPart, Child, Each, Generator, History, Hook, Model, ModelInstance, Operation,
-    Prompt, ValueOrCall,
+    Prompt, StepOptions, ValueOrCall,
 };
 use crate::model::path::encode;
 
@@ -192,16 +192,16 @@ impl Operation {
             Operation::TapCallIf { condition, call } | Operation::ThrowIf { condition, call } => {
                 found.extend([("condition", condition), ("call", call)]);
             }
-            Operation::Step(child) | Operation::Tap(child) => found.extend(connector(child)),
+            Operation::Step(child) | Operation::Tap(child) => found.extend(of_child(child)),
             Operation::StepIf { condition, child }
             | Operation::TapIf { condition, child }
             | Operation::Loop { condition, child, .. } => {
                 found.push(("condition", condition));
-                found.extend(connector(child));
+                found.extend(of_child(child));
             }
             Operation::Work { condition, child, .. } => {
                 found.extend(condition.as_ref().map(|condition| ("condition", condition)));
-                found.extend(connector(child));
+                found.extend(of_child(child));
             }
             Operation::Parallel { arms, .. }
             | Operation::StepAll { arms, .. }
@@ -210,7 +210,7 @@ impl Operation {
             | Operation::Branch { arms } => {
                 for arm in arms {
                     found.extend(arm.condition.as_ref().map(|condition| ("condition", condition)));
-                    found.extend(connector(&arm.child));
+                    found.extend(of_child(&arm.child));
                 }
             }
             Operation::ForEach { connector, each, .. } | Operation::ForEachBackground { connector, each, .. } => {
@@ -252,6 +252,10 @@ impl Operation {
     }
 }
 
-fn connector(child: &Child) -> Option<(&'static str, &Fun)> {
-    child.connector.as_ref().map(|connector| ("connector", connector))
+/// Returns the functions of a child of a chain, each with its role.
+fn of_child(child: &Child) -> impl Iterator<Item = (&'static str, &Fun)> {
+    let StepOptions { signal, settled } = &child.options;
+    [("connector", &child.connector), ("signal", signal), ("settled", settled)]
+        .into_iter()
+        .filter_map(|(role, function)| function.as_ref().map(|function| (role, function)))
 }

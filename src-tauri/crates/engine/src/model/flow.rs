@@ -31,7 +31,7 @@ pub use calls::{CallAgent, CallPart, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Deleg
 pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, ToolIdentity, ToolSettings, ValueOrCall};
 pub use hooks::{ActionHooks, RequestHooks};
-pub use operations::{Arm, Child, Each, Operation, Step, number_steps};
+pub use operations::{Arm, Child, Each, Operation, Step, StepOptions, number_steps};
 
 /// A flow: its kind, its actions, and what its scopes must look like.
 pub struct Flow {

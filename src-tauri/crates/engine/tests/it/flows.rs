@@ -15,7 +15,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use engine::suspension::SuspendOptions;
 use engine::views::Events;
 use engine::views::blocks::{BlockStatus, blocks};
-use engine::written::{Function, handler, parallel, sequencer, step};
+use engine::written::{Function, child, handler, parallel, sequencer, step};
 use serde_json::{Value, json};
 
 use crate::runs::run;
@@ -66,7 +66,7 @@ fn an_empty_chain_hands_its_input_through() {
 #[test]
 fn a_loop_stops_at_its_guard() {
     let never = Rc::new(Function(|_, _| async { Ok(json!(false)) }));
-    let child = engine::flow::Child { connector: None, block: add("one", 1) };
+    let child = child(&add("one", 1));
     let root = sequencer("s", vec![Operation::Loop { condition: never, until: true, child }]);
     check(&root, json!(0), Err("doUntil exceeded max loop guard (250)"));
 }
@@ -158,8 +158,7 @@ fn many_writers_of_one_record_cost_no_more_than_their_number() {
                     };
                     cx.apply(&Target::Session, Change::Ready(change)).await.map(Value::from)
                 });
-                let child = engine::flow::Child { connector: None, block };
-                engine::flow::Arm { key: n.to_string(), condition: None, child }
+                engine::flow::Arm { key: n.to_string(), condition: None, child: child(&block) }
             })
             .collect()
     };

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use engine::event::{EventKind, RequestStatus};
-use engine::flow::{Block, Child, Flow, Operation, RequestHooks};
+use engine::flow::{Block, Flow, Operation, RequestHooks};
 use engine::memory_log::MemoryLog;
-use engine::written::{flow, handler, sequencer, step};
+use engine::written::{child, flow, handler, sequencer, step};
 use serde_json::{Value, json};
 
 use crate::runs::run_flow;
@@ -84,7 +84,7 @@ fn an_abort_of_the_work_beside_a_finished_root_aborts_the_request() {
         cx.run.abort.set();
         Ok(Value::Null)
     });
-    let work = Operation::Work { condition: None, child: Child { connector: None, block: late }, name: None };
+    let work = Operation::Work { condition: None, child: child(&late), name: None };
     let root = sequencer("root", vec![work, step(&noting(&ran, "next"))]);
     let (status, events) = run(&ran, &root);
     assert_eq!(status, RequestStatus::Aborted);

@@ -103,7 +103,7 @@ where
 }
 
 fn child(block: Rc<Block>) -> Child {
-    Child { connector: None, block }
+    engine::written::child(&block)
 }
 
 fn arms(blocks: Vec<Rc<Block>>) -> Vec<Arm> {

@@ -105,7 +105,7 @@ fn total() -> Op {
 }
 
 fn child(block: Rc<Block>) -> Child {
-    Child { connector: None, block }
+    engine::written::child(&block)
 }
 
 /// The plan as a block; names repeat, so that paths need their numbers.

@@ -40,6 +40,7 @@ export {
   ContextLengthError,
   ToolExecutionError,
   DispatchRefusedError,
+  NoDispatchSeamError,
   ResourceAlreadyExistsError,
   ResourceDeletedError,
   SuspensionError,
@@ -78,7 +79,7 @@ export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './lib
 export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } from './library/absent';
 export { validateConcurrencyConfig, validateWebhookConfig } from './library/absent';
 export { applyGetOrPatchState, buildReplayLog, createBindingCache, requireRequestHost } from './library/absent';
-export { dispatchHandleSchema, DISPATCH_TYPES, SLASH_COMMAND_PATTERN } from './library/dispatches';
+export { dispatchHandleSchema, DISPATCH_TYPES, resolveEntry, SLASH_COMMAND_PATTERN } from './library/dispatches';
 export { collapseToCanonicalLog } from './library/item-logs';
 export {
   ROOT_BLOCK_PATH,

@@ -12,8 +12,8 @@ use engine::data::from_json;
 use engine::error::FlowError;
 use engine::flow::{
     Arm, Block, Body, Cache, Cas, Child, ContainerItem, Each, Expectation, Flow, Generator, History, Hook, Middleware,
-    Model, ModelInstance, Operation, Repair, RequestHooks, Rescue, Settings, ToolIdentity, ToolSettings, ValueOrCall,
-    join_declarations, number_steps,
+    Model, ModelInstance, Operation, Repair, RequestHooks, Rescue, Settings, StepOptions, ToolIdentity, ToolSettings,
+    ValueOrCall, join_declarations, number_steps,
 };
 use engine::resource::{ResourceConflict, Resources};
 use engine::scope::ScopeKind;
@@ -308,8 +308,9 @@ impl Registry {
     fn operation(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireStep) -> Result<Operation, FlowError> {
         let function = |id: Option<u32>| id.map(|id| self.function(vm, id));
         let missing = |what: &str| FlowError::plain(format!("{} has no {what}", wire.op));
+        let options = StepOptions { signal: function(wire.signal), settled: function(wire.settled) };
         let child = match wire.block {
-            Some(id) => Some(Child { connector: function(wire.connector), block: self.block(id)? }),
+            Some(id) => Some(Child { connector: function(wire.connector), block: self.block(id)?, options }),
             None => None,
         };
         let arms = || {
@@ -319,7 +320,11 @@ impl Registry {
                     Ok(Arm {
                         key: arm.key.clone().unwrap_or_default(),
                         condition: function(arm.condition),
-                        child: Child { connector: function(arm.connector), block: self.block(arm.block)? },
+                        child: Child {
+                            connector: function(arm.connector),
+                            block: self.block(arm.block)?,
+                            options: StepOptions::default(),
+                        },
                     })
                 })
                 .collect::<Result<Vec<_>, FlowError>>()

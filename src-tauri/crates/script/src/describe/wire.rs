@@ -246,6 +246,8 @@ pub(crate) struct WireStep {
     pub(crate) op: String,
     pub(crate) block: Option<u32>,
     pub(crate) connector: Option<u32>,
+    pub(crate) signal: Option<u32>,
+    pub(crate) settled: Option<u32>,
     pub(crate) condition: Option<u32>,
     pub(crate) call: Option<u32>,
     #[serde(default)]

@@ -4,6 +4,8 @@
 //! connector) that wrote durable records commits when it returns (ARCHITECTURE §3.5). Branches that run at once are
 //! in `fanout`, background work is in `background`.
 
+use futures_util::FutureExt;
+
 use crate::execution::block::run_block;
 use crate::execution::callback;
 use crate::execution::chain::background;
@@ -225,6 +227,19 @@ impl<'a> Chain<'a> {
     }
 
     async fn run_child(&self, path: String, child: &Child, value: StepValue) -> Result<StepValue, FlowError> {
+        if !child.options.is_empty() {
+            // Boxed, so that the future of a step without options stays small.
+            return self.run_with_options(path, child, value).boxed_local().await;
+        }
+        self.connect_and_dispatch(path, child, value).await
+    }
+
+    pub(crate) async fn connect_and_dispatch(
+        &self,
+        path: String,
+        child: &Child,
+        value: StepValue,
+    ) -> Result<StepValue, FlowError> {
         let input = self.connect(child.connector.as_ref(), value).await?;
         self.dispatch(path, child, input).await
     }
@@ -251,6 +266,16 @@ impl<'a> Chain<'a> {
     /// Calls a function of the chain and commits what it wrote.
     pub(crate) async fn call_with(&self, role: &str, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
         callback::call(self.cx, &format!("{}{}.{role}", self.pass, self.label), function, args).await
+    }
+
+    /// Returns `role` with a number under which the log holds no call of it yet: a resume calls such a function again.
+    pub(crate) fn unused_role(&self, role: &str) -> String {
+        let log = &self.cx.run.replay_cache;
+        let is_unused = |role: &String| {
+            let name = format!("{}{}.{role}#0", self.pass, self.label);
+            log.callback(&self.cx.frame.path, &name).is_none()
+        };
+        (0u32..).map(|nth| format!("{role}[{nth}]")).find(is_unused).unwrap_or_default()
     }
 
     /// Records the list that the operation runs over: see [`callback::record_list`].

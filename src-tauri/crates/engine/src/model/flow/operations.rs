@@ -147,6 +147,24 @@ pub struct Child {
     pub connector: Option<Fun>,
     /// What runs.
     pub block: Rc<Block>,
+    /// What its step says beside it.
+    pub options: StepOptions,
+}
+
+/// What `step` and `stepIf` may say beside their block (SEMANTICS §3.7).
+#[derive(Default)]
+pub struct StepOptions {
+    /// `abortSignal`: called with the path of the block before that is dispatched.
+    pub signal: Option<Fun>,
+    /// `onSettled`: called with how the block's dispatch ended: `returned`, `threw` or `suspended`.
+    pub settled: Option<Fun>,
+}
+
+impl StepOptions {
+    /// Returns whether the step says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.signal.is_none() && self.settled.is_none()
+    }
 }
 
 /// Gives every operation its segment and label (SEMANTICS §3.2). Operations count whether they run or not.

@@ -178,6 +178,16 @@ export class DispatchRefusedError extends Error {
   }
 }
 
+/** A block that dispatches where nothing could start another request; here something always can. */
+export class NoDispatchSeamError extends Error {
+  readonly code = 'no-dispatch-seam';
+
+  constructor(block: string, from?: Recorded) {
+    super(recorded(from) ? block : `Block "${block}" dispatches, and nothing here can start another request`);
+    this.name = 'NoDispatchSeamError';
+  }
+}
+
 /** How the engine hands back an error of its log: its words first, then this. */
 interface Recorded {
   details?: Record<string, unknown>;

@@ -15,7 +15,7 @@ import { TOKEN } from '../define/running';
 import { handle } from './state';
 import { toJson } from '../base/values';
 import { suspend } from '../define/suspend';
-import { requestSignal } from '../globals/web';
+import { signalAt } from '../globals/step-signals';
 
 type Json = Record<string, unknown>;
 
@@ -227,7 +227,7 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
   runOnce: (call) => (key: unknown, fn: unknown) => runOnce(call.token, key, fn),
   suspend: (call) => (options: unknown) => suspend(call.token, options),
   flow: () => flowFacts(),
-  signal: () => requestSignal,
+  signal: (call) => signalAt(() => call.info.path),
   attempt: (call) => call.info.attempt,
   idempotencyKey: (call) => `${call.info.requestId}:${call.info.path}`,
   requestRuntime: (call) => runtimeOf(call.info),

@@ -4,6 +4,8 @@
 
 import { checkComponent, checkContent, checkEmitOptions, checkStatus } from './ctx-arguments';
 import { withIdentity } from '../define/identity';
+import { tell } from '../define/known-keys';
+import { warnOfOthers } from '../define/nested-keys';
 import { askerBy, native } from '../base/host';
 import { toJson } from '../base/values';
 
@@ -33,10 +35,18 @@ class Emitted {
   }
 }
 
+const COMMON = ['agentType', 'itemVisibility', 'agentName', 'transient', 'key'];
+const OPTIONS: Record<string, readonly string[]> = {
+  message: COMMON,
+  component: COMMON,
+  status: [...COMMON, 'blocked', 'backgroundTasks'],
+};
+
 export function emitters(token: number) {
   const emit = (kind: string, payload: Json, given: unknown): string | undefined => {
     const options = withIdentity(given, `ctx.emit.${kind}`);
     checkEmitOptions(options, `ctx.emit.${kind}`);
+    if (options !== undefined) warnOfOthers(options, OPTIONS[kind] ?? COMMON, `ctx.emit.${kind}`, 'option of it', tell);
     return native.sync(
       'emit',
       askerBy(token),

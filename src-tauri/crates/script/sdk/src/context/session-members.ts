@@ -2,13 +2,17 @@
 
 import { checkEntry, checkJournalQuery, checkMetadata } from './ctx-arguments';
 import { native } from '../base/host';
+import { tell } from '../define/known-keys';
+import { ITEM_QUERY, warnOfOthers } from '../define/nested-keys';
 import { toJson } from '../base/values';
 
 type Json = Record<string, unknown>;
 
 export function sessionMembers(token: number, info: () => { session: string; user: string; project?: string }): object {
-  const items = (view: string, query: unknown) =>
-    JSON.parse(native.sync('items', token, JSON.stringify([view, query ?? {}])) ?? '[]') as unknown[];
+  const items = (view: string, query: unknown, method = view) => {
+    warnOfOthers(query, ITEM_QUERY, `ctx.session.items.${method}`, 'field of a query', tell);
+    return JSON.parse(native.sync('items', token, JSON.stringify([view, query ?? {}])) ?? '[]') as unknown[];
+  };
   // A plain list: authors read it without `await`, and awaiting it works too.
   const history = (query?: unknown) => items('history', query);
   return {
@@ -21,7 +25,7 @@ export function sessionMembers(token: number, info: () => { session: string; use
       client: (query?: unknown) => items('client', query),
       history,
       llm: history,
-      selectForContext: (query?: unknown) => items('all', query),
+      selectForContext: (query?: unknown) => items('all', query, 'selectForContext'),
     },
     appendJournal: async (entry: Json): Promise<unknown> => {
       checkEntry(entry);

@@ -13,7 +13,8 @@ import { warnOfUnknown } from './known-keys';
 import { warnInsideBlock } from './nested-keys';
 import { runBlock } from './running';
 import { declaredIn, reactionsTo, type Declared, type Definitions } from './resources';
-import type { AnySchema } from '../base/schema';
+import { isSchema, type AnySchema } from '../base/schema';
+import { refuseUnstrict } from '../base/unstrict';
 
 export type Kind = 'handler' | 'sequencer' | 'router' | 'generator' | 'evaluator';
 export type { Fn };
@@ -24,6 +25,9 @@ export interface Operation {
   op: string;
   block?: Block;
   connector?: Fn;
+  /** Of a step: gives the signal that its block runs under, and is told how that ended. */
+  signal?: Fn;
+  settled?: Fn;
   condition?: Fn;
   call?: Fn;
   /** The branches of an operation that has several. */
@@ -255,6 +259,8 @@ export function generator(given: Config): Block {
       `generator "${block.name}": tools must be an array of blocks, or a function that gives one, got ${describeValue(tools)}`,
     );
   }
+  const { outputSchema } = block.config;
+  if (isSchema(outputSchema)) refuseUnstrict(outputSchema, `Generator "${block.name}"`);
   checkIdentity(config, `generator "${block.name}"`);
   checkLoop(config, `generator "${block.name}"`);
   knownTools(block.config).forEach((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));

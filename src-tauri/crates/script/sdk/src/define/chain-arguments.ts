@@ -6,8 +6,9 @@ import { isBlock, needBlock, type Block, type Config, type Fn } from './blocks';
 import { nearest, warn } from './known-keys';
 import { warnOfOthers } from './nested-keys';
 import { isSchema } from '../base/schema';
+import { connectorUnder, stepOptions, type StepOptions } from './step-options';
 
-export interface Chained {
+export interface Chained extends StepOptions {
   block: Block;
   connector?: Fn;
 }
@@ -15,10 +16,24 @@ export interface Chained {
 /** A method whose first argument is a condition says so in its errors. */
 export type Lead = { condition: unknown } | undefined;
 
-/** The argument forms of SEMANTICS §3.1: block, connector and block, or factory and config. */
+/** What takes options behind its block. */
+const WITH_OPTIONS = ['step', 'stepIf'];
+
+/** The argument forms of SEMANTICS §3.1: block, connector and block, or factory and config; of a step with options. */
 export function chained(where: string, args: unknown[], lead?: Lead, more: string[] = []): Chained {
+  const rest = isBlock(args[0]) ? args.slice(1) : args.slice(2);
+  const [given] = rest;
+  const hasOptions = WITH_OPTIONS.includes(where) && typeof given === 'object' && given !== null && !isBlock(given);
+  warnOfExcess(where, hasOptions ? rest.slice(1) : rest);
+  const child = formOf(where, args, lead, more);
+  if (!hasOptions) return child;
+  const options = stepOptions(given, where);
+  if (options.signal && child.connector) child.connector = connectorUnder(child.connector);
+  return { ...child, ...options };
+}
+
+function formOf(where: string, args: unknown[], lead: Lead, more: string[]): Chained {
   const [first, second] = args;
-  warnOfExcess(where, isBlock(first) ? args.slice(1) : args.slice(2));
   if (isBlock(first)) {
     if (isBlock(second))
       throw new TypeError(

@@ -5,6 +5,7 @@
 import { approved, approvedLater } from './approval';
 import { isBlock, needBlock, type Block, type Config } from './blocks';
 import { contextEntries, knownTools, laterTools } from './capabilities';
+import { isItemQuery } from './nested-keys';
 import { modelInstance } from './own-models';
 import { promptSlots } from './prompt-files';
 import { functionId, retry, text } from './tables';
@@ -48,9 +49,7 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
 function historyOf(history: unknown): Config {
   if (history === undefined || history === null || history === false) return {};
   if (history === true) return { history: {} };
-  const isQuery =
-    typeof history === 'object' && !Array.isArray(history) && !('content' in history) && !('role' in history);
-  return isQuery ? { history } : { historySlot: text(history) };
+  return isItemQuery(history) ? { history } : { historySlot: text(history) };
 }
 
 /** The entries of `context`, in order; objects stay whole, their functions become one call. */

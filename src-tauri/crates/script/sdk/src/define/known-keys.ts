@@ -3,6 +3,7 @@
 //
 // Must not: refuse anything. Newer spellings may be meant for other hosts; a load that looks odd is told, not stopped.
 
+import { currentToken, LOAD, native } from '../base/host';
 import type { Config } from './blocks';
 
 const BLOCK = [
@@ -177,6 +178,16 @@ const warnings: [message: string, stack: string][] = [];
 
 export function warn(message: string): void {
   warnings.push([message, new Error().stack ?? '']);
+}
+
+/** What was told while blocks run. */
+const told = new Set<string>();
+
+/** Tells of the file while it loads, and once in the log of the block that runs. */
+export function tell(message: string): void {
+  if (currentToken() === LOAD) warn(message);
+  else if (!told.has(message)) native.sync('log', currentToken(), JSON.stringify(['warn', message]));
+  told.add(message);
 }
 
 /** All of them, told once. */

@@ -68,13 +68,32 @@ const DISPATCHER = [
   'transient',
 ];
 
-/** Tells of every key that is none of the known ones. */
-export function warnOfOthers(given: unknown, known: readonly string[], where: string, what: string): void {
+/** What a query of items may say; `types` is an older word. */
+export const ITEM_QUERY = [
+  'limit',
+  'includeTransient',
+  'includeInFlight',
+  'itemTypes',
+  'types',
+  'roles',
+  'agentName',
+  'agentType',
+  'itemVisibility',
+];
+
+/** Tells of every key that is none of the known ones. `say` is how: of the file, unless it is said while a block runs. */
+export function warnOfOthers(
+  given: unknown,
+  known: readonly string[],
+  where: string,
+  what: string,
+  say: (message: string) => void = warn,
+): void {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return;
   for (const key of Object.keys(given)) {
     if (known.includes(key) || (given as Config)[key] === undefined) continue;
     const meant = nearest(key, known);
-    warn(`${where}: "${key}" is no ${what} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`);
+    say(`${where}: "${key}" is no ${what} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`);
   }
 }
 
@@ -82,6 +101,13 @@ export function warnOfOthers(given: unknown, known: readonly string[], where: st
 export function warnInsideBlock(config: Config, where: string): void {
   for (const [key, known] of Object.entries(BLOCK)) warnOfOthers(config[key], known, where, `setting of ${key}`);
   warnInsideTools(config.flowTools, where, 'flowTools');
+  if (isItemQuery(config.history)) warnOfOthers(config.history, ITEM_QUERY, where, 'setting of history');
+}
+
+/** Whether a generator's `history` is a query of items; else it is messages, or says whether there is a history. */
+export function isItemQuery(history: unknown): history is Config {
+  if (typeof history !== 'object' || history === null || Array.isArray(history)) return false;
+  return !('content' in history) && !('role' in history);
 }
 
 function warnInsideTools(tools: unknown, where: string, key: string): void {

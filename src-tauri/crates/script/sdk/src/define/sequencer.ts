@@ -63,6 +63,8 @@ export class Sequencer extends Block {
       operation.call,
       operation.condition,
       operation.connector,
+      operation.signal,
+      operation.settled,
       operation.each,
     ]);
     return new Sequencer(this.config, list, this);

@@ -2,6 +2,9 @@
 
 import { z } from 'zod';
 
+import type { Config } from '../define/blocks';
+import { isFlow } from '../define/flow';
+
 /** What a dispatcher gives: where the work runs. */
 export const dispatchHandleSchema = z.object({
   sessionId: z.string(),
@@ -14,3 +17,36 @@ export const DISPATCH_TYPES = ['public', 'internal', 'task', 'chat', 'webhook', 
 
 /** A line that begins with a command, like `/help me`: its name and what follows. */
 export const SLASH_COMMAND_PATTERN = /^\s*\/([a-z\d][a-z\d-]{0,63})(?:\s+([^]*))?$/;
+
+type DispatchType = (typeof DISPATCH_TYPES)[number];
+
+/** What tells a webhook or a schedule apart, in place of a name. */
+interface Coordinate {
+  webhook?: { provider?: string; eventType?: string | null };
+  schedule?: { scheduleId?: string };
+}
+
+const own = (map: unknown, name: unknown): unknown =>
+  typeof map === 'object' && map !== null && typeof name === 'string' && Object.hasOwn(map, name)
+    ? (map as Config)[name]
+    : undefined;
+
+/** The entry of a flow, or of the maps of one, that a dispatch is for: of its own type's map, and of no other. */
+export function resolveEntry(flow: unknown, type: DispatchType, name: string, coordinate: Coordinate = {}): unknown {
+  const maps = (isFlow(flow) ? flow.definition : flow) as Record<string, Config | undefined>;
+  switch (type) {
+    case 'public':
+      return own(maps.actions, name);
+    case 'internal':
+    case 'task':
+      return own(maps[type]?.actions, name);
+    case 'chat':
+      return own(maps.chat?.on, name);
+    case 'webhook': {
+      const provider = own(maps.webhooks, coordinate.webhook?.provider) as Config | undefined;
+      return own(provider?.on, coordinate.webhook?.eventType);
+    }
+    case 'schedule':
+      return own(maps.schedules?.static, coordinate.schedule?.scheduleId);
+  }
+}

@@ -1,9 +1,10 @@
 // `createModelResolver` and `createFSDProvider`: groups of models by name. The engine itself resolves each name
 // (SEMANTICS §6.2), so what they give is a list of names, in the order in which they are tried.
 
+import { describeValue } from '../base/arguments';
 import { warn } from '../define/known-keys';
 import { NamedModel } from '../define/own-models';
-import { byPreference, environment, extractProviderName, parseModelString } from './model-names';
+import { byPreference, environment, extractProviderName, INTENT_NAME_REGEX, parseModelString } from './model-names';
 
 type Env = Record<string, string | undefined>;
 
@@ -30,10 +31,35 @@ const ELSEWHERE: [keyof ResolverOptions, string][] = [
   ['intentDefaults', 'a generator takes providerOptions itself'],
 ];
 
-function needConcrete(name: string, where: string): string {
-  const { type } = parseModelString(name);
-  if (type === 'intent' || type === 'preset') throw new Error(`${WHO}: ${where} must not be an ${type}/* string`);
-  return name;
+/** The name of one model, whose place an error tells. */
+function needConcrete(name: unknown, where: string): string {
+  if (typeof name !== 'string' || name.trim() === '') {
+    throw new Error(`${WHO}: ${where} must be the name of a model, got ${describeValue(name)}`);
+  }
+  let type: string;
+  try {
+    ({ type } = parseModelString(name));
+  } catch (error) {
+    throw new Error(`${WHO}: ${where}: ${(error as Error).message}`, { cause: error });
+  }
+  if (type === 'intent' || type === 'preset') {
+    throw new Error(`${WHO}: ${where} must not be an ${type}/* string, got ${describeValue(name)}`);
+  }
+  return name.trim();
+}
+
+/** Refuses intents that nobody could name, or that lead nowhere. */
+function checkIntents(intents: ReadonlyMap<string, string[]>, defaults: object): void {
+  for (const [intent, models] of intents) {
+    if (!INTENT_NAME_REGEX.test(intent)) {
+      throw new Error(`${WHO}: intent "${intent}" has an invalid name; it must match ${INTENT_NAME_REGEX.source}`);
+    }
+    for (const model of models) needConcrete(model, `intent "${intent}"`);
+  }
+  const unknown = Object.keys(defaults).find((intent) => !intents.has(intent));
+  if (unknown === undefined) return;
+  const known = [...intents.keys()].join(', ') || '(none)';
+  throw new Error(`${WHO}: intentDefaults has "${unknown}", which is no intent of it; the intents are ${known}`);
 }
 
 /** The variable that replaces an intent's models. */
@@ -46,16 +72,23 @@ export function createModelResolver(options: ResolverOptions = {}) {
   if (intents.size > 0 && options.defaultModel === undefined) {
     throw new Error(`${WHO}: defaultModel is required when intents are configured`);
   }
-  const given = env.FSDEV_DEFAULT_MODEL ?? options.defaultModel;
-  const defaultModel = given === undefined ? undefined : needConcrete(given, 'defaultModel');
+  checkIntents(intents, options.intentDefaults ?? {});
+  const given = options.defaultModel === undefined ? undefined : needConcrete(options.defaultModel, 'defaultModel');
+  const other = env.FSDEV_DEFAULT_MODEL;
+  const defaultModel = other === undefined ? given : needConcrete(other, 'FSDEV_DEFAULT_MODEL');
   const variables = new Map<string, string>();
   for (const intent of intents.keys()) {
     const variable = variableOf(intent);
-    const other = variables.get(variable);
-    if (other !== undefined) throw new Error(`${WHO}: intents "${other}" and "${intent}" are both named ${variable}`);
+    const same = variables.get(variable);
+    if (same !== undefined) throw new Error(`${WHO}: intents "${same}" and "${intent}" are both named ${variable}`);
     variables.set(variable, intent);
     const instead = env[variable];
     if (instead !== undefined) intents.set(intent, [needConcrete(instead, variable)]);
+  }
+  for (const variable of Object.keys(env)) {
+    if (!variable.startsWith('FSDEV_INTENT_') || variables.has(variable)) continue;
+    const known = [...intents.keys()].join(', ') || '(none)';
+    warn(`${WHO}: ${variable} changes nothing: it names none of the intents, which are ${known}`);
   }
   for (const [name, instead] of ELSEWHERE) {
     if (options[name] !== undefined) warn(`${WHO}: "${name}" changes nothing here; ${instead}`);

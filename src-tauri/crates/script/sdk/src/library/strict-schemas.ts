@@ -2,14 +2,8 @@
 //
 // Must not: import zod. A schema is made anew by its own class, of whichever copy it comes from.
 
-import { StrictSchemaError } from '../base/errors';
 import { definition, inside, shapeOf, typeOf, type AnySchema } from '../base/schema';
-
-export interface StrictViolation {
-  path: string;
-  typeName: string;
-  reason: string;
-}
+import { refuseUnstrict } from '../base/unstrict';
 
 type Changes = Record<string, unknown>;
 type Made = new (definition: Changes) => AnySchema;
@@ -40,51 +34,12 @@ function strict(schema: AnySchema): AnySchema {
   return schema;
 }
 
-const zodName = (type: string): string =>
-  ({ discriminatedunion: 'ZodDiscriminatedUnion' })[type] ?? `Zod${type.charAt(0).toUpperCase()}${type.slice(1)}`;
-
-function violations(schema: AnySchema, path: string): StrictViolation[] {
-  const type = typeOf(schema);
-  const def = definition(schema);
-  const found = (reason: string): StrictViolation[] => [{ path, typeName: zodName(type), reason }];
-  switch (type) {
-    case 'object':
-      return Object.entries(shapeOf(schema) ?? {}).flatMap(([name, field]) => violations(field, `${path}.${name}`));
-    case 'array':
-      return violations((def.element ?? def.type) as AnySchema, `${path}[]`);
-    case 'record':
-      return [
-        ...found('additionalProperties=true: keys are not known; use a list of { key, value }'),
-        ...violations(def.valueType as AnySchema, `${path}[*]`),
-      ];
-    case 'union':
-    case 'discriminatedunion': {
-      const options = [...(def.options as AnySchema[] | Map<string, AnySchema>).values()];
-      const own = options.every((option) => typeOf(option) === 'literal')
-        ? []
-        : found('variants that are no literals have different required fields; use one shape with nullable fields');
-      return [...own, ...options.flatMap((option, at) => violations(option, `${path}|${at}`))];
-    }
-    default: {
-      const inner = inside(schema);
-      return inner ? violations(inner, path) : [];
-    }
-  }
-}
-
 /** `validate` refuses what no strict schema can say; `label` stands before that message. */
 export function makeSchemaStrict(schema: AnySchema, options: { validate?: boolean; label?: string } = {}): AnySchema {
-  const made = strict(schema);
-  const wrong = options.validate ? violations(made, '$') : [];
-  if (wrong.length === 0) return made;
-  const whose = options.label === undefined ? 'Output' : `${options.label} output`;
-  const lines = wrong.map(({ path, typeName, reason }) => `  ${path}: ${typeName}: ${reason}`);
-  const error = new StrictSchemaError([`${whose} schema is not OpenAI strict-mode compatible:`, ...lines].join('\n'), {
-    details: { violations: wrong },
-  });
-  throw Object.assign(error, { violations: wrong });
+  if (options.validate) refuseUnstrict(schema, options.label);
+  return strict(schema);
 }
 
 export function assertStrictCompatible(schema: AnySchema, label?: string): void {
-  makeSchemaStrict(schema, { validate: true, label });
+  refuseUnstrict(schema, label);
 }

@@ -263,6 +263,8 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
       op: operation.op,
       block: operation.block ? child(operation.block) : undefined,
       connector: functionId(operation.connector),
+      signal: functionId(operation.signal),
+      settled: functionId(operation.settled),
       condition: functionId(operation.condition),
       call: functionId(operation.call),
       arms: operation.arms?.map((arm) => ({

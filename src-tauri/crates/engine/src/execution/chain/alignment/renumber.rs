@@ -61,10 +61,12 @@ pub(super) fn place_of(rest: &str, is_group: impl Fn(&str) -> bool) -> Option<(S
     Some((group.to_owned(), split.number, key))
 }
 
-/// Returns the label and the role in the name of a callback of a chain: of `loop[1]/map~2.#0`, `map~2` and nothing.
+/// Returns the label and the role in the name of a callback of a chain: of `loop[1]/map~2.#0`, `map~2` and nothing;
+/// of `step:a.settled[1]#0`, `step:a` and `settled`.
 pub(super) fn label_of(callback: &str) -> Option<(&str, &str)> {
     let last = callback.rsplit_once('/').map_or(callback, |(_, last)| last);
-    last.rsplit_once('#')?.0.rsplit_once('.')
+    let (label, role) = last.rsplit_once('#')?.0.rsplit_once('.')?;
+    Some((label, role.split_once('[').map_or(role, |(role, _)| role)))
 }
 
 impl Chain {
