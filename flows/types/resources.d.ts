@@ -160,6 +160,10 @@ export interface DefinedExternalResourceCollection<
   readonly kind: "resource-collection";
 }
 
+/** The newer name of {@link defineExternalResourceCollection}. */
+export declare const defineProjectedResourceCollection: typeof defineExternalResourceCollection;
+export declare function isProjectedResourceCollection(value: unknown): boolean;
+
 export declare function defineExternalResourceCollection<
   S extends object = LooseState,
   const P extends ResourceScope = ResourceScope,

@@ -9,7 +9,11 @@ export { createBearerSecretPrincipalResolver, defaultBodyUserIdPrincipalResolver
 export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
 export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
-export { defineExternalResourceCollection } from './define/resources';
+export {
+  defineExternalResourceCollection,
+  defineExternalResourceCollection as defineProjectedResourceCollection,
+  isProjectedResourceCollection,
+} from './define/resources';
 export { normalizeReactiveBinding } from './define/reactions';
 export { resourceChangeSchema, resourceContentChangeSchema } from './library/change-schemas';
 export { evaluator, choice, score, boolean, assertEvaluatorBlock } from './define/evaluator';

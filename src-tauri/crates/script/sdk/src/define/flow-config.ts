@@ -27,7 +27,7 @@ export function settle(flow: Flow, stack: string): void {
 export const flowFacts = (): Facts => facts;
 
 function configOf({ definition, kind, id }: Flow): Config {
-  const { config, configSchema } = definition;
+  const { config, configSchema, cardinality, isMinted } = definition;
   const where = `Flow "${kind}" instance "${id}"`;
   if (configSchema === undefined) {
     if (config === undefined) return {};
@@ -36,6 +36,8 @@ function configOf({ definition, kind, id }: Flow): Config {
   if (!isSchema(configSchema)) {
     throw new TypeError(`Flow "${kind}": configSchema must be a zod schema, got ${describeValue(configSchema)}`);
   }
+  // Only its instances have settings.
+  if (cardinality === 'collection' && isMinted !== true && config === undefined) return {};
   const fields = shapeOf(configSchema);
   const unknown = Object.keys((config ?? {}) as Config).find((key) => fields && !(key in fields));
   if (unknown !== undefined) {

@@ -10,7 +10,7 @@ import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkAddresses } from './addresses';
 import { addressOf, checkEntries, entriesOf, runnableOf } from './entries';
-import { checkIdentity, checkOffers, mint } from './instances';
+import { checkIdentity, checkIsolation, checkOffers, isOneOfMany, mint } from './instances';
 import { warnInsideFlow } from './nested-keys';
 import { needLayers } from './middleware';
 import { keepOrigin } from '../base/origins';
@@ -27,6 +27,11 @@ export class Flow {
 
   get id(): string {
     return (this.definition.id as string | undefined) ?? this.kind;
+  }
+
+  /** By what it is run: of many of one kind the id, and otherwise the kind. */
+  get address(): string {
+    return isOneOfMany(this.definition) ? this.id : this.kind;
   }
 
   get actions(): Record<string, Config> {
@@ -79,16 +84,17 @@ export function stackOfInstance(flow: Flow): string {
 }
 
 /**
- * The flows that a file exports, in the order of its exports. A definition and its instances are one flow: that of the
- * default export, or else its first instance.
+ * The flows that a file exports, in the order of its exports. Each instance of a collection is one. Otherwise a
+ * definition and its instances are one: that of the default export, or else its first instance.
  */
 export function flowsOf(exported: unknown[], main: unknown): Flow[] {
   const found = new Map<Config, Flow[]>();
   for (const flow of new Set(exported.filter(isFlow))) {
     found.set(root(flow), [...(found.get(root(flow)) ?? []), flow]);
   }
-  return [...found].map(([definition, same]) => {
+  return [...found].flatMap(([definition, same]) => {
     const instances = same.filter((flow) => flow.definition !== definition);
+    if (instances.length > 0 && definition.cardinality === 'collection') return instances;
     const chosen = same.find((flow) => flow === main) ?? instances[0] ?? (same[0] as Flow);
     if (instances.length > 1) {
       const ids = instances.map((flow) => `"${flow.id}"`).join(', ');
@@ -151,6 +157,7 @@ export function defineFlow(definition: Config): FlowType {
   checkPolicies(definition);
   needUser(definition);
   checkOffers(definition);
+  checkIsolation(definition);
   checkIdentity(definition);
   checkScopeKeys(definition);
   // An instance is told of where its definition stands.

@@ -6,6 +6,7 @@
 import type { Block, Config } from './blocks';
 import { describeValue } from '../base/arguments';
 import { FlowIdentityConflictError } from '../base/errors';
+import { warn } from './known-keys';
 
 /** Keys that belong to the definition alone. */
 const ENTRIES = ['chat', 'webhooks', 'schedules', 'internal', 'task', 'tasks'];
@@ -64,6 +65,24 @@ export function checkIdentity({ kind, id, cardinality, isMinted }: Config): void
   }
   if (cardinality === 'collection' && isMinted === true && id === undefined) {
     throw new FlowIdentityConflictError(`${where} is a collection, so each instance needs an id of its own`);
+  }
+}
+
+/** Whether it is an instance of a flow of which there are many. */
+export function isOneOfMany({ cardinality, isMinted }: Config): boolean {
+  return cardinality === 'collection' && isMinted === true;
+}
+
+/** What is kept apart from other flows are resources; of a person's or a project's state there is one. */
+export function checkIsolation(definition: Config): void {
+  const isolated = { user: 'isolateUserState', project: 'isolateProjectState', org: 'isolateOrgState' };
+  for (const [scope, key] of Object.entries(isolated)) {
+    const schema = (definition[scope] as Config | undefined)?.stateSchema;
+    if (definition[key] !== true || schema === undefined || definition.isMinted === true) continue;
+    warn(
+      `Flow "${definition.kind as string}": "${key}" keeps resources apart, and not the state of ` +
+        `${scope}.stateSchema, which other flows share`,
+    );
   }
 }
 

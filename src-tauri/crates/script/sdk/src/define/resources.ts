@@ -265,6 +265,11 @@ const EXTERNAL = Symbol('external');
 
 export const isExternal = (config: object): boolean => (config as Record<symbol, unknown>)[EXTERNAL] === true;
 
+/** By either name: the collection is one that an app keeps, and this one shows. */
+export function isProjectedResourceCollection(value: unknown): boolean {
+  return value instanceof Definition && value.kind === 'resource-collection' && isExternal(value.config);
+}
+
 /** The resources under some keys of a configuration, each with the scope that its place names. */
 export function declaredIn(
   config: Config | undefined,

@@ -122,7 +122,7 @@ const failed = ({ call, token }: Returning, error: unknown): void => {
 };
 
 const host = {
-  flows: (): string => JSON.stringify(flows.map((flow) => flow.kind)),
+  flows: (): string => JSON.stringify(flows.map((flow) => flow.address)),
 
   flowDefinedAt: (at: number): string => stackOf(flows[at] as Flow),
 

@@ -83,7 +83,7 @@ export function describeFlow(flow: Flow): string {
   }
   const settings = settingsOf(flow);
   return JSON.stringify({
-    kind: flow.kind,
+    kind: flow.address,
     description: typeof flow.definition.description === 'string' ? flow.definition.description : undefined,
     actions,
     hooks,
