@@ -355,12 +355,81 @@ export const skills = await readAll(folder);
 }
 
 #[test]
+fn each_instance_of_a_collection_is_a_flow() {
+    let review = "import { defineFlow, handler } from '@flow-state-dev/core';
+import { z } from 'zod';
+const tell = handler({ name: 'tell', execute: (_, ctx) => [ctx.flow.kind, ctx.flow.id, ctx.flow.config.lead] });
+export const review = defineFlow({ kind: 'review', cardinality: 'collection',
+  configSchema: z.object({ lead: z.string() }), actions: { go: { block: tell } } });
+";
+    let both = format!(
+        "{review}export const east = review({{ id: 'review-east', config: {{ lead: 'Ada' }} }});\n\
+         export const west = review({{ id: 'review-west', config: {{ lead: 'Bob' }} }});\n"
+    );
+    let place = Place::new().file("src/flows/review.ts", &both);
+    let check = place.run(&["check"]);
+    let told =
+        "ok    review-east  (src/flows/review.ts)\nok    review-west  (src/flows/review.ts)\n2 of 2 flows load\n";
+    assert_eq!((check.code, check.stdout.as_str()), (Some(0), told), "{check}");
+    check_output(&place, "review-east", &json!(["review", "review-east", "Ada"]));
+    check_output(&place, "review-west", &json!(["review", "review-west", "Bob"]));
+    let bare = place.ask("run review go --user ada");
+    assert!(bare.stderr.contains("there are: review-east, review-west"), "{bare}");
+    // Each in a file of its own, of a definition in another one.
+    let place = Place::new().file("src/review.ts", review);
+    for (file, lead) in [("east", "Ada"), ("west", "Bob")] {
+        let text = format!(
+            "import {{ review }} from '../../review';\n\
+             export default review({{ id: 'review-{file}', config: {{ lead: '{lead}' }} }});\n"
+        );
+        place.write(&format!("src/flows/{file}/flow.ts"), text);
+    }
+    check_output(&place, "review-east", &json!(["review", "review-east", "Ada"]));
+    check_output(&place, "review-west", &json!(["review", "review-west", "Bob"]));
+}
+
+#[test]
+fn a_module_reads_the_texts_that_lie_beside_it() {
+    let reads = "import { readFileSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+export const here = dirname(fileURLToPath(import.meta.url));
+export const worker = readFileSync(join(here, 'WORKER.md'), 'utf8');
+export const skills = readdirSync(join(here, 'skills'));
+";
+    let loads = "import { readFileSync } from 'node:fs';
+export const load = (file: string) => readFileSync(file, 'utf8').trim();
+";
+    let shows = "[worker, skills, load(join(here, 'skills', 'note.md'))]";
+    let imports = "import { join } from 'node:path';\nimport { here, worker, skills } from './worker';\n\
+                   import { load } from './load';\n";
+    let place = Place::new()
+        .file("src/desk/worker.ts", reads)
+        .file("src/desk/load.ts", loads)
+        .file("src/desk/WORKER.md", "# Desk")
+        .file("src/desk/skills/note.md", "Take a note.\n")
+        .file("src/desk/flow.ts", &format!("{imports}{}", flow("main", shows)));
+    check_output(&place, "main", &json!(["# Desk", ["note.md"], "Take a note."]));
+    // What nobody names is not there, and nothing is written.
+    place.write("src/desk/flow.ts", format!("{imports}{}", flow("main", "load('/etc/passwd')")));
+    let read = place.ask("run main go --user ada --input 1");
+    assert!(read.json()["error"]["message"].as_str().is_some_and(|text| text.contains("ENOENT")), "{read}");
+    place.write("src/desk/load.ts", loads.replace("{ readFileSync }", "{ readFileSync, writeFileSync }"));
+    check_error(&place, "src/desk/load.ts", 1, &["node:fs", "resources"]);
+}
+
+#[test]
 fn a_package_that_is_not_there_is_named_at_its_import() {
     let place = Place::new().file(
         "flows/main.ts",
         &format!("import {{ x }} from '@flow-state-dev/workforce/agents';\n{}", flow("main", "x")),
     );
-    check_error(&place, "flows/main.ts", 1, &["\"@flow-state-dev/workforce\"", "belongs to the framework"]);
+    check_error(
+        &place,
+        "flows/main.ts",
+        1,
+        &["\"@flow-state-dev/workforce\"", "which flows/main.ts needs for x", "belongs to the framework"],
+    );
     // Of several the first is named.
     let imports =
         "import { a } from '@flow-state-dev/patterns/a';\nimport { b } from 'not-there';\nimport 'nor-this';\n";

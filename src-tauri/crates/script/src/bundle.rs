@@ -13,6 +13,7 @@ pub(crate) mod embedded;
 pub(crate) mod error;
 pub(crate) mod fingerprint;
 pub(crate) mod import_rules;
+pub(crate) mod imported_names;
 pub(crate) mod importers;
 pub(crate) mod modules;
 pub(crate) mod nesting;

@@ -5,6 +5,7 @@
 //! the flow never reaches, so it gets a module that fails when it is used.
 
 use crate::bundle::embedded;
+use crate::bundle::imported_names::taken;
 
 /// The prefix of the ids of modules that stand for a built-in that flows do not have.
 const ABSENT: &str = "flowglass-absent:";
@@ -118,8 +119,28 @@ pub(crate) fn refusal(specifier: &str, instead: &str) -> String {
     format!("\"{specifier}\" is a Node.js built-in that a flow does not have: {instead}")
 }
 
-/// The module of the SDK that packages get for files: it reads the texts that are a part of the bundle.
+/// The module of the SDK that stands for files: it reads the texts that are a part of the bundle.
 const FILES_OF_BUNDLE: &str = "files";
+
+/// What of `node:fs` and of its promises reads, and does so at once.
+const READERS: [&str; 8] =
+    ["existsSync", "readFileSync", "readdirSync", "statSync", "lstatSync", "accessSync", "realpathSync", "promises"];
+const PROMISED_READERS: [&str; 6] = ["readFile", "readdir", "stat", "lstat", "access", "realpath"];
+
+/// Returns whether a module of the author's that imports files may have those of the bundle: it says where it lies, to
+/// read what is beside it, or takes by their names only what reads.
+pub(crate) fn may_read_texts(specifier: &str, text: &str) -> bool {
+    let readers: &[&str] = match specifier.trim_start_matches("node:") {
+        "fs" => &READERS,
+        "fs/promises" => &PROMISED_READERS,
+        _ => return false,
+    };
+    if text.contains("import.meta.") {
+        return true;
+    }
+    let taken = taken(text, specifier);
+    !taken.is_empty() && taken.iter().all(|name| readers.contains(name))
+}
 
 /// Returns the id of the module that stands for an absent one in a package.
 pub(crate) fn id_for_package(specifier: &str) -> String {
@@ -249,6 +270,24 @@ fn uses(text: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_only_reads_may_be_taken_of_files() {
+        for (specifier, text, expected) in [
+            ("node:fs", "import { readFileSync, existsSync as is } from 'node:fs';", true),
+            ("fs", "import {\n  readdirSync,\n} from \"fs\";", true),
+            ("fs/promises", "import { readFile } from 'fs/promises';", true),
+            ("node:fs", "import fs from 'node:fs'; const here = import.meta.dirname;", true),
+            ("node:fs", "import fs from 'node:fs';", false),
+            ("node:fs", "import fs, { readFileSync } from 'node:fs';", false),
+            ("node:fs", "import { readFile } from 'node:fs';", false),
+            ("node:fs", "import { readFileSync, writeFileSync } from 'node:fs';", false),
+            ("node:fs", "const fs = await import('node:fs');", false),
+            ("node:os", "import { cpus } from 'node:os'; import.meta.url", false),
+        ] {
+            assert_eq!(may_read_texts(specifier, text), expected, "{text}");
+        }
+    }
 
     #[test]
     fn both_spellings_mean_the_same() {

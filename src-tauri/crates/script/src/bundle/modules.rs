@@ -223,6 +223,9 @@ impl OurModules {
             BuiltIn::Absent(_) if args.importer.is_some_and(|importer| !self.is_author(Path::new(importer))) => {
                 HookResolveIdOutput::from_id(built_ins::id_for_package(args.specifier))
             }
+            BuiltIn::Absent(_) if args.importer.is_some_and(|importer| reads_texts(importer, args.specifier)) => {
+                HookResolveIdOutput::from_id(built_ins::id_for_package(args.specifier))
+            }
             BuiltIn::Absent(instead) => {
                 self.refuse(args.importer, args.specifier, built_ins::refusal(args.specifier, instead));
                 HookResolveIdOutput::from_id(EMPTY_MODULE)
@@ -375,6 +378,11 @@ async fn resolve(
 fn is_host(id: &str) -> bool {
     let name = Path::new(without_query(id)).file_name().and_then(|name| name.to_str());
     name.is_some_and(definers::is_host_settings)
+}
+
+/// Returns whether a module of the author's may have the texts of the bundle in place of files.
+fn reads_texts(importer: &str, specifier: &str) -> bool {
+    read(Path::new(without_query(importer))).is_ok_and(|text| built_ins::may_read_texts(specifier, &text))
 }
 
 /// Returns whether a module is the bundler's helper for async functions.

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use serde_json::Value;
 
 use crate::bundle::import_rules::package_name;
+use crate::bundle::imported_names::{DEFAULT, WHOLE, taken};
 use crate::bundle::project_files::read;
 use crate::bundle::shown;
 
@@ -124,8 +125,13 @@ pub(crate) fn missing(workspace: &Path, importer: &Path, specifier: &str, unread
         return format!("cannot find package \"{name}\": {file} depends on it, but it is not installed; run {install}");
     }
     if name.starts_with(SIBLINGS) {
+        let text = read(importer).unwrap_or_default();
+        let taken = taken(&text, specifier).into_iter().filter(|name| ![DEFAULT, WHOLE].contains(name));
+        let taken = taken.collect::<Vec<_>>().join(", ");
+        let needed =
+            if taken.is_empty() { taken } else { format!(", which {} needs for {taken}", shown(workspace, importer)) };
         return format!(
-            "cannot find package \"{name}\": it belongs to the framework, and Flowglass brings only \
+            "cannot find package \"{name}\"{needed}: it belongs to the framework, and Flowglass brings only \
              @flow-state-dev/core; add it to the project, or open the folder of the workspace that has it{unread}"
         );
     }
