@@ -131,7 +131,7 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   };
   /** What tokens cost, in US dollars. */
   costEstimator?: { estimate(usage: UsageEntry, model: string): number };
-  /** Keeps this flow's user or project state apart from that of other flows. */
+  /** Keeps this flow's resources of people or projects apart from other flows'. Their `stateSchema` state is shared. */
   isolateUserState?: boolean;
   isolateProjectState?: boolean;
   /** The same as `isolateProjectState`, under its other name. */

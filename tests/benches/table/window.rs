@@ -128,7 +128,10 @@ pub(super) fn until(window: &Window, what: &str, script: &str) -> Value {
         if !matches!(answer, Value::Null | Value::Bool(false)) && answer != 0 {
             return answer;
         }
-        assert!(Instant::now() < end, "waited {} s for {what}", WAIT_TIMEOUT.as_secs());
+        if Instant::now() >= end {
+            let shown = window.script("return location.hash + '\\n' + document.body.innerText.slice(0, 2000)", &[]);
+            panic!("waited {} s for {what}; the window shows {shown:#}", WAIT_TIMEOUT.as_secs());
+        }
         std::thread::sleep(Duration::from_millis(50));
     }
 }
