@@ -203,7 +203,7 @@ export declare function applyGetOrPatchState(...given: any[]): never;
 
 export declare const dispatchHandleSchema: Schema<{ sessionId: string; requestId: string; adopted: boolean }, any>;
 export declare const DISPATCH_TYPES: readonly ["public", "internal", "task", "chat", "webhook", "schedule"];
-/** The entry that a dispatch is for: of its own type's map, and of no other. A webhook and a schedule say which they are. */
+/** The entry that a dispatch is for, of its own type's map. A webhook and a schedule say which they are. */
 export declare function resolveEntry(
   flow: object,
   type: (typeof DISPATCH_TYPES)[number],

@@ -388,6 +388,19 @@ export const review = defineFlow({ kind: 'review', cardinality: 'collection',
     check_output(&place, "review-west", &json!(["review", "review-west", "Bob"]));
 }
 
+/// What a file tells of itself stands with a flow that is listed there, and once.
+#[test]
+fn a_warning_stands_with_one_flow_of_its_file() {
+    let (x, y) = (flow("x", "1"), flow("y", "1").replace("handler({ ", "handler({ bogus: 1, "));
+    let y = y.replace("export default", "export const y =");
+    let z = "export const z = defineFlow({ kind: 'z', actions: {} });\n";
+    let place = Place::new()
+        .file("flows/x.ts", &x)
+        .file("flows/more.ts", &format!("export {{ default as x }} from './x';\n{y}{z}"));
+    let check = place.run(&["check"]);
+    assert_eq!(check.stdout.matches("bogus").count(), 1, "{check}");
+}
+
 #[test]
 fn a_module_reads_the_texts_that_lie_beside_it() {
     let reads = "import { readFileSync, readdirSync } from 'node:fs';
@@ -410,6 +423,12 @@ export const load = (file: string) => readFileSync(file, 'utf8').trim();
         .file("src/desk/skills/note.md", "Take a note.\n")
         .file("src/desk/flow.ts", &format!("{imports}{}", flow("main", shows)));
     check_output(&place, "main", &json!(["# Desk", ["note.md"], "Take a note."]));
+    // A module that does not ask where it lies may still name a text.
+    place.write("src/desk/load.ts", loads.replace("readFileSync(file", "readFileSync('src/desk/more.txt'"));
+    place.write("src/desk/more.txt", "More.");
+    place.write("src/desk/flow.ts", format!("{imports}{}", flow("main", "load('')")));
+    check_output(&place, "main", &json!("More."));
+    place.write("src/desk/load.ts", loads);
     // What nobody names is not there, and nothing is written.
     place.write("src/desk/flow.ts", format!("{imports}{}", flow("main", "load('/etc/passwd')")));
     let read = place.ask("run main go --user ada --input 1");

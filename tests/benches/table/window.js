@@ -6,9 +6,11 @@ window.bench = {
   watchOpen(request) {
     this.clicked = this.opened = 0;
     addEventListener('click', (event) => (this.clicked = event.timeStamp), { capture: true, once: true });
-    const row = `[data-testid=timeline-row][data-instance^=${JSON.stringify(`${request}:`)}]`;
+    // At the end of a live request all rows in view may be groups, which are no block's.
+    const page = `[data-testid=request-header][data-request=${JSON.stringify(request)}]`;
+    const row = '[data-testid=timeline-row]:is([data-instance], [data-group])';
     const look = () => {
-      if (!this.clicked || !document.querySelector(row)) return requestAnimationFrame(look);
+      if (!this.clicked || !document.querySelector(page) || !document.querySelector(row)) return requestAnimationFrame(look);
       // A frame's own work and its painting come before the next task.
       setTimeout(() => (this.opened = performance.now()));
     };

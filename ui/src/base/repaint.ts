@@ -5,7 +5,7 @@
 const REPAINT_MS = 100;
 const SHADES = ['rgb(128 128 128 / 0.004)', 'rgb(128 128 128 / 0.008)'];
 
-/** Begins where a driver says that it is there; in anybody's hands nothing is drawn that did not change. */
+/** Begins where a driver says that it is there. Without one, nothing is drawn that did not change. */
 export function repaintForDriver(): void {
   if (!navigator.webdriver) return;
   const pixel = document.createElement('div');

@@ -152,7 +152,10 @@ impl Catalogue {
             known.is_elsewhere = own.flow.defined_at.is_some() && own.flow.defined_at == owner.flow.defined_at;
             known.duplicate_kind = (!known.is_elsewhere).then(|| {
                 let first = &owner.bundle.file;
-                let message = format!("flow kind \"{kind}\" is already defined in {first}; give this one another kind");
+                let message = format!(
+                    "flow kind \"{kind}\" is already defined in {first}; give this one another kind, or as an \
+                     instance of a collection another id"
+                );
                 LoadError::in_file(LoadErrorKind::Conflict, &own.bundle.file, message)
             });
         }
@@ -215,20 +218,31 @@ impl Catalogue {
             if entry.flows.is_empty() && entry.error.is_some() && !is_beside_flows {
                 rows.push(row(name_of(file), entry.error.as_ref()));
             }
-            for Known { loaded_flow, duplicate_kind, .. } in entry.flows.iter().filter(|known| !known.is_elsewhere) {
+            for (at, known) in entry.flows.iter().enumerate().filter(|(_, known)| !known.is_elsewhere) {
+                let Known { loaded_flow, duplicate_kind, .. } = known;
                 let flow = &loaded_flow.flow;
                 let (actions, entries) = what_runs(flow)?;
                 rows.push(FlowRow {
                     description: flow.description.clone(),
                     actions,
                     entries,
-                    warnings: flow.warnings.iter().map(LoadErrorRow::from).collect(),
+                    warnings: own_warnings(&entry.flows, at).map(LoadErrorRow::from).collect(),
                     ..row(flow.kind.clone(), entry.error.as_ref().or(duplicate_kind.as_ref()))
                 });
             }
         }
         Ok(rows)
     }
+}
+
+/// The warnings of one of a file's flows. What is told of the file is told of each, and belongs to the flow that it
+/// names, or else to the first that is listed with the file.
+fn own_warnings(flows: &[Known], at: usize) -> impl Iterator<Item = &LoadError> {
+    flows[at].loaded_flow.flow.warnings.iter().filter(move |warning| {
+        let names = |known: &Known| warning.message.starts_with(&format!("Flow \"{}\"", known.loaded_flow.flow.kind));
+        let has = |known: &Known| !known.is_elsewhere && known.loaded_flow.flow.warnings.contains(warning);
+        flows.iter().position(names).or_else(|| flows.iter().position(has)) == Some(at)
+    })
 }
 
 impl LoadedFlow {

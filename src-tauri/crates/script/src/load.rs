@@ -168,7 +168,8 @@ impl Loaded {
             .and_then(|json| from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string())))?;
         if let Some(twice) = kinds.iter().enumerate().find_map(|(at, kind)| kinds[..at].contains(kind).then_some(kind))
         {
-            let message = format!("flow kind \"{twice}\" is defined twice in this file; give one of them another kind");
+            let message =
+                format!("flow kind \"{twice}\" is defined twice in this file; give one of them another kind or id");
             return Err(wrong(LoadErrorKind::Conflict, message));
         }
         if kinds.is_empty() {

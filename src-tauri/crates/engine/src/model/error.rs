@@ -174,7 +174,7 @@ impl FlowError {
 
     /// True for what [`storage`](Self::storage) makes.
     pub fn is_storage(&self) -> bool {
-        self.code.as_deref() == Some("storage_error") && self.name == "StorageError"
+        self.code.as_deref() == Some("storage_error") && self.name == "StorageError" && self.handle.is_none()
     }
 
     /// The storage could not take an event; nothing after it may run.

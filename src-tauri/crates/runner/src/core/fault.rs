@@ -73,7 +73,15 @@ impl Fault {
 
     /// Something that was to be written was not.
     pub(crate) fn unwritten(error: store::Error) -> Self {
-        Fault::Storage { message: AppendError::from(error).to_string() }
+        if error.is_of_disk() { Fault::Storage { message: error.to_string() } } else { Fault::internal(error) }
+    }
+
+    /// Events were not taken, for a reason that nobody acts on.
+    pub(crate) fn unkept(error: AppendError) -> Self {
+        match error {
+            AppendError::Storage(message) => Fault::Storage { message },
+            other => Fault::internal(other),
+        }
     }
 
     pub(crate) fn internal(error: impl std::fmt::Display) -> Self {

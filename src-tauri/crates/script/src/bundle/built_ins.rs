@@ -1,11 +1,11 @@
 //! Node's built-in modules: those that flows have, which are part of the SDK (`sdk/src/node`), and what takes the place
 //! of the others.
 //!
-//! A file of the author's that imports one of the others is refused. In a package such an import may stand in code that
-//! the flow never reaches, so it gets a module that fails when it is used.
+//! A file of the author's that imports one of the others is refused, unless it only reads the files beside it. In a
+//! package such an import may stand in code that the flow never reaches, so it gets a module that fails when it is used.
 
 use crate::bundle::embedded;
-use crate::bundle::imported_names::taken;
+use crate::bundle::imported_names::{DEFAULT, WHOLE, taken};
 
 /// The prefix of the ids of modules that stand for a built-in that flows do not have.
 const ABSENT: &str = "flowglass-absent:";
@@ -135,15 +135,14 @@ pub(crate) fn may_read_texts(specifier: &str, text: &str) -> bool {
         "fs/promises" => &PROMISED_READERS,
         _ => return false,
     };
-    if text.contains("import.meta.") {
-        return true;
-    }
+    let says_where = ["url", "dirname", "filename"].iter().any(|word| text.contains(&format!("import.meta.{word}")));
     let taken = taken(text, specifier);
-    !taken.is_empty() && taken.iter().all(|name| readers.contains(name))
+    !taken.is_empty()
+        && taken.iter().all(|name| readers.contains(name) || says_where && [DEFAULT, WHOLE].contains(name))
 }
 
-/// Returns the id of the module that stands for an absent one in a package.
-pub(crate) fn id_for_package(specifier: &str) -> String {
+/// Returns the id of the module that stands for an absent one where its import is let through.
+pub(crate) fn stand_in_id(specifier: &str) -> String {
     match specifier.trim_start_matches("node:") {
         "fs" | "fs/promises" => lenient_id(&embedded::node_link(FILES_OF_BUNDLE)),
         _ => format!("{ABSENT}{specifier}"),
@@ -278,6 +277,7 @@ mod tests {
             ("fs", "import {\n  readdirSync,\n} from \"fs\";", true),
             ("fs/promises", "import { readFile } from 'fs/promises';", true),
             ("node:fs", "import fs from 'node:fs'; const here = import.meta.dirname;", true),
+            ("node:fs", "import { writeFileSync } from 'node:fs'; const here = import.meta.url;", false),
             ("node:fs", "import fs from 'node:fs';", false),
             ("node:fs", "import fs, { readFileSync } from 'node:fs';", false),
             ("node:fs", "import { readFile } from 'node:fs';", false),

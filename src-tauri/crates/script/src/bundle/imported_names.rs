@@ -3,12 +3,13 @@
 //! A bundler resolves an import before it has parsed who imports. Messages, and the few rules that depend on what is
 //! taken, read the import itself. Must not decide what an import means.
 
-/// What is taken of a module as a whole, by `import x from` and by `import * as x from`.
+/// What `import x from` takes of a module.
 pub(crate) const DEFAULT: &str = "default";
+/// What `import * as x from` takes of it.
 pub(crate) const WHOLE: &str = "*";
 
-/// Returns the names that a source takes from a specifier, as they are called there, each once; types are left out. Empty
-/// where it only runs the module, or takes it with `require` or `import()`.
+/// Returns the names that a source takes from a specifier, as they are called there, each once; types are left out.
+/// Empty where it only runs the module, or takes it with `require` or `import()`.
 pub(crate) fn taken<'a>(source: &'a str, specifier: &str) -> Vec<&'a str> {
     let mut names = Vec::new();
     for quote in ['"', '\''] {

@@ -221,10 +221,10 @@ impl OurModules {
                 HookResolveIdOutput::from_id(built_ins::host_id(""))
             }
             BuiltIn::Absent(_) if args.importer.is_some_and(|importer| !self.is_author(Path::new(importer))) => {
-                HookResolveIdOutput::from_id(built_ins::id_for_package(args.specifier))
+                HookResolveIdOutput::from_id(built_ins::stand_in_id(args.specifier))
             }
             BuiltIn::Absent(_) if args.importer.is_some_and(|importer| reads_texts(importer, args.specifier)) => {
-                HookResolveIdOutput::from_id(built_ins::id_for_package(args.specifier))
+                HookResolveIdOutput::from_id(built_ins::stand_in_id(args.specifier))
             }
             BuiltIn::Absent(instead) => {
                 self.refuse(args.importer, args.specifier, built_ins::refusal(args.specifier, instead));

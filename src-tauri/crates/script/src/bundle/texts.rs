@@ -18,9 +18,13 @@ use crate::bundle::{embedded, shown};
 /// The prefix of the modules' ids; the path of the module that names the texts follows.
 const PREFIX: &str = "flowglass-texts:";
 /// What a module says that reads texts. Others are left as they are.
-const WORDS: [&str; 8] = [
+const WORDS: [&str; 12] = [
     "import.meta.url",
     "import.meta.dirname",
+    "import.meta.filename",
+    "readFile",
+    "readdir",
+    "existsSync",
     "contentFile",
     "contentTemplate",
     "loadPromptFile",

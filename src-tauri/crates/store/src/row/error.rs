@@ -139,6 +139,13 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the disk is full or failed, or the file may not be written any more.
+    pub fn is_of_disk(&self) -> bool {
+        let Error::Sqlite(error) = self else { return false };
+        let of_disk = [ErrorCode::DiskFull, ErrorCode::SystemIoFailure, ErrorCode::ReadOnly];
+        error.sqlite_error_code().is_some_and(|code| of_disk.contains(&code))
+    }
+
     /// Whether another process holds a lock.
     pub(crate) fn is_busy(&self) -> bool {
         matches!(self, Error::Sqlite(error) if crate::row::waiting::is_busy(error))

@@ -14,12 +14,39 @@ interface StrictViolation {
 const zodName = (type: string): string =>
   ({ discriminatedunion: 'ZodDiscriminatedUnion' })[type] ?? `Zod${type.charAt(0).toUpperCase()}${type.slice(1)}`;
 
-function violations(schema: AnySchema, path: string, around: readonly AnySchema[] = []): StrictViolation[] {
+/** What is inside of a schema; of a lazy one that cannot be made yet, nothing. */
+function insideOf(schema: AnySchema): AnySchema | undefined {
+  try {
+    return inside(schema);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fine` are schemas that were found to be so: a part that many share is looked at once. */
+function violations(
+  schema: AnySchema,
+  path: string,
+  fine: Set<AnySchema>,
+  around: readonly AnySchema[] = [],
+): StrictViolation[] {
+  if (fine.has(schema)) return [];
+  const wrong = violationsIn(schema, path, fine, around);
+  if (wrong.length === 0) fine.add(schema);
+  return wrong;
+}
+
+function violationsIn(
+  schema: AnySchema,
+  path: string,
+  fine: Set<AnySchema>,
+  around: readonly AnySchema[],
+): StrictViolation[] {
   const type = typeOf(schema);
   // A schema that contains itself has no end; a lazy one may be another object each time.
   if (around.includes(schema) || (type === 'lazy' && around.some((outer) => typeOf(outer) === 'lazy'))) return [];
   const def = definition(schema);
-  const within = (inner: AnySchema, at: string) => violations(inner, at, [...around, schema]);
+  const within = (inner: AnySchema, at: string) => violations(inner, at, fine, [...around, schema]);
   const found = (reason: string): StrictViolation[] => [{ path, typeName: zodName(type), reason }];
   switch (type) {
     case 'object':
@@ -40,7 +67,7 @@ function violations(schema: AnySchema, path: string, around: readonly AnySchema[
       return [...own, ...options.flatMap((option, at) => within(option, `${path}|${at}`))];
     }
     default: {
-      const inner = inside(schema);
+      const inner = insideOf(schema);
       return inner ? within(inner, path) : [];
     }
   }
@@ -48,7 +75,7 @@ function violations(schema: AnySchema, path: string, around: readonly AnySchema[
 
 /** Refuses what no strict schema can say; `label` stands before the message. */
 export function refuseUnstrict(schema: AnySchema, label?: string): void {
-  const wrong = violations(schema, '$');
+  const wrong = violations(schema, '$', new Set());
   if (wrong.length === 0) return;
   const whose = label === undefined ? 'Output' : `${label} output`;
   const lines = wrong.map(({ path, typeName, reason }) => `  ${path}: ${typeName}: ${reason}`);

@@ -23,7 +23,8 @@ const WITH_OPTIONS = ['step', 'stepIf'];
 export function chained(where: string, args: unknown[], lead?: Lead, more: string[] = []): Chained {
   const rest = isBlock(args[0]) ? args.slice(1) : args.slice(2);
   const [given] = rest;
-  const hasOptions = WITH_OPTIONS.includes(where) && typeof given === 'object' && given !== null && !isBlock(given);
+  const isOptions = typeof given === 'object' && given !== null && !isBlock(given) && !Array.isArray(given);
+  const hasOptions = WITH_OPTIONS.includes(where) && isOptions;
   warnOfExcess(where, hasOptions ? rest.slice(1) : rest);
   const child = formOf(where, args, lead, more);
   if (!hasOptions) return child;

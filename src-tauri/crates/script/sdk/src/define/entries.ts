@@ -52,7 +52,7 @@ export function entriesOf(definition: Config): Entry[] {
  * The internal or the task entries of a definition: `{ actions: { … } }`, or in an older spelling the entries
  * themselves, which of tasks stood in `tasks`.
  */
-function ownEntries(definition: Config, type: 'internal' | 'task'): unknown {
+export function ownEntries(definition: Config, type: 'internal' | 'task'): unknown {
   const given = (definition[type] ?? (type === 'task' ? definition.tasks : undefined)) as Config | undefined;
   return isEntries(given) ? given : given?.actions;
 }

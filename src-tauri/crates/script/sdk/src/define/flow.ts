@@ -83,6 +83,11 @@ export function stackOfInstance(flow: Flow): string {
   return stacks.get(flow.definition) ?? '';
 }
 
+/** Where the flow is made that is listed: of many of one kind, each has a place of its own. */
+export function placeOf(flow: Flow): string {
+  return isOneOfMany(flow.definition) ? stackOfInstance(flow) : stackOf(flow);
+}
+
 /**
  * The flows that a file exports, in the order of its exports. Each instance of a collection is one. Otherwise a
  * definition and its instances are one: that of the default export, or else its first instance.

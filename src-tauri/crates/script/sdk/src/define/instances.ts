@@ -14,6 +14,13 @@ const FIXED = ['kind', 'cardinality', 'mcp', ...ENTRIES, 'configSchema'];
 /** Objects of settings: what the options say replaces single settings, not the whole. */
 const MERGED = ['session', 'request', 'user', 'project', 'org', 'work', 'authentication'];
 
+/** What keeps a flow's resources apart, and the scopes that it speaks of. */
+const ISOLATION: Record<string, string[]> = {
+  isolateUserState: ['user'],
+  isolateProjectState: ['project', 'org'],
+  isolateOrgState: ['org', 'project'],
+};
+
 /** The definition of an instance: options over definition. */
 export function mint(definition: Config, options: unknown): Config {
   const where = `Flow "${definition.kind as string}"`;
@@ -75,10 +82,11 @@ export function isOneOfMany({ cardinality, isMinted }: Config): boolean {
 
 /** What is kept apart from other flows are resources; of a person's or a project's state there is one. */
 export function checkIsolation(definition: Config): void {
-  const isolated = { user: 'isolateUserState', project: 'isolateProjectState', org: 'isolateOrgState' };
-  for (const [scope, key] of Object.entries(isolated)) {
-    const schema = (definition[scope] as Config | undefined)?.stateSchema;
-    if (definition[key] !== true || schema === undefined || definition.isMinted === true) continue;
+  if (definition.isMinted === true) return;
+  const hasState = (scope: string) => (definition[scope] as Config | undefined)?.stateSchema !== undefined;
+  for (const [key, scopes] of Object.entries(ISOLATION)) {
+    const scope = scopes.find(hasState);
+    if (definition[key] !== true || scope === undefined) continue;
     warn(
       `Flow "${definition.kind as string}": "${key}" keeps resources apart, and not the state of ` +
         `${scope}.stateSchema, which other flows share`,

@@ -81,7 +81,7 @@ export const ITEM_QUERY = [
   'itemVisibility',
 ];
 
-/** Tells of every key that is none of the known ones. `say` is how: of the file, unless it is said while a block runs. */
+/** Tells of every key that is none of the known ones. `say` is how: of the file, or while a block runs. */
 export function warnOfOthers(
   given: unknown,
   known: readonly string[],

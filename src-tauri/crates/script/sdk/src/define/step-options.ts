@@ -52,7 +52,10 @@ export function connectorUnder(connector: Fn): Fn {
   const call = (value: unknown, ctx: Ctx): unknown => {
     const signal = starting.get(ctx.idempotencyKey);
     if (!signal) return given(value, ctx);
-    return given(value, Object.create(ctx, { signal: { value: signal, enumerable: true } }) as Ctx);
+    const own: ProxyHandler<Ctx> = {
+      get: (all, name) => (name === 'signal' ? signal : (Reflect.get(all, name) as unknown)),
+    };
+    return given(value, new Proxy(ctx, own));
   };
   return standsFor(call as unknown as Fn, connector);
 }

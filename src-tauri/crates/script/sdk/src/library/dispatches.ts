@@ -3,6 +3,7 @@
 import { z } from 'zod';
 
 import type { Config } from '../define/blocks';
+import { ownEntries } from '../define/entries';
 import { isFlow } from '../define/flow';
 
 /** What a dispatcher gives: where the work runs. */
@@ -39,7 +40,7 @@ export function resolveEntry(flow: unknown, type: DispatchType, name: string, co
       return own(maps.actions, name);
     case 'internal':
     case 'task':
-      return own(maps[type]?.actions, name);
+      return own(ownEntries(maps, type), name);
     case 'chat':
       return own(maps.chat?.on, name);
     case 'webhook': {

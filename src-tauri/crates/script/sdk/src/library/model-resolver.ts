@@ -36,6 +36,8 @@ function needConcrete(name: unknown, where: string): string {
   if (typeof name !== 'string' || name.trim() === '') {
     throw new Error(`${WHO}: ${where} must be the name of a model, got ${describeValue(name)}`);
   }
+  // A name without a provider may be one of flowglass.json.
+  if (!name.includes('/')) return name.trim();
   let type: string;
   try {
     ({ type } = parseModelString(name));

@@ -1,4 +1,4 @@
-// What packages get for node:fs: the texts of the project that are a part of the bundle, to read.
+// What stands for node:fs: the texts of the project that are a part of the bundle, to read.
 //
 // Must not: read or write a file. What the bundler did not put there is not there.
 
@@ -55,11 +55,18 @@ export function readFileSync(path: Path, encoded?: Encoded): unknown {
   return encoding === undefined || encoding === null ? bytes : bytes.toString(encoding as never);
 }
 
-export function readdirSync(path: Path, options?: { withFileTypes?: boolean }): unknown[] {
+export function readdirSync(path: Path, options?: { withFileTypes?: boolean; recursive?: boolean }): unknown[] {
   const entries = entriesIn(asPath(path));
   if (!entries) throw missing('scandir', asPath(path));
   const names = [...entries.keys()].sort();
-  return options?.withFileTypes ? names.map((name) => new Kind(name, entries.get(name) as 'file', 0)) : names;
+  const shown = names.map((name) => (options?.withFileTypes ? new Kind(name, entries.get(name) as 'file', 0) : name));
+  if (!options?.recursive) return shown;
+  const inside = names.filter((name) => entries.get(name) === 'folder');
+  const deeper = inside.flatMap((name) => {
+    const found = readdirSync(`${asPath(path)}/${name}`, options);
+    return options.withFileTypes ? found : found.map((one) => `${name}/${one as string}`);
+  });
+  return [...shown, ...deeper];
 }
 
 function about(what: string, path: Path): Kind {
@@ -70,8 +77,14 @@ function about(what: string, path: Path): Kind {
   throw missing(what, at);
 }
 
-export const statSync = (path: Path): Kind => about('stat', path);
-export const lstatSync = (path: Path): Kind => about('lstat', path);
+type Stat = (path: Path, options?: { throwIfNoEntry?: boolean }) => Kind | undefined;
+
+const stat_ =
+  (what: string): Stat =>
+  (path, options) =>
+    options?.throwIfNoEntry === false && !existsSync(path) ? undefined : about(what, path);
+export const statSync = stat_('stat');
+export const lstatSync = stat_('lstat');
 export const accessSync = (path: Path): void => void about('access', path);
 export const realpathSync = (path: Path): string => (about('realpath', path), asPath(path));
 

@@ -15,7 +15,7 @@ import { blocksById, describeFlow, describeLate, describeResolved } from './desc
 import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
 import { fire, resolved, type Given } from '../define/fire';
-import { Flow, flowsOf, missed, stackOf } from '../define/flow';
+import { Flow, flowsOf, missed, placeOf } from '../define/flow';
 import { answer, began, ended, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { codeFor, publish } from './carrying';
 import { accepted, describe } from '../base/json-schema';
@@ -124,7 +124,7 @@ const failed = ({ call, token }: Returning, error: unknown): void => {
 const host = {
   flows: (): string => JSON.stringify(flows.map((flow) => flow.address)),
 
-  flowDefinedAt: (at: number): string => stackOf(flows[at] as Flow),
+  flowDefinedAt: (at: number): string => placeOf(flows[at] as Flow),
 
   missed: (): string => JSON.stringify(missed(main)),
 
