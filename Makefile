@@ -79,14 +79,14 @@ dist: $(STAMPS)/apt-build ui/dist/index.html $(NOTICES)
 	@cp $(TARGET)/release/bundle/deb/*.deb $(TARGET)/release/bundle/rpm/*.rpm $(DIST)/
 	@ls -l $(DIST)
 
-# Every screen and sheet of the real window in light and dark; four of them, with fewer colours, go to the README.
-PICTURES := timeline-light compare-light home-dark failed-dark
+# Every screen and sheet of the real window in light and dark; four of the examples, with fewer colours, go to the README.
+PICTURES := timeline compare home failed
 screenshots: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
 	@$(call install,pngquant)
 	cargo build --workspace --all-targets
-	env -u DISPLAY -u WAYLAND_DISPLAY cargo test -p tests --test it -- --ignored pictures_of_every_screen
+	env -u DISPLAY -u WAYLAND_DISPLAY cargo test -p tests --test it -- --ignored pictures_of
 	@for name in $(PICTURES); do \
-	  pngquant --force --strip --quality 60-90 --output ui/screenshot-$$name.png 64 target/screenshots/$$name.png; \
+	  pngquant --force --strip --quality 60-90 --output ui/screenshot-$$name.png 64 target/screenshots/examples-$$name.png; \
 	done
 	@ls -l target/screenshots ui/screenshot-*.png
 

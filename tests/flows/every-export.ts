@@ -269,7 +269,6 @@ const failures = handler({
       models: [
         tried(() => createModelResolver({ defaultModel: "a/b", intents: { chat: ["a/b"] }, env: { FSDEV_INTENT_CHAT: "intent/x" } } as any)),
         tried(() => createModelResolver({ defaultModel: "a/b", intents: { chat: ["intent/x"] } })),
-        tried(() => createModelResolver({ defaultModel: "a/b", intents: { chat: ["b"] } })),
         tried(() => createModelResolver({ defaultModel: "a/b", intents: { "1st": [] } })),
         tried(() => createModelResolver({ defaultModel: "a/b", intents: {}, intentDefaults: { chat: {} } } as any)),
         (createModelResolver({ env: { FSDEV_DEFAULT_MODEL: " c/d " }, defaultModel: "a/b", intents: { chat: [] } } as any) as any).resolveId("intent/chat"),

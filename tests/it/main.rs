@@ -58,6 +58,7 @@ mod ownership;
 mod packages;
 mod papers;
 mod payloads;
+mod pictures;
 mod places;
 mod plans;
 mod policies;

@@ -2,7 +2,7 @@
 //! of the others.
 //!
 //! A file of the author's that imports one of the others is refused, unless it only reads the files beside it. In a
-//! package such an import may stand in code that the flow never reaches, so it gets a module that fails when it is used.
+//! package such an import may stand in code that the flow never reaches, so it gets a module that fails when used.
 
 use crate::bundle::embedded;
 use crate::bundle::imported_names::{DEFAULT, WHOLE, taken};

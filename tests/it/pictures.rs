@@ -1,0 +1,57 @@
+//! The four pictures of the README, taken from the real window with the examples that have run; `make screenshots` takes
+//! them.
+
+use tests::bench::{Place, repository};
+use tests::sitting::open_with;
+use tests::webdriver::{Settings, Window, hook};
+
+/// What has run: the session, its user, and what was asked.
+const RUNS: [(&str, &str, &str); 7] = [
+    ("tea", "ada", r#"run chat chat --mock --input {"message":"Hi, my name is Ada and I like tea"}"#),
+    ("desk", "ada", r#"run desk answer --mock --input {"customer":"Ada","tickets":["My lamp is broken","My bill?"]}"#),
+    ("money", "ada", r#"run refund ask --mock --input {"order":"17"}"#),
+    ("order", "ada", r#"run concierge message --mock --input {"content":"Where is my order 17?"}"#),
+    ("refund", "bob", r#"run support refund --input {"orderId":"A-100"}"#),
+    ("complaint", "bob", r#"run support refund --input {"orderId":"A-200"}"#),
+    ("study", "ada", r#"run research research --input {"depth":"thorough","pauseMs":300}"#),
+];
+
+/// Each picture: its name, whether it is dark, its address, and what is there when it is whole.
+const PICTURES: [(&str, bool, &str, &str); 4] = [
+    ("timeline", false, "session=study&request=study", "timeline-row"),
+    ("compare", false, "compare=refund&with=complaint", "compare-row"),
+    ("home", true, "", "last-runs"),
+    ("failed", true, "session=complaint&request=complaint", "request-error"),
+];
+
+/// The examples in a folder of their own name, and what has run of them.
+fn place() -> Place {
+    let place = Place::with_examples();
+    for (id, user, asked) in RUNS {
+        let (line, input) = asked.split_once(" --input ").expect("each has an input");
+        let ids = ["--user", user, "--session", id, "--request", id, "--input", input];
+        place.run(&line.split(' ').chain(ids).collect::<Vec<_>>());
+    }
+    place
+}
+
+fn take(window: &Window, is_dark: bool) {
+    window.resize(1280, 800);
+    for (name, _, address, there) in PICTURES.into_iter().filter(|(_, dark, ..)| *dark == is_dark) {
+        window.script("location.hash = arguments[0]", &[address]);
+        window.wait_for(&hook(there));
+        window.picture(&repository().join(format!("target/screenshots/examples-{name}.png")));
+    }
+}
+
+#[test]
+#[ignore = "it takes pictures, and finds nothing"]
+fn pictures_of_the_examples() {
+    let place = place();
+    for (is_dark, theme) in [(false, "Adwaita"), (true, "Adwaita:dark")] {
+        let settings = Settings { variables: vec![("GTK_THEME", theme.to_owned())], ..Settings::default() };
+        let window = open_with(settings, &place, &[]);
+        window.wait_for(&hook("last-runs"));
+        take(&window, is_dark);
+    }
+}
