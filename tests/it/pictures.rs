@@ -1,8 +1,9 @@
 //! The four pictures of the README, taken from the real window with the examples that have run; `make screenshots` takes
 //! them.
 
-use tests::bench::{Place, repository};
-use tests::sitting::open_with;
+use std::path::PathBuf;
+
+use tests::bench::{Place, program, repository};
 use tests::webdriver::{Settings, Window, hook};
 
 /// What has run: the session, its user, and what was asked.
@@ -24,15 +25,16 @@ const PICTURES: [(&str, bool, &str, &str); 4] = [
     ("failed", true, "session=complaint&request=complaint", "request-error"),
 ];
 
-/// The examples in a folder of their own name, and what has run of them.
-fn place() -> Place {
-    let place = Place::with_examples();
+/// The examples, and what has run of them, in a folder whose name people may read.
+fn examples(place: &Place) -> PathBuf {
+    let folder = place.dir().join("examples");
+    std::fs::rename(place.dir().join("flows"), &folder).expect("the place is writable");
     for (id, user, asked) in RUNS {
         let (line, input) = asked.split_once(" --input ").expect("each has an input");
-        let ids = ["--user", user, "--session", id, "--request", id, "--input", input];
+        let ids = ["--dir", "examples", "--user", user, "--session", id, "--request", id, "--input", input];
         place.run(&line.split(' ').chain(ids).collect::<Vec<_>>());
     }
-    place
+    folder
 }
 
 fn take(window: &Window, is_dark: bool) {
@@ -47,10 +49,11 @@ fn take(window: &Window, is_dark: bool) {
 #[test]
 #[ignore = "it takes pictures, and finds nothing"]
 fn pictures_of_the_examples() {
-    let place = place();
+    let place = Place::with_examples();
+    let examples = examples(&place).display().to_string();
     for (is_dark, theme) in [(false, "Adwaita"), (true, "Adwaita:dark")] {
         let settings = Settings { variables: vec![("GTK_THEME", theme.to_owned())], ..Settings::default() };
-        let window = open_with(settings, &place, &[]);
+        let window = Window::open_with(settings, &program(), &["open", &examples]);
         window.wait_for(&hook("last-runs"));
         take(&window, is_dark);
     }
