@@ -84,7 +84,7 @@ PICTURES := timeline compare home failed
 screenshots: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
 	@$(call install,pngquant)
 	cargo build --workspace --all-targets
-	env -u DISPLAY -u WAYLAND_DISPLAY cargo test -p tests --test it -- --ignored pictures_of
+	env -u DISPLAY -u WAYLAND_DISPLAY cargo test -p tests --test it -- --include-ignored pictures_of
 	@for name in $(PICTURES); do \
 	  pngquant --force --strip --quality 60-90 --output ui/screenshot-$$name.png 64 target/screenshots/examples-$$name.png; \
 	done

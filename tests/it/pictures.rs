@@ -1,5 +1,5 @@
-//! The four pictures of the README, taken from the real window with the examples that have run; `make screenshots` takes
-//! them.
+//! The four screens that the README shows, in the real window with the examples that have run: each says what its
+//! picture is there for. `make screenshots` puts the pictures into the README.
 
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ const RUNS: [(&str, &str, &str); 7] = [
     ("study", "ada", r#"run research research --input {"depth":"thorough","pauseMs":300}"#),
 ];
 
-/// Each picture: its name, whether it is dark, its address, and what is there when it is whole.
-const PICTURES: [(&str, bool, &str, &str); 4] = [
-    ("timeline", false, "session=study&request=study", "timeline-row"),
-    ("compare", false, "compare=refund&with=complaint", "compare-row"),
-    ("home", true, "", "last-runs"),
-    ("failed", true, "session=complaint&request=complaint", "request-error"),
+/// Each picture: its name, whether it is dark, its address, and what it says where.
+const PICTURES: [(&str, bool, &str, &str, &str); 4] = [
+    ("timeline", false, "session=study&request=study", "timeline", "tap:investigate"),
+    ("compare", false, "compare=refund&with=complaint", "first-difference", "Completed → Failed"),
+    ("home", true, "", "home-waiting", "waits for your approval"),
+    ("failed", true, "session=complaint&request=complaint", "request-error", "above the limit of 200"),
 ];
 
 /// The examples, and what has run of them, in a folder whose name people may read.
@@ -39,15 +39,14 @@ fn examples(place: &Place) -> PathBuf {
 
 fn take(window: &Window, is_dark: bool) {
     window.resize(1280, 800);
-    for (name, _, address, there) in PICTURES.into_iter().filter(|(_, dark, ..)| *dark == is_dark) {
+    for (name, _, address, place, words) in PICTURES.into_iter().filter(|(_, dark, ..)| *dark == is_dark) {
         window.script("location.hash = arguments[0]", &[address]);
-        window.wait_for(&hook(there));
+        window.wait_for_text(&hook(place), words);
         window.picture(&repository().join(format!("target/screenshots/examples-{name}.png")));
     }
 }
 
 #[test]
-#[ignore = "it takes pictures, and finds nothing"]
 fn pictures_of_the_examples() {
     let place = Place::with_examples();
     let examples = examples(&place).display().to_string();

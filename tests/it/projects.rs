@@ -419,10 +419,10 @@ export const load = (file: string) => readFileSync(file, 'utf8').trim();
     let place = Place::new()
         .file("src/desk/worker.ts", reads)
         .file("src/desk/load.ts", loads)
-        .file("src/desk/WORKER.md", "# Desk")
+        .file("src/desk/WORKER.md", "# Worker")
         .file("src/desk/skills/note.md", "Take a note.\n")
         .file("src/desk/flow.ts", &format!("{imports}{}", flow("main", shows)));
-    check_output(&place, "main", &json!(["# Desk", ["note.md"], "Take a note."]));
+    check_output(&place, "main", &json!(["# Worker", ["note.md"], "Take a note."]));
     // A module that does not ask where it lies may still name a text.
     place.write("src/desk/load.ts", loads.replace("readFileSync(file", "readFileSync('src/desk/more.txt'"));
     place.write("src/desk/more.txt", "More.");

@@ -10,7 +10,8 @@ window.bench = {
     const page = `[data-testid=request-header][data-request=${JSON.stringify(request)}]`;
     const row = '[data-testid=timeline-row]:is([data-instance], [data-group])';
     const look = () => {
-      if (!this.clicked || !document.querySelector(page) || !document.querySelector(row)) return requestAnimationFrame(look);
+      const isThere = document.querySelector(page) && document.querySelector(row);
+      if (!this.clicked || !isThere) return requestAnimationFrame(look);
       // A frame's own work and its painting come before the next task.
       setTimeout(() => (this.opened = performance.now()));
     };

@@ -917,7 +917,7 @@ details: Detail[] } |
 { kind: "notLoaded"; 
 /**  With file, line and column. */
 message: string } | 
-/**  The database takes nothing: its disk is full or failed, or it may not be written any more. */
+/**  The database takes nothing: its disk is full or failed, somebody keeps it locked, or it may not be written. */
 { kind: "storage"; 
 /**  What happened, and what was kept. */
 message: string } | 

@@ -35,7 +35,7 @@ const WORDS: Record<Fault['kind'], Words> = {
   notLoaded: { title: 'The flow does not load', advice: 'Correct its file and save it; it is loaded again at once.' },
   storage: {
     title: 'The database takes nothing more',
-    advice: 'Make room on its disk, or make it writable again; then resume, or try again.',
+    advice: 'Make room on its disk, or end what keeps it locked or read-only; then resume, or try again.',
   },
   internal: {
     title: 'Something went wrong',

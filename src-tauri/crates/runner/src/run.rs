@@ -241,7 +241,7 @@ async fn carry_out(
     if let Some(opening) = before.opening.take() {
         let (id, lease) = (asked.request.clone(), Lease::first(asked.owner.as_str()));
         let written = log.append(&id, &lease, opening(&asked, &flow)?, AppendMode::Committed);
-        written.await.map_err(|_| Fault::internal("the store is closed"))?.map_err(Fault::unkept)?;
+        written.await.map_err(|_| Fault::internal("the store is closed"))?.map_err(Fault::of_append)?;
         before.events = log.own_events(&id).map_err(Fault::internal)?;
     }
     let mock = mock.map(MockModels::new);
@@ -289,7 +289,7 @@ async fn carry_out(
             Err(Fault::refused(format!("request \"{}\" was just taken up by another process", run.request)))
         }
         Err(AppendError::Busy { holder }) => Err(busy(&run.start, &holder)),
-        Err(other) => Err(Fault::unkept(other)),
+        Err(other) => Err(Fault::of_append(other)),
     }
 }
 

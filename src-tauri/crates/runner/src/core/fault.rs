@@ -35,7 +35,7 @@ pub enum Fault {
         /// With file, line and column.
         message: String,
     },
-    /// The database takes nothing: its disk is full or failed, or it may not be written any more.
+    /// The database takes nothing: its disk is full or failed, somebody keeps it locked, or it may not be written.
     #[error("{message}")]
     Storage {
         /// What happened, and what was kept.
@@ -71,13 +71,13 @@ impl Fault {
         Fault::Invalid { message: message.into(), details: Vec::new() }
     }
 
-    /// Something that was to be written was not.
-    pub(crate) fn unwritten(error: store::Error) -> Self {
+    /// Of a write: a disk that failed it is told as such.
+    pub(crate) fn of_write(error: store::Error) -> Self {
         if error.is_of_disk() { Fault::Storage { message: error.to_string() } } else { Fault::internal(error) }
     }
 
-    /// Events were not taken, for a reason that nobody acts on.
-    pub(crate) fn unkept(error: AppendError) -> Self {
+    /// Of an append, whose refusals the caller has told already.
+    pub(crate) fn of_append(error: AppendError) -> Self {
         match error {
             AppendError::Storage(message) => Fault::Storage { message },
             other => Fault::internal(other),

@@ -10,7 +10,7 @@ impl Workspace {
     /// Deletes a session with all its requests, state and resources; users and projects keep theirs.
     pub fn delete_session(&self, session: &str) -> Result<DeletedRow, Fault> {
         self.check_writable()?;
-        let cleared = self.store.delete_session(session).map_err(Fault::unwritten)?;
+        let cleared = self.store.delete_session(session).map_err(Fault::of_write)?;
         let deleted = done(cleared, session, &format!("session \"{session}\" cannot be deleted"))?;
         Ok(DeletedRow { session_id: session.to_owned(), requests: deleted.requests, events: deleted.events })
     }
@@ -18,7 +18,7 @@ impl Workspace {
     /// Drops values that nothing names any more, and gives free room back.
     pub fn compact(&self) -> Result<CompactedRow, Fault> {
         self.check_writable()?;
-        let cleared = self.store.compact().map_err(Fault::unwritten)?;
+        let cleared = self.store.compact().map_err(Fault::of_write)?;
         let compacted = done(cleared, "", "the database cannot be compacted")?;
         Ok(CompactedRow { before: compacted.before, after: compacted.after })
     }

@@ -137,7 +137,7 @@ impl Workspace {
                 });
             }
             self.store.import(pieces).map_err(|error| match error {
-                ImportError::Store(error) => Fault::unwritten(error),
+                ImportError::Store(error) => Fault::of_write(error),
                 exists @ ImportError::Exists { .. } => {
                     Fault::refused(format!("{exists} here with other content, so {} was not imported", file.display()))
                 }

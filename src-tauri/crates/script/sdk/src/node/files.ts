@@ -79,12 +79,12 @@ function about(what: string, path: Path): Kind {
 
 type Stat = (path: Path, options?: { throwIfNoEntry?: boolean }) => Kind | undefined;
 
-const stat_ =
+const statOf =
   (what: string): Stat =>
   (path, options) =>
     options?.throwIfNoEntry === false && !existsSync(path) ? undefined : about(what, path);
-export const statSync = stat_('stat');
-export const lstatSync = stat_('lstat');
+export const statSync = statOf('stat');
+export const lstatSync = statOf('lstat');
 export const accessSync = (path: Path): void => void about('access', path);
 export const realpathSync = (path: Path): string => (about('realpath', path), asPath(path));
 
