@@ -81,8 +81,7 @@ dist: $(STAMPS)/apt-build ui/dist/index.html $(NOTICES)
 
 # Every screen and sheet of the real window in light and dark; four of the examples, with fewer colours, go to the README.
 PICTURES := timeline compare home failed
-screenshots: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
-	@$(call install,pngquant)
+screenshots: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/apt-pictures $(STAMPS)/tauri-driver ui/dist/index.html
 	cargo build --workspace --all-targets
 	env -u DISPLAY -u WAYLAND_DISPLAY cargo test -p tests --test it -- --include-ignored pictures_of
 	@for name in $(PICTURES); do \
@@ -196,6 +195,9 @@ $(STAMPS)/apt-build: Makefile
 
 $(STAMPS)/apt-test: Makefile
 	@$(call install,$(APT_TEST))
+
+$(STAMPS)/apt-pictures: Makefile
+	@$(call install,pngquant)
 
 $(STAMPS)/tauri-driver: Makefile
 	@if ! command -v tauri-driver > /dev/null && ! [ -x "$${CARGO_HOME:-$$HOME/.cargo}/bin/tauri-driver" ]; then \
