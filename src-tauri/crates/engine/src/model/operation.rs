@@ -200,9 +200,12 @@ impl Operation {
                 if record.and_then(|r| r.get(key)).is_some_and(|old| equal(old, value)) {
                     return false;
                 }
-                let mut record = record.cloned().unwrap_or_default();
-                record.insert(key.clone(), value.clone());
-                state.set(field, Arc::new(Value::Object(record)));
+                match state.record_mut(field) {
+                    Some(record) => {
+                        record.insert(key.clone(), value.clone());
+                    }
+                    None => state.set(field, Arc::new(object(key, value.clone()))),
+                }
                 true
             }
             Operation::DeleteRecord { field, key } => {
@@ -210,13 +213,10 @@ impl Operation {
                     state.set(field, Arc::new(Value::Object(Map::new())));
                     return true;
                 };
-                let Some(record) = current.as_object().filter(|r| r.contains_key(key)) else {
+                if !current.as_object().is_some_and(|record| record.contains_key(key)) {
                     return false;
-                };
-                let mut record = record.clone();
-                record.shift_remove(key);
-                state.set(field, Arc::new(Value::Object(record)));
-                true
+                }
+                state.record_mut(field).is_some_and(|record| record.shift_remove(key).is_some())
             }
         }
     }

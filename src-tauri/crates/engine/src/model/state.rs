@@ -81,6 +81,14 @@ impl State {
         list.full_chunks().iter().find(|chunk| chunk.id == id).map(|chunk| &*chunk.entries)
     }
 
+    /// The value of a field that is an object, to be changed. It is copied where somebody else still has it.
+    pub fn record_mut(&mut self, field: &str) -> Option<&mut Map<String, Value>> {
+        match self.fields.get_mut(field)? {
+            Field::Value(value) if value.is_object() => Arc::make_mut(value).as_object_mut(),
+            _ => None,
+        }
+    }
+
     /// Puts a field, keeping its place if it exists.
     pub fn set(&mut self, field: &str, value: Arc<Value>) {
         match self.fields.get_mut(field) {

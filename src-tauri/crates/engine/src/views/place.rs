@@ -40,11 +40,24 @@ impl Place {
         }
     }
 
+    /// Whether it is a whole top-level field.
+    pub fn is_field(&self) -> bool {
+        matches!(*self.0, [Part::Field(_)])
+    }
+
     /// The place in a list that its top-level field is, if it goes into one.
     pub fn index(&self) -> Option<usize> {
         match self.0.get(1)? {
             Part::Index(at) => Some(*at),
             Part::Field(_) => None,
+        }
+    }
+
+    /// The key in a record that its top-level field is, if it goes into one.
+    pub fn key(&self) -> Option<&str> {
+        match self.0.get(1)? {
+            Part::Field(name) => Some(name),
+            Part::Index(_) => None,
         }
     }
 

@@ -112,7 +112,10 @@ impl Store {
             return Ok(());
         };
         let (own, first): (i64, i64) = connection
-            .prepare_cached("SELECT request, min(id) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)")?
+            .prepare_cached(
+                "SELECT request, id FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)
+                 ORDER BY seq LIMIT 1",
+            )?
             .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
         let mut gaps = states::standalone_keyframes(connection, scope, first, last)?;
         let imports = states::imported_ranges(connection, first, last)?;
@@ -197,27 +200,65 @@ fn changed(state: &mut State, kind: &EventKind, places: &[Place]) -> Vec<usize> 
         apply(state, kind, &Place::default());
         return Vec::new();
     };
-    let concerned: Vec<(usize, Option<Value>)> = {
+    let is_one_field = matches!(
+        operation,
+        Operation::Update { .. }
+            | Operation::Push { .. }
+            | Operation::SetRecord { .. }
+            | Operation::DeleteRecord { .. }
+    );
+    let concerned: Vec<(usize, Before)> = {
         let touched = operation.touched(state);
         // A push changes only the place at the end of the list.
         let end = match operation {
             Operation::Push { field, .. } => state.list_len(field),
             _ => None,
         };
+        // A write of a record's key changes only that one.
+        let key = match operation {
+            Operation::SetRecord { field, key, .. } | Operation::DeleteRecord { field, key } => {
+                state.get(field).is_some_and(|record| record.is_object()).then_some(key.as_str())
+            }
+            _ => None,
+        };
         let concerns = |place: &Place| match place.field() {
             None => true,
             Some(field) => {
-                touched.contains(&field) && (end.is_none() || place.index().is_none_or(|at| Some(at) == end))
+                touched.contains(&field)
+                    && (end.is_none() || place.index().is_none_or(|at| Some(at) == end))
+                    && (key.is_none() || place.key().is_none_or(|other| Some(other) == key))
             }
         };
+        let before = |place: &Place| match place.field().filter(|_| place.is_field()) {
+            Some(_) if is_one_field => Before::AsTheField,
+            Some(field) => Before::Field(state.get(field).cloned()),
+            None => Before::Value(place.find(state)),
+        };
         let places = places.iter().enumerate().filter(|(_, place)| concerns(place));
-        places.map(|(at, place)| (at, place.find(state))).collect()
+        places.map(|(at, place)| (at, before(place))).collect()
     };
-    operation.apply(state);
-    concerned.into_iter().filter(|(at, old)| differs(old, &places[*at].find(state))).map(|(at, _)| at).collect()
+    let is_changed = operation.apply(state);
+    let is_other = |place: &Place, before: &Before| match before {
+        Before::AsTheField => is_changed,
+        Before::Field(old) => {
+            let new = place.field().and_then(|field| state.get(field));
+            differs(old.as_deref(), new.map(|new| &**new))
+        }
+        Before::Value(old) => differs(old.as_ref(), place.find(state).as_ref()),
+    };
+    concerned.into_iter().filter(|(at, before)| is_other(&places[*at], before)).map(|(at, _)| at).collect()
 }
 
-fn differs(old: &Option<Value>, new: &Option<Value>) -> bool {
+/// What was at a place before an operation. Copying a value costs its size, so that is done only where nothing else tells
+/// whether it changed.
+enum Before {
+    /// The one field that the operation is about.
+    AsTheField,
+    Field(Option<Arc<Value>>),
+    Value(Option<Value>),
+}
+
+fn differs(old: Option<&Value>, new: Option<&Value>) -> bool {
     match (old, new) {
         (Some(old), Some(new)) => !equal(old, new),
         (old, new) => old.is_some() || new.is_some(),
@@ -243,5 +284,5 @@ fn apply(state: &mut State, kind: &EventKind, place: &Place) -> Option<(Option<V
     let old = place.find(state);
     operation.apply(state);
     let new = place.find(state);
-    differs(&old, &new).then_some((old, new))
+    differs(old.as_ref(), new.as_ref()).then_some((old, new))
 }

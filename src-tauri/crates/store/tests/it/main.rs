@@ -4,6 +4,7 @@
 mod check;
 mod crash;
 mod imports;
+mod last_writers;
 mod log;
 mod migration;
 mod open;
