@@ -1,7 +1,8 @@
 //! What differs between two instants, of one request or of two, and who wrote it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use engine::event::Seq;
 use engine::scope::ScopeKey;
 use engine::views::diff;
 use engine::views::place::Place;
@@ -40,10 +41,11 @@ impl Workspace {
             scopes.retain(|scope| scope.kind.is_durable());
         }
         let sides = self.two_instants(&scopes, (request, from), (other, to))?;
+        let mut recalled = HashMap::new();
         for (scope, (old, new)) in scopes.into_iter().zip(sides) {
             let mut found = changes_of(&scope, old, new);
             if with.is_none() {
-                self.name_writers(scope, request, from.min(to), from.max(to), &mut found)?;
+                self.name_writers(scope, request, (from.min(to), from.max(to)), &mut found, &mut recalled)?;
             }
             changes.extend(found);
         }
@@ -93,13 +95,14 @@ impl Workspace {
 
     /// Who wrote each changed place of a scope last between two instants, as `history` tells it. A fork
     /// has what was before it in common with another request, which knows who wrote that.
+    /// `recalled` keeps, for all scopes, what resumes of a request only put in force again.
     fn name_writers(
         &self,
         scope: ScopeKey,
         request: &str,
-        from: u64,
-        to: u64,
+        (from, to): (u64, u64),
         changes: &mut [Change],
+        recalled: &mut HashMap<String, HashSet<Seq>>,
     ) -> Result<(), Fault> {
         let places: Vec<Place> = changes
             .iter()
@@ -110,8 +113,11 @@ impl Workspace {
         while changes.iter().any(|change| change.by.is_none()) && from < to {
             (request, scope, to) = self.original(&request, scope, to)?;
             let span = (from, to, !self.is_at_rest(&request, to)?);
-            let again = self.recalled(&request)?;
-            let last = self.store.last_writers(&scope, &request, &places, span, &again).map_err(Fault::internal)?;
+            if !recalled.contains_key(&request) {
+                recalled.insert(request.clone(), self.recalled(&request)?);
+            }
+            let again = &recalled[&request];
+            let last = self.store.last_writers(&scope, &request, &places, span, again).map_err(Fault::internal)?;
             for (change, writer) in changes.iter_mut().zip(last).filter(|(change, _)| change.by.is_none()) {
                 let Some(writer) = writer.filter(|writer| writer.committed > from) else { continue };
                 change.seq = Some(writer.seq);
