@@ -148,7 +148,9 @@ pub(super) fn record(
     }
     let answers = answers(workspace, view, &id, asked, (&mut row_table, &mut item_table));
     workspace.close_view(view).expect("it is open");
-    let head = open(workspace, &id);
+    let mut head = open(workspace, &id);
+    // They are among all rows, below.
+    head.page.clear();
     let calls = workspace.view_calls(head.view, 0).expect("it is open");
     workspace.close_view(head.view).expect("it is open");
     json!({

@@ -2052,6 +2052,8 @@ export type ViewHead = {
 	seq: number,
 	/**  How many rows there are, as folded and filtered now. */
 	rows: number,
+	/**  The first of them, so that a page shows them without another question. */
+	page: ViewRow[],
 	/**  How its blocks stand. */
 	counts: Counts,
 	/**  What they asked of models and wrote. */

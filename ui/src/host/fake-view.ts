@@ -18,7 +18,8 @@ export class FakeView {
 
   head(): ViewHead {
     const { changedFrom: _, items: __, ...head } = this.update();
-    return { ...head, words: this.recording.words, start: this.recording.recorded.head.start };
+    const { page } = this.rows({ offset: 0, limit: 64 });
+    return { ...head, page, words: this.recording.words, start: this.recording.recorded.head.start };
   }
 
   update(): ViewUpdate {

@@ -36,7 +36,8 @@ export class RowPages {
 
   constructor(readonly host: Host) {}
 
-  open(view: number | null, rows: number): void {
+  /** `page` are the first rows as of now, where they are known. */
+  open(view: number | null, rows: number, page: ViewRow[] = []): void {
     this.#round++;
     this.#view = view;
     this.#pages = new Map();
@@ -46,6 +47,10 @@ export class RowPages {
     this.total = 0;
     this.fault = null;
     this.version++;
+    if (page.length > 0 && this.#at === null) {
+      this.#pages.set(0, { rows: page.slice(0, PAGE), isFresh: page.length >= Math.min(PAGE, rows) });
+      this.total = rows;
+    }
     if (view !== null) void this.#read();
   }
 

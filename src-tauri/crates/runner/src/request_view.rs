@@ -78,13 +78,14 @@ pub(crate) struct RequestView {
     items: u64,
     loops: Loops,
     sums: RowSums,
-    /// Those that ended, in that order: all, those that failed, the root and its steps.
-    ends: Vec<SpanIndex>,
+    /// Those that ended, in that order: those that failed, the root and its steps.
     failures: Vec<SpanIndex>,
     boundaries: Vec<SpanIndex>,
     is_live: bool,
     /// How the request stood when that was last told.
     told: Option<RequestStatus>,
+    /// How many of the spans that ended were taken in.
+    ended: usize,
     filter: Option<Filter>,
     paths: PathTexts,
     critical: Option<Bits>,
@@ -93,10 +94,6 @@ pub(crate) struct RequestView {
     /// Its items, once somebody asked for them, and whether somebody wants to hear of them.
     pub(crate) item_list: Option<ItemList>,
     pub(crate) is_watching_items: bool,
-}
-
-fn short(seq: Seq) -> u32 {
-    u32::try_from(seq).unwrap_or(u32::MAX)
 }
 
 impl RequestView {
@@ -113,11 +110,11 @@ impl RequestView {
             items: 0,
             loops: Loops::default(),
             sums: RowSums::default(),
-            ends: Vec::new(),
             failures: Vec::new(),
             boundaries: Vec::new(),
             is_live: true,
             told: None,
+            ended: 0,
             filter: None,
             paths: PathTexts::default(),
             critical: None,
@@ -138,20 +135,18 @@ impl RequestView {
         if is_other {
             (self.is_live, self.changed) = (is_live, None);
         }
-        let known = self.tree.len();
+        let (known, known_ended) = (self.tree.len(), self.ended);
         // Spans that a filter looks at again.
         let mut fresh: Vec<SpanIndex> = Vec::new();
-        let mut ended: Vec<(u32, SpanIndex)> = Vec::new();
         let mut open = std::mem::take(&mut self.open);
         open.retain_mut(|open| {
             let span = self.spans.get(open.span);
             let shown = self.figures(span);
             self.items += u64::from(shown.items - open.shown.items);
-            if self.sums.advance(&self.spans, open.span, &open.shown, &shown) {
+            if self.sums.advance(&self.tree, open.span, &open.shown, &shown) {
                 touch_around(&mut self.changed, &self.tree, open.span);
             }
             if span.end.is_some() {
-                ended.push((short(span.seq_end), open.span));
                 return false;
             }
             if shown != open.shown {
@@ -168,30 +163,34 @@ impl RequestView {
             let span = self.spans.get(index);
             self.items += u64::from(span.items);
             let shown = self.figures(span);
-            if self.sums.advance(&self.spans, index, &Figures::default(), &shown) {
+            if self.sums.advance(&self.tree, index, &Figures::default(), &shown) {
                 touch_around(&mut self.changed, &self.tree, index);
             }
-            if span.end.is_some() {
-                ended.push((short(span.seq_end), index));
-            } else {
+            if span.end.is_none() {
                 open.push(Open { span: index, is_cut: false, shown });
             }
         }
         self.open = open;
-        ended.sort_unstable();
-        fresh.extend(ended.iter().map(|(_, span)| *span).filter(|span| *span < known));
-        fresh.extend(known..self.tree.len());
-        self.clock.take_in(&self.spans, known, &ended);
-        ended.into_iter().for_each(|(_, index)| self.end(index));
-        fresh.extend(self.cut());
+        self.ended = self.spans.ended().len();
+        self.clock.take_in(&self.spans, known, &self.spans.ended()[known_ended..]);
+        for at in known_ended..self.ended {
+            self.end(self.spans.ended()[at]);
+        }
+        let cut = self.cut();
+        let is_news = !fresh.is_empty() || !cut.is_empty() || known < self.tree.len() || known_ended < self.ended;
+        if self.filter.is_some() {
+            fresh.extend(self.spans.ended()[known_ended..].iter().filter(|span| **span < known));
+            fresh.extend(known..self.tree.len());
+            fresh.extend(cut);
+        }
         if known == 0 {
             self.shrink();
         }
-        if !fresh.is_empty() {
+        if is_news {
             self.critical = None;
         }
         self.loops.take_in(&self.spans, known, source)?;
-        self.sums.price(&self.spans, source)?;
+        self.sums.price(&self.spans, &self.tree, source)?;
         self.filter_fresh(source, &fresh)
     }
 
@@ -202,7 +201,6 @@ impl RequestView {
 
     fn end(&mut self, index: SpanIndex) {
         let span = self.spans.get(index);
-        self.ends.push(index);
         let state = match span.end {
             Some(SpanEnd::Failed | SpanEnd::Stopped) => {
                 self.failed += 1;
@@ -224,6 +222,9 @@ impl RequestView {
 
     /// Notes that a span's row changed, and those of the groups that it is in.
     fn touch_with_groups(&mut self, index: SpanIndex) {
+        if self.changed.is_none() {
+            return;
+        }
         touch(&mut self.changed, index);
         for node in self.tree.ancestors(index).take_while(|node| self.tree.group(*node).is_some()) {
             touch(&mut self.changed, node);
@@ -246,10 +247,20 @@ impl RequestView {
         cut
     }
 
+    /// Forgets what its page asked for. Answers whether its rows stand as in a view that is opened anew.
+    pub(crate) fn leave(&mut self) -> bool {
+        if self.filter.take().is_some() {
+            self.tree.filter(None);
+        }
+        self.is_watching_items = false;
+        self.tree.is_as_made()
+    }
+
     /// Takes back memory that growing left over, once a whole request was read.
     fn shrink(&mut self) {
         self.tree.shrink();
-        for seqs in [&mut self.ends, &mut self.failures, &mut self.boundaries] {
+        self.spans.shrink();
+        for seqs in [&mut self.failures, &mut self.boundaries] {
             seqs.shrink_to_fit();
         }
     }
@@ -274,7 +285,7 @@ impl RequestView {
         let running = if self.is_live { self.open.iter().filter(|open| !open.is_cut).count() } else { 0 };
         Counts {
             blocks: self.spans.len() as u64,
-            finished: self.ends.len() as u64,
+            finished: self.ended as u64,
             running: running as u64,
             failed: self.failed,
             suspended: self.suspended,
@@ -335,6 +346,9 @@ impl RequestView {
 
 /// Notes that the rows around a span changed, those of groups among them, because they sum up what it did.
 fn touch_around(changed: &mut Option<Vec<Node>>, tree: &Tree, index: SpanIndex) {
+    if changed.is_none() {
+        return;
+    }
     tree.ancestors(index).for_each(|node| touch(changed, node));
 }
 

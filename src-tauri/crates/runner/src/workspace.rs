@@ -50,7 +50,8 @@ mod view_items;
 mod writers;
 
 pub(crate) mod export_format;
-pub(crate) mod otlp;
+pub(crate) mod open_views;
+mod otlp;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -197,7 +198,7 @@ pub struct Workspace {
     /// What this process writes.
     written: news::Written,
     notices: Notices,
-    views: request_view::Views,
+    views: open_views::Views,
     comparisons: comparisons::Comparisons,
     payloads: payloads::PayloadCache,
     watching: Mutex<Option<Watch>>,
@@ -256,7 +257,7 @@ impl Workspace {
             tokens: AtomicU64::default(),
             written: news::Written::default(),
             notices,
-            views: request_view::Views::default(),
+            views: open_views::Views::default(),
             comparisons: comparisons::Comparisons::default(),
             payloads: payloads::PayloadCache::default(),
             watching: Mutex::default(),

@@ -85,6 +85,8 @@ pub struct Spans {
     /// When the request was taken up again, and when it ended.
     resumes: Vec<Seq>,
     ends: Vec<Seq>,
+    /// The spans that ended, in that order.
+    ended: Vec<SpanIndex>,
     /// The events that ended calls of models, and whose they were.
     model_calls: Vec<(Seq, SpanIndex)>,
     /// The newest event taken in.
@@ -122,6 +124,11 @@ impl Spans {
         self.names.text(span.name)
     }
 
+    /// The number of a name, if a span has it.
+    pub fn name_number(&self, name: &str) -> Option<NameNumber> {
+        self.names.find(name)
+    }
+
     /// The names of its facts. Whoever reads facts while others are taken in takes them out, and puts them back.
     pub fn names_mut(&mut self) -> &mut Names {
         &mut self.names
@@ -130,6 +137,17 @@ impl Spans {
     /// Makes room for so many more spans.
     pub fn reserve(&mut self, more: usize) {
         self.spans.reserve(more);
+    }
+
+    /// The spans that ended, in that order.
+    pub fn ended(&self) -> &[SpanIndex] {
+        &self.ended
+    }
+
+    /// Takes back memory that growing left over.
+    pub fn shrink(&mut self) {
+        self.spans.shrink_to_fit();
+        self.ended.shrink_to_fit();
     }
 
     /// The newest event taken in.
@@ -170,6 +188,7 @@ impl Spans {
                 let span = &mut self.spans[index as usize];
                 (span.end, span.is_memoized, span.is_caught) = (Some(end), is_memoized, is_caught);
                 (span.finished_at, span.seq_end) = (Some(event.at), event.seq);
+                self.ended.push(index);
                 if is_memoized {
                     // What is put in force again is no change of its own.
                     (span.changes, span.revocable) = (0, 0);

@@ -28,10 +28,6 @@ pub(super) struct Loops {
     is_call: HashSet<SpanIndex>,
 }
 
-fn is_named_tick(spans: &Spans, span: &Span) -> bool {
-    &**spans.name(span) == TICK
-}
-
 fn last(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
@@ -39,9 +35,11 @@ fn last(path: &str) -> &str {
 impl Loops {
     /// Takes in the spans from one on. Only their paths tell ticks and Calls for certain.
     pub(super) fn take_in(&mut self, spans: &Spans, known: SpanIndex, source: &impl Source) -> Result<(), Fault> {
+        // Most requests have no block of that name, and need not be looked through.
+        let Some(tick) = spans.name_number(TICK) else { return Ok(()) };
         let is_candidate = |span: &Span| {
             let parent = span.parent.map(|parent| spans.get(parent));
-            is_named_tick(spans, span) || parent.is_some_and(|parent| is_named_tick(spans, parent))
+            span.name == tick || parent.is_some_and(|parent| parent.name == tick)
         };
         let fresh = known..spans.len() as SpanIndex;
         let candidates: Vec<SpanIndex> = fresh.clone().filter(|index| is_candidate(spans.get(*index))).collect();
@@ -51,7 +49,7 @@ impl Loops {
         let numbers: Vec<_> = candidates.iter().map(|index| spans.get(*index).path).collect();
         for (index, path) in candidates.into_iter().zip(source.path_texts(&numbers)?) {
             let (span, last) = (spans.get(index), last(&path));
-            if is_named_tick(spans, span) && last.starts_with("tick[") {
+            if span.name == tick && last.starts_with("tick[") {
                 self.ticks += 1;
                 span.parent.into_iter().chain([index]).for_each(|member| self.add(member));
             } else if last.starts_with("call:") || last.starts_with("work:") {

@@ -62,18 +62,18 @@ impl Clock {
         gaps
     }
 
-    /// Takes in the spans from an index on, and those that ended, by their last events.
-    pub(super) fn take_in(&mut self, spans: &Spans, known: SpanIndex, ended: &[(u32, SpanIndex)]) {
+    /// Takes in the spans from an index on, and those that ended, in that order.
+    pub(super) fn take_in(&mut self, spans: &Spans, known: SpanIndex, ended: &[SpanIndex]) {
         let mut ended = ended.iter().copied().peekable();
         for index in known..spans.len() as SpanIndex {
             let span = spans.get(index);
-            while let Some((_, index)) = ended.next_if(|(seq, _)| Seq::from(*seq) < span.seq_start) {
+            while let Some(index) = ended.next_if(|index| spans.get(*index).seq_end < span.seq_start) {
                 self.end(spans, spans.get(index));
             }
             self.resume_until(spans, span.seq_start);
             self.start(span);
         }
-        ended.for_each(|(_, index)| self.end(spans, spans.get(index)));
+        ended.for_each(|index| self.end(spans, spans.get(index)));
         self.resume_until(spans, spans.last() + 1);
     }
 

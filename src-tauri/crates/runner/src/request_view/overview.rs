@@ -13,6 +13,11 @@ const MOST_CELLS: u32 = 8_192;
 const MOST_GAPS: usize = 200;
 
 impl RequestView {
+    /// Whether it is known which rows are critical.
+    pub(crate) fn knows_critical(&self) -> bool {
+        self.critical.is_some()
+    }
+
     /// See [`Overview`]. The whole costs the same for every request; a part of its time is counted span by span.
     pub(crate) fn overview(&mut self, width: u32, from: Option<i64>, to: Option<i64>) -> Overview {
         let width = width.clamp(1, MOST_CELLS) as usize;

@@ -60,11 +60,12 @@ impl RequestView {
 
     /// The rows of nodes, each at its depth.
     pub(super) fn rows_of(
-        &self,
+        &mut self,
         source: &impl Source,
         nodes: Vec<(Node, u32)>,
         at: Option<Seq>,
     ) -> Result<Vec<ViewRow>, Fault> {
+        nodes.iter().for_each(|(node, _)| self.keep_sums(*node));
         let texts = self.texts(source, &nodes)?;
         nodes.into_iter().map(|place| self.row(source, &texts, place, at)).collect()
     }

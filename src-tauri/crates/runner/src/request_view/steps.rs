@@ -9,7 +9,7 @@ impl RequestView {
     /// The event that the slider goes to from another one.
     pub(crate) fn step(&self, seq: Seq, to: StepTo) -> Option<Seq> {
         let ended = match to {
-            StepTo::PreviousEnd | StepTo::NextEnd => &self.ends,
+            StepTo::PreviousEnd | StepTo::NextEnd => self.spans.ended(),
             StepTo::PreviousFailure | StepTo::NextFailure => &self.failures,
             StepTo::PreviousBoundary | StepTo::NextBoundary => &self.boundaries,
         };
@@ -29,9 +29,9 @@ impl RequestView {
     pub(crate) fn seq_at(&self, time: i64) -> Seq {
         let began = partition(self.spans.len(), |at| self.spans.get(at as u32).started_at <= time);
         let began = began.checked_sub(1).map(|at| self.spans.get(at as u32).seq_start);
-        let ended =
-            self.ends.partition_point(|index| self.spans.get(*index).finished_at.is_some_and(|end| end <= time));
-        let ended = ended.checked_sub(1).map(|at| self.spans.get(self.ends[at]).seq_end);
+        let ends = self.spans.ended();
+        let ended = ends.partition_point(|index| self.spans.get(*index).finished_at.is_some_and(|end| end <= time));
+        let ended = ended.checked_sub(1).map(|at| self.spans.get(ends[at]).seq_end);
         began.max(ended).unwrap_or(self.start())
     }
 }

@@ -1,8 +1,8 @@
 //! What the rows below a row asked of models and wrote, added up.
 //!
-//! A span that advances costs its depth: what is new is added to each block around it. Groups come and go as their
-//! members do, so their sums are added up when they are shown. Costs are known once somebody knows prices; until then
-//! no answer of a model is read.
+//! A span that advances costs its depth: what is new is added to each block around it. The members of a group are added
+//! up when it is first shown; from then on what is new is added to it as well. Costs are known once somebody knows
+//! prices; until then no answer of a model is read.
 
 use engine::event::Seq;
 use engine::views::spans::{Span, SpanIndex, Spans};
@@ -47,6 +47,13 @@ impl Below {
         self.completion_tokens += more(before.completion_tokens, now.completion_tokens);
         self.changes += more(before.changes.into(), now.changes.into());
     }
+
+    fn add_all(&mut self, other: &Below) {
+        self.model_calls += other.model_calls;
+        self.prompt_tokens += other.prompt_tokens;
+        self.completion_tokens += other.completion_tokens;
+        self.changes += other.changes;
+    }
 }
 
 /// What calls of models cost, and how many have no price.
@@ -56,13 +63,24 @@ struct Costs {
     unpriced: u64,
 }
 
-/// The sums of a request, by the spans around what is summed up.
+impl Costs {
+    fn add_all(&mut self, other: &Costs) {
+        self.dollars = match (self.dollars, other.dollars) {
+            (None, dollars) | (dollars, None) => dollars,
+            (Some(one), Some(other)) => Some(one + other),
+        };
+        self.unpriced += other.unpriced;
+    }
+}
+
+/// The sums of a request, by the nodes around what is summed up.
 #[derive(Default)]
 pub(super) struct RowSums {
     all: Below,
-    below: FxHashMap<SpanIndex, Below>,
-    /// Of each span that asked models, and of those around it: what is at it and below it.
-    costs: FxHashMap<SpanIndex, Costs>,
+    /// What is below spans, and what all members of a group came to, where that was shown.
+    below: FxHashMap<Node, Below>,
+    /// Of each span that asked models, and of the nodes around it: what is at it and below it.
+    costs: FxHashMap<Node, Costs>,
     all_costs: Costs,
     /// How many of the calls were asked for their cost.
     priced: usize,
@@ -70,23 +88,28 @@ pub(super) struct RowSums {
 
 impl RowSums {
     /// Notes what a span did since. Answers whether that changes sums.
-    pub(super) fn advance(&mut self, spans: &Spans, index: SpanIndex, before: &Figures, now: &Figures) -> bool {
+    pub(super) fn advance(&mut self, tree: &Tree, index: SpanIndex, before: &Figures, now: &Figures) -> bool {
         let (before, now) = (Figures { items: 0, ..*before }, Figures { items: 0, ..*now });
         if before == now {
             return false;
         }
         let (before, now) = (&before, &now);
         self.all.add(before, now);
-        let mut around = spans.get(index).parent;
-        while let Some(index) = around {
-            self.below.entry(index).or_default().add(before, now);
-            around = spans.get(index).parent;
+        for node in tree.ancestors(index) {
+            if self.is_kept(tree, node) {
+                self.below.entry(node).or_default().add(before, now);
+            }
         }
         true
     }
 
+    /// Whether the sums of a node are kept up to date: those of a group once it was shown.
+    fn is_kept(&self, tree: &Tree, node: Node) -> bool {
+        tree.group(node).is_none() || self.below.contains_key(&node)
+    }
+
     /// Asks what the calls cost that are new.
-    pub(super) fn price(&mut self, spans: &Spans, source: &impl Source) -> Result<(), Fault> {
+    pub(super) fn price(&mut self, spans: &Spans, tree: &Tree, source: &impl Source) -> Result<(), Fault> {
         let calls = &spans.model_calls()[self.priced..];
         if calls.is_empty() {
             return Ok(());
@@ -98,10 +121,10 @@ impl RowSums {
                 None => costs.unpriced += 1,
             };
             add(&mut self.all_costs);
-            let mut at = Some(*index);
-            while let Some(index) = at {
-                add(self.costs.entry(index).or_default());
-                at = spans.get(index).parent;
+            for node in std::iter::once(*index).chain(tree.ancestors(*index)) {
+                if self.is_kept(tree, node) {
+                    add(self.costs.entry(node).or_default());
+                }
             }
         }
         self.priced = spans.model_calls().len();
@@ -127,13 +150,36 @@ impl RequestView {
         RowSums::sums(self.sums.all, self.sums.all_costs)
     }
 
+    /// Adds up the members of a group that is shown, if that was not done before.
+    pub(super) fn keep_sums(&mut self, group: Node) {
+        if self.sums.is_kept(&self.tree, group) {
+            return;
+        }
+        let (mut all, mut costs) = (Below::default(), Costs::default());
+        let mut nodes: Vec<Node> = vec![group];
+        while let Some(node) = nodes.pop() {
+            if self.tree.group(node).is_some() {
+                nodes.extend(self.tree.children(Some(node)));
+                continue;
+            }
+            let below = self.sums.below.get(&node).copied().unwrap_or_default();
+            all.add_all(&below);
+            all.add(&Figures::default(), &self.figures(self.spans.get(node)));
+            costs.add_all(&self.sums.costs.get(&node).copied().unwrap_or_default());
+        }
+        self.sums.below.insert(group, all);
+        self.sums.costs.insert(group, costs);
+    }
+
     /// What a row and everything below it asked and wrote; nothing of what had not ended at the instant.
     pub(super) fn sums_of(&self, node: Node, at: Option<Seq>) -> Sums {
         let tree: &Tree = &self.tree;
         if tree.group(node).is_some() {
-            let mut sums = Sums::default();
-            tree.children(Some(node)).for_each(|child| sums.add(&self.sums_of(child, at)));
-            return sums;
+            if at.is_none() && self.sums.is_kept(tree, node) {
+                let below = self.sums.below.get(&node).copied().unwrap_or_default();
+                return RowSums::sums(below, self.sums.costs.get(&node).copied().unwrap_or_default());
+            }
+            return self.sums_of_members(node, at);
         }
         let span = self.spans.get(node);
         if at.is_some_and(|at| span.end.is_none() || span.seq_end > at) {
@@ -142,5 +188,12 @@ impl RequestView {
         let mut below = self.sums.below.get(&node).copied().unwrap_or_default();
         below.add(&Figures::default(), &self.figures(span));
         RowSums::sums(below, self.sums.costs.get(&node).copied().unwrap_or_default())
+    }
+
+    /// The same of a group, added up from its members.
+    pub(super) fn sums_of_members(&self, group: Node, at: Option<Seq>) -> Sums {
+        let mut sums = Sums::default();
+        self.tree.children(Some(group)).for_each(|child| sums.add(&self.sums_of(child, at)));
+        sums
     }
 }

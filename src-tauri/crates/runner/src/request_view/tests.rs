@@ -158,6 +158,9 @@ impl ViewUnderTest {
             }
             let is_match = fitting.as_ref().is_none_or(|fitting| matches!(key, Key::Block(at) if fitting[*at]));
             assert_eq!(row.matches, is_match, "{told}");
+            if row.group.is_some() {
+                assert_eq!(row.sums, self.view.sums_of_members(row.node as u32, at), "{told}");
+            }
         }
     }
 }

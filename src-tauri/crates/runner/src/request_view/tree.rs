@@ -72,6 +72,8 @@ pub(super) struct Tree {
     buckets: Buckets,
     /// What a filter fits, while one is set.
     matches: Option<Bits>,
+    /// Whether somebody folded or unfolded something.
+    is_arranged: bool,
 }
 
 impl Default for Tree {
@@ -84,6 +86,7 @@ impl Default for Tree {
             lists: vec![(NOBODY, List::default())],
             buckets: Buckets::default(),
             matches: None,
+            is_arranged: false,
         }
     }
 }
@@ -241,8 +244,14 @@ impl Tree {
         self.add(node, after - before);
     }
 
+    /// Whether rows are folded as they are by themselves.
+    pub(super) fn is_as_made(&self) -> bool {
+        !self.is_arranged
+    }
+
     /// Folds or unfolds a node.
     pub(super) fn fold(&mut self, node: Node, is_folded: bool) {
+        self.is_arranged = true;
         self.weighed(node, |tree| match node & GROUP {
             0 => tree.folded.set(node, is_folded),
             _ => {
@@ -260,6 +269,7 @@ impl Tree {
 
     /// Folds everything that has something below it but the roots, or unfolds everything.
     pub(super) fn fold_all(&mut self, spans: &Spans, is_folded: bool) {
+        self.is_arranged = true;
         for index in 0..self.len() {
             let is_inner = spans.get(index).parent.is_some() && self.places[index as usize].list != NONE;
             self.folded.set(index, is_folded && is_inner);

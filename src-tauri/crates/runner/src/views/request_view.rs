@@ -40,6 +40,8 @@ pub struct ViewHead {
     pub seq: u64,
     /// How many rows there are, as folded and filtered now.
     pub rows: u64,
+    /// The first of them, so that a page shows them without another question.
+    pub page: Vec<ViewRow>,
     /// How its blocks stand.
     pub counts: Counts,
     /// What they asked of models and wrote.

@@ -4,18 +4,17 @@
 //! somebody hears of, at most so often, and only when the last batch was answered. A slow page gets fewer and larger
 //! updates, never a queue.
 
-use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use engine::error::FlowError;
 use engine::event::{EventKind, Seq};
 use engine::views::spans::PathNumber;
 
+use super::open_views::Opened;
 use super::{Workspace, lock};
 use crate::core::fault::Fault;
-use crate::core::notice::Notice;
 use crate::request_view::{RequestView, Source};
 use crate::views::*;
 
@@ -23,122 +22,54 @@ use crate::views::*;
 const BATCHES_A_SECOND: u32 = 60;
 /// A request that is written all the time is told as it is after so many looks.
 const LOOKS: u32 = 3;
-/// How often the thread looks whether the workspace is still there.
-const LOOK: Duration = Duration::from_secs(1);
+
+/// How many rows come with a view that is opened. As many as the page reads at a time.
+const FIRST_ROWS: u32 = 64;
 
 /// Numbers of views are never given twice in a process: those of a folder that was left mean nothing in another.
 static NUMBERS: AtomicU64 = AtomicU64::new(1);
 
-/// The views of a workspace.
-#[derive(Clone, Default)]
-pub(super) struct Views(Arc<(Mutex<State>, Condvar)>);
-
-#[derive(Default)]
-struct State {
-    open: HashMap<u64, Opened>,
-    /// Which of them may have changed since they were last told.
-    dirty: HashSet<u64>,
-    /// The newest batch, and whether it was answered.
-    batch: u64,
-    is_answered: bool,
-    /// Counts who heard of views: only the newest one does.
-    hearer: u64,
-}
-
-#[derive(Clone)]
-struct Opened {
-    request: Arc<str>,
-    view: Arc<Mutex<RequestView>>,
-}
-
-impl Views {
-    /// A request has new events, or stands otherwise.
-    pub(super) fn hear(&self, notice: &Notice) {
-        let Notice::Request { request_id, .. } = notice else { return };
-        let (state, changed) = &*self.0;
-        let mut state = lock(state);
-        let views = state.open.iter().filter(|(_, opened)| *opened.request == **request_id);
-        let views: Vec<u64> = views.map(|(view, _)| *view).collect();
-        if !views.is_empty() {
-            state.dirty.extend(views);
-            changed.notify_all();
-        }
-    }
-
-    /// Closes all views, and ends whoever hears of them.
-    fn begin(&self) -> u64 {
-        let (state, changed) = &*self.0;
-        let mut state = lock(state);
-        let hearer = state.hearer + 1;
-        *state = State { hearer, is_answered: true, ..State::default() };
-        changed.notify_all();
-        hearer
-    }
-
-    /// Waits for views that may have changed, with the number of the batch that tells of them; nothing after a while,
-    /// and none where somebody else hears now.
-    fn next(&self, hearer: u64) -> Option<(u64, Vec<(u64, Opened)>)> {
-        let (state, changed) = &*self.0;
-        let idle = |state: &mut State| state.hearer == hearer && (state.dirty.is_empty() || !state.is_answered);
-        let waited = changed.wait_timeout_while(lock(state), LOOK, idle);
-        let mut state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
-        if state.hearer != hearer {
-            return None;
-        }
-        if !state.is_answered {
-            return Some((state.batch, Vec::new()));
-        }
-        let dirty = std::mem::take(&mut state.dirty);
-        let views = dirty.into_iter().filter_map(|view| Some((view, state.open.get(&view)?.clone()))).collect();
-        Some((state.batch + 1, views))
-    }
-
-    /// Says that a batch is about to be sent.
-    fn sends(&self, hearer: u64, batch: u64) {
-        let mut state = lock(&self.0.0);
-        if state.hearer == hearer {
-            (state.batch, state.is_answered) = (batch, false);
-        }
-    }
-}
-
 impl Workspace {
     /// Opens a request for somebody who looks at it.
     pub fn open_view(&self, request: &str) -> Result<ViewHead, Fault> {
-        let mut view = RequestView::new(request);
+        let opened = self.views.of(request);
+        let mut view = lock(&opened.view);
         let row = self.bring_up_to_date(&mut view, request)?;
         view.take_changed();
         view.tells(row.status);
+        let source = ViewSource { workspace: self, request };
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let (from, to) = view.range().unwrap_or((row.started_at, row.started_at));
         let head = ViewHead {
             view: number,
             seq: view.seq(),
             rows: view.row_count(),
+            page: view.rows(&source, RowsQuery { offset: 0, limit: FIRST_ROWS, at: None })?.page,
             counts: view.counts(),
             sums: view.sums(),
             from,
             to,
             start: view.start(),
-            root: view.root(&ViewSource { workspace: self, request })?,
+            root: view.root(&source)?,
             words: self.input_words(request)?,
             request: row,
         };
-        let opened = Opened { request: request.into(), view: Arc::new(Mutex::new(view)) };
-        let (state, changed) = &*self.views.0;
-        let mut state = lock(state);
-        state.open.insert(number, opened);
-        // What was committed since it was read is told as an update.
-        state.dirty.insert(number);
-        changed.notify_all();
+        drop(view);
+        self.views.add(number, opened);
         Ok(head)
     }
 
     /// Closes a view.
     pub fn close_view(&self, view: u64) -> Result<(), Fault> {
-        let mut state = lock(&self.views.0.0);
-        state.dirty.remove(&view);
-        state.open.remove(&view).map(drop).ok_or_else(|| not_open(view))
+        let opened = self.views.remove(view).ok_or_else(|| not_open(view))?;
+        let (is_as_opened, blocks) = {
+            let mut view = lock(&opened.view);
+            (view.leave(), view.counts().blocks)
+        };
+        if is_as_opened {
+            self.views.keep(opened, blocks);
+        }
+        Ok(())
     }
 
     /// A window of a view's rows.
@@ -188,11 +119,13 @@ impl Workspace {
 
     /// The whole request, or a part of its time.
     pub fn view_overview(&self, view: u64, width: u32, from: Option<i64>, to: Option<i64>) -> Result<Overview, Fault> {
-        let overview = self.with_view(view, |view, _| Ok(view.overview(width, from, to)))?;
-        // Rows may have become critical.
-        let (state, changed) = &*self.views.0;
-        lock(state).dirty.insert(view);
-        changed.notify_all();
+        let (overview, is_critical_new) = self.with_view(view, |view, _| {
+            let was_known = view.knows_critical();
+            Ok((view.overview(width, from, to), !was_known && view.knows_critical()))
+        })?;
+        if is_critical_new {
+            self.views.mark(view);
+        }
         Ok(overview)
     }
 
@@ -228,12 +161,7 @@ impl Workspace {
 
     /// The page has got a batch, and may be sent the next.
     pub fn view_ack(&self, batch: u64) {
-        let (state, changed) = &*self.views.0;
-        let mut state = lock(state);
-        if state.batch == batch {
-            state.is_answered = true;
-            changed.notify_all();
-        }
+        self.views.answer(batch);
     }
 
     /// Marks views whose requests change, for as long as the workspace lives.
@@ -298,7 +226,7 @@ impl Workspace {
         view: u64,
         ask: impl FnOnce(&mut RequestView, &ViewSource<'_>) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
-        let opened = lock(&self.views.0.0).open.get(&view).cloned().ok_or_else(|| not_open(view))?;
+        let opened = self.views.get(view).ok_or_else(|| not_open(view))?;
         let source = ViewSource { workspace: self, request: &opened.request };
         ask(&mut lock(&opened.view), &source)
     }

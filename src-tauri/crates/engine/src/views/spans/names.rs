@@ -26,6 +26,11 @@ impl Names {
         number
     }
 
+    /// The number that a name was given, if it was.
+    pub fn find(&self, name: &str) -> Option<NameNumber> {
+        self.numbers.get(name).copied()
+    }
+
     /// The name of a number. It must have been given here.
     pub fn text(&self, number: NameNumber) -> &Arc<str> {
         &self.texts[number as usize]

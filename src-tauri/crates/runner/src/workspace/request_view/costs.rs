@@ -10,7 +10,7 @@ use engine::log::{AppendMode, Lease, Log};
 
 use crate::run::synthetic::{Shape, Synthetic};
 use crate::views::*;
-use crate::workspace::{OpenOptions, Workspace, lock};
+use crate::workspace::{OpenOptions, Workspace};
 
 const GOES: usize = 41;
 /// How many blocks begin and end between two updates.
@@ -85,7 +85,7 @@ fn costs(events: u64) -> Costs {
 
 /// An update after some blocks began and ended.
 fn live(workspace: &Workspace, id: &str, view: u64, last: u64) -> f64 {
-    let opened = lock(&workspace.views.0.0).open.get(&view).cloned().unwrap();
+    let opened = workspace.views.get(view).unwrap();
     let lease = Lease::first(workspace.store.request(id).unwrap().unwrap().owner);
     let mut seq = last;
     let mut times: Vec<f64> = Vec::new();
