@@ -95,6 +95,7 @@ test('with a dialog open no key reaches what is below it', async () => {
 
 test('F6 walks the parts of the window in order, and Shift+F6 back', async () => {
   await open();
+  await waitFor(() => expect(document.querySelector('[data-zone=state] button')).not.toBeNull());
   const seen = [];
   for (let n = 0; n < 8; n++) {
     await press('F6');

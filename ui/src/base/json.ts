@@ -1,5 +1,6 @@
 // Looking at any JSON value without paying for its size: kinds, counts and one-line previews.
 // Nothing here stringifies a whole value; a preview stops as soon as it is full.
+import { thousands } from './thousands';
 
 export type Kind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null' | 'absent';
 
@@ -32,7 +33,7 @@ export function describe(value: unknown): string {
   return kind === 'absent' ? 'no value' : kind;
 }
 
-export const plural = (n: number, one: string, many: string) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;
+export const plural = (n: number, one: string, many: string) => `${thousands(n)} ${n === 1 ? one : many}`;
 
 /** At most `most` characters on one line, with … where something was left out. */
 export function preview(value: unknown, most = 80): string {

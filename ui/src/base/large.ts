@@ -1,5 +1,6 @@
 // A value that stays where it is: what is known of it, and how its parts are read. What may be large is shown through
 // this, so that no part of the window holds more of it than a person looked at.
+import { thousands } from './thousands';
 
 export type LargeKind = 'object' | 'list' | 'text' | 'scalar';
 /** `count` is of entries, keys, or characters. */
@@ -38,5 +39,5 @@ const WORDS: Record<LargeKind, [string, string, string]> = {
 /** `list, 20,000 entries`. */
 export function sizeOf({ kind, count }: Pick<Large, 'kind' | 'count'>): string {
   const [name, one, many] = WORDS[kind];
-  return `${name}, ${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+  return `${name}, ${thousands(count)} ${count === 1 ? one : many}`;
 }

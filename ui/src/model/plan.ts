@@ -1,4 +1,5 @@
 // What going on with a request will do, in words.
+import { thousands } from '../base/thousands';
 import { plural } from '../base/json';
 import type { Host, PlanRow, RequestRow } from '../host/host';
 
@@ -14,9 +15,9 @@ export const planAhead = (host: Host, { request }: PlanQuestion): Promise<PlanRo
 /** `taken from the log: 12 · runs again: 4 · models asked: 1 · may have happened: fetch at root/step:pay`. */
 export function planWords(plan: PlanRow): string {
   const parts = [
-    `taken from the log: ${plan.fromLog.toLocaleString('en')}`,
-    `runs again: ${plan.runsAgain.toLocaleString('en')}`,
-    `models asked: ${plan.modelsAsked.toLocaleString('en')}`,
+    `taken from the log: ${thousands(plan.fromLog)}`,
+    `runs again: ${thousands(plan.runsAgain)}`,
+    `models asked: ${thousands(plan.modelsAsked)}`,
   ];
   const [first, ...more] = plan.mayHaveHappened;
   if (first)
@@ -27,7 +28,7 @@ export function planWords(plan: PlanRow): string {
 /** The same for the foot of a request. */
 export function planSentence(plan: PlanRow): string {
   if (plan.error) return 'a resume would be refused: the flow does not fit the log';
-  const again = plan.runsAgain > 0 ? `run ${plan.runsAgain.toLocaleString('en')} again` : 'run nothing again';
+  const again = plan.runsAgain > 0 ? `run ${thousands(plan.runsAgain)} again` : 'run nothing again';
   const models = plan.modelsAsked > 0 ? plural(plan.modelsAsked, 'model', 'models') : 'no model';
-  return `resume would take ${plan.fromLog.toLocaleString('en')} from the log, ${again}, ask ${models}`;
+  return `resume would take ${thousands(plan.fromLog)} from the log, ${again}, ask ${models}`;
 }

@@ -4,16 +4,19 @@ import { asFault, type Counts, type Fault, type FoundRow, type Host, type Reques
 import type { BlockQuery, ItemsQuery, ItemsUpdate, StepQuery, ViewBatch, ViewCalls, ViewHead } from '../host/host';
 import type { ViewItems, ViewRow, ViewUpdate } from '../host/host';
 import { RowPages } from './rows.svelte';
+import { RunClock } from './run-clock.svelte';
 import { isOver } from './status';
 import { NO_SUMS } from './totals';
 
 const SPEAK_EVERY_MS = 3000;
-const TICK_MS = 100;
 const NONE: Counts = { blocks: 0, finished: 0, running: 0, failed: 0, suspended: 0, items: 0, ticks: 0, calls: 0 };
 
 /** Once in a frame; where nothing is drawn, soon. */
 const nextFrame = (act: () => void): void =>
   void ('requestAnimationFrame' in globalThis && !document.hidden ? requestAnimationFrame(act) : setTimeout(act, 16));
+
+/** Once the next frame is on screen. */
+const afterPaint = (act: () => void): void => nextFrame(() => setTimeout(act));
 
 export class OpenRequest {
   id: string | null = $state.raw(null);
@@ -32,8 +35,6 @@ export class OpenRequest {
   start = $state.raw(0);
   fault: Fault | null = $state.raw(null);
   loading = $state(false);
-  /** The clock while the request runs, so that running bars grow. */
-  now = $state(Date.now());
   /** What a screen reader is told about progress, rarely enough to be listened to. */
   spoken = $state('');
   filter = $state.raw('');
@@ -50,7 +51,8 @@ export class OpenRequest {
   #disconnect = () => {};
   /** Updates that came before the answer that names their view. */
   readonly #early = new Map<number, ViewUpdate>();
-  #tickTimer: ReturnType<typeof setInterval> | undefined;
+  /** While the request runs, so that running bars grow. */
+  readonly clock = new RunClock();
   #spokenAt = 0;
 
   constructor(
@@ -73,6 +75,10 @@ export class OpenRequest {
     this.open(null);
   }
 
+  get now(): number {
+    return this.clock.now;
+  }
+
   open(id: string | null): void {
     if (id === this.id) return;
     this.#leave();
@@ -84,7 +90,7 @@ export class OpenRequest {
     this.filter = this.spoken = '';
     this.words = null;
     this.#spokenAt = 0;
-    this.#clock(false);
+    this.clock.run(false, 0);
     if (id) void this.#enter(id);
   }
 
@@ -187,12 +193,13 @@ export class OpenRequest {
       this.words = head.words;
       this.fault = null;
       this.#show(head);
-      this.rows.open(head.view, head.rows);
+      this.rows.open(head.view, head.rows, head.page);
       if (this.#isWatchingItems) void this.host.viewWatchItems(head.view, true).catch(() => {});
       const early = this.#early.get(head.view);
       this.#early.clear();
       if (early) this.#advance(early);
-      else this.onadvance();
+      // Everything else is asked for when the rows are on screen: finding it takes the processors from them.
+      else afterPaint(() => round === this.#round && this.onadvance());
     } catch (thrown) {
       if (round === this.#round) this.fault = asFault(thrown);
     } finally {
@@ -221,7 +228,7 @@ export class OpenRequest {
     // A request that was opened before its first block learns where it began from the first row.
     if (this.start === 0) this.start = Math.max(0, (this.rows.get(0)?.seqStart ?? 1) - 1);
     Object.assign(this, { row: request, root, seq, counts, sums, from, to });
-    this.#clock(this.live);
+    this.clock.run(this.live, from);
     this.#speak();
   }
 
@@ -231,12 +238,5 @@ export class OpenRequest {
     const { blocks, finished, failed } = this.counts;
     const failures = failed > 0 ? `, ${failed} failed` : '';
     this.spoken = `${finished} of ${blocks} blocks finished${failures}. Request ${this.row?.status.replace('_', ' ')}.`;
-  }
-
-  #clock(isRunning: boolean) {
-    this.now = Date.now();
-    if (isRunning === (this.#tickTimer !== undefined)) return;
-    clearInterval(this.#tickTimer);
-    this.#tickTimer = isRunning ? setInterval(() => (this.now = Date.now()), TICK_MS) : undefined;
   }
 }

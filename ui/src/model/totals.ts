@@ -1,4 +1,5 @@
 // What a request, or a row with all below it, came to: one line of words, the same as the command line prints.
+import { thousands } from '../base/thousands';
 import { dollars, short } from '../base/amount';
 import { plural } from '../base/json';
 import type { Counts, Sums } from '../host/host';
@@ -16,8 +17,7 @@ export function totalParts(counts: Pick<Counts, 'blocks' | 'failed'>, sums: Sums
     );
   if (sums.cost != null) parts.push({ id: 'cost', text: dollars(sums.cost), title: costTitle(sums) });
   if (sums.changes > 0) parts.push({ id: 'writes', text: plural(sums.changes, 'write', 'writes') });
-  if (counts.failed > 0)
-    parts.push({ id: 'failed', text: `${counts.failed.toLocaleString('en')} failed`, isBad: true });
+  if (counts.failed > 0) parts.push({ id: 'failed', text: `${thousands(counts.failed)} failed`, isBad: true });
   return parts;
 }
 

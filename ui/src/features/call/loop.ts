@@ -1,5 +1,6 @@
 // The loops of a request's agents and delegates as the rows of a tree: ticks, and the Calls that each of them answered.
 // Pure. Everything comes from the timeline's rows, so it is there at once and costs no payload.
+import { thousands } from '../../base/thousands';
 import type { BlockRow, BlockStatus } from '../../host/host';
 import { above, callPlace, newestAt, statusAt, type CallPlace } from '../../model/calls';
 
@@ -109,7 +110,7 @@ function named(calls: readonly BlockRow[]): string {
     const name = callPlace(call.path)?.name ?? call.name;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  const all = [...counts].map(([name, count]) => (count > 1 ? `${name} × ${count.toLocaleString('en')}` : name));
+  const all = [...counts].map(([name, count]) => (count > 1 ? `${name} × ${thousands(count)}` : name));
   const more = all.length - MOST_NAMED;
   return all.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -1,4 +1,5 @@
 // What a comparison says of two blocks, in a few words. Pure.
+import { thousands } from '../../base/thousands';
 import { plural } from '../../base/json';
 import { duration } from '../../base/time';
 import type { ComparedRow } from '../../host/host';
@@ -46,7 +47,7 @@ export function longer(left: number | null | undefined, right: number | null | u
 
 /** How many more the right side has. */
 export const more = (left: number | undefined, right: number | undefined): string =>
-  left === undefined || right === undefined ? '' : signed(right - left, (n) => n.toLocaleString('en'));
+  left === undefined || right === undefined ? '' : signed(right - left, thousands);
 
 function signed(difference: number, words: (n: number) => string): string {
   if (difference === 0) return '0';

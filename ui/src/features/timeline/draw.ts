@@ -18,6 +18,11 @@ export type Scene = {
   colour: BarColour;
 };
 
+/** How wide labels are, which repeat; another font makes them other. Measuring one costs more than drawing its bar. */
+const widths = new Map<string, number>();
+const MOST_WIDTHS = 2_000;
+globalThis.document?.fonts?.addEventListener('loadingdone', () => widths.clear());
+
 const [TALL, THIN, LEAST] = [12, 6, 2];
 const FAINT = 0.38;
 
@@ -27,7 +32,6 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
   const x = (time: number) => (placeOf(axis, time) - window.left) * scale;
   ctx.clearRect(0, 0, width, rows.length * rowHeight);
   drawGrid(ctx, scene, scale);
-  ctx.font = `11.5px ${colours.font}`;
   ctx.textBaseline = 'middle';
   const most = Math.max(0, ...rows.map((row) => (row ? (spentOf(row, scene.colour) ?? 0) : 0)));
   rows.forEach((row, n) => {
@@ -211,6 +215,15 @@ function drawAway(ctx: CanvasRenderingContext2D, edge: number, middle: number, c
   ctx.fill();
 }
 
+function widthOf(ctx: CanvasRenderingContext2D, label: string): number {
+  const known = widths.get(label);
+  if (known !== undefined) return known;
+  if (widths.size >= MOST_WIDTHS) widths.clear();
+  const { width } = ctx.measureText(label);
+  widths.set(label, width);
+  return width;
+}
+
 function drawLabel(
   ctx: CanvasRenderingContext2D,
   bar: Bar,
@@ -220,7 +233,7 @@ function drawLabel(
   colours: Colours,
 ) {
   if (!bar.label || right < 0 || left > width) return;
-  const room = ctx.measureText(bar.label).width;
+  const room = widthOf(ctx, bar.label);
   ctx.fillStyle = colours.soft;
   const after = Math.max(right, left + LEAST) + 7;
   if (after + room <= width - 2) ctx.fillText(bar.label, after, middle + 0.5);

@@ -1,5 +1,6 @@
 // Which row of the timeline is active, and what keys do to it. Rows come and go while a request runs, so a row is kept
 // by its node; its place is only where it was last seen.
+import { tick } from 'svelte';
 import type { FoundRow, ViewRow } from '../../host/host';
 import type { AppModel } from '../../model/app.svelte';
 
@@ -108,7 +109,11 @@ export class Navigation {
     const round = ++this.#round;
     const { rows } = this.app.request;
     this.#take(index, rows.get(index)?.node ?? null);
-    if (!rows.get(index)) await rows.settled();
+    if (!rows.get(index)) {
+      // Only a list that was scrolled asks for its rows.
+      await tick();
+      await rows.settled();
+    }
     if (round === this.#round) this.select(index, 'replace');
   }
 

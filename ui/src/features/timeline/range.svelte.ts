@@ -27,10 +27,14 @@ export class TimeRange {
   #isAtEnd = $state.raw(false);
   readonly #overview: LatestQuery<Question, Answer>;
 
-  readonly axis: Axis = $derived.by(() => {
+  /** By itself, because the clock goes on often, and the end of the axis seldom. */
+  readonly #end: number = $derived.by(() => {
     const { from, to, live, now } = this.request;
-    const end = live ? liveEnd(from, Math.max(to, now)) : to;
-    return axisOf({ from, to: end }, this.#overview.answer?.overview.gaps ?? [], this.isCut);
+    return live ? liveEnd(from, Math.max(to, now)) : to;
+  });
+  readonly axis: Axis = $derived.by(() => {
+    const gaps = this.#overview.answer?.overview.gaps ?? [];
+    return axisOf({ from: this.request.from, to: this.#end }, gaps, this.isCut);
   });
   readonly window: Window = $derived(this.#clamped());
   readonly hasCuts: boolean = $derived(this.axis.pieces.some((piece) => piece.isCut));

@@ -1,0 +1,18 @@
+// The clock of a running request, so that its bars and its duration grow. It goes on as often as the duration reads
+// otherwise, because each time the window is painted again; `clock.ts` is the slow one of everything else.
+
+/** How long until a duration reads otherwise: it is told to a hundredth of a second, then a tenth, then a second. */
+const untilNext = (ms: number): number => (ms < 10_000 ? 100 : ms < 60_000 ? 250 : 1000);
+
+export class RunClock {
+  now = $state(Date.now());
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** Goes on from now, for a request that began at a time; stops where nothing runs. */
+  run(isRunning: boolean, from: number): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.now = Date.now();
+    if (isRunning) this.#timer = setTimeout(() => this.run(true, from), untilNext(this.now - from));
+  }
+}
