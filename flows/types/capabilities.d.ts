@@ -116,7 +116,7 @@ export interface CapabilityConfig<
 
   /** Added to the generator's own context. */
   context?: ContextSlot<any, BlockContext>;
-  /** Added to the generator's own tools. */
+  /** Tools of a generator that lists none itself. */
   tools?: readonly Block[] | ((input: any, ctx: BlockContext) => MaybePromise<readonly Block[]>);
   /** Tools that stay even where a generator lists its own. */
   controlTools?: readonly Block[] | ((input: any, ctx: BlockContext) => MaybePromise<readonly Block[]>);

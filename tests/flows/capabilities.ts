@@ -42,6 +42,9 @@ const other = defineCapability({ name: "other", uses: [skills.presets({})] });
 const moody = defineCapability({ name: "moody", sessionStateSchema: z.object({ mood: z.boolean().default(true) }), uses: [(ctx: any) => (ctx.session.state.mood ? [closer] : [])] });
 const onlyMain = defineCapability({ name: "onlyMain", agentType: "primary", context: "Main." });
 const refused = (make: () => unknown) => { try { make(); return "fine"; } catch (error) { return (error as Error).message; } };
+const ownTool = handler({ name: "ownTool", description: "Own", execute: () => "own" });
+const mixed = defineCapability({ name: "mixed", presets: { both: { tools: [look], controlTools: [pick] }, default: ["both"] } });
+const fenced = (name: string, more: object) => ({ block: generator({ name, model: "tiny", prompt: "Go.", describeTools: false, uses: [mixed], ...more }) });
 const asked = (name: string, uses: any[], more = {}) => ({ block: generator({ name, model: "tiny", prompt: "Go.", uses, ...more }) });
 
 export default defineFlow({
@@ -69,6 +72,12 @@ export default defineFlow({
     functions: { block: sequencer({ name: "outer", inputSchema: z.any() }).step(counts).step(counts) },
     absent: { block: handler({ name: "absent", execute: (_input, ctx: any) => typeof ctx.cap?.tally }) },
     controls: { block: generator({ name: "controls", model: "tiny", prompt: "Look.", uses: [defineCapability({ name: "both", tools: async () => [look], controlTools: async () => [pick] })] }) },
+    narrow: fenced("narrow", { tools: [ownTool] }),
+    named: fenced("named", { tools: [look] }),
+    empty: fenced("empty", { tools: [] }),
+    made: fenced("made", { tools: () => [ownTool] }),
+    later: fenced("later", { tools: [], uses: [() => [mixed]] }),
+    open: fenced("open", {}),
     sees: { block: generator({ name: "sees", model: "tiny", prompt: "Look.", uses: [sight] }) },
     inherited: { block: sequencer({ name: "around", inputSchema: z.any(), uses: [whose("a", "around")] })
       .step(sequencer({ name: "inside", uses: [whose("a", "inside"), whose("b", "inside")] }).step(reads)) },

@@ -208,9 +208,15 @@ function isThere(value: unknown, config: Config, key: string): boolean {
   return same(config[key]) || used(config).parts.some((part) => same(part.brings[key]));
 }
 
+/** The keys of what capabilities offer a generator to call: only the controls where it lists its tools itself. */
+function offeredTools({ tools }: Config): string[] {
+  return tools === undefined ? ['tools', 'controlTools'] : ['controlTools'];
+}
+
 /** The tools that are known before a generator runs: its own, then its capabilities'. */
 export function knownTools(config: Config): unknown[] {
-  const lists = [config.tools, ...used(config).parts.flatMap(({ brings }) => [brings.tools, brings.controlTools])];
+  const keys = offeredTools(config);
+  const lists = [config.tools, ...used(config).parts.flatMap(({ brings }) => keys.map((key) => brings[key]))];
   return [...new Set(lists.filter(Array.isArray).flat() as unknown[])];
 }
 
@@ -222,17 +228,18 @@ export function laterTools(config: Config): Maker | undefined {
     const make = list as (...args: unknown[]) => unknown;
     return (input: unknown, ctx: unknown) => (make.length <= 1 ? make(ctx) : make(input, ctx));
   };
+  const keys = offeredTools(config);
   const own = typeof config.tools === 'function' ? [config.tools as Maker] : [];
   const known = [
     ...own,
     ...used(config)
-      .parts.flatMap(({ brings }) => [ofCapability(brings.tools), ofCapability(brings.controlTools)])
+      .parts.flatMap(({ brings }) => keys.map((key) => ofCapability(brings[key])))
       .filter((one) => !!one),
   ];
   if (used(config).choosers.length === 0 && known.length <= 1) return known[0];
   return async (input, ctx) => {
     const found = new Set<unknown>();
-    const given = (await chosen(config, ctx)).flatMap((brings) => [brings.tools, brings.controlTools]);
+    const given = (await chosen(config, ctx)).flatMap((brings) => keys.map((key) => brings[key]));
     for (const list of [...known, ...given.map((one) => ofCapability(one) ?? one)]) {
       const tools = typeof list === 'function' ? await (list as Maker)(input, ctx) : list;
       for (const tool of Array.isArray(tools) ? (tools as unknown[]) : [tools]) if (tool !== undefined) found.add(tool);
