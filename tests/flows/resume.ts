@@ -21,7 +21,7 @@ const picked = router({ name: "picked", inputSchema: z.any(), routes: [does("lef
 const sees = handler({
   name: "sees",
   execute: (_input, ctx: any) => ({
-    output: ctx.getBlockOutput("first"), rescued: ctx.wasRescued("weak"), weak: ctx.getBlockResult("weak")?.status, target: ctx.getTarget("keeper")?.state?.n,
+    output: ctx.getBlockOutput("first"), rescued: ["weak", "whole", "whole fine"].map((name) => ctx.wasRescued(name)), weak: ctx.getBlockResult("weak"), target: ctx.getTarget("keeper")?.state?.n,
   }),
 });
 const keeper = sequencer({ name: "keeper", inputSchema: z.any(), stateSchema: z.object({ n: z.number().default(0) }) })
@@ -67,7 +67,7 @@ export default defineFlow({
         .step(fragile("weak"))
         .map((_value: any, ctx: any) => ctx.request.state.passes),
     },
-    knows: { block: chain("knows").step(does("first", () => "one")).step(breaks("weak").rescue([{ block: told }])).step(keeper).step(fragile("fragile")).step(sees) },
+    knows: { block: chain("knows").step(does("first", () => "one")).step(breaks("weak").rescue([{ block: told }])).step(chain("whole").step(breaks("part")).rescue([{ block: told }])).step(chain("whole fine").step(does("fine")).rescue([{ block: told }])).step(keeper).step(fragile("fragile")).step(sees) },
     beside: { block: chain("beside").work(slow("background", 5)).work(breaks("failing")).step(fragile("weak")) },
     chainRescue: { block: chain("chainRescue").step(breaks("no")).rescue([{ block: fragile("handler") }]) },
     twoRescues: { block: chain("twoRescues").parallel({ left: chain("l").step(breaks("no")).rescue([{ block: fragile("handler") }]), right: chain("r").step(breaks("no")).rescue([{ block: fragile("handler") }]) }) },

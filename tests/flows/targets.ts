@@ -51,10 +51,13 @@ const results = (...names: string[]) =>
     })),
   });
 
+const rescued = (chain: any, block: any) => chain.tap(block.rescue([{ block: zero }]));
+const failed = (chain: any, block: any) => chain.stepAny([block, zero]);
+
 /** Adds a hundred steps, far more than a chain keeps frames of. */
-const hundred = (chain: any, name: (n: number) => string, execute: (n: number) => unknown) => {
+const hundred = (chain: any, name: (n: number) => string, execute: (n: number) => unknown, add = rescued) => {
   let longer = chain;
-  for (let n = 0; n < 100; n += 1) longer = longer.tap(handler({ name: name(n), execute: () => execute(n) }).rescue([{ block: zero }]));
+  for (let n = 0; n < 100; n += 1) longer = add(longer, handler({ name: name(n), execute: () => execute(n) }));
   return longer;
 };
 
@@ -105,7 +108,16 @@ export default defineFlow({
     resultsRunning: { block: chain("outer").parallel({ slow: handler({ name: "slow", execute: async () => { await pause(40); return 1; } }), quick: chain("later").step(handler({ name: "idle", execute: () => pause(10) })), look: handler({ name: "look", execute: (_value, ctx) => ctx.getBlockResult({ name: "slow" } as any).status }) }).map((all) => all.look) },
     byBlock: { block: chain("outer").tap(bare).step(handler({ name: "asks", execute: (_value, ctx) => [ctx.getBlockOutput(bare), ctx.getBlockOutput(keeper) ?? null, ctx.getBlockResult(bare), ctx.wasRescued(bare)] })) },
     afterMany: { block: hundred(chain("outer").tap(keeper), (n) => `other ${n}`, (n) => n).tap(seek("writer", "keeper", true)).step(results("keeper", "other 0", "other 99")) },
-    manyOfOneName: { block: hundred(chain("outer"), () => "same", (n) => { if (n > 90) throw new Error(`broke at ${n}`); return n; }).step(results("same")) },
+    manyOfOneName: { block: hundred(chain("outer"), () => "same", (n) => { if (n > 90) throw new Error(`broke at ${n}`); return n; }, failed).step(results("same")) },
+    manyRescued: { block: hundred(chain("outer"), () => "same", (n) => { throw new Error(`broke at ${n}`); }).step(results("same")) },
+    resultsRescued: {
+      block: chain("outer")
+        .step(chain("whole").step(refusing).rescue([{ block: zero }]))
+        .step(handler({ name: "own", execute: () => { throw new Error("it broke"); }, rescue: [{ block: zero }] }))
+        .tap(chain("fine").step(bare).rescue([{ block: zero }]))
+        .stepAny([chain("worse").step(refusing).rescue([{ block: failing }]), zero])
+        .step(results("whole", "own", "fine", "worse")),
+    },
     looksBack: {
       block: hundred(
         chain("outer").tap(handler({ name: "same", execute: () => "first" })).work(handler({ name: "slow", execute: async (_value, ctx) => { await pause(60); await ctx.request.patchState({ seen: ctx.getBlockOutput({ name: "same" } as any) }); } })),

@@ -227,10 +227,11 @@ async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<St
         return Err(error);
     }
     let Some(handler) = handler_of(&frame.block.rescue, &error) else { return Err(error) };
-    frame.mark_rescued();
     let cx = Context::new(run.clone(), frame.clone());
     step_errored(&cx, &frame.path, &error).await;
-    run_handler(&cx, handler, &error).await
+    let output = run_handler(&cx, handler, &error).await?;
+    frame.end_rescued(&output);
+    Ok(output)
 }
 
 pub(crate) fn handler_of<'a>(handlers: &'a [Rescue], error: &FlowError) -> Option<&'a Rescue> {

@@ -63,6 +63,7 @@ async fn run_chain(cx: &Context, block: &Block, steps: &[Step], input: StepValue
     step_errored(cx, error.path.as_deref().unwrap_or(&cx.frame.path), &error).await;
     let output = run_handler(cx, handler, &error).await?;
     cx.frame.last_step.replace(Some(handler.block.name.to_string()));
+    cx.frame.mark_rescued();
     Ok(output)
 }
 

@@ -149,6 +149,13 @@ impl Frame {
         });
     }
 
+    /// Keeps the output of the rescue handler that answered for it, in place of its failure.
+    pub(crate) fn end_rescued(&self, output: &crate::execution::step_value::StepValue) {
+        *self.outcome.borrow_mut() = Some(Ok(output.data.clone()));
+        self.mark_rescued();
+    }
+
+    /// Notes that a rescue handler of its own has answered.
     pub(crate) fn mark_rescued(&self) {
         self.rescued.set(true);
     }

@@ -123,8 +123,8 @@ pub(crate) struct ReplayCache {
     reported_failures: HashSet<Arc<str>>,
     /// The instances that failed, of blocks other than sequencers.
     failed: HashSet<Arc<str>>,
-    /// Blocks whose own rescue handled their failure, with the newest handler's path.
-    rescued_by: HashMap<Arc<str>, Arc<str>>,
+    /// The handlers of rescues that ran.
+    rescues: failures::Rescues,
     /// The parent of every path that ever ran.
     parents: HashMap<Arc<str>, Arc<str>>,
     /// Blocks whose newest attempt suspended.

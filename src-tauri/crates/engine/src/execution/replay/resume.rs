@@ -106,6 +106,9 @@ impl Run {
         self.replay_shared_state(Some(&frame), Some(path), done.ended);
         self.record(&frame, self.memoized_end(done));
         frame.finish();
+        if block.rescues_inside() && self.replay_cache.is_of_rescue(path, done) {
+            frame.mark_rescued();
+        }
         let result = match &done.result {
             Ok(data) => Ok(StepValue { data: data.clone(), origin: self.origin(done), thrown: None }),
             Err(error) => Err(error.clone()),

@@ -7,6 +7,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::{RecordedBlock, ReplayCache};
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;
@@ -16,6 +18,15 @@ use crate::model::path::operation;
 
 /// The instance and the path of the parent that a block had last: the next block often has the same.
 pub(super) type LastParent = Option<(Arc<str>, Arc<str>)>;
+
+/// The newest handler that ran, by the path of the block whose rescue it is of.
+#[derive(Default)]
+pub(super) struct Rescues {
+    /// Of blocks that are no sequencers, while it is the newest attempt's.
+    of_failed: FxHashMap<Arc<str>, Arc<str>>,
+    /// Of every block, and whichever attempt.
+    of_any: FxHashMap<Arc<str>, Arc<str>>,
+}
 
 impl ReplayCache {
     /// Removes the results that a resume of a failed request must not use. `terminal` is the error it ended with.
@@ -41,7 +52,7 @@ impl ReplayCache {
                         .get(around)
                         .is_some_and(|around| origin(around).is_some_and(|at| Some(at) == origin(done)))
                 });
-            if !self.rescued_by.contains_key(path) && (is_terminal || !is_caught || is_of_retried_parent) {
+            if !self.rescues.of_failed.contains_key(path) && (is_terminal || !is_caught || is_of_retried_parent) {
                 forgotten.insert(path.clone());
             }
         }
@@ -73,7 +84,7 @@ impl ReplayCache {
             matches!(caught, Some(CaughtBy::StepAny | CaughtBy::Race))
         };
         let choices: HashSet<&str> = failed.iter().filter(|path| is_choice(path)).map(|path| operation(path)).collect();
-        let failed_for_good = |path: &Arc<str>| match self.rescued_by.get(path) {
+        let failed_for_good = |path: &Arc<str>| match self.rescues.of_failed.get(path) {
             Some(rescue) => self.finished.get(rescue).is_some_and(|done| done.result.is_err()),
             None => true,
         };
@@ -81,9 +92,15 @@ impl ReplayCache {
         last.filter(|operation| choices.contains(operation)).map(str::to_owned).collect()
     }
 
+    /// Returns whether the recorded output of a chain is that of its rescue. What a fork has edited is not.
+    pub(crate) fn is_of_rescue(&self, path: &str, done: &RecordedBlock) -> bool {
+        let has_answered = |rescue: &Arc<str>| self.ended(rescue).is_some_and(|rescue| rescue.result.is_ok());
+        done.result.is_ok() && done.seq == done.ended && self.rescues.of_any.get(path).is_some_and(has_answered)
+    }
+
     /// Notes the parent of a block. A parent that has failed and is no sequencer can only be running its own rescue.
     pub(super) fn follow_parent(&mut self, path: &Arc<str>, parent: Option<&Arc<str>>, last: &mut LastParent) {
-        self.rescued_by.remove(path);
+        self.rescues.of_failed.remove(path);
         let Some(parent) = parent else { return };
         let around = match last {
             Some((instance, around)) if instance == parent => around.clone(),
@@ -95,8 +112,11 @@ impl ReplayCache {
             }
         };
         self.parents.insert(path.clone(), around.clone());
+        if path.strip_prefix(&*around).is_some_and(|rest| rest.starts_with("/rescue:")) {
+            self.rescues.of_any.insert(around.clone(), path.clone());
+        }
         if self.failed.contains(parent) {
-            self.rescued_by.insert(around, path.clone());
+            self.rescues.of_failed.insert(around, path.clone());
         }
     }
 }
