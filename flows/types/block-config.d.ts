@@ -124,7 +124,7 @@ export interface BlockConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings, Ct
   container?: ContainerConfig<I>;
   /** Refuses to run without a project. */
   requireOrg?: boolean;
-  /** Where a generator has this block as a tool: equal calls are answered once. */
+  /** As a tool of a generator with a cache (`createToolCacheCapability`): equal calls are answered once. */
   cacheable?: boolean | CacheConfig<I, O>;
   /** Where a generator has this block as a tool: which calls a person must allow first. */
   approval?: ToolApproval<I, Ctx>;

@@ -85,11 +85,12 @@ export interface RetryPolicy {
 export interface CacheConfig<I = any, O = any> {
   /** Milliseconds. */
   ttl?: number;
+  /** A cache ends with its request, whatever it says. */
   scope?: "run" | "request" | "session";
   /** What makes two calls the same. Without it, the arguments do. */
-  keyFn?: (input: I) => string;
+  keyFn?: (input: I, ctx: any) => string;
   /** Which outputs are worth keeping. */
-  cacheIf?: (output: O) => boolean;
+  cacheIf?: (output: O, input: I) => boolean;
 }
 
 /** How a client shows together what is emitted inside a sequencer or router. */

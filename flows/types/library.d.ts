@@ -105,7 +105,7 @@ export interface CreateToolCacheCapabilityOptions {
   defaultScope?: "run" | "request" | "session";
   name?: string;
 }
-/** Offers a store at `ctx.cap.toolCache`. `cacheable` tools are kept by the engine itself. */
+/** A cache for `cacheable` tools of the block that uses it and of those inside; the engine itself keeps it. */
 export declare function createToolCacheCapability<const N extends string = "toolCache">(
   options?: Omit<CreateToolCacheCapabilityOptions, "name"> & { name?: N },
 ): Capability<{

@@ -1,5 +1,5 @@
 // Models that are a flow's own code, models that a handler asks itself, and answers that are used again.
-import { defineFlow, generator, handler, sequencer } from '@flow-state-dev/core';
+import { createToolCacheCapability, defineFlow, generator, handler, sequencer } from '@flow-state-dev/core';
 import { z } from 'zod';
 
 const search = handler({
@@ -52,9 +52,26 @@ const counted = handler({
   },
 });
 
-const calculating = generator({ name: 'calculating', model: 'small', prompt: 'Add.', tools: [counted] });
+const kept = createToolCacheCapability();
+
+const calculating = generator({ name: 'calculating', model: 'small', prompt: 'Add.', tools: [counted], uses: [kept] });
 
 const calculatingTwice = generator({ name: 'calculatingTwice', model: 'small', prompt: 'Add.', tools: [counted] });
+
+// Nothing is kept where no block around has a cache.
+const forgetful = generator({ name: 'forgetful', model: 'small', prompt: 'Add.', tools: [counted] });
+
+const note = (what: string) => async (event: any, ctx: any) => { await ctx.session.pushState('log', [what, event.cached ?? false, event.output ?? null]); };
+const rounded = handler({
+  name: 'rounded',
+  inputSchema: z.object({ n: z.number() }),
+  cacheable: { keyFn: ({ n }) => { if (n < 0) throw new Error('below zero'); return String(Math.round(n)); }, cacheIf: (output, { n }) => output !== 1 && n < 9 },
+  execute: ({ n }) => n,
+});
+const watched = generator({
+  name: 'watched', model: 'small', prompt: 'Round.', tools: [rounded], uses: [kept],
+  flowTools: { onToolStarted: note('started'), onToolCompleted: note('completed') },
+});
 
 // Models that stream. Where nobody may be watching they answer in one piece, if they can.
 const never = async (): Promise<never> => { throw new Error('this one is not asked'); };
@@ -111,7 +128,9 @@ export default defineFlow({
     asking: { block: asking },
     askingForTools: { block: handler({ name: 'askingForTools', execute: async (_input, ctx: any) => (await ctx.resolveModel('small').generate({ messages: [] })).toolCalls }) },
     calculating: { block: calculating },
-    calculatingTwice: { block: calculatingTwice },
+    calculatingTwice: { block: sequencer({ name: 'around', inputSchema: z.any(), uses: [kept] }).step(calculatingTwice) },
+    forgetful: { block: forgetful },
+    watched: { block: watched },
     streaming: { block: streaming },
     streamingWhole: { block: streamingWhole },
     silent: { block: silent },

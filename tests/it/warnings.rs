@@ -145,3 +145,29 @@ export default defineFlow({ kind: 'k', actions: { go: { block: go }, g: { block:
     ];
     assert_eq!(texts, expected);
 }
+
+#[test]
+fn a_cacheable_tool_without_a_cache_is_told() {
+    let source = "import { createToolCacheCapability, defineFlow, generator, handler } from '@flow-state-dev/core';
+const tool = handler({ name: 'tool', cacheable: true, execute: () => 1 });
+const other = handler({ name: 'other', cacheable: { scope: 'session' }, execute: () => 1 });
+const g = generator({ name: 'g', model: 'm', prompt: 'p', tools: [tool, other], uses: [] });
+export default defineFlow({ kind: 'k', actions: { ask: { block: g } } });
+";
+    let scope = "flows/k.ts:3:15: handler \"other\": cacheable.scope \"session\" changes nothing here: a cache ends";
+    let without = "\"cacheable\" changes nothing without a tool cache: list createToolCacheCapability() in \"uses\"";
+    let answer = Place::new().file("flows/k.ts", source).run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    for line in [
+        scope,
+        &format!("flows/k.ts:2:14: handler \"tool\": {without}"),
+        &format!("flows/k.ts:3:15: handler \"other\": {without}"),
+    ] {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert_eq!(answer.stdout.matches("warning: ").count(), 3, "each once\n{answer}");
+    let with = source.replace("uses: []", "uses: [createToolCacheCapability()]");
+    let answer = Place::new().file("flows/k.ts", &with).run(&["check"]);
+    assert!(answer.stdout.contains(scope), "{answer}");
+    assert_eq!(answer.stdout.matches("warning: ").count(), 1, "{answer}");
+}

@@ -209,11 +209,9 @@ impl Registry {
             connect_input: function(wire.connect_input),
             connect_output: function(wire.connect_output),
             map_model_output: function(wire.map_model_output),
-            cache: wire.cache.map(|cache| Cache {
-                ttl_ms: cache.ttl_ms,
-                key: function(cache.key),
-                keep_if: function(cache.keep_if),
-            }),
+            cache: wire
+                .cache
+                .map(|cache| Cache { key: self.function(vm, cache.key), keep_if: function(cache.keep_if) }),
             on_completed: function(wire.on_completed),
             on_errored: function(wire.on_errored),
             retry: wire.retry.map(|retry| retry.build()),

@@ -228,8 +228,7 @@ impl WireRetry {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireCache {
-    pub(crate) ttl_ms: Option<u64>,
-    pub(crate) key: Option<u32>,
+    pub(crate) key: u32,
     pub(crate) keep_if: Option<u32>,
 }
 

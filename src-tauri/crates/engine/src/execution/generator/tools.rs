@@ -251,10 +251,11 @@ async fn answer(
         }
         all
     };
-    let key = cache_key(cx, tool, &place, call).await?;
+    let cached = tool_cache::place_of(cx, &tool.block, &place, &call.args).await?;
+    let key = cached.as_ref().map(|cached| &cached.key);
     let path = join(&cx.frame.path, &format!("tool:{place}"));
-    let mutex = key.as_ref().and_then(|key| cx.run.tool_cache.borrow_mut().mutex(key, &path));
-    let _guard = match (&mutex, &key) {
+    let mutex = key.and_then(|key| cx.run.tool_cache.borrow_mut().mutex(key, &path));
+    let _guard = match (&mutex, key) {
         (Some(mutex), Some(key)) => {
             let guard = mutex.lock().await;
             cx.run.tool_cache.borrow_mut().begin(key, &path);
@@ -262,8 +263,9 @@ async fn answer(
         }
         _ => None,
     };
-    if let Some((output, age)) = key.as_ref().and_then(|key| cx.run.tool_cache.borrow().get(key, &*cx.run.effects)) {
+    if let Some((output, age)) = key.and_then(|key| cx.run.tool_cache.borrow().get(key, &*cx.run.effects)) {
         let for_model = for_model(cx, tool, &place, &output).await?;
+        hook(cx, &settings.on_started, &place, "onToolStarted", || happened(json!({ "cached": true }))).await?;
         hook(cx, &settings.on_completed, &place, "onToolCompleted", || {
             happened(json!({ "output": output, "cached": true }))
         })
@@ -279,16 +281,16 @@ async fn answer(
     };
     match work.await {
         Ok(output) => {
-            if let (Some(key), Some(cache)) = (key, &tool.block.cache) {
+            if let (Some(tool_cache::Place { key, ttl_ms }), Some(cache)) = (cached, &tool.block.cache) {
                 let keep = match &cache.keep_if {
                     Some(keep) => {
-                        let args = vec![Arg::Data(output.clone().into())];
+                        let args = vec![Arg::Data(output.clone().into()), Arg::Data(call.args.clone().into())];
                         callback::call(cx, &format!("keepIf {place}"), keep, args).await?.into_data()?.is_truthy()
                     }
                     None => true,
                 };
                 if keep {
-                    cx.run.tool_cache.borrow_mut().put(key, &output, cx.run.effects.now_ms(), cache.ttl_ms);
+                    cx.run.tool_cache.borrow_mut().put(key, &output, cx.run.effects.now_ms(), ttl_ms);
                 }
             }
             let for_model = for_model(cx, tool, &place, &output).await?;
@@ -311,19 +313,6 @@ async fn for_model(cx: &Context, tool: &Tool, place: &str, output: &Value) -> Re
     let Some(map) = &tool.block.map_model_output else { return Ok(None) };
     let args = vec![Arg::Data(output.clone().into())];
     Ok(Some(callback::call(cx, &format!("mapModelOutput {place}"), map, args).await?.into_data()?.to_json()))
-}
-
-/// Returns the cache key of a call; `None` if the tool is not cacheable.
-async fn cache_key(cx: &Context, tool: &Tool, place: &str, call: &ToolCall) -> Result<Option<String>, FlowError> {
-    let Some(cache) = &tool.block.cache else { return Ok(None) };
-    let own = match &cache.key {
-        Some(key) => callback::call(cx, &format!("key {place}"), key, vec![Arg::Data(call.args.clone().into())])
-            .await?
-            .into_data()?
-            .to_json(),
-        None => tool_cache::sorted(&call.args),
-    };
-    Ok(Some(format!("{}\u{0}{own}", tool.block.name)))
 }
 
 /// Runs the tool's block, with the retries of the tool settings. Only the last attempt's writes are committed

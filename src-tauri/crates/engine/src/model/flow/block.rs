@@ -77,10 +77,9 @@ pub struct ContainerItem {
 /// `cacheable`: an equal call of the tool within the request gets the output of the first one.
 #[derive(Clone)]
 pub struct Cache {
-    /// How old an output may be, in milliseconds.
-    pub ttl_ms: Option<u64>,
-    /// Makes the key from the arguments; their JSON with sorted keys if absent.
-    pub key: Option<Fun>,
+    /// Makes `{ key, ttlMs }` of the arguments: what the call is known by, and how old an output may be, in
+    /// milliseconds. Nothing where outputs are not cached.
+    pub key: Fun,
     /// Decides whether an output is cached.
     pub keep_if: Option<Fun>,
 }

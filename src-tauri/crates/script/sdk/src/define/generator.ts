@@ -112,10 +112,3 @@ function toolSettings(flow: Config, own: Config, child: (block: Block) => number
     onErrored: hook('onToolErrored'),
   };
 }
-
-/** `cacheable: true`, or `{ ttl?, keyFn?, cacheIf? }`. */
-export function cacheOf(cacheable: unknown): Config | undefined {
-  if (cacheable === undefined || cacheable === false || cacheable === null) return undefined;
-  const { ttl, keyFn, cacheIf } = (typeof cacheable === 'object' ? cacheable : {}) as Config;
-  return { ttlMs: typeof ttl === 'number' ? ttl : undefined, key: functionId(keyFn), keepIf: functionId(cacheIf) };
-}

@@ -176,8 +176,9 @@ const IDLE: Record<string, Record<string, string>> = {
 /** What looks odd in a file, with the stack of the call that it was said to. */
 const warnings: [message: string, stack: string][] = [];
 
-export function warn(message: string): void {
-  warnings.push([message, new Error().stack ?? '']);
+/** Tells of the file at the line that is at work, or where the given stack was taken. */
+export function warn(message: string, stack = new Error().stack ?? ''): void {
+  warnings.push([message, stack]);
 }
 
 /** What was told while blocks run. */

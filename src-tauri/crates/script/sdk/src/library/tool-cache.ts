@@ -1,7 +1,8 @@
-// Caches of tools' results. The engine keeps those of `cacheable` tools by itself, within a request (SEMANTICS §6.7);
-// a store of an author's own holds what a handler puts there.
+// Caches of tools' results. Where a block uses one, the engine keeps those of `cacheable` tools by itself, within a
+// request (SEMANTICS §6.7); a store of an author's own holds what a handler puts there.
 
 import { defineCapability } from '../define/capability';
+import { bindCache, makeCache, offerCache } from '../define/tool-caches';
 
 export interface ToolCacheEntry {
   output: unknown;
@@ -19,8 +20,13 @@ interface StoreOptions {
 const USUAL_TTL_MS = 5 * 60 * 1000;
 const USUAL_ENTRIES = 5000;
 
-/** Keeps entries by key; where there are too many, the one goes that was not looked at for longest. */
 export function createInMemoryToolCacheStore(options: StoreOptions = {}) {
+  makeCache(options.defaultTtl ?? USUAL_TTL_MS);
+  return inMemory(options);
+}
+
+/** Keeps entries by key; where there are too many, the one goes that was not looked at for longest. */
+function inMemory(options: StoreOptions) {
   const { defaultTtl = USUAL_TTL_MS, maxEntries = USUAL_ENTRIES, defaultScope = 'run' } = options;
   // A map keeps the order in which keys came: the first is the one that was not used for longest.
   const entries = new Map<string, ToolCacheEntry>();
@@ -53,7 +59,7 @@ export function createInMemoryToolCacheStore(options: StoreOptions = {}) {
   };
 }
 
-export type ToolCacheStore = ReturnType<typeof createInMemoryToolCacheStore>;
+export type ToolCacheStore = ReturnType<typeof inMemory>;
 
 /** The stores of a request, which is one runtime's: by the name of their capability, or bound to it. */
 const stores = new Map<string, ToolCacheStore>();
@@ -61,8 +67,9 @@ const stores = new Map<string, ToolCacheStore>();
 /** A capability that offers a store at `ctx.cap.<name>`: `store()`, `invalidate(prefix)`, `stats()`. */
 export function createToolCacheCapability(options: StoreOptions & { name?: string } = {}) {
   const { name = 'toolCache', ...given } = options;
+  offerCache(name, given.defaultTtl ?? USUAL_TTL_MS);
   const store = (): ToolCacheStore => {
-    const known = stores.get(name) ?? createInMemoryToolCacheStore(given);
+    const known = stores.get(name) ?? inMemory(given);
     stores.set(name, known);
     return known;
   };
@@ -79,6 +86,7 @@ export function createToolCacheCapability(options: StoreOptions & { name?: strin
 /** The store that `ctx.cap.toolCache` has from now on. */
 export function bindToolCacheStore(_ctx: unknown, store: ToolCacheStore): void {
   stores.set('toolCache', store);
+  bindCache(store.defaultTtl ?? USUAL_TTL_MS);
 }
 
 /** Equal arguments have equal texts: keys in order, dates, maps and sets in one form. */

@@ -13,7 +13,8 @@ import { rootOf, stackOfInstance, type Flow } from '../define/flow';
 import { settle } from '../define/flow-config';
 import { actionHooks, requestHooks } from '../define/hooks';
 import { containerOf } from '../define/container';
-import { cacheOf, generatorSettings } from '../define/generator';
+import { generatorSettings } from '../define/generator';
+import { cacheOf, warnOfNoCache } from '../define/tool-caches';
 import { CallAgentBlock } from '../define/calls';
 import { describeCalls } from './calls';
 import { layersOf } from '../define/middleware';
@@ -53,6 +54,7 @@ export function describeFlow(flow: Flow): string {
   estimateCostsBy(flow);
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
   flowLayers = flow.definition.middleware;
+  const before = blocksById.length;
   settle(flow, stackOfInstance(flow));
   isolate(flow.definition);
   const blocks: Config[] = [];
@@ -81,6 +83,7 @@ export function describeFlow(flow: Flow): string {
       entry: { type, name, ...(type === 'schedule' ? timesOf(given) : {}) },
     };
   }
+  warnOfNoCache(blocksById.slice(before));
   const settings = settingsOf(flow);
   return JSON.stringify({
     kind: flow.address,
@@ -232,7 +235,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     connectInput: functionId(config.connectInput),
     connectOutput: functionId(config.connectOutput),
     mapModelOutput: functionId(config.mapModelOutput),
-    cache: cacheOf(config.cacheable),
+    cache: cacheOf(block),
     onCompleted: functionId(withMeta(config.onCompleted)),
     onErrored: functionId(config.onErrored),
     retry: retry(config.retry as Config | undefined),
