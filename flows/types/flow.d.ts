@@ -3,6 +3,7 @@
  */
 
 import type { ActionConfig, ActionOverride, Concurrency, FlowHook } from "./actions.js";
+import type { BlockContext } from "./context.js";
 import type { ChatConfig, OwnEntries, SchedulesConfig, WebhookConfig } from "./entries.js";
 import type { Middleware, MiddlewareFn } from "./middleware.js";
 import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources.js";
@@ -81,6 +82,18 @@ export interface UsageEntry {
   cacheCreationTokens?: number;
 }
 
+/** `read-only`: read, and not written. `hidden`: as if it were not there. Blocks reach it by its name all the same. */
+export type ResourceVisibility = "visible" | "read-only" | "hidden";
+
+/** A resource or a collection, by its name in `ctx.resources`. */
+export interface ResourceVisibilityTarget {
+  readonly name: string;
+  readonly ref: any;
+}
+
+/** It must answer at once. */
+export type ResourceVisibilityRule = (ctx: BlockContext, resource: ResourceVisibilityTarget) => ResourceVisibility;
+
 export interface FlowDefinition<RS, SS, US, PS, A> {
   /** The name of the flow, as the command line and the flow list show it. */
   kind: string;
@@ -102,6 +115,8 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   org?: ScopeConfig<PS>;
   /** Resources that every block of the flow may reach. They win over those that blocks declare under the same name. */
   resources?: ResourceDefinitions;
+  /** What the tools for resources may do with each of them, asked whenever they look. */
+  resourceVisibility?: ResourceVisibilityRule;
   /** How tools are run, for every generator of the flow. */
   tools?: ToolsConfig;
   /** Whether a run needs a user. It does unless this is false, and then nothing may belong to one. */

@@ -92,6 +92,7 @@ topics! {
     reactions: "reactions",
     rejections: "rejections",
     rescue: "rescue",
+    resource_visibility: "resource-visibility",
     resources: "resources",
     resume: "resume",
     retention: "retention",

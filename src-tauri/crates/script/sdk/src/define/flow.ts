@@ -14,6 +14,7 @@ import { checkIdentity, checkIsolation, checkOffers, isOneOfMany, mint } from '.
 import { warnInsideFlow } from './nested-keys';
 import { needLayers } from './middleware';
 import { keepOrigin } from '../base/origins';
+import { checkRule } from './resource-rule';
 import { declaredIn, type Declared } from './resources';
 import { checkScopeKeys } from './scope-keys';
 import { isSchema } from '../base/schema';
@@ -145,6 +146,7 @@ export function defineFlow(definition: Config): FlowType {
     }
   }
   needLayers(definition.middleware, `Flow "${definition.kind}"`);
+  checkRule(definition, `Flow "${definition.kind}"`);
   const roots = runnableOf(definition).map(([what, action]) => rootOf(definition.kind as string, what, action));
   const entries = new Set(entriesOf(definition).map(addressOf));
   checkAddresses(definition.kind, roots, (type, name) => entries.has(`${type}:${name}`));

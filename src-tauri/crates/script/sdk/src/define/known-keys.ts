@@ -114,6 +114,7 @@ const KEYS: Record<string, readonly string[]> = {
     'project',
     'org',
     'resources',
+    'resourceVisibility',
     'tools',
     'requireUser',
     'authentication',

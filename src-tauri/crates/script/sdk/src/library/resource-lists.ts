@@ -1,5 +1,7 @@
-// The resources that a block can reach, single ones and instances of collections alike: for the tools of a model.
+// The resources that a block can reach, single ones and instances of collections alike, and that its flow does not hide:
+// for the tools of a model.
 
+import { visibilityOf } from '../define/resource-rule';
 import { isExternal } from '../define/resources';
 
 export interface Ref {
@@ -29,13 +31,24 @@ interface Reach {
 
 const isCollection = (one: Ref | Collection): one is Collection => 'pattern' in one;
 
-/** What an app keeps itself is left out: it is neither listed nor written here. */
+/** What the flow's rule lets be read and not written, of those that were listed last. */
+const readOnly = new WeakSet<object>();
+
+function note<T extends object>(one: T, isReadOnly: boolean): T {
+  if (isReadOnly) readOnly.add(one);
+  else readOnly.delete(one);
+  return one;
+}
+
+/** What an app keeps itself is left out: it is neither listed nor written here. So is what the flow hides. */
 function reached(ctx: unknown): (Ref | Collection)[] {
   const { resources } = ctx as Reach;
-  return resources
-    .list()
-    .map((name) => resources.get(name))
-    .filter(({ config }) => !isExternal(config));
+  return resources.list().flatMap((name) => {
+    const one = resources.get(name);
+    if (isExternal(one.config)) return [];
+    const visibility = visibilityOf(ctx, name, one);
+    return visibility === 'hidden' ? [] : [note(one, visibility === 'read-only')];
+  });
 }
 
 export function collectionsOf(ctx: unknown): Collection[] {
@@ -47,14 +60,15 @@ export async function resourcesOf(ctx: unknown, mayRead = (_config: Ref['config'
   const found: Ref[] = [];
   for (const one of reached(ctx)) {
     if (!mayRead(one.config)) continue;
-    if (isCollection(one)) found.push(...(await one.list()));
+    const isReadOnly = readOnly.has(one);
+    if (isCollection(one)) found.push(...(await one.list()).map((ref) => note(ref, isReadOnly)));
     else found.push(one);
   }
   return found;
 }
 
 export const isReadable = ({ llmReadable }: Ref['config']): boolean => llmReadable === true;
-export const isWritable = ({ llmWritable }: Ref['config']): boolean => llmWritable === true;
+export const isWritable = (ref: Ref): boolean => ref.config.llmWritable === true && !readOnly.has(ref);
 
 /** By `<scope>/<path>`, or by the path alone. */
 export async function resourceAt(ctx: unknown, uri: string): Promise<Ref | undefined> {
@@ -62,16 +76,26 @@ export async function resourceAt(ctx: unknown, uri: string): Promise<Ref | undef
   return all.find((ref) => ref.uri === uri) ?? all.find((ref) => ref.path === uri);
 }
 
+/** A collection, and a key in it. */
+export interface Place {
+  collection: Collection;
+  key: string | Record<string, string>;
+}
+
 /** The collection that a path belongs to, and the key it has there. */
-export function collectionFor(
-  ctx: unknown,
-  path: string,
-): { collection: Collection; key: string | Record<string, string> } {
+export function collectionFor(ctx: unknown, path: string): Place {
   for (const collection of collectionsOf(ctx)) {
     const key = keyIn(collection.pattern, path);
     if (key !== undefined) return { collection, key };
   }
   throw new Error(`No resource collection found matching path: ${path}`);
+}
+
+/** The same, of a collection that may be written. */
+export function writableFor(ctx: unknown, path: string): Place {
+  const found = collectionFor(ctx, path);
+  if (readOnly.has(found.collection)) throw new Error(`No writable resource collection found matching path: ${path}`);
+  return found;
 }
 
 function keyIn(pattern: string, path: string): string | Record<string, string> | undefined {

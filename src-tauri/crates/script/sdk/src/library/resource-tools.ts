@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { handler } from '../define/blocks';
-import { collectionFor, collectionsOf, isReadable, isWritable, resourceAt, resourcesOf } from './resource-lists';
+import { collectionFor, collectionsOf, isReadable, isWritable } from './resource-lists';
+import { resourceAt, resourcesOf, writableFor } from './resource-lists';
 
 const path = z.string().describe('Full path of the resource, like "files/readme.md"');
 const state = z.record(z.unknown());
@@ -22,7 +23,7 @@ export function resourceTools() {
       inputSchema: z.object({ path, state: state.optional().describe('The state it starts with') }),
       outputSchema: done,
       execute: async ({ path: at, state: initial }: Given, ctx: unknown) => {
-        const { collection, key } = collectionFor(ctx, at);
+        const { collection, key } = writableFor(ctx, at);
         await collection.create(key, initial);
         return { path: at, ok: true };
       },
@@ -43,7 +44,7 @@ export function resourceTools() {
       inputSchema: z.object({ path, state: state.describe('The fields to change') }),
       outputSchema: done,
       execute: async ({ path: at, state: fields = {} }: Given, ctx: unknown) => {
-        const { collection, key } = collectionFor(ctx, at);
+        const { collection, key } = writableFor(ctx, at);
         await (await collection.get(key)).patchState(fields);
         return { path: at, ok: true };
       },
@@ -54,7 +55,7 @@ export function resourceTools() {
       inputSchema: z.object({ path }),
       outputSchema: done,
       execute: async ({ path: at }: Given, ctx: unknown) => {
-        const { collection, key } = collectionFor(ctx, at);
+        const { collection, key } = writableFor(ctx, at);
         await collection.delete(key);
         return { path: at, ok: true };
       },
@@ -109,7 +110,7 @@ export function writeResourceContentTool() {
     outputSchema: z.object({ uri: z.string(), ok: z.literal(true) }),
     execute: async ({ uri, content }: { uri: string; content: string }, ctx: unknown) => {
       const ref = await resourceAt(ctx, uri);
-      if (!ref || !isWritable(ref.config)) throw new Error(`Writable resource not found for uri: ${uri}`);
+      if (!ref || !isWritable(ref)) throw new Error(`Writable resource not found for uri: ${uri}`);
       await ref.writeContent(content);
       return { uri, ok: true };
     },
