@@ -14,3 +14,17 @@ export declare function inMemoryStores(): object;
 /** Who calls a host; here whoever runs a flow says so. */
 export declare function createBearerSecretPrincipalResolver(settings?: unknown): () => null;
 export declare function defaultBodyUserIdPrincipalResolver(): null;
+/** A caller that is not let in. */
+export declare class PrincipalResolutionError extends Error {
+  constructor(message: string, options?: { status?: number });
+  readonly status: number;
+}
+/** Verifiers of requests, which nothing sends here: they can be made, and fail when they are called. */
+export declare function createHmacVerifier(
+  settings: unknown,
+): (rawBody: string, signature: string | null | undefined) => boolean;
+export declare function createHs256JwtVerifier(
+  settings: unknown,
+): (token: string | null | undefined) => Record<string, unknown> | null;
+/** The token of an `Authorization` header. */
+export declare function extractBearerToken(header: string | null | undefined): string | null;

@@ -31,6 +31,7 @@ mod fetch;
 mod flows;
 mod forks;
 mod formats;
+mod host_imports;
 mod inside;
 mod instants;
 mod intake;

@@ -6,6 +6,8 @@ export { defineCapability, getBaseCapability } from './define/capability';
 export { defineFlow } from './define/flow';
 export { createFlowState, inMemoryStores } from './define/host-settings';
 export { createBearerSecretPrincipalResolver, defaultBodyUserIdPrincipalResolver } from './define/host-settings';
+export { PrincipalResolutionError, createHmacVerifier, createHs256JwtVerifier } from './define/host-settings';
+export { extractBearerToken } from './define/host-settings';
 export { defineScheduleBinding, defineWebhookBinding } from './define/entries';
 export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';

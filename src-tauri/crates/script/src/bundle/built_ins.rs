@@ -173,7 +173,8 @@ fn absent_value(said: &str) -> String {
     )
 }
 
-/// The prefix of the ids of modules that give a package the framework's core, whatever it imports of it.
+/// The prefix of the ids of modules that give a package the framework's core, and a module beside the flow file what is
+/// for hosts, whatever is imported of it.
 const LENIENT: &str = "flowglass-lenient:";
 
 /// Returns the id of a module that has all of a link module, and for any other name a value that fails when it is used.
@@ -219,7 +220,12 @@ pub(crate) fn lenient_text(id: &str) -> Option<String> {
     let said = if link == embedded::node_link(FILES_OF_BUNDLE) {
         refusal("node:fs", FILES)
     } else {
-        format!("a package takes it from {}, and Flowglass does not have it", embedded::with_public_names(link))
+        let name = embedded::public_name(link).unwrap_or_default();
+        if embedded::is_of_host(&name) {
+            format!("{name} has it, and Flowglass does not. {}", embedded::HOST)
+        } else {
+            format!("a package takes it from {name}, and Flowglass does not have it")
+        }
     };
     let (link, said) = (serde_json::to_string(link).ok()?, serde_json::to_string(&said).ok()?);
     let known = "new Proxy(known, { get: (own, key) => key in own || typeof key === 'symbol' || key === '__esModule' \

@@ -23,7 +23,7 @@ static MODULES: &[Module] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 
 /// The prefix of the modules' names in the runtime.
 pub(crate) const SCHEME: &str = "flowglass:";
-/// The prefix of the ids of link modules.
+/// The prefix of the ids of link modules: the module follows, or how it is imported, `=`, and the module.
 const LINK: &str = "flowglass-link:";
 /// The first import of a bundle: it installs the globals and registers the flow file's exports.
 pub(crate) const START: &str = "flowglass:sdk/start.js";
@@ -33,7 +33,7 @@ pub(crate) const ASYNC: &str = "flowglass:sdk/async.js";
 /// What texts of files are handed to.
 pub(crate) const TEXTS: &str = "flowglass:sdk/texts.js";
 
-/// The names that flows import the SDK by. Where a module has two, the first is told.
+/// The names that flows import the SDK by.
 const SDK: &[(&str, &str)] = &[
     ("@flow-state-dev/core", "sdk/index.js"),
     // Other homes of the same classes and functions, now or before.
@@ -75,18 +75,50 @@ pub(crate) fn is_core(specifier: &str) -> bool {
     specifier.strip_prefix("@flow-state-dev/core").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns the id of the link module for a bare import, if it is one of the embedded modules.
+/// Returns whether an import is of what serves flows. Most of it is for a host, and the flows themselves need none.
+pub(crate) fn is_of_host(specifier: &str) -> bool {
+    ["@flow-state-dev/engine", "@flow-state-dev/server"].contains(&specifier)
+}
+
+/// Returns the id of the link module for a bare import, if it is one of the embedded modules. Of the SDK it holds how
+/// the module is imported, so that an error can tell.
 pub(crate) fn link(specifier: &str) -> Option<String> {
+    let of_sdk = SDK.iter().find(|(name, _)| *name == specifier).map(|(_, module)| *module);
+    let of_sdk = of_sdk.or_else(|| is_core(specifier).then_some("sdk/index.js"));
+    if let Some(module) = of_sdk.filter(|module| !specifier.contains('=') && has(module)) {
+        return Some(format!("{LINK}{specifier}={module}"));
+    }
     let name: Cow<'_, str> = match specifier {
         "zod" => "zod/index.js".into(),
         "zod/mini" => "zod/v4/mini/index.js".into(),
-        other => match SDK.iter().find(|(name, _)| *name == other) {
-            Some((_, module)) => (*module).into(),
-            None if is_core(other) => "sdk/index.js".into(),
-            None => format!("zod/{}/index.js", other.strip_prefix("zod/")?).into(),
-        },
+        other => format!("zod/{}/index.js", other.strip_prefix("zod/")?).into(),
     };
-    MODULES.iter().any(|module| module.name == name).then(|| format!("{LINK}{name}"))
+    has(&name).then(|| format!("{LINK}{name}"))
+}
+
+fn has(name: &str) -> bool {
+    MODULES.iter().any(|module| module.name == name)
+}
+
+/// Returns the module of a link, and how it is imported where its id holds that.
+fn parts(id: &str) -> Option<(&str, Option<&str>)> {
+    let rest = id.strip_prefix(LINK)?;
+    Some(rest.rsplit_once('=').map_or((rest, None), |(specifier, module)| (module, Some(specifier))))
+}
+
+/// Returns the name that people import a link module by.
+pub(crate) fn public_name(id: &str) -> Option<String> {
+    let (module, specifier) = parts(id)?;
+    if let Some(specifier) = specifier {
+        return Some(specifier.to_owned());
+    }
+    if let Some((name, _)) = SDK.iter().find(|(_, known)| *known == module) {
+        return Some((*name).to_owned());
+    }
+    Some(match module.strip_prefix("sdk/node/") {
+        Some(built_in) => format!("node:{}", built_in.trim_end_matches(".js")),
+        None => module.trim_end_matches("/index.js").to_owned(),
+    })
 }
 
 /// Returns the name in the runtime of a built-in of Node that flows have.
@@ -101,7 +133,7 @@ pub(crate) fn node_link(name: &str) -> String {
 
 /// Returns the text of a link module.
 pub(crate) fn link_text(id: &str) -> Option<String> {
-    let name = id.strip_prefix(LINK)?;
+    let (name, _) = parts(id)?;
     let module = MODULES.iter().find(|module| module.name == name)?;
     let exports = module.exports.join(", ");
     // What CommonJS gets that requires one.
@@ -116,21 +148,18 @@ pub(crate) fn is_link(importer: &str) -> bool {
 
 /// Replaces ids of link modules in an error message by the names that people import.
 pub(crate) fn with_public_names(message: &str) -> String {
-    let public = SDK.iter().rev().map(|(name, module)| (format!("{LINK}{module}"), *name));
-    let mut message =
-        public.fold(message.to_owned(), |message, (link, _)| match SDK.iter().find(|one| link.ends_with(one.1)) {
-            Some((first, _)) => message.replace(&link, first),
-            None => message,
-        });
-    for name in crate::bundle::built_ins::PRESENT {
-        message = message.replace(&node_link(name), &format!("node:{name}"));
+    let mut shown = String::new();
+    let mut rest = message;
+    while let Some(at) = rest.find(LINK) {
+        shown += &rest[..at];
+        let is_of_id = |c: char| c.is_alphanumeric() || "@/._=-".contains(c);
+        let id = &rest[at..];
+        let end = id[LINK.len()..].find(|c: char| !is_of_id(c)).map_or(id.len(), |length| LINK.len() + length);
+        let id = id[..end].trim_end_matches('.');
+        shown += &public_name(id).unwrap_or_default();
+        rest = &rest[at + id.len()..];
     }
-    while let Some(at) = message.find(LINK) {
-        let end = message[at..].find("/index.js").map_or(message.len(), |length| at + length + "/index.js".len());
-        let name = message[at + LINK.len()..end].trim_end_matches("/index.js").to_owned();
-        message.replace_range(at..end, &name);
-    }
-    message
+    shown + rest
 }
 
 /// Names that `@standardagents/builder` has elsewhere, and what takes their place.
@@ -142,14 +171,22 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("defineHandler", "A side has a prompt, or a person speaks for it"),
 ];
 
+/// What is said of a name that only a host has a use for.
+pub(crate) const HOST: &str =
+    "It is for a host that serves flows; here `flowglass run` and the window run them, and nothing is served";
+
 /// What an import of a missing export says beside its place: what the module has, or what takes the place of the name.
 pub(crate) fn instead_of(message: &str) -> Option<String> {
     /// A longer list helps nobody.
     const MOST: usize = 20;
     let (missing, rest) = message.split_once("\" is not exported by \"")?;
-    let name = rest.strip_prefix(LINK)?.split('"').next()?;
+    let id = rest.split('"').next()?;
+    let (name, specifier) = parts(id)?;
     let module = MODULES.iter().find(|module| module.name == name)?;
     let missing = missing.rsplit('"').next()?;
+    if specifier.is_some_and(is_of_host) {
+        return Some(format!(" {HOST}."));
+    }
     let elsewhere = ELSEWHERE.iter().find(|(known, _)| *known == missing && name == "sdk/agents.js");
     if let Some((_, instead)) = elsewhere {
         return Some(format!(" {instead}."));
@@ -263,8 +300,19 @@ mod tests {
 
     #[test]
     fn errors_name_modules_as_they_are_imported() {
-        let said =
-            with_public_names("\"a\" in flowglass-link:sdk/index.js and \"b\" in flowglass-link:zod/v4/index.js");
-        assert_eq!(said, "\"a\" in @flow-state-dev/core and \"b\" in zod/v4");
+        let engine = link("@flow-state-dev/engine").expect("a link");
+        let below = link("@flow-state-dev/core/items/new.js").expect("a link");
+        for (id, name) in [
+            ("flowglass-link:sdk/index.js", "@flow-state-dev/core"),
+            ("flowglass-link:zod/v4/index.js", "zod/v4"),
+            ("flowglass-link:sdk/node/timers/promises.js", "node:timers/promises"),
+            (engine.as_str(), "@flow-state-dev/engine"),
+            (below.as_str(), "@flow-state-dev/core/items/new.js"),
+        ] {
+            let said = with_public_names(&format!("\"a\" in \"{id}\" and {id}."));
+            assert_eq!(said, format!("\"a\" in \"{name}\" and {name}."));
+        }
+        let missing = format!("\"runAction\" is not exported by \"{engine}\", imported by \"main.ts\".");
+        assert!(instead_of(&missing).is_some_and(|said| said.contains("for a host")), "{missing}");
     }
 }

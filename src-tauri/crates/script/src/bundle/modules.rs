@@ -95,7 +95,9 @@ impl Plugin for OurModules {
         if !own_zod && let Some(link) = embedded::link(specifier) {
             // A package may import what it uses for others than flows.
             let is_of_package = args.importer.is_some_and(|importer| !self.is_author(Path::new(importer)));
-            let is_lenient = embedded::is_core(specifier) && is_of_package;
+            let is_of_flow = args.importer.is_some_and(|importer| Path::new(without_query(importer)) == self.flow);
+            let is_lenient =
+                embedded::is_core(specifier) && is_of_package || embedded::is_of_host(specifier) && !is_of_flow;
             let is_for_host = args.importer.is_some_and(is_host) && specifier.starts_with("@flow-state-dev/");
             return Ok(Some(HookResolveIdOutput::from_id(if is_for_host {
                 built_ins::host_id(&link)

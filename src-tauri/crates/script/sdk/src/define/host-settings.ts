@@ -31,6 +31,29 @@ const nobody = (): null => null;
 export const createBearerSecretPrincipalResolver = (_settings?: unknown): (() => null) => nobody;
 export const defaultBodyUserIdPrincipalResolver = nobody;
 
+/** A caller that is not let in; the author throws it, and nobody asks here who calls. */
+export class PrincipalResolutionError extends Error {
+  readonly status: number;
+
+  constructor(message: string, { status = 401 }: { status?: number } = {}) {
+    super(message);
+    this.name = 'PrincipalResolutionError';
+    this.status = status;
+  }
+}
+
+/** A verifier may be made where a file loads; what it verifies comes with requests of a server. */
+const verifier = (name: string) => (_settings?: unknown) => (): never => {
+  throw new Error(`${name} verifies requests of a server, and none comes here; node:crypto has createHmac`);
+};
+export const createHmacVerifier = verifier('createHmacVerifier');
+export const createHs256JwtVerifier = verifier('createHs256JwtVerifier');
+
+/** The token of an `Authorization` header; null where there is none. */
+export function extractBearerToken(header: unknown): string | null {
+  return typeof header === 'string' ? (/^bearer +(\S+) *$/i.exec(header)?.[1] ?? null) : null;
+}
+
 /** What a file exports, with the flows of its settings in place of them. */
 export function withServed(exported: unknown[]): unknown[] {
   return exported.flatMap((one) => (one instanceof HostSettings ? Object.values(one.flows) : [one]));
