@@ -10,6 +10,7 @@ export * from "./block-config.js";
 export * from "./blocks.js";
 export * from "./capabilities.js";
 export * from "./context.js";
+export * from "./discovery.js";
 export * from "./dispatcher.js";
 export * from "./entries.js";
 export * from "./errors.js";

@@ -3,7 +3,30 @@
  */
 
 import {
+  AskEndedError,
+  AskStoppedError,
+  createHmacVerifier,
+  createHs256JwtVerifier,
+  createManifestRegistry,
+  discoveryTools,
+  DISPATCH_SEAM,
+  dispatchThroughSeam,
+  extractBearerToken,
+  harnessRunEnvelopeSchema,
+  harnessRunHandleSchema,
+  harnessRunInputSchema,
+  isManifestDomain,
+  isTaskEntry,
+  MANIFEST_DOMAINS,
+  markDispatcher,
+  markTaskEntry,
+  NoRequestHostError,
+  parkOnAsk,
+  PrincipalResolutionError,
+  recordedAskOutcome,
+  resourcesManifestSource,
   ROOT_BLOCK_PATH,
+  TASK_ENTRY,
   applyCaching,
   applyGetOrPatchState,
   assertStrictCompatible,
@@ -304,6 +327,8 @@ const failures = handler({
         requireRequestHost,
         createBindingCache,
         applyGetOrPatchState,
+        dispatchThroughSeam,
+        recordedAskOutcome,
       ].every((call) => String(tried(() => call())).includes("has no meaning here: ")),
     };
   },
@@ -392,6 +417,52 @@ const waits = sequencer({ name: "waits", stateSchema: z.object({ scratch: transi
     { timeoutMs: 5_000 },
   );
 
+const registry = createManifestRegistry([
+  { domain: "skills", entries: () => [{ id: "b", kind: "skill", purpose: "B" }, { id: "a", kind: "skill", purpose: "A", contract: "Load it." }] },
+  { domain: "channels", entries: () => { throw new Error("no channel answers"); } },
+]);
+const { discover } = discoveryTools(registry);
+
+const boards = handler({
+  name: "boards",
+  execute: () => {
+    const entry = { block: names, description: "e" };
+    const marked = markTaskEntry(entry, { boardId: "b" });
+    const sends = markDispatcher(handler({ name: "sends", execute: () => 1 }), { type: "internal", target: "none" });
+    const handle = { source: "a/b", status: "completed", sessionId: null, url: null, dispatchedAt: 1 };
+    return {
+      marked: [isTaskEntry(marked), isTaskEntry(entry), isTaskEntry(null), (marked as any)[TASK_ENTRY].boardId, typeof DISPATCH_SEAM],
+      refused: tried(() => defineFlow({ kind: "other", actions: { go: { block: sends } } })),
+      host: [tried(() => { try { requireRequestHost(); } catch (error) { return error instanceof NoRequestHostError; } }), new NoRequestHostError().code],
+      asks: [new AskEndedError("wait_task_failed", "it broke").message, new AskStoppedError().name],
+      domains: [MANIFEST_DOMAINS.filter(isManifestDomain).length, isManifestDomain("others"), registry.domains()],
+      twice: tried(() => createManifestRegistry([resourcesManifestSource(), resourcesManifestSource()])),
+      harness: [
+        (harnessRunInputSchema as any).parse({ prompt: "p", cwd: "/" }),
+        harnessRunEnvelopeSchema.safeParse({ ...handle, status: "lost" }).success,
+        (harnessRunHandleSchema as any).parse(handle),
+      ],
+      callers: [extractBearerToken("Bearer t"), new PrincipalResolutionError("no").status, typeof createHmacVerifier({}), typeof createHs256JwtVerifier({})],
+    };
+  },
+});
+const asks = handler({
+  name: "asks",
+  execute: async (_input, ctx) => {
+    try {
+      return await parkOnAsk(ctx, { gateId: "g", binding: { board: "b", taskId: "t" } });
+    } catch (error: any) {
+      return [error.name, error.code ?? null, error.message];
+    }
+  },
+});
+const finds = sequencer({ name: "finds" }).parallel({
+  thin: sequencer({ name: "thin" }).map(() => ({})).step(discover),
+  full: sequencer({ name: "full" }).map(() => ({ detail: "full" as const, domain: "skills" })).step(discover),
+  unknown: sequencer({ name: "unknown" }).map(() => ({ domain: "tools" })).step(discover),
+  none: sequencer({ name: "none" }).map(() => ({ domain: "seats" })).step(discover),
+});
+
 const route = router({
   name: "route",
   routes: [names, costs],
@@ -409,6 +480,9 @@ export default defineFlow({
     texts: { block: texts },
     voices: { block: voices },
     waits: { block: waits },
+    boards: { block: boards },
+    asks: { block: asks },
+    finds: { block: finds },
     librarian: { block: librarian },
     quiet: { block: quiet },
     grouped: { block: grouped },

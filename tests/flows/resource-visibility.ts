@@ -2,15 +2,18 @@
  * What a flow lets the tools for resources reach: all of a resource, only its reading, or nothing.
  */
 
-import { defineFlow, defineResource, defineResourceCollection, handler, readResourceContentTool, resolveResourceByUri, resourceSearchTools, resourceTools, sequencer, writeResourceContentTool } from "@flow-state-dev/core";
+import { createManifestRegistry, defineExternalResourceCollection, defineFlow, defineResource, defineResourceCollection, discoveryTools, handler, readResourceContentTool, resolveResourceByUri, resourcesManifestSource, resourceSearchTools, resourceTools, sequencer, writeResourceContentTool } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const text = (ref: string) => defineResource({ ref, scope: "session", stateSchema: z.object({}), content: `the body of ${ref}`, llmReadable: true, llmWritable: true });
 const list = (pattern: string) => defineResourceCollection({ pattern, scope: "session", stateSchema: z.object({ text: z.string().default("") }), llmReadable: true });
-const resources = { handbook: text("handbook"), payroll: text("payroll"), ledger: text("ledger"), notes: list("notes/*"), pages: list("pages/*"), cards: list("cards/*") };
+const kept = (pattern: string, llmReadable: boolean) => defineExternalResourceCollection({ pattern, scope: "session", stateSchema: z.object({}), llmReadable, read: () => null, search: () => ({ hits: [] }) });
+const fixed = defineResource({ ref: "fixed", scope: "session", stateSchema: z.object({}), content: "fixed", llmReadable: true, llmWritable: true, writable: false, metadata: { description: " What it is for. " } });
+const resources = { wiki: kept("wiki/*", true), closed: kept("closed/*", false), hiddenWiki: kept("hidden/*", true), fixed, handbook: text("handbook"), payroll: text("payroll"), ledger: text("ledger"), notes: list("notes/*"), pages: list("pages/*"), cards: list("cards/*") };
 
 const { globResources, grepResourceContent, searchResources } = resourceSearchTools();
 const { createResource, readResource, updateResource, deleteResource, listResources } = resourceTools();
+const { discover } = discoveryTools(createManifestRegistry([resourcesManifestSource()]));
 const [read, write] = [readResourceContentTool(), writeResourceContentTool()];
 const seed = handler({ name: "seed", execute: async (_input, ctx: any) => {
   for (const name of ["notes", "pages", "cards"]) await ctx.resources[name].create("a", { text: name });
@@ -39,13 +42,14 @@ export default defineFlow({
   resourceVisibility: (ctx, { name, ref }) => {
     if (ctx.session.state.odd) return "shown" as any;
     if (ctx.session.state.open || ref.scope !== "session") return "visible";
-    return name === "handbook" || name === "pages" ? "read-only" : name === "payroll" || name === "notes" ? "hidden" : "visible";
+    return name === "handbook" || name === "pages" ? "read-only" : ["payroll", "notes", "hiddenWiki"].includes(name) ? "hidden" : "visible";
   },
   actions: {
     seed: { block: seed },
     open: { block: handler({ name: "open", execute: async (_input, ctx: any) => { await ctx.session.patchState({ open: true }); } }) },
     odd: { block: sequencer({ name: "odd" }).tap(handler({ name: "turn", execute: async (_input, ctx: any) => { await ctx.session.patchState({ odd: true }); } })).map(() => ({})).step(read) },
     finds: all("finds", [[read, {}], [globResources, {}], [grepResourceContent, { pattern: "body" }], [searchResources, { query: "body" }], [listResources, {}]]),
+    discovers: all("discovers", [[discover, { detail: "full" }]]),
     peek: { block: peek },
     reads: all("reads", [[read, { uri: "session/handbook" }], [read, { uri: "session/payroll" }], [read, { uri: "session/nothing" }], [readResource, { path: "pages/a" }], [readResource, { path: "notes/a" }]]),
     writes: all("writes", [

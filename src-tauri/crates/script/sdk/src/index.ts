@@ -47,6 +47,7 @@ export {
   ToolExecutionError,
   DispatchRefusedError,
   NoDispatchSeamError,
+  NoRequestHostError,
   ResourceAlreadyExistsError,
   ResourceDeletedError,
   SuspensionError,
@@ -85,7 +86,13 @@ export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './lib
 export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } from './library/absent';
 export { validateConcurrencyConfig, validateWebhookConfig } from './library/absent';
 export { applyGetOrPatchState, buildReplayLog, createBindingCache, requireRequestHost } from './library/absent';
+export { dispatchThroughSeam, recordedAskOutcome } from './library/absent';
 export { dispatchHandleSchema, DISPATCH_TYPES, resolveEntry, SLASH_COMMAND_PATTERN } from './library/dispatches';
+export { DISPATCH_SEAM, markDispatcher, TASK_ENTRY, markTaskEntry, isTaskEntry } from './library/dispatches';
+export { parkOnAsk, AskEndedError, AskStoppedError } from './library/asks';
+export { discoveryTools, createManifestRegistry, resourcesManifestSource } from './library/manifest';
+export { MANIFEST_DOMAINS, isManifestDomain } from './library/manifest';
+export { harnessRunInputSchema, harnessRunEnvelopeSchema, harnessRunHandleSchema } from './library/harness';
 export { collapseToCanonicalLog } from './library/item-logs';
 export {
   ROOT_BLOCK_PATH,

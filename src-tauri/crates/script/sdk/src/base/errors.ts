@@ -188,6 +188,16 @@ export class NoDispatchSeamError extends Error {
   }
 }
 
+/** Something needs what a host offers to the requests it runs; nothing here does. */
+export class NoRequestHostError extends Error {
+  readonly code = 'no-request-host';
+
+  constructor(detail = 'This needs the host of a request, and there is none here') {
+    super(detail);
+    this.name = 'NoRequestHostError';
+  }
+}
+
 /** How the engine hands back an error of its log: its words first, then this. */
 interface Recorded {
   details?: Record<string, unknown>;

@@ -1,8 +1,12 @@
 // Names that need a host of another kind. Each says what takes its place here, when it is called.
 
-function absent(name: string, instead: string): (...args: unknown[]) => never {
+import { NoRequestHostError } from '../base/errors';
+
+type Wrong = new (message: string) => Error;
+
+function absent(name: string, instead: string, Wrong: Wrong = Error): (...args: unknown[]) => never {
   const refuse = (): never => {
-    throw new Error(`${name} has no meaning here: ${instead}`);
+    throw new Wrong(`${name} has no meaning here: ${instead}`);
   };
   return Object.defineProperty(refuse, 'name', { value: name });
 }
@@ -36,6 +40,13 @@ export const validateScheduleConfig = absent('validateScheduleConfig', ENTRIES);
 export const validateSchedulesConfig = absent('validateSchedulesConfig', ENTRIES);
 
 export const buildReplayLog = absent('buildReplayLog', 'a resume reads the log of the engine by itself');
-export const requireRequestHost = absent('requireRequestHost', 'dispatcher() starts work in another session');
+const ELSEWHERE = 'dispatcher() starts work in another session';
+
+export const requireRequestHost = absent('requireRequestHost', ELSEWHERE, NoRequestHostError);
+export const dispatchThroughSeam = absent('dispatchThroughSeam', ELSEWHERE);
+export const recordedAskOutcome = absent(
+  'recordedAskOutcome',
+  'a question that was answered is not asked again; parkOnAsk gives the answer',
+);
 export const createBindingCache = absent('createBindingCache', 'no channel of a host is bound to a flow');
 export const applyGetOrPatchState = absent('applyGetOrPatchState', 'a resource has it: ref.getOrPatchState(key, make)');

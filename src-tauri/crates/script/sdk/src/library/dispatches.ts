@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 
-import type { Config } from '../define/blocks';
+import type { Address } from '../define/addresses';
+import type { Block, Config } from '../define/blocks';
 import { ownEntries } from '../define/entries';
 import { isFlow } from '../define/flow';
 
@@ -18,6 +19,28 @@ export const DISPATCH_TYPES = ['public', 'internal', 'task', 'chat', 'webhook', 
 
 /** A line that begins with a command, like `/help me`: its name and what follows. */
 export const SLASH_COMMAND_PATTERN = /^\s*\/([a-z\d][a-z\d-]{0,63})(?:\s+([^]*))?$/;
+
+/** Where hosts keep what can start another request; here a dispatcher can. */
+export const DISPATCH_SEAM = Symbol.for('@flow-state-dev/dispatch-seam');
+
+/** Says of a block where it sends to, so that a flow which has no such entry is refused. */
+export function markDispatcher<B extends Block>(block: B, address: Address): B {
+  block.config.dispatch = address;
+  return block;
+}
+
+/** By what an entry is known that a task board made. */
+export const TASK_ENTRY = Symbol.for('@flow-state-dev/task-entry');
+
+export function markTaskEntry(entry: Config, { boardId }: { boardId: string }): Config {
+  return { ...entry, [TASK_ENTRY]: { boardId, block: entry.block } };
+}
+
+export function isTaskEntry(value: unknown): boolean {
+  const mark = typeof value === 'object' && value !== null ? (value as Record<symbol, unknown>)[TASK_ENTRY] : undefined;
+  const { boardId, block } = (mark ?? {}) as Config;
+  return typeof boardId === 'string' && typeof block === 'object' && block !== null;
+}
 
 type DispatchType = (typeof DISPATCH_TYPES)[number];
 

@@ -9,7 +9,7 @@ export interface Ref {
   path: string;
   scope: string;
   state: unknown;
-  config: { llmReadable?: unknown; llmWritable?: unknown };
+  config: { llmReadable?: unknown; llmWritable?: unknown; writable?: unknown; metadata?: unknown };
   readContent(): Promise<string | null>;
   writeContent(text: string): Promise<unknown>;
   patchState(fields: object): Promise<unknown>;
@@ -40,12 +40,22 @@ function note<T extends object>(one: T, isReadOnly: boolean): T {
   return one;
 }
 
-/** What an app keeps itself is left out: it is neither listed nor written here. So is what the flow hides. */
+/** What an app keeps itself is left out: it is neither listed nor written here. */
 function reached(ctx: unknown): (Ref | Collection)[] {
+  return shown(ctx).filter(({ config }) => !isExternal(config));
+}
+
+/** The collections that an app keeps itself, and a model may read. */
+export function readableCollections(ctx: unknown): Collection[] {
+  const isWanted = ({ config }: Collection) => isExternal(config) && isReadable(config);
+  return shown(ctx).filter(isCollection).filter(isWanted);
+}
+
+/** What the flow does not hide. */
+function shown(ctx: unknown): (Ref | Collection)[] {
   const { resources } = ctx as Reach;
   return resources.list().flatMap((name) => {
     const one = resources.get(name);
-    if (isExternal(one.config)) return [];
     const visibility = visibilityOf(ctx, name, one);
     return visibility === 'hidden' ? [] : [note(one, visibility === 'read-only')];
   });
