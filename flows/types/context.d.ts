@@ -10,6 +10,7 @@ import type {
   EmitNamespace,
   Emitted,
   EmittedComponent,
+  EmittedMessage,
   MessageOptions,
   StatusOptions,
 } from "./items.js";
@@ -114,7 +115,7 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
 
   /** Leaves something for somebody to see. */
   readonly emit: EmitNamespace;
-  emitMessage(content: string | Content[], options?: MessageOptions): Emitted;
+  emitMessage(content: string | Content[], options?: MessageOptions): EmittedMessage;
   emitComponent(name: string, data: unknown, options?: ComponentOptions): EmittedComponent;
   /** A progress line. Without a text it only sends the signals in `options`. */
   emitStatus(message?: string, options?: StatusOptions): Emitted;

@@ -55,6 +55,14 @@ export interface Emitted {
   done(): void;
 }
 
+/** Each addition keeps the whole message once more, so that a text of many pieces is better said at once. */
+export interface EmittedMessage extends Emitted {
+  /** Adds to the text at the end. */
+  appendDelta(text: string): EmittedMessage;
+  /** Adds a part. */
+  addContent(part: Content): EmittedMessage;
+}
+
 export interface EmittedComponent extends Emitted {
   /** Replaces the component's data. */
   update(data: unknown): EmittedComponent;
@@ -62,7 +70,7 @@ export interface EmittedComponent extends Emitted {
 
 /** Emitting is fire and forget: nothing needs to be awaited, and the order of calls is the order of items. */
 export interface EmitNamespace {
-  message(content: string | Content[], options?: MessageOptions): Emitted;
+  message(content: string | Content[], options?: MessageOptions): EmittedMessage;
   component(name: string, data: unknown, options?: ComponentOptions): EmittedComponent;
   status(message?: string, options?: StatusOptions): Emitted;
 }

@@ -52,6 +52,16 @@ export default defineFlow({
         .map(async (value: unknown, ctx: any) => { await ctx.sequencer.incState({ c: 1 }); return value; })
         .tap(idle),
     },
+    added: { block: emits("added", (ctx) => {
+      const open = ctx.emit.message("Starting");
+      open.appendDelta(" ... ").appendDelta("found 3");
+      open.done();
+      const parts = ctx.emitMessage([{ type: "output_audio", audio: "b64" }]);
+      parts.appendDelta("heard").addContent({ type: "reasoning_text", text: "why" });
+      ctx.emit.message("keyed", { key: "k" }).appendDelta("!");
+      const refused = [() => open.appendDelta(1), () => open.addContent({ type: "other" }), () => open.update("x")].map((act) => { try { return act(); } catch (error: any) { return error.message; } });
+      return refused;
+    }) },
     parts: { block: emits("parts", (ctx) => { ctx.emit.message([{ type: "output_text", text: "one " }, { type: "output_text", text: "two" }]); }) },
     keyed: {
       block: sequencer({ name: "keyed" })

@@ -190,8 +190,8 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
     let mut keyed: HashMap<String, usize> = HashMap::new();
     // Items still in progress, by the event that added them.
     let mut open: HashMap<Seq, usize> = HashMap::new();
-    // Components without a key, whose data may be replaced after they are done.
-    let mut components: HashMap<Seq, usize> = HashMap::new();
+    // Components and messages without a key, whose data and content may be replaced after they are done.
+    let mut replaceable: HashMap<Seq, usize> = HashMap::new();
     let mut index = 0;
     for event in events.iter() {
         match &event.kind {
@@ -202,7 +202,7 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
                 continue;
             }
             EventKind::ItemUpdated { of, patch } => {
-                if let Some(at) = open.get(of).or_else(|| components.get(of)) {
+                if let Some(at) = open.get(of).or_else(|| replaceable.get(of)) {
                     items[*at].payload.extend(patch.clone());
                 }
                 continue;
@@ -246,8 +246,8 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
         }
         if new.status == ItemStatus::InProgress {
             open.insert(event.seq, items.len());
-        } else if new.item_type == "component" && new.key.is_none() {
-            components.insert(event.seq, items.len());
+        } else if ["component", "message"].contains(&new.item_type.as_str()) && new.key.is_none() {
+            replaceable.insert(event.seq, items.len());
         }
         items.push(Item {
             id: format!("item_{}_{}_{}", new.item_type, request, event.seq),

@@ -103,7 +103,7 @@ pub(crate) struct ItemList {
     running: HashSet<u32>,
     waiting: HashSet<u32>,
     growing: HashMap<u32, Growth>,
-    /// Changes of items that were done when they were added: components, whose data may be replaced.
+    /// Changes of items that were done when they were added: of components, and of messages that were emitted.
     replaced: HashMap<u32, Vec<u32>>,
     /// The entries of each identity, in order.
     groups: Vec<Group>,

@@ -68,7 +68,8 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "emit" => emit(&cx, parsed()?)?.map(|seq| seq.to_string()),
         "emit.update" => {
             let asked = parsed()?;
-            cx.update_component(asked[0].as_u64().ok_or("an item has a number")?, asked[1].clone());
+            let of = asked[0].as_u64().ok_or("an item has a number")?;
+            cx.update_item(of, asked[1].as_str().ok_or("an item has fields")?, asked[2].clone());
             None
         }
         "log" => {

@@ -39,9 +39,10 @@ impl Context {
         self.emit("component", serde_json::json!({ "component": name, "data": data }), false, options)
     }
 
-    /// `update` of what `ctx.emit.component` gave: other data for a component without a key.
-    pub fn update_component(&self, of: Seq, data: Value) {
-        self.record(EventKind::ItemUpdated { of, patch: Map::from_iter([("data".to_owned(), data)]) });
+    /// What an author does with an item that was emitted: another `data` of a component or `content` of a message, each
+    /// without a key.
+    pub fn update_item(&self, of: Seq, field: &str, value: Value) {
+        self.record(EventKind::ItemUpdated { of, patch: Map::from_iter([(field.to_owned(), value)]) });
     }
 
     /// `ctx.emit.status`: one status line per request; the same text again is not recorded (SEMANTICS §7.6).

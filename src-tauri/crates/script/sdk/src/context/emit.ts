@@ -2,6 +2,7 @@
 //
 // Must not: wait for anything. An item is evidence; only what was given wrong is refused, where it was given.
 
+import { describeValue } from '../base/arguments';
 import { checkComponent, checkContent, checkEmitOptions, checkStatus } from './ctx-arguments';
 import { withIdentity } from '../define/identity';
 import { tell } from '../define/known-keys';
@@ -35,6 +36,41 @@ class Emitted {
   }
 }
 
+type Part = Json & { type: string };
+
+/** A message that was emitted, to which more can be added. Each addition keeps all of it. */
+class EmittedMessage extends Emitted {
+  readonly #parts: Part[];
+  readonly #say: (parts: Part[]) => void;
+
+  constructor(content: string | Part[], say: (parts: Part[]) => void) {
+    super(() => {
+      throw new Error('ctx.emit.message: what was said cannot be changed; appendDelta and addContent add to it');
+    });
+    this.#parts = typeof content === 'string' ? [{ type: 'output_text', text: content }] : [...content];
+    this.#say = say;
+  }
+
+  /** Adds to the text at the end. */
+  appendDelta(text: unknown): this {
+    if (typeof text !== 'string')
+      throw new TypeError(`appendDelta of a message needs a text, got ${describeValue(text)}`);
+    const last = this.#parts.at(-1);
+    if (last?.type !== 'output_text') return this.addContent({ type: 'output_text', text });
+    this.#parts.splice(-1, 1, { ...last, text: `${last.text as string}${text}` });
+    this.#say(this.#parts);
+    return this;
+  }
+
+  /** Adds a part. */
+  addContent(part: unknown): this {
+    checkContent([part], 'addContent of a message');
+    this.#parts.push(part as Part);
+    this.#say(this.#parts);
+    return this;
+  }
+}
+
 const COMMON = ['agentType', 'itemVisibility', 'agentName', 'transient', 'key'];
 const OPTIONS: Record<string, readonly string[]> = {
   message: COMMON,
@@ -56,9 +92,11 @@ export function emitters(token: number) {
   return {
     message: (content: unknown, options?: unknown) => {
       checkContent(content);
-      emit('message', { content }, options);
-      return new Emitted(() => {
-        throw new Error('ctx.emit.message: what was said cannot be changed; emit another message');
+      const item = emit('message', { content }, options);
+      const isKeyed = (options as Json | undefined)?.key !== undefined;
+      return new EmittedMessage(content as string | Part[], (parts) => {
+        if (isKeyed) return void emit('message', { content: parts }, options);
+        native.sync('emit.update', token, `[${item},"content",${toJson(parts, 'what is added to a message')}]`);
       });
     },
     component: (name: string, data?: unknown, options?: unknown) => {
@@ -67,7 +105,7 @@ export function emitters(token: number) {
       const isKeyed = (options as Json | undefined)?.key !== undefined;
       return new Emitted((next) => {
         if (isKeyed) return void emit('component', { name, data: next ?? null }, options);
-        native.sync('emit.update', token, `[${item},${toJson(next ?? null, 'update of a component')}]`);
+        native.sync('emit.update', token, `[${item},"data",${toJson(next ?? null, 'update of a component')}]`);
       });
     },
     status: (message?: string, options?: unknown) => {
