@@ -171,3 +171,44 @@ export default defineFlow({ kind: 'k', actions: { ask: { block: g } } });
     assert!(answer.stdout.contains(scope), "{answer}");
     assert_eq!(answer.stdout.matches("warning: ").count(), 1, "{answer}");
 }
+
+#[test]
+fn what_newer_versions_refuse_is_told_and_works() {
+    let source = "import { defineFlow, dispatcher, handler, sequencer } from '@flow-state-dev/core';
+import { z } from 'zod';
+const h = handler({ name: 'h', execute: (_input, ctx: any) => [ctx.session.link ?? 'none', ctx.session.link ?? 'none', ctx.flow.config] });
+const d = dispatcher({ name: 'd', type: 'internal', action: 'b', session: { key: () => 'k', link: () => 'l' }, payload: () => ({}) } as any);
+const around = async (_ctx: any, next: any) => next();
+const state = z.object({ n: z.number().default(1) });
+const session = { stateSchema: state, clientData: { n: ({ state }: any) => state.n }, cas: { maxRetries: 1, baseDelayMs: 5 } };
+const one = { kind: 'one', session, middleware: [around], internal: { b: { block: h } },
+  configSchema: state.refine(() => true), actions: { go: { block: h }, send: { block: d } } };
+export const a = defineFlow(one as any)({ id: 'one' });
+export const b = defineFlow({ kind: 'two', configSchema: state.catchall(z.any()), actions: { go: { block: h } } } as any)({ id: 'two' });
+export const c = defineFlow({ kind: 'three', configSchema: state.passthrough(), actions: { go: { block: h } } } as any)({ id: 'three' });
+";
+    let place = Place::new().file("flows/k.ts", source);
+    let answer = place.run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let refuse = "which newer versions of the framework refuse; ";
+    let told = [
+        "flows/k.ts:4:11: dispatcher \"d\": \"session.link\" changes nothing here: ",
+        &format!("Flow \"one\": \"session.clientData\" is an older word, {refuse}write session.client"),
+        &format!("Flow \"one\": \"middleware\" runs around every block, {refuse}"),
+        &format!("Flow \"one\": \"internal\" holds its entries themselves, {refuse}write internal: "),
+        &format!("Flow \"one\": \"configSchema\" is no plain z.object, {refuse}"),
+        "Flow \"one\": \"session.cas.baseDelayMs\" changes nothing here: ",
+        &format!("Flow \"two\": \"configSchema\" has a catchall, {refuse}"),
+    ];
+    for line in told {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert_eq!(answer.stdout.matches("warning: ").count(), told.len(), "each once\n{answer}");
+    let run = place.get("run one go --user ada --session s");
+    assert_eq!(run["output"], json!(["none", "none", { "n": 1 }]));
+    let request = run["requestId"].as_str().expect("a run has a request");
+    let logged = place.get(&format!("events {request} --kind logged"));
+    let logged = logged.as_array().expect("a list of events");
+    assert_eq!(logged.len(), 1, "{logged:?}");
+    assert!(logged[0]["payload"]["text"].as_str().is_some_and(|text| text.starts_with("ctx.session.link: ")));
+}

@@ -5,6 +5,7 @@
 import { describeValue, needFunction } from '../base/arguments';
 import type { Address } from '../define/addresses';
 import { handler, type Block, type Config } from '../define/blocks';
+import { warn } from '../define/known-keys';
 import { warnOfDispatcher } from '../define/nested-keys';
 import { DispatchRefusedError } from '../base/errors';
 import { askJson, currentToken } from '../base/host';
@@ -39,6 +40,9 @@ export function dispatcher(config: Config): Block {
     throw new Error(`${where}: flowKind must name a flow, got ${describeValue(flowKind)}; leave it out for its own`);
   }
   warnOfDispatcher(config, where);
+  if ((session as Config | undefined)?.link !== undefined) {
+    warn(`${where}: "session.link" changes nothing here: sessions have no links; give what it says as payload`);
+  }
   if (payload !== undefined) needFunction(payload, `${where}: payload`);
   const computed = sessionOf(session, type, where);
   const address: Address = { type, target, ...(flowKind === undefined ? {} : { flowKind: flowKind as string }) };

@@ -15,7 +15,7 @@ export function sessionMembers(token: number, info: () => { session: string; use
   };
   // A plain list: authors read it without `await`, and awaiting it works too.
   const history = (query?: unknown) => items('history', query);
-  return {
+  const members = {
     get identity() {
       const { session, user, project } = info();
       return { type: 'session', id: session, userId: user, projectId: project, orgId: project };
@@ -45,4 +45,10 @@ export function sessionMembers(token: number, info: () => { session: string; use
       native.sync('metadata', token, toJson(metadata, 'ctx.session.setMetadata') as string);
     },
   };
+  // Whoever lists the members does not ask for it.
+  return Object.defineProperty(members, 'link', { get: linkOf, enumerable: false });
+}
+
+function linkOf(): undefined {
+  tell('ctx.session.link: sessions have no links here; a dispatcher gives what it wants to say as payload');
 }

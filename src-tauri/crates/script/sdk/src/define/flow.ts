@@ -6,6 +6,7 @@ import { budget } from './budgets';
 import { needFields } from './checks';
 import { checkHooks } from './hooks';
 import { warn, warnOfUnknown } from './known-keys';
+import { warnOfOlderWords } from './older-words';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkAddresses } from './addresses';
@@ -172,6 +173,7 @@ export function defineFlow(definition: Config): FlowType {
   if (!isInstance) {
     warnInsideFlow(definition, runnableOf(definition));
     warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
+    warnOfOlderWords(definition);
     if (Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
       warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
     }

@@ -36,6 +36,11 @@ export function checkScopeKeys(definition: Config): void {
       warn(`${flow}: "${key}" is no setting of ${scope} and changes nothing${hint}`);
     }
   }
+  for (const scope of ['session', 'user', 'project', 'org']) {
+    const { cas } = (definition[scope] ?? {}) as { cas?: Config };
+    if (cas?.baseDelayMs === undefined) continue;
+    warn(`${flow}: "${scope}.cas.baseDelayMs" changes nothing here: a block that is run again waits for its turn`);
+  }
   checkCreation(flow, (definition.session ?? {}) as Config);
 }
 
