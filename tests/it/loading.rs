@@ -92,3 +92,29 @@ export default defineFlow({ kind: "main", actions: { go: { block: look } } });
         assert_eq!((&error["file"], &error["line"]), (&"flows/wrong.ts".into(), &2.into()), "{error}");
     }
 }
+
+#[test]
+fn a_file_that_may_define_a_flow_and_does_not_is_named() {
+    let make = "import { defineFlow, handler } from '@flow-state-dev/core';
+export const make = (kind: string) => defineFlow({ kind, actions: { a: { block: handler({ name: 'a', execute: () => kind }) } } });
+";
+    let uses = "import { make } from './make';\nexport default make('chat');\n";
+    let mut place = Place::new().file("src/make.ts", make).file("src/chat.ts", uses);
+    let check = |place: &Place, words: &[&str]| {
+        let answer = place.run(&["check"]);
+        assert_eq!(answer.code, Some(1), "{answer}");
+        for word in words {
+            assert!(answer.stderr.contains(word), "{word}\n{answer}");
+        }
+    };
+    let how = "where it lies in flows/ or is called *.flow.ts";
+    check(&place, &["2 TypeScript files", "of which src/make.ts may define a flow and does not", how]);
+    for name in ["a", "b", "c"] {
+        place = place.file(&format!("src/{name}.ts"), make);
+    }
+    check(&place, &["of which src/a.ts, src/b.ts, src/c.ts and 1 more may define a flow and none does"]);
+    // Where it says, it is found.
+    place.write("src/chat.flow.ts", uses);
+    let answer = place.run(&["check"]);
+    assert_eq!((answer.code, answer.stdout.contains("ok    chat  (src/chat.flow.ts)")), (Some(0), true), "{answer}");
+}

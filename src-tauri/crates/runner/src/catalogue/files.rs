@@ -21,6 +21,9 @@ const MAX_BYTES: u64 = 16 << 20;
 /// How many files and folders are looked at. A home folder or a disk has more.
 const MAX_ENTRIES: usize = 200_000;
 
+/// How many files without a flow are named.
+const MOST_NAMED: usize = 3;
+
 /// What a look at the files found.
 #[derive(Debug, Default)]
 pub(crate) struct FlowFiles {
@@ -100,12 +103,13 @@ impl FlowFiles {
                 )
             }
             None => format!(
-                "no flow found in {}: looked into {} in it and its folders, of which {} may define a flow and none \
-                 does. Left out are hidden folders, {}, and tests ({}). A flow is a file that exports what defineFlow \
-                 makes, like flows/main.ts; \"flows\" in flowglass.json names other places",
+                "no flow found in {}: looked into {} in it and its folders, of which {}. Left out are hidden folders, \
+                 {}, and tests ({}). A flow is a file that exports what defineFlow makes, like flows/main.ts; a file \
+                 that exports what a function of another one makes is looked into where it lies in flows/ or is called \
+                 *.flow.ts; \"flows\" in flowglass.json names other places",
                 workspace.display(),
                 counted(self.seen),
-                self.files.len(),
+                self.without_flow(workspace),
                 NOT_SOURCES.join(", "),
                 TESTS.join(", "),
             ),
@@ -118,6 +122,21 @@ impl FlowFiles {
             text.push_str(&format!(". There are more than {MAX_ENTRIES} files, and the rest was not looked into"));
         }
         text
+    }
+
+    /// Which files may define a flow, of which none does.
+    fn without_flow(&self, workspace: &Path) -> String {
+        let name = |file: &PathBuf| file.strip_prefix(workspace).unwrap_or(file).display().to_string();
+        let mut names: Vec<String> = self.files.iter().take(MOST_NAMED).map(name).collect();
+        let more = self.files.len() - names.len();
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        match (names.pop(), names.is_empty()) {
+            (None, _) => "none may define a flow".to_owned(),
+            (Some(only), true) => format!("{only} may define a flow and does not"),
+            (Some(last), false) => format!("{} and {last} may define a flow and none does", names.join(", ")),
+        }
     }
 }
 
