@@ -93,6 +93,10 @@ start.then(double);
 // A step takes options behind its block.
 
 start.step(size, { abortSignal: (ctx) => (ctx.sequencer.state.busy ? AbortSignal.abort() : undefined) });
+start
+  .step(handler, { execute: (text) => text.length }, { abortSignal: () => undefined })
+  .map((n) => typed(n).as<number>(true));
+start.stepIf(true, generator, { model: "m", prompt: "p" }, { onSettled: () => {} });
 start.stepIf(true, (text) => text.trim(), size, { onSettled: (_, outcome) => typed(outcome).as<StepOutcome>(true) });
 
 // What each method refuses.

@@ -64,16 +64,19 @@ export interface StepMethod<In, V, Ctx, D, E, This = unknown> {
     this: This,
     factory: typeof handler,
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
+    options?: StepOptions<Ctx>,
   ): Sequencer<In, O, Ctx, D, E>;
   <O = string>(
     this: This,
     factory: typeof generator,
     config: InlineGeneratorConfig<V, O, Ctx>,
+    options?: StepOptions<Ctx>,
   ): Sequencer<In, O, Ctx, D, E>;
   <B extends Block<V, any>>(
     this: This,
     factory: typeof router,
     config: InlineRouterConfig<V, B, Ctx>,
+    options?: StepOptions<Ctx>,
   ): Sequencer<In, BlockOutput<B>, Ctx, D, E>;
 }
 
@@ -105,16 +108,19 @@ export interface ConditionalStepMethod<In, V, Ctx, D, E> {
     condition: Condition<V, Ctx>,
     factory: typeof handler,
     config: InlineHandlerConfig<V, OIn, R, O, Ctx>,
+    options?: StepOptions<Ctx>,
   ): Sequencer<In, V | O, Ctx, D, E>;
   <O = string>(
     condition: Condition<V, Ctx>,
     factory: typeof generator,
     config: InlineGeneratorConfig<V, O, Ctx>,
+    options?: StepOptions<Ctx>,
   ): Sequencer<In, V | O, Ctx, D, E>;
   <B extends Block<V, any>>(
     condition: Condition<V, Ctx>,
     factory: typeof router,
     config: InlineRouterConfig<V, B, Ctx>,
+    options?: StepOptions<Ctx>,
   ): Sequencer<In, V | BlockOutput<B>, Ctx, D, E>;
 }
 

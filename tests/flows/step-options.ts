@@ -36,6 +36,7 @@ export default defineFlow({
     returned: {
       block: chain("returned").step(inc, tells).step((value) => value * 10, inc, tells).stepIf(true, inc, tells).stepIf(false, inc, tells),
     },
+    written: { block: chain("written").step(handler, { execute: (value: number) => value + 1 }, tells).stepIf(true, handler, { execute: (value: number, ctx) => [value, ctx.signal.aborted] }, early) },
     threw: { block: chain("threw").step(boom.rescue([{ block: answers }]), tells).step(boom, tells).rescue([{ block: told }]) },
     connectorThrew: { block: chain("connectorThrew").step(() => { throw new Error("connector"); }, inc, tells) },
     asks: { block: chain("asks").step(asks, tells).step(inc) },
