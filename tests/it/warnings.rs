@@ -173,8 +173,8 @@ export default defineFlow({ kind: 'k', actions: { ask: { block: g } } });
 }
 
 #[test]
-fn what_newer_versions_refuse_is_told_and_works() {
-    let source = "import { defineFlow, dispatcher, handler, sequencer } from '@flow-state-dev/core';
+fn links_of_sessions_and_delays_of_conflicts_are_told_once_and_older_words_not() {
+    let source = "import { defineFlow, dispatcher, handler } from '@flow-state-dev/core';
 import { z } from 'zod';
 const h = handler({ name: 'h', execute: (_input, ctx: any) => [ctx.session.link ?? 'none', ctx.session.link ?? 'none', ctx.flow.config] });
 const d = dispatcher({ name: 'd', type: 'internal', action: 'b', session: { key: () => 'k', link: () => 'l' }, payload: () => ({}) } as any);
@@ -184,21 +184,13 @@ const session = { stateSchema: state, clientData: { n: ({ state }: any) => state
 const one = { kind: 'one', session, middleware: [around], internal: { b: { block: h } },
   configSchema: state.refine(() => true), actions: { go: { block: h }, send: { block: d } } };
 export const a = defineFlow(one as any)({ id: 'one' });
-export const b = defineFlow({ kind: 'two', configSchema: state.catchall(z.any()), actions: { go: { block: h } } } as any)({ id: 'two' });
-export const c = defineFlow({ kind: 'three', configSchema: state.passthrough(), actions: { go: { block: h } } } as any)({ id: 'three' });
 ";
     let place = Place::new().file("flows/k.ts", source);
     let answer = place.run(&["check"]);
     assert_eq!(answer.code, Some(0), "{answer}");
-    let refuse = "which newer versions of the framework refuse; ";
     let told = [
         "flows/k.ts:4:11: dispatcher \"d\": \"session.link\" changes nothing here: ",
-        &format!("Flow \"one\": \"session.clientData\" is an older word, {refuse}write session.client"),
-        &format!("Flow \"one\": \"middleware\" runs around every block, {refuse}"),
-        &format!("Flow \"one\": \"internal\" holds its entries themselves, {refuse}write internal: "),
-        &format!("Flow \"one\": \"configSchema\" is no plain z.object, {refuse}"),
         "Flow \"one\": \"session.cas.baseDelayMs\" changes nothing here: ",
-        &format!("Flow \"two\": \"configSchema\" has a catchall, {refuse}"),
     ];
     for line in told {
         assert!(answer.stdout.contains(line), "{line}\n{answer}");

@@ -1,8 +1,8 @@
-// The clock of a running request, so that its bars and its duration grow. It goes on as often as the duration reads
-// otherwise, because each time the window is painted again; `clock.ts` is the slow one of everything else.
+// The clock of a running request, so that its bars and durations grow. It goes on less often once the request is older,
+// because each time the window is painted again; `clock.ts` is the slow one of everything else.
 
-/** How long until a duration reads otherwise: it is told to a hundredth of a second, then a tenth, then a second. */
-const untilNext = (ms: number): number => (ms < 10_000 ? 100 : ms < 60_000 ? 250 : 1000);
+/** How long a request of an age waits: at first its duration is told to a hundredth of a second. */
+const untilNext = (ms: number): number => (ms < 10_000 ? 100 : 250);
 
 export class RunClock {
   now = $state(Date.now());

@@ -149,7 +149,7 @@ impl Catalogue {
                 (known.duplicate_kind, known.is_elsewhere) = (None, false);
                 continue;
             };
-            known.is_elsewhere = own.flow.defined_at.is_some() && own.flow.defined_at == owner.flow.defined_at;
+            known.is_elsewhere = own.is_defined_with(owner);
             known.duplicate_kind = (!known.is_elsewhere).then(|| {
                 let first = &owner.bundle.file;
                 let message = format!(
@@ -246,6 +246,13 @@ fn own_warnings(flows: &[Known], at: usize) -> impl Iterator<Item = &LoadError> 
 }
 
 impl LoadedFlow {
+    /// Whether two flows of one kind are one definition, in two bundles. Those may differ in the column, where a module
+    /// is bundled in another form.
+    fn is_defined_with(&self, other: &LoadedFlow) -> bool {
+        let places = self.flow.defined_at.as_ref().zip(other.flow.defined_at.as_ref());
+        places.is_some_and(|(one, other)| (&one.file, one.line) == (&other.file, other.line))
+    }
+
     fn is_defined_in_its_file(&self) -> bool {
         self.flow.defined_at.as_ref().is_some_and(|place| place.file == self.bundle.file)
     }

@@ -69,6 +69,10 @@ struct Open {
 /// See the module.
 pub(crate) struct RequestView {
     request: String,
+    /// The view that it is now; 0 while it is none.
+    pub(crate) number: u64,
+    /// Which log it shows: another one may take the request's place, where the request is deleted and imported.
+    log: Option<i64>,
     spans: Spans,
     tree: Tree,
     clock: Clock,
@@ -101,6 +105,8 @@ impl RequestView {
     pub(crate) fn new(request: &str) -> Self {
         RequestView {
             request: request.to_owned(),
+            number: 0,
+            log: None,
             spans: Spans::default(),
             tree: Tree::default(),
             clock: Clock::default(),
@@ -247,12 +253,21 @@ impl RequestView {
         cut
     }
 
+    /// Says which log is there now. What it knows of another one is forgotten.
+    pub(crate) fn shows(&mut self, log: Option<i64>) {
+        if self.log.is_some() && self.log != log {
+            let (number, is_watching_items) = (self.number, self.is_watching_items);
+            *self = RequestView { number, is_watching_items, ..RequestView::new(&self.request) };
+        }
+        self.log = log;
+    }
+
     /// Forgets what its page asked for. Answers whether its rows stand as in a view that is opened anew.
     pub(crate) fn leave(&mut self) -> bool {
         if self.filter.take().is_some() {
             self.tree.filter(None);
         }
-        self.is_watching_items = false;
+        (self.is_watching_items, self.number) = (false, 0);
         self.tree.is_as_made()
     }
 
@@ -263,6 +278,11 @@ impl RequestView {
         for seqs in [&mut self.failures, &mut self.boundaries] {
             seqs.shrink_to_fit();
         }
+    }
+
+    /// Whether the request was told to have ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.told.is_some_and(|status| status.is_terminal())
     }
 
     /// Notes how the request is told to stand. Answers whether that is new.

@@ -10,12 +10,12 @@ use super::lock;
 use crate::core::notice::Notice;
 use crate::request_view::RequestView;
 
-/// So many views are kept when they are closed, as long as they have no more blocks than this together: whoever goes back
-/// to a request does not wait for it again.
+/// So many views are kept when they are closed, as long as they have no more blocks than this together: whoever goes
+/// back to a request does not wait for it again.
 const MOST_CLOSED: usize = 2;
 const MOST_CLOSED_BLOCKS: u64 = 1_000_000;
 /// How often the thread looks whether the workspace is still there.
-const LOOK: Duration = Duration::from_secs(1);
+const LIVENESS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The views of a workspace.
 #[derive(Clone, Default)]
@@ -24,8 +24,7 @@ pub(super) struct Views(Arc<(Mutex<State>, Condvar)>);
 #[derive(Default)]
 struct State {
     open: HashMap<u64, Opened>,
-    /// Views that were closed and may be opened again, the newest last. One that has news is none of them any more: its
-    /// request may have been deleted, and another one imported under its id.
+    /// Views that were closed and may be opened again, the newest last.
     closed: VecDeque<Opened>,
     /// Which of them may have changed since they were last told.
     dirty: HashSet<u64>,
@@ -33,7 +32,7 @@ struct State {
     batch: u64,
     is_answered: bool,
     /// Counts who heard of views: only the newest one does.
-    hearer: u64,
+    subscriber: u64,
 }
 
 /// A view of a request.
@@ -53,16 +52,10 @@ impl Opened {
 
 impl Views {
     /// A request has new events, or stands otherwise.
-    pub(super) fn hear(&self, notice: &Notice) {
+    pub(super) fn on_notice(&self, notice: &Notice) {
+        let Notice::Request { request_id, .. } = notice else { return };
         let (state, changed) = &*self.0;
         let mut state = lock(state);
-        let Notice::Request { request_id, .. } = notice else {
-            if matches!(notice, Notice::Sessions { .. }) {
-                state.closed.clear();
-            }
-            return;
-        };
-        state.closed.retain(|closed| *closed.request != **request_id);
         let views = state.open.iter().filter(|(_, opened)| *opened.request == **request_id);
         let views: Vec<u64> = views.map(|(view, _)| *view).collect();
         if !views.is_empty() {
@@ -72,7 +65,7 @@ impl Views {
     }
 
     /// A view of a request: the one that was closed a moment ago, or one that holds nothing yet.
-    pub(super) fn of(&self, request: &str) -> Opened {
+    pub(super) fn take_closed(&self, request: &str) -> Opened {
         let mut state = lock(&self.0.0);
         let at = state.closed.iter().position(|closed| *closed.request == *request);
         at.and_then(|at| state.closed.remove(at)).unwrap_or_else(|| Opened::new(request))
@@ -115,9 +108,9 @@ impl Views {
     pub(super) fn keep(&self, opened: Opened, blocks: u64) {
         let forgotten: Vec<Opened> = {
             let mut state = lock(&self.0.0);
-            state.closed.retain(|closed| closed.request != opened.request);
+            let same = state.closed.iter().position(|closed| closed.request == opened.request);
+            let mut forgotten: Vec<Opened> = same.and_then(|at| state.closed.remove(at)).into_iter().collect();
             state.closed.push_back(Opened { blocks, ..opened });
-            let mut forgotten = Vec::new();
             while state.closed.len() > MOST_CLOSED
                 || state.closed.iter().map(|closed| closed.blocks).sum::<u64>() > MOST_CLOSED_BLOCKS
             {
@@ -133,20 +126,23 @@ impl Views {
     pub(super) fn begin(&self) -> u64 {
         let (state, changed) = &*self.0;
         let mut state = lock(state);
-        let hearer = state.hearer + 1;
-        *state = State { hearer, is_answered: true, ..State::default() };
+        let subscriber = state.subscriber + 1;
+        let next = State { subscriber, is_answered: true, ..State::default() };
+        let forgotten = std::mem::replace(&mut *state, next);
         changed.notify_all();
-        hearer
+        drop(state);
+        drop(forgotten);
+        subscriber
     }
 
     /// Waits for views that may have changed, with the number of the batch that tells of them; nothing after a while,
     /// and none where somebody else hears now.
-    pub(super) fn next(&self, hearer: u64) -> Option<(u64, Vec<(u64, Opened)>)> {
+    pub(super) fn next(&self, subscriber: u64) -> Option<(u64, Vec<(u64, Opened)>)> {
         let (state, changed) = &*self.0;
-        let idle = |state: &mut State| state.hearer == hearer && (state.dirty.is_empty() || !state.is_answered);
-        let waited = changed.wait_timeout_while(lock(state), LOOK, idle);
+        let idle = |state: &mut State| state.subscriber == subscriber && (state.dirty.is_empty() || !state.is_answered);
+        let waited = changed.wait_timeout_while(lock(state), LIVENESS_INTERVAL, idle);
         let mut state = waited.map_or_else(|poisoned| poisoned.into_inner().0, |(state, _)| state);
-        if state.hearer != hearer {
+        if state.subscriber != subscriber {
             return None;
         }
         if !state.is_answered {
@@ -158,9 +154,9 @@ impl Views {
     }
 
     /// Says that a batch is about to be sent.
-    pub(super) fn sends(&self, hearer: u64, batch: u64) {
+    pub(super) fn sends(&self, subscriber: u64, batch: u64) {
         let mut state = lock(&self.0.0);
-        if state.hearer == hearer {
+        if state.subscriber == subscriber {
             (state.batch, state.is_answered) = (batch, false);
         }
     }

@@ -32,13 +32,14 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 impl Workspace {
     /// Opens a request for somebody who looks at it.
     pub fn open_view(&self, request: &str) -> Result<ViewHead, Fault> {
-        let opened = self.views.of(request);
+        let opened = self.views.take_closed(request);
         let mut view = lock(&opened.view);
         let row = self.bring_up_to_date(&mut view, request)?;
         view.take_changed();
         view.tells(row.status);
         let source = ViewSource { workspace: self, request };
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        view.number = number;
         let (from, to) = view.range().unwrap_or((row.started_at, row.started_at));
         let head = ViewHead {
             view: number,
@@ -62,11 +63,12 @@ impl Workspace {
     /// Closes a view.
     pub fn close_view(&self, view: u64) -> Result<(), Fault> {
         let opened = self.views.remove(view).ok_or_else(|| not_open(view))?;
-        let (is_as_opened, blocks) = {
+        let kept = {
             let mut view = lock(&opened.view);
-            (view.leave(), view.counts().blocks)
+            // One that runs would only grow behind the back of whoever closed it.
+            (view.leave() && view.has_ended()).then(|| view.counts().blocks)
         };
-        if is_as_opened {
+        if let Some(blocks) = kept {
             self.views.keep(opened, blocks);
         }
         Ok(())
@@ -133,9 +135,9 @@ impl Workspace {
     /// somebody else wants to hear. Views that were opened before are closed: their page is gone.
     pub fn watch_views(self: &Arc<Self>, send: impl Fn(ViewBatch) -> bool + Send + 'static) -> Result<(), Fault> {
         let (views, workspace) = (self.views.clone(), Arc::downgrade(self));
-        let hearer = views.begin();
+        let subscriber = views.begin();
         std::thread::Builder::new().name("views".to_owned()).spawn(move || {
-            while let Some((batch, changed)) = views.next(hearer) {
+            while let Some((batch, changed)) = views.next(subscriber) {
                 let Some(workspace) = workspace.upgrade() else { return };
                 let begun = Instant::now();
                 let updates: Vec<ViewUpdate> =
@@ -144,7 +146,7 @@ impl Workspace {
                 if updates.is_empty() {
                     continue;
                 }
-                views.sends(hearer, batch);
+                views.sends(subscriber, batch);
                 if !send(ViewBatch { batch, updates }) {
                     return;
                 }
@@ -167,11 +169,15 @@ impl Workspace {
     /// Marks views whose requests change, for as long as the workspace lives.
     pub(super) fn mark_changed_views(&self) {
         let views = self.views.clone();
-        self.listen(move |notice| views.hear(notice));
+        self.listen(move |notice| views.on_notice(notice));
     }
 
     fn update(&self, view: u64, opened: &Opened) -> Option<ViewUpdate> {
         let mut shown = lock(&opened.view);
+        // It was closed meanwhile, and may be another view by now.
+        if shown.number != view {
+            return None;
+        }
         let (before, standing) = (shown.seq(), (shown.counts(), shown.sums()));
         // A request that was deleted has no news; a database that cannot be read now is read at the next notice.
         let row = self.bring_up_to_date(&mut shown, &opened.request).ok()?;
@@ -204,6 +210,7 @@ impl Workspace {
     /// Takes in what was committed since.
     pub(super) fn bring_up_to_date(&self, view: &mut RequestView, request: &str) -> Result<RequestRow, Fault> {
         let source = ViewSource { workspace: self, request };
+        view.shows(self.store.log_id(request).map_err(Fault::internal)?);
         for look in 1.. {
             let mut row = None;
             view.advance(&source, |spans| {
@@ -228,7 +235,9 @@ impl Workspace {
     ) -> Result<R, Fault> {
         let opened = self.views.get(view).ok_or_else(|| not_open(view))?;
         let source = ViewSource { workspace: self, request: &opened.request };
-        ask(&mut lock(&opened.view), &source)
+        let mut shown = lock(&opened.view);
+        // A question of before it was closed is none of the view that it may be by now.
+        if shown.number != view { Err(not_open(view)) } else { ask(&mut shown, &source) }
     }
 }
 
@@ -271,3 +280,5 @@ impl Source for ViewSource<'_> {
 
 #[cfg(test)]
 mod costs;
+#[cfg(test)]
+mod replaced;

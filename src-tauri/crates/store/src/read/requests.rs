@@ -110,6 +110,14 @@ impl Store {
         })
     }
 
+    /// The global id of a request's first event, if there is such a request. No log that takes its place has the same.
+    pub fn log_id(&self, request: &str) -> Result<Option<i64>, Error> {
+        self.read(|connection| {
+            let sql = "SELECT e.id FROM request r JOIN event e ON e.request = r.n AND e.seq = 1 WHERE r.id = ?1";
+            Ok(connection.prepare_cached(sql)?.query_row((request,), |row| row.get(0)).optional()?)
+        })
+    }
+
     /// Requests, newest first.
     pub fn requests(&self, query: &RequestQuery) -> Result<Vec<RequestRow>, Error> {
         let mut filter = Filter::default();

@@ -207,7 +207,7 @@ fn changed(state: &mut State, kind: &EventKind, places: &[Place]) -> Vec<usize> 
             | Operation::SetRecord { .. }
             | Operation::DeleteRecord { .. }
     );
-    let concerned: Vec<(usize, Before)> = {
+    let concerned: Vec<(usize, PriorValue)> = {
         let touched = operation.touched(state);
         // A push changes only the place at the end of the list.
         let end = match operation {
@@ -230,28 +230,28 @@ fn changed(state: &mut State, kind: &EventKind, places: &[Place]) -> Vec<usize> 
             }
         };
         let before = |place: &Place| match place.field().filter(|_| place.is_field()) {
-            Some(_) if is_one_field => Before::AsTheField,
-            Some(field) => Before::Field(state.get(field).cloned()),
-            None => Before::Value(place.find(state)),
+            Some(_) if is_one_field => PriorValue::AsTheField,
+            Some(field) => PriorValue::Field(state.get(field).cloned()),
+            None => PriorValue::Value(place.find(state)),
         };
         let places = places.iter().enumerate().filter(|(_, place)| concerns(place));
         places.map(|(at, place)| (at, before(place))).collect()
     };
     let is_changed = operation.apply(state);
-    let is_other = |place: &Place, before: &Before| match before {
-        Before::AsTheField => is_changed,
-        Before::Field(old) => {
+    let is_other = |place: &Place, before: &PriorValue| match before {
+        PriorValue::AsTheField => is_changed,
+        PriorValue::Field(old) => {
             let new = place.field().and_then(|field| state.get(field));
             differs(old.as_deref(), new.map(|new| &**new))
         }
-        Before::Value(old) => differs(old.as_ref(), place.find(state).as_ref()),
+        PriorValue::Value(old) => differs(old.as_ref(), place.find(state).as_ref()),
     };
     concerned.into_iter().filter(|(at, before)| is_other(&places[*at], before)).map(|(at, _)| at).collect()
 }
 
-/// What was at a place before an operation. Copying a value costs its size, so that is done only where nothing else tells
-/// whether it changed.
-enum Before {
+/// What was at a place before an operation. Copying a value costs its size, so that is done only where nothing else
+/// tells whether it changed.
+enum PriorValue {
     /// The one field that the operation is about.
     AsTheField,
     Field(Option<Arc<Value>>),

@@ -58,7 +58,7 @@ export function ownEntries(definition: Config, type: 'internal' | 'task'): unkno
 }
 
 /** Whether every field is an entry, and none the map of them. */
-export function isEntries(given: unknown): boolean {
+function isEntries(given: unknown): boolean {
   const isEntry = (value: unknown) => isBlock((value as Config | null)?.block ?? (value as Config | null)?.steps);
   const all = fieldsOf(given).map(([, value]) => value);
   return all.length > 0 && all.every(isEntry);

@@ -6,7 +6,6 @@ import { budget } from './budgets';
 import { needFields } from './checks';
 import { checkHooks } from './hooks';
 import { warn, warnOfUnknown } from './known-keys';
-import { warnOfOlderWords } from './older-words';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkAddresses } from './addresses';
@@ -17,7 +16,7 @@ import { needLayers } from './middleware';
 import { keepOrigin } from '../base/origins';
 import { checkRule } from './resource-rule';
 import { declaredIn, type Declared } from './resources';
-import { checkScopeKeys } from './scope-keys';
+import { checkScopeKeys, warnOfDelays } from './scope-keys';
 import { isSchema } from '../base/schema';
 
 export class Flow {
@@ -173,7 +172,7 @@ export function defineFlow(definition: Config): FlowType {
   if (!isInstance) {
     warnInsideFlow(definition, runnableOf(definition));
     warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
-    warnOfOlderWords(definition);
+    warnOfDelays(definition);
     if (Object.keys(actions).length === 0 && entriesOf(definition).length === 0) {
       warn(`Flow "${definition.kind}" has no actions, so there is nothing in it to run`);
     }

@@ -36,11 +36,6 @@ export function checkScopeKeys(definition: Config): void {
       warn(`${flow}: "${key}" is no setting of ${scope} and changes nothing${hint}`);
     }
   }
-  for (const scope of ['session', 'user', 'project', 'org']) {
-    const { cas } = (definition[scope] ?? {}) as { cas?: Config };
-    if (cas?.baseDelayMs === undefined) continue;
-    warn(`${flow}: "${scope}.cas.baseDelayMs" changes nothing here: a block that is run again waits for its turn`);
-  }
   checkCreation(flow, (definition.session ?? {}) as Config);
 }
 
@@ -51,5 +46,15 @@ function checkCreation(flow: string, { serverOwned, createCheck, stateSchema }: 
     warn(
       `${flow}: "session.createCheck" is not asked here: whoever runs the flow names the session, and sends no link`,
     );
+  }
+}
+
+/** Tells of what a scope says for conflicts and changes nothing. */
+export function warnOfDelays(definition: Config): void {
+  for (const scope of ['session', 'user', 'project', 'org']) {
+    const { cas } = (definition[scope] ?? {}) as { cas?: Config };
+    if (cas?.baseDelayMs === undefined) continue;
+    const setting = `Flow "${definition.kind as string}": "${scope}.cas.baseDelayMs"`;
+    warn(`${setting} changes nothing here: a block that is run again waits for its turn`);
   }
 }

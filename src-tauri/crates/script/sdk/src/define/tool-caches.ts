@@ -73,7 +73,11 @@ function keyOf({ ttl, keyFn }: Config, where: string): (args: unknown, ctx: Conf
     }
     try {
       const known = typeof keyFn === 'function' ? await (keyFn as (...all: unknown[]) => unknown)(args, ctx) : args;
-      return { key: known, ttlMs: typeof ttl === 'number' ? ttl : usual };
+      if (known === undefined) {
+        tell(`${where}: an output is not kept, because keyFn answered nothing`);
+        return undefined;
+      }
+      return { key: known, ttlMs: typeof ttl === 'number' && !Number.isNaN(ttl) ? ttl : usual };
     } catch (error) {
       const said = error instanceof Error ? error.message : String(error);
       tell(`${where}: an output is not kept, because keyFn failed: ${said}`);

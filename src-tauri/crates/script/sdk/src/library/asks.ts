@@ -1,4 +1,4 @@
-// A question to a colleague's task: `parkOnAsk` waits until somebody says how the task ended.
+// Waits for how a task ended: `parkOnAsk` goes on when somebody says it.
 //
 // Must not: find that out. Here whoever answers says it, as of any question (SEMANTICS §9).
 
