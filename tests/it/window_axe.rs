@@ -37,7 +37,7 @@ fn place() -> Place {
 const SCREENS: [(&str, &str, &str); 13] = [
     ("home", "", "action-paper-plan"),
     ("flow", "flow=paper", "flow-page"),
-    ("broken flow", "flow=flows%2Fbroken.ts", "load-error"),
+    ("broken flow", "flow=broken", "load-error"),
     ("run", "flow=paper&action=plan", "run-form"),
     ("timeline", "session=s&request=good", "timeline-row"),
     ("failed", "session=s&request=bad&block=bad%3Aroot%2Fstep%3Acheck%3A0", "request-error"),
@@ -74,15 +74,15 @@ fn look_at_all(is_dark: bool, pictures: Option<&std::path::Path>) -> Vec<String>
     let window = open_with(settings, &place, &[]);
     window.wait_for(&hook("action-paper-plan"));
     assert_eq!(window.script("return matchMedia('(prefers-color-scheme: dark)').matches", &[]), is_dark);
-    if pictures.is_some() {
-        window.resize(1280, 800);
-    }
     let mut wrong = Vec::new();
     let look = |window: &Window, name: &str, wrong: &mut Vec<String>| match pictures {
         Some(folder) => {
             let shade = if is_dark { "dark" } else { "light" };
             let name = name.to_lowercase().replace([' ', ':'], "-");
-            window.picture(&folder.join(format!("{name}-{shade}.png")));
+            for (wide, high) in [(1280, 800), (1920, 1080)] {
+                window.resize(wide, high);
+                window.picture(&folder.join(format!("{name}-{shade}-{wide}.png")));
+            }
         }
         None => wrong.extend(window.violations().into_iter().map(|one| format!("{name}: {one}"))),
     };
