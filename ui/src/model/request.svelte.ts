@@ -15,9 +15,6 @@ const NONE: Counts = { blocks: 0, finished: 0, running: 0, failed: 0, suspended:
 const nextFrame = (act: () => void): void =>
   void ('requestAnimationFrame' in globalThis && !document.hidden ? requestAnimationFrame(act) : setTimeout(act, 16));
 
-/** Once the next frame is on screen. */
-const afterPaint = (act: () => void): void => nextFrame(() => setTimeout(act));
-
 export class OpenRequest {
   id: string | null = $state.raw(null);
   row: RequestRow | null = $state.raw(null);
@@ -198,8 +195,7 @@ export class OpenRequest {
       const early = this.#early.get(head.view);
       this.#early.clear();
       if (early) this.#advance(early);
-      // Everything else is asked for when the rows are on screen: finding it takes the processors from them.
-      else afterPaint(() => round === this.#round && this.onadvance());
+      else this.onadvance();
     } catch (thrown) {
       if (round === this.#round) this.fault = asFault(thrown);
     } finally {
