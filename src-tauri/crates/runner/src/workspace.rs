@@ -29,6 +29,7 @@ mod lost_job_tests;
 mod model_calls;
 mod moving;
 mod news;
+mod open_views;
 mod payloads;
 mod plan;
 mod queries;
@@ -50,8 +51,7 @@ mod view_items;
 mod writers;
 
 pub(crate) mod export_format;
-pub(crate) mod open_views;
-mod otlp;
+pub(crate) mod otlp;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
