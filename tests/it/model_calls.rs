@@ -197,3 +197,24 @@ fn prices_are_checked() {
     assert_eq!((totals.get("cost"), &totals["unpriced"]), (None, &json!(0)));
     assert_eq!(place.get("block r1 root/step:helper")["modelCalls"][1].get("cost"), None);
 }
+
+/// Each call that the script had no reply for counted as one that had taken a reply: after the script was mended the next
+/// resume found the reply after the new one, and failed again.
+#[test]
+fn a_request_goes_on_once_its_mock_script_has_the_reply() {
+    let place = place().file("mock.json", r#"{ "generators": { "helper": [] } }"#);
+    let input = json!({ "question": "What is 1 + 2?" }).to_string();
+    let words =
+        ["run", "main", "ask", "--user", "ada", "--request", "r", "--input", &input, "--mock=mock.json", "--json"];
+    let answer = place.run(&words);
+    assert_eq!(answer.code, Some(3), "{answer}");
+    let message = "the mock script \"generators.helper\" is used up: it has no reply (";
+    assert!(answer.stdout.contains(&message.replace('"', "\\\"")) && answer.stdout.contains("mock.json)"), "{answer}");
+    for _ in 0..2 {
+        assert_eq!(place.ask("resume r").code, Some(3), "it is still used up");
+    }
+    let place = place.file("mock.json", r#"{ "generators": { "helper": [{ "text": "Three." }] } }"#);
+    let answer = place.ask("resume r");
+    assert_eq!(answer.code, Some(0), "{answer}");
+    assert_eq!(answer.json()["output"], "Three.");
+}

@@ -372,7 +372,7 @@ impl Workspace {
                 let origin = path.strip_prefix(&self.dir).unwrap_or(&path).display().to_string();
                 if !path.is_file() {
                     // A flow without generators needs no script.
-                    return Ok((Some(MockScript::default()), Some(origin)));
+                    return Ok((Some(MockScript::empty(&origin)), Some(origin)));
                 }
                 (path, origin)
             }
@@ -383,7 +383,7 @@ impl Workspace {
                 (path, origin)
             }
         };
-        Ok((Some(MockScript::read(&path)?), Some(origin)))
+        Ok((Some(MockScript::read(&path, &origin)?), Some(origin)))
     }
 
     /// A lock for a job that is about to run.

@@ -25,6 +25,9 @@ use crate::core::ordinary_files::{self, short};
 pub(crate) struct MockScript {
     #[serde(rename = "$schema")]
     _schema: Option<String>,
+    /// The file it was read from, or would have been; for errors.
+    #[serde(skip)]
+    file: String,
     generators: HashMap<String, Vec<Entry>>,
     models: HashMap<String, Vec<Entry>>,
 }
@@ -84,12 +87,19 @@ struct Call {
 }
 
 impl MockScript {
-    /// Reads a script file.
-    pub(crate) fn read(file: &Path) -> Result<MockScript, Fault> {
+    /// A script without replies, for a flow that has no file of them.
+    pub(crate) fn empty(file: &str) -> MockScript {
+        MockScript { file: file.to_owned(), ..MockScript::default() }
+    }
+
+    /// Reads a script file; `origin` is what errors call it.
+    pub(crate) fn read(file: &Path, origin: &str) -> Result<MockScript, Fault> {
         let shown = file.display();
         let text = ordinary_files::read_text(file, ordinary_files::FILE_BYTES)
             .map_err(|error| Fault::invalid(format!("mock script {shown} cannot be read: {error}")))?;
-        engine::json::from_input(&text).map_err(|error| Fault::invalid(short(&format!("mock script {shown}: {error}"))))
+        let script: MockScript = engine::json::from_input(&text)
+            .map_err(|error| Fault::invalid(short(&format!("mock script {shown}: {error}"))))?;
+        Ok(MockScript { file: origin.to_owned(), ..script })
     }
 }
 
@@ -154,11 +164,18 @@ impl MockModels {
         if call.coerces { model.or(generator) } else { generator.or(model) }
     }
 
+    /// Where the script is, as the end of an error's text.
+    fn of_file(&self) -> String {
+        if self.script.file.is_empty() { String::new() } else { format!(" ({})", self.script.file) }
+    }
+
     fn next(&self, call: &ModelCall) -> Result<Entry, FlowError> {
         let Some((key, entries)) = self.list(call) else {
             return Err(incomplete(format!(
-                "the mock script has no entry for generator \"{}\" or model \"{}\"",
-                call.generator, call.model
+                "the mock script has no entry for generator \"{}\" or model \"{}\"{}",
+                call.generator,
+                call.model,
+                self.of_file()
             )));
         };
         let mut used = self.used.borrow_mut();
@@ -169,7 +186,7 @@ impl MockModels {
                 1 => "1 reply".to_owned(),
                 count => format!("{count} replies"),
             };
-            return Err(incomplete(format!("the mock script \"{key}\" is used up: it has {has}")));
+            return Err(incomplete(format!("the mock script \"{key}\" is used up: it has {has}{}", self.of_file())));
         };
         *at += 1;
         Ok(entry.clone())
@@ -219,11 +236,15 @@ impl Failing {
     }
 }
 
-/// The model calls that were answered before, in order, without what they told.
+/// The model calls that were answered before, in order, without what they told. A call that the script had no reply for
+/// took none: the next one finds the reply that was added to the script since.
 pub(crate) fn recorded_calls(events: &[Event]) -> Vec<ModelCall> {
     let view = Events::new(events);
     let calls = events.iter().filter_map(|event| match &event.kind {
-        EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
+        EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, error, .. } => {
+            if error.as_ref().is_some_and(|error| error.code.as_deref() == Some(INCOMPLETE_SCRIPT)) {
+                return None;
+            }
             let mut request = view.effect_request(&event.kind)?.clone();
             request["messages"] = Value::Array(Vec::new());
             engine::json::from_value(request).ok()
