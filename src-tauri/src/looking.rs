@@ -1,10 +1,10 @@
 //! The commands that show one request: `show`, `block`, `events`.
 
-use runner::{EventQuery, Workspace};
+use runner::{EventQuery, SourceView, Workspace};
 use serde_json::{Value, json};
 
 use crate::cli::args::{Page, Tree};
-use crate::cli::{Outcome, Stop};
+use crate::cli::{Outcome, Stop, tell};
 use crate::print;
 
 /// The text of a request with more blocks shows them folded.
@@ -33,7 +33,24 @@ pub(crate) fn show(workspace: &Workspace, request: &str, source: Option<&str>, i
     if let (Value::Object(fields), Value::Object(source)) = (&mut document, json!(source)) {
         fields.extend(source);
     }
+    if !is_json {
+        tell_of_source(&source, path);
+    }
     Ok(Outcome::done(document, print::source(&source)))
+}
+
+/// What the code alone does not say: which part of which file it is, and what is left out.
+fn tell_of_source(source: &SourceView, path: &str) {
+    match source.line {
+        Some(line) => tell(&format!("{}:{line}", source.file)),
+        None if path.is_empty() => tell(&source.file),
+        None => {
+            tell(&format!("{}: the definition of {path} was not found by its name; this is all of it", source.file))
+        }
+    }
+    for imported in &source.imports {
+        tell(&format!("it imports {} ({} bytes; --json has its text)", imported.file, imported.text.len()));
+    }
 }
 
 /// `flowglass show --tree`.

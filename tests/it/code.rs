@@ -1,5 +1,6 @@
 //! The code that a request ran is kept by content, and shown whatever the files say today.
 
+use serde_json::Value;
 use tests::bench::Place;
 
 const FLOW: &str = r#"import { double } from "./lib";
@@ -30,13 +31,20 @@ fn the_code_that_ran_is_shown_after_it_changed() {
     place.get("run main go --user u --request new --input 1");
     assert_eq!(place.get("show old --source"), old);
     assert_ne!(place.get("show new --source")["hash"], old["hash"]);
-    let text = place.run(&["show", "old", "--source"]).stdout;
-    assert_eq!(text, old["text"].as_str().expect("a text"));
+    let answer = place.run(&["show", "old", "--source"]);
+    assert_eq!(answer.stdout, old["text"].as_str().expect("a text"));
+    assert!(answer.stderr.contains("it imports flows/lib.ts (47 bytes"), "{answer}");
+    assert_eq!(old["imports"][0]["file"], "flows/lib.ts");
+    let lib = old["imports"][0]["text"].as_str().expect("a text");
+    assert!(lib.starts_with("export const double"), "{lib}");
     let block = place.get("show old --source root/step:add");
     assert_eq!((block["file"].as_str(), block["line"].as_u64()), (Some("flows/main.ts"), Some(4)));
     assert!(
         block["text"].as_str().is_some_and(|text| text.starts_with("const add = handler({") && text.ends_with("})"))
     );
+    let chain = place.get("show old --source root");
+    assert!(chain["text"].as_str().is_some_and(|text| text.ends_with(".step(add)")), "a chain to its end: {chain}");
+    assert_eq!(chain["imports"], Value::Null);
     for (line, code) in [("show old --source root/step:nobody", 6), ("show nobody --source", 6)] {
         assert_eq!(place.ask(line).code, Some(code), "{line}");
     }

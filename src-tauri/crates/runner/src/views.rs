@@ -333,6 +333,18 @@ pub struct SourceView {
     pub line: Option<u32>,
     /// The file, or what defines the block that was asked for.
     pub text: String,
+    /// The files of the workspace that it imported, where the whole request was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<ImportedSource>,
+}
+
+/// A file that the flow of a request imported.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct ImportedSource {
+    /// Relative to the workspace.
+    pub file: String,
+    /// As it was when the request ran.
+    pub text: String,
 }
 
 /// A whole request, for `show`.

@@ -9,6 +9,7 @@ pub(crate) mod bundler;
 pub(crate) mod callsite;
 pub(crate) mod code;
 pub(crate) mod definers;
+mod definition;
 pub(crate) mod embedded;
 pub(crate) mod error;
 pub(crate) mod fingerprint;

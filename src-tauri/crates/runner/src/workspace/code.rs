@@ -12,7 +12,7 @@ use super::Workspace;
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::run::on_accept::OnAccept;
-use crate::views::{BlockSource, SourceView};
+use crate::views::{BlockSource, ImportedSource, SourceView};
 
 impl Workspace {
     /// Keeps the code of a bundle when a request is accepted. Others may have dropped it since it ran here last, and
@@ -69,7 +69,8 @@ impl Workspace {
         Ok((hash, engine::json::from_value(code).map_err(Fault::internal)?))
     }
 
-    /// The code that a request ran, newest life: the file of its flow, or what defines the block at a path.
+    /// The code that a request ran, newest life: the file of its flow and those that it imported, or what defines the
+    /// block at a path.
     pub fn code_of(&self, request: &str, path: Option<&str>) -> Result<SourceView, Fault> {
         let (row, events) = self.log_of(request)?;
         let block = match path {
@@ -83,10 +84,13 @@ impl Workspace {
         };
         let (hash, code) = self.code_that_ran(request, &events)?;
         if let Some((source, line, text)) = block.as_deref().and_then(|name| code.definition(name)) {
-            return Ok(SourceView { file: source.file.clone(), hash, line: Some(line), text: text.to_owned() });
+            let (file, text) = (source.file.clone(), text.to_owned());
+            return Ok(SourceView { file, hash, line: Some(line), text, imports: Vec::new() });
         }
-        let text = code.sources.iter().find(|source| source.file == code.file);
-        let text = text.map(|source| source.text.clone()).unwrap_or_default();
-        Ok(SourceView { file: code.file, hash, line: None, text })
+        let (of_flow, others): (Vec<_>, Vec<_>) = code.sources.into_iter().partition(|source| source.file == code.file);
+        let text = of_flow.into_iter().next().map(|source| source.text).unwrap_or_default();
+        let others = others.into_iter().filter(|_| path.is_none());
+        let imports = others.map(|source| ImportedSource { file: source.file, text: source.text }).collect();
+        Ok(SourceView { file: code.file, hash, line: None, text, imports })
     }
 }

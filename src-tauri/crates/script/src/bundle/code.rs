@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sourcemap::{SourceMap, SourceMapBuilder};
 
 use crate::bundle::Bundle;
+use crate::bundle::definition::definitions;
 use crate::bundle::trace::{is_embedded, shown_source};
 
 /// An author's file.
@@ -41,8 +42,8 @@ impl Code {
         Code { file: bundle.file.clone(), sources, map: as_json(made) }
     }
 
-    /// Finds the definition of a block by its name: its file, the line, and the text of the call. `None` if there are
-    /// several or none.
+    /// Finds the definition of a block by its name: its file, the line, and the text of the call with those that are
+    /// chained to it. `None` if there are several or none.
     pub fn definition(&self, name: &str) -> Option<(&Source, u32, &str)> {
         let mut found = self.sources.iter().flat_map(|source| {
             definitions(&source.text, name).map(move |(line, text)| (source, line, text)).collect::<Vec<_>>()
@@ -102,77 +103,4 @@ fn as_json(made: SourceMapBuilder) -> String {
 /// Whether a source is a file of the workspace, and not one of a package.
 fn is_own(source: &str) -> bool {
     !is_embedded(source) && !source.contains("node_modules/")
-}
-
-/// Finds the calls in a text with an argument `name: "…"` of this value: the line, from 1, and the text of the call.
-fn definitions<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (u32, &'a str)> {
-    let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
-
-    text.match_indices("name").filter_map(move |(at, key)| {
-        let before = text[..at].chars().next_back();
-        let rest = text[at + key.len()..].trim_start().strip_prefix(':')?.trim_start();
-        let is_it = quoted.iter().any(|quoted| rest.starts_with(quoted.as_str()));
-        if !is_it || before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.') {
-            return None;
-        }
-        let (start, end) = call_around(text, at)?;
-        Some((text[..start].matches('\n').count() as u32 + 1, &text[start..end]))
-    })
-}
-
-/// Returns the range from the beginning of the line of the innermost call around a place to the end of the call.
-fn call_around(text: &str, at: usize) -> Option<(usize, usize)> {
-    let mut depth = 0_i32;
-    let open = text[..at].char_indices().rev().find_map(|(place, c)| {
-        match c {
-            ')' => depth += 1,
-            '(' if depth == 0 => return Some(place),
-            '(' => depth -= 1,
-            _ => {}
-        }
-        None
-    })?;
-    depth = 0;
-    let mut quote = None;
-    let mut is_escaped = false;
-    let end = text[open..].char_indices().find_map(|(place, c)| {
-        match (quote, c) {
-            _ if is_escaped => is_escaped = false,
-            (Some(_), '\\') => is_escaped = true,
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'' | '`') => quote = Some(c),
-            (None, '(') => depth += 1,
-            (None, ')') => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(place + 1);
-                }
-            }
-            _ => {}
-        }
-        None
-    })?;
-    let start = text[..open].rfind('\n').map_or(0, |line| line + 1);
-    Some((start, open + end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_definition_is_the_call_that_gives_the_name() {
-        let text =
-            "const a = 1;\nconst pay = handler({\n  name: 'pay',\n  execute: () => f(')'),\n});\nx.name: 'other'";
-        let code = Code {
-            file: "f.ts".to_owned(),
-            sources: vec![Source { file: "f.ts".to_owned(), text: text.to_owned() }],
-            map: String::new(),
-        };
-        let (source, line, call) = code.definition("pay").expect("a definition");
-        assert_eq!((source.file.as_str(), line), ("f.ts", 2));
-        assert!(call.starts_with("const pay = handler({") && call.ends_with("})"), "{call}");
-        assert_eq!(code.definition("nobody"), None);
-    }
 }
