@@ -172,17 +172,18 @@ fn only_differing(pairs: &[Pair]) -> Vec<Entry> {
 impl Side {
     fn block(&self, index: SpanIndex, path: &str) -> ComparedBlock {
         let span: &Span = self.spans.get(index);
+        let usage = self.spans.usage(index);
         ComparedBlock {
             instance_id: format!("{}:{path}:{}", self.request, span.attempt),
             status: self.spans.status(span, self.is_live),
             started_ms: length(self.began(), span.started_at),
-            duration_ms: span.finished_at.map(|end| length(span.started_at, end)),
+            duration_ms: span.finished_at().map(|end| length(span.started_at, end)),
             attempts: self.attempts(span.path),
             memoized: span.is_memoized,
             items: span.items,
-            changes: self.spans.changes(span, self.is_live),
-            model_calls: span.model_calls,
-            tokens: span.prompt_tokens + span.completion_tokens,
+            changes: self.spans.changes(index, self.is_live),
+            model_calls: usage.model_calls,
+            tokens: usage.prompt_tokens + usage.completion_tokens,
             seq_start: span.seq_start,
             seq_end: Some(span.seq_end).filter(|seq| *seq != 0),
         }

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use engine::error::FlowError;
 use engine::event::{RequestStatus, Seq};
-use engine::views::spans::{PathNumber, Span, SpanEnd, SpanIndex, Spans};
+use engine::views::spans::{PathNumber, SpanEnd, SpanIndex, Spans};
 
 use crate::core::fault::Fault;
 use crate::views::Counts;
@@ -147,7 +147,7 @@ impl RequestView {
         let mut open = std::mem::take(&mut self.open);
         open.retain_mut(|open| {
             let span = self.spans.get(open.span);
-            let shown = self.figures(span);
+            let shown = self.figures(open.span);
             self.items += u64::from(shown.items - open.shown.items);
             if self.sums.advance(&self.tree, open.span, &open.shown, &shown) {
                 touch_around(&mut self.changed, &self.tree, open.span);
@@ -168,7 +168,7 @@ impl RequestView {
             touch(&mut self.changed, self.tree.push(&self.spans));
             let span = self.spans.get(index);
             self.items += u64::from(span.items);
-            let shown = self.figures(span);
+            let shown = self.figures(index);
             if self.sums.advance(&self.tree, index, &Figures::default(), &shown) {
                 touch_around(&mut self.changed, &self.tree, index);
             }
@@ -201,8 +201,8 @@ impl RequestView {
     }
 
     /// What a row shows of what a span did.
-    fn figures(&self, span: &Span) -> Figures {
-        Figures::of(span, self.spans.changes(span, self.is_live))
+    fn figures(&self, index: SpanIndex) -> Figures {
+        Figures::of(&self.spans, index, self.is_live)
     }
 
     fn end(&mut self, index: SpanIndex) {
@@ -219,10 +219,11 @@ impl RequestView {
             }
             _ => State::Other,
         };
-        if span.depth <= 1 {
+        let is_top = |index: SpanIndex| self.spans.get(index).parent().is_none();
+        if span.parent().is_none_or(is_top) {
             self.boundaries.push(index);
         }
-        self.tree.set_state(index, state, span.finished_at.unwrap_or(span.started_at));
+        self.tree.set_state(index, state, span.finished_at().unwrap_or(span.started_at));
         self.touch_with_groups(index);
     }
 

@@ -26,17 +26,19 @@ pub type PathNumber = u32;
 /// The place of a span among its request's spans, in start order.
 pub type SpanIndex = u32;
 
-/// One execution of one block.
+/// No span around another one.
+const NO_PARENT: SpanIndex = SpanIndex::MAX;
+
+/// One execution of one block, in 64 bytes: a long request has hundreds of thousands of them in memory. What few of them
+/// have stands beside them, see [`Spans::usage`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Its path.
     pub path: PathNumber,
     /// Which execution of the path, from 0.
     pub attempt: u32,
-    /// The span around it.
-    pub parent: Option<SpanIndex>,
-    /// How many spans are around it.
-    pub depth: u32,
+    /// See [`Span::parent`].
+    parent: SpanIndex,
     /// Its name, see [`Spans::name`].
     pub name: NameNumber,
     /// Its kind.
@@ -49,8 +51,8 @@ pub struct Span {
     pub is_caught: bool,
     /// When it began, in milliseconds since 1970.
     pub started_at: i64,
-    /// When it ended.
-    pub finished_at: Option<i64>,
+    /// See [`Span::finished_at`].
+    finished_at: i64,
     /// Its first event.
     pub seq_start: Seq,
     /// Its last event; 0 while it has not ended.
@@ -59,15 +61,41 @@ pub struct Span {
     pub children: u32,
     /// How many items it added itself.
     pub items: u32,
-    /// How many answers of models it got itself.
+    /// State operations that it made itself, without those that were made again.
+    changes: u32,
+}
+
+impl Span {
+    /// The span around it.
+    pub fn parent(&self) -> Option<SpanIndex> {
+        Some(self.parent).filter(|parent| *parent != NO_PARENT)
+    }
+
+    /// When it ended, in milliseconds since 1970.
+    pub fn finished_at(&self) -> Option<i64> {
+        self.end.map(|_| self.finished_at)
+    }
+}
+
+const _: () = assert!(size_of::<Span>() == 64, "the pages of spans that a window keeps in memory");
+
+/// What a span asked of models itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// How many answers it got.
     pub model_calls: u32,
     /// Tokens that models were told.
     pub prompt_tokens: u64,
     /// Tokens that models said.
     pub completion_tokens: u64,
-    /// State operations that it made itself, without those that were made again.
-    changes: u32,
-    /// Those of them on shared memory that come to nothing if the span is rolled back.
+}
+
+/// What a span wrote to shared memory.
+#[derive(Clone, Debug, Default)]
+struct SharedWrites {
+    /// The events that did, while the span may still be rolled back.
+    seqs: Vec<Seq>,
+    /// How many come to nothing if the span is rolled back.
     revocable: u32,
 }
 
@@ -80,8 +108,10 @@ pub struct Spans {
     /// Writes to shared memory of spans that have not ended well: the span, and whether a callback that returned did
     /// it.
     writes: FxHashMap<Seq, (SpanIndex, bool)>,
-    /// Which of `writes` are of a span.
-    writes_of: FxHashMap<SpanIndex, Vec<Seq>>,
+    /// What those spans wrote to shared memory.
+    writes_of: FxHashMap<SpanIndex, SharedWrites>,
+    /// What spans asked of models, of those that did.
+    usage: FxHashMap<SpanIndex, Usage>,
     /// When the request was taken up again, and when it ended.
     resumes: Vec<Seq>,
     ends: Vec<Seq>,
@@ -117,6 +147,20 @@ impl Spans {
     /// The newest span of an execution of a path.
     pub fn find(&self, path: PathNumber, attempt: u32) -> Option<SpanIndex> {
         self.newest.get(path, attempt)
+    }
+
+    /// What a span asked of models itself.
+    pub fn usage(&self, index: SpanIndex) -> Usage {
+        self.usage.get(&index).copied().unwrap_or_default()
+    }
+
+    /// What all of them asked of models.
+    pub fn whole_usage(&self) -> Usage {
+        self.usage.values().fold(Usage::default(), |sum, one| Usage {
+            model_calls: sum.model_calls + one.model_calls,
+            prompt_tokens: sum.prompt_tokens + one.prompt_tokens,
+            completion_tokens: sum.completion_tokens + one.completion_tokens,
+        })
     }
 
     /// The name of a span.
@@ -187,16 +231,14 @@ impl Spans {
                 let index = self.open(event.path?, event.attempt)?;
                 let span = &mut self.spans[index as usize];
                 (span.end, span.is_memoized, span.is_caught) = (Some(end), is_memoized, is_caught);
-                (span.finished_at, span.seq_end) = (Some(event.at), event.seq);
+                (span.finished_at, span.seq_end) = (event.at, event.seq);
                 self.ended.push(index);
                 if is_memoized {
                     // What is put in force again is no change of its own.
-                    (span.changes, span.revocable) = (0, 0);
+                    span.changes = 0;
                 }
                 if is_memoized || !end.is_rolled_back() {
-                    for seq in self.writes_of.remove(&index).unwrap_or_default() {
-                        self.writes.remove(&seq);
-                    }
+                    self.keep_writes(index, is_memoized);
                 }
                 return Some(index);
             }
@@ -207,16 +249,18 @@ impl Spans {
                     Fact::Wrote { is_shared } => {
                         span.changes += 1;
                         if is_shared {
-                            span.revocable += 1;
                             self.writes.insert(event.seq, (index, false));
-                            self.writes_of.entry(index).or_default().push(event.seq);
+                            let writes = self.writes_of.entry(index).or_default();
+                            writes.seqs.push(event.seq);
+                            writes.revocable += 1;
                         }
                     }
                     Fact::ItemAdded => span.items += 1,
                     Fact::ModelCalled { prompt, completion } => {
-                        span.model_calls += 1;
-                        span.prompt_tokens += prompt;
-                        span.completion_tokens += completion;
+                        let usage = self.usage.entry(index).or_default();
+                        usage.model_calls += 1;
+                        usage.prompt_tokens += prompt;
+                        usage.completion_tokens += completion;
                         self.model_calls.push((event.seq, index));
                     }
                     _ => {}
@@ -237,33 +281,26 @@ impl Spans {
     ) -> SpanIndex {
         let index = self.spans.len() as SpanIndex;
         let parent = parent.and_then(|(path, attempt)| self.find(path, attempt));
-        let depth = parent.map_or(0, |parent| {
-            let around = &mut self.spans[parent as usize];
-            around.children += 1;
-            around.depth + 1
-        });
+        if let Some(parent) = parent {
+            self.spans[parent as usize].children += 1;
+        }
         self.newest.insert(path, attempt, index);
         self.spans.push(Span {
             path,
             attempt,
-            parent,
-            depth,
+            parent: parent.unwrap_or(NO_PARENT),
             name,
             kind,
             end: None,
             is_memoized: false,
             is_caught: false,
             started_at: at,
-            finished_at: None,
+            finished_at: 0,
             seq_start: seq,
             seq_end: 0,
             children: 0,
             items: 0,
-            model_calls: 0,
-            prompt_tokens: 0,
-            completion_tokens: 0,
             changes: 0,
-            revocable: 0,
         });
         index
     }
@@ -271,6 +308,23 @@ impl Spans {
     /// The newest span of an execution, if it has not ended.
     fn open(&self, path: PathNumber, attempt: u32) -> Option<SpanIndex> {
         self.find(path, attempt).filter(|index| self.get(*index).end.is_none())
+    }
+
+    /// Notes that a span ended well: what it wrote stays, unless its request had ended before it.
+    fn keep_writes(&mut self, index: SpanIndex, is_memoized: bool) {
+        let Some(mut writes) = self.writes_of.remove(&index) else { return };
+        for seq in std::mem::take(&mut writes.seqs) {
+            self.writes.remove(&seq);
+        }
+        if !is_memoized && self.was_cut(self.get(index)) {
+            self.writes_of.insert(index, writes);
+        }
+    }
+
+    fn revoke_less(&mut self, index: SpanIndex) {
+        if let Some(writes) = self.writes_of.get_mut(&index) {
+            writes.revocable -= 1;
+        }
     }
 
     /// Counts what a callback did that returned, and no longer what its earlier calls did.
@@ -281,27 +335,31 @@ impl Spans {
         for seq in events {
             if let Some((index, is_kept)) = self.writes.get_mut(seq).filter(|(_, is_kept)| !is_kept) {
                 *is_kept = true;
-                self.spans[*index as usize].revocable -= 1;
+                let index = *index;
+                self.revoke_less(index);
             }
         }
         for seq in superseded.iter().filter(|_| !is_memoized) {
             if let Some((index, is_kept)) = self.writes.remove(seq) {
-                let span = &mut self.spans[index as usize];
-                span.changes -= 1;
-                span.revocable -= u32::from(!is_kept);
+                self.spans[index as usize].changes -= 1;
+                if !is_kept {
+                    self.revoke_less(index);
+                }
             }
         }
     }
 
     /// How many state operations a span made itself, without those on shared memory that were rolled back. `is_live`
     /// says whether the request's process still runs it.
-    pub fn changes(&self, span: &Span, is_live: bool) -> u32 {
+    pub fn changes(&self, index: SpanIndex, is_live: bool) -> u32 {
+        let span = self.get(index);
+        let Some(writes) = self.writes_of.get(&index) else { return span.changes };
         let is_rolled_back = self.was_cut(span)
             || match span.end {
                 None => !is_live || self.has_resumed_since(span.seq_start, self.last),
                 Some(end) => end.is_rolled_back(),
             };
-        if is_rolled_back { span.changes - span.revocable } else { span.changes }
+        if is_rolled_back { span.changes - writes.revocable } else { span.changes }
     }
 
     /// Whether a span was running when the request ended.

@@ -32,7 +32,7 @@ impl Paths {
         let mut paths = Paths::default();
         for (index, span) in (0..).zip(side.spans.iter()) {
             if paths.newest.insert(span.path, index).is_none() {
-                let around = span.parent.map(|parent| side.spans.get(parent).path);
+                let around = span.parent().map(|parent| side.spans.get(parent).path);
                 paths.inside.entry(around).or_default().push(span.path);
             }
         }
@@ -99,7 +99,7 @@ fn differences((left, one): (&Side, Option<SpanIndex>), (right, other): (&Side, 
     let status = left.spans.status(ours, left.is_live) == right.spans.status(theirs, right.is_live);
     let input = left.digests.inputs.get(&ours.seq_start) == right.digests.inputs.get(&theirs.seq_start);
     let output = left.digests.outputs.get(&ours.seq_end) == right.digests.outputs.get(&theirs.seq_end);
-    let changes = left.spans.changes(ours, left.is_live) == right.spans.changes(theirs, right.is_live);
+    let changes = left.spans.changes(one, left.is_live) == right.spans.changes(other, right.is_live);
     let found = [
         (BlockDifference::Status, status),
         (BlockDifference::Input, input),

@@ -50,16 +50,17 @@ impl Side {
     /// What it comes to as a whole.
     pub(super) fn summary(&self, request: RequestRow) -> ComparedSide {
         let began = self.began();
-        let ended = self.spans.iter().filter_map(|span| span.finished_at).max().unwrap_or(began);
+        let ended = self.spans.iter().filter_map(|span| span.finished_at()).max().unwrap_or(began);
+        let usage = self.spans.whole_usage();
         let sum = |of: fn(&engine::views::spans::Span) -> u64| self.spans.iter().map(of).sum();
         ComparedSide {
             request,
             blocks: self.spans.len() as u64,
             failed: sum(|span| u64::from(matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)))),
             items: sum(|span| span.items.into()),
-            model_calls: sum(|span| span.model_calls.into()),
-            prompt_tokens: sum(|span| span.prompt_tokens),
-            completion_tokens: sum(|span| span.completion_tokens),
+            model_calls: usage.model_calls.into(),
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
             length_ms: ended - began,
         }
     }

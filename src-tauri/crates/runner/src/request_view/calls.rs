@@ -38,7 +38,7 @@ impl Loops {
         // Most requests have no block of that name, and need not be looked through.
         let Some(tick) = spans.name_number(TICK) else { return Ok(()) };
         let is_candidate = |span: &Span| {
-            let parent = span.parent.map(|parent| spans.get(parent));
+            let parent = span.parent().map(|parent| spans.get(parent));
             span.name == tick || parent.is_some_and(|parent| parent.name == tick)
         };
         let fresh = known..spans.len() as SpanIndex;
@@ -51,7 +51,7 @@ impl Loops {
             let (span, last) = (spans.get(index), last(&path));
             if span.name == tick && last.starts_with("tick[") {
                 self.ticks += 1;
-                span.parent.into_iter().chain([index]).for_each(|member| self.add(member));
+                span.parent().into_iter().chain([index]).for_each(|member| self.add(member));
             } else if last.starts_with("call:") || last.starts_with("work:") {
                 self.calls += u64::from(span.attempt == 0);
                 self.is_call.insert(index);
@@ -59,7 +59,7 @@ impl Loops {
             }
         }
         for index in fresh {
-            if spans.get(index).parent.is_some_and(|parent| self.is_call.contains(&parent)) {
+            if spans.get(index).parent().is_some_and(|parent| self.is_call.contains(&parent)) {
                 self.add(index);
             }
         }
@@ -84,7 +84,7 @@ impl RequestView {
         let members: Vec<SpanIndex> = self.loops.members.iter().filter(is_news).copied().collect();
         let mut blocks = Vec::with_capacity(members.len());
         for members in members.chunks(AT_ONCE) {
-            let around = |index: &SpanIndex| self.spans.get(*index).parent.unwrap_or(*index);
+            let around = |index: &SpanIndex| self.spans.get(*index).parent().unwrap_or(*index);
             let numbers: Vec<_> = members.iter().flat_map(|index| [*index, around(index)]).collect();
             let numbers: Vec<_> = numbers.into_iter().map(|index| self.spans.get(index).path).collect();
             let texts = source.path_texts(&numbers)?;
@@ -104,17 +104,17 @@ impl RequestView {
         Ok(BlockRow {
             path: path.to_owned(),
             instance_id: id(path, span.attempt),
-            parent: span.parent.map(|parent| id(around, self.spans.get(parent).attempt)),
+            parent: span.parent().map(|parent| id(around, self.spans.get(parent).attempt)),
             name: self.spans.name(span).to_string(),
             kind: span.kind,
             attempt: span.attempt,
             status,
             started_at: span.started_at,
-            duration_ms: span.finished_at.map(|end| length(span.started_at, end)),
+            duration_ms: span.finished_at().map(|end| length(span.started_at, end)),
             memoized: span.is_memoized,
             seq_start: span.seq_start,
             seq_end: Some(span.seq_end).filter(|_| span.end.is_some()),
-            changes: self.spans.changes(span, self.is_live),
+            changes: self.spans.changes(index, self.is_live),
             items: span.items,
             error: error.as_ref().map(ErrorInfo::from),
         })

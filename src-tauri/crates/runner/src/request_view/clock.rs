@@ -107,7 +107,7 @@ impl Clock {
 
     fn end(&mut self, spans: &Spans, span: &Span) {
         self.resume_until(spans, span.seq_end);
-        let at = span.finished_at.unwrap_or(span.started_at);
+        let at = span.finished_at().unwrap_or(span.started_at);
         self.reach(at);
         self.happened.add(at, false);
         if matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)) {

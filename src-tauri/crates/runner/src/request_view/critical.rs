@@ -18,7 +18,7 @@ fn members(tree: &Tree, node: Option<Node>, found: &mut Vec<SpanIndex>) {
 }
 
 fn end_of(spans: &Spans, index: SpanIndex) -> Option<i64> {
-    spans.get(index).finished_at
+    spans.get(index).finished_at()
 }
 
 /// Every span that the end of its parent waited for, where that of the parent was waited for.
@@ -68,7 +68,7 @@ pub(super) fn parts(spans: &Spans, critical: &Bits, (from, to): (i64, i64), shor
     };
     for index in (0..spans.len() as SpanIndex).filter(|index| critical.get(*index)) {
         let span = spans.get(index);
-        while around.last().is_some_and(|(above, _)| Some(*above) != span.parent) {
+        while around.last().is_some_and(|(above, _)| Some(*above) != span.parent()) {
             close(&mut around, &mut tell);
         }
         if let Some((above, told)) = around.last_mut() {

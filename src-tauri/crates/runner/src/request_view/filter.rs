@@ -172,14 +172,17 @@ impl Filter {
             Test::Status(status) => view.status(index, None) == Some(*status),
             Test::Figure(figure, compare, wanted) => {
                 let value = match figure {
-                    Figure::Duration => match span.finished_at {
+                    Figure::Duration => match span.finished_at() {
                         Some(end) => (end - span.started_at).max(0) as f64,
                         None => return false,
                     },
                     Figure::Attempt => span.attempt.into(),
                     Figure::Items => span.items.into(),
-                    Figure::Writes => view.spans.changes(span, view.is_live).into(),
-                    Figure::Tokens => (span.prompt_tokens + span.completion_tokens) as f64,
+                    Figure::Writes => view.spans.changes(index, view.is_live).into(),
+                    Figure::Tokens => {
+                        let usage = view.spans.usage(index);
+                        (usage.prompt_tokens + usage.completion_tokens) as f64
+                    }
                 };
                 compare.holds(value, *wanted)
             }

@@ -60,7 +60,7 @@ impl RequestView {
             if let Some(cell) = cell(span.started_at) {
                 counts[cell].0 += 1;
             }
-            if let Some(cell) = span.finished_at.and_then(cell) {
+            if let Some(cell) = span.finished_at().and_then(cell) {
                 counts[cell].0 += 1;
                 counts[cell].1 += u32::from(matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)));
             }

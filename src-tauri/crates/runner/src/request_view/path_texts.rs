@@ -27,7 +27,7 @@ impl PathTexts {
             let numbers: Vec<_> = (known..next).map(|index| spans.get(index as SpanIndex).path).collect();
             for text in source.path_texts(&numbers)? {
                 let index = self.ends.len() as SpanIndex;
-                let around = spans.get(index).parent.map_or(0, |parent| self.length(spans, parent));
+                let around = spans.get(index).parent().map_or(0, |parent| self.length(spans, parent));
                 // A path that does not begin with its parent's is kept whole, after a mark that no path has.
                 match text.get(around..).filter(|_| around > 0 && self.is_below(spans, index, &text, around)) {
                     Some(rest) => self.text.push_str(rest),
@@ -45,7 +45,7 @@ impl PathTexts {
 
     fn is_below(&self, spans: &Spans, index: SpanIndex, text: &str, around: usize) -> bool {
         let mut path = String::with_capacity(around);
-        if let Some(parent) = spans.get(index).parent {
+        if let Some(parent) = spans.get(index).parent() {
             self.write(spans, parent, &mut path);
         }
         text.as_bytes().get(around) == Some(&b'/') && text.starts_with(&path)
@@ -65,7 +65,7 @@ impl PathTexts {
                 return length + whole.len();
             }
             length += part.len();
-            next = spans.get(index).parent;
+            next = spans.get(index).parent();
         }
         length
     }
@@ -73,7 +73,7 @@ impl PathTexts {
     /// Writes the path of a span behind a text.
     pub(super) fn write(&self, spans: &Spans, index: SpanIndex, text: &mut String) {
         let part = self.part(index);
-        match (part.strip_prefix('\0'), spans.get(index).parent) {
+        match (part.strip_prefix('\0'), spans.get(index).parent()) {
             (Some(whole), _) => text.push_str(whole),
             (None, Some(parent)) => {
                 self.write(spans, parent, text);

@@ -75,7 +75,7 @@ impl RequestView {
         for (node, _) in nodes {
             let span = self.spans.get(self.tree.oldest(*node));
             numbers.push(span.path);
-            numbers.extend(span.parent.map(|parent| self.spans.get(parent).path));
+            numbers.extend(span.parent().map(|parent| self.spans.get(parent).path));
         }
         numbers.sort_unstable();
         numbers.dedup();
@@ -92,7 +92,7 @@ impl RequestView {
     ) -> Result<ViewRow, Fault> {
         let oldest = self.spans.get(self.tree.oldest(node));
         let path = texts.get(oldest.path);
-        let around = oldest.parent.map_or("", |parent| texts.get(self.spans.get(parent).path));
+        let around = oldest.parent().map_or("", |parent| texts.get(self.spans.get(parent).path));
         let label = path_below(path, around).unwrap_or(path);
         let (position, siblings) = self.tree.position(node);
         let is_folded = self.tree.is_folded(node);
@@ -156,14 +156,15 @@ impl RequestView {
         row.status = self.status(index, at);
         let has_ended = span.end.is_some() && at.is_none_or(|at| span.seq_end <= at);
         if has_ended {
-            row.duration_ms = span.finished_at.map(|end| length(span.started_at, end));
+            row.duration_ms = span.finished_at().map(|end| length(span.started_at, end));
             row.seq_end = Some(span.seq_end);
             (row.memoized, row.caught) = (span.is_memoized, span.is_caught);
         }
         if has_ended || at.is_none() {
-            (row.items, row.model_calls) = (span.items, span.model_calls);
-            row.changes = self.spans.changes(span, self.is_live);
-            (row.prompt_tokens, row.completion_tokens) = (span.prompt_tokens, span.completion_tokens);
+            let usage = self.spans.usage(index);
+            (row.items, row.model_calls) = (span.items, usage.model_calls);
+            row.changes = self.spans.changes(index, self.is_live);
+            (row.prompt_tokens, row.completion_tokens) = (usage.prompt_tokens, usage.completion_tokens);
         }
         if row.status == Some(BlockStatus::Failed) {
             row.error = source.error_at(span.seq_end)?.map(|error| error.message);
@@ -254,7 +255,7 @@ impl RequestView {
             }
             tally.newest = status;
             let span = self.spans.get(newest);
-            let end = span.finished_at.filter(|_| span.seq_end <= at).unwrap_or(span.started_at);
+            let end = span.finished_at().filter(|_| span.seq_end <= at).unwrap_or(span.started_at);
             tally.ended_at = Some(tally.ended_at.map_or(end, |known| known.max(end)));
         }
         tally

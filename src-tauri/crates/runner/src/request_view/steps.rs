@@ -30,7 +30,7 @@ impl RequestView {
         let began = partition(self.spans.len(), |at| self.spans.get(at as u32).started_at <= time);
         let began = began.checked_sub(1).map(|at| self.spans.get(at as u32).seq_start);
         let ends = self.spans.ended();
-        let ended = ends.partition_point(|index| self.spans.get(*index).finished_at.is_some_and(|end| end <= time));
+        let ended = ends.partition_point(|index| self.spans.get(*index).finished_at().is_some_and(|end| end <= time));
         let ended = ended.checked_sub(1).map(|at| self.spans.get(ends[at]).seq_end);
         began.max(ended).unwrap_or(self.start())
     }

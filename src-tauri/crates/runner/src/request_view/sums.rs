@@ -5,7 +5,7 @@
 //! prices; until then no answer of a model is read.
 
 use engine::event::Seq;
-use engine::views::spans::{Span, SpanIndex, Spans};
+use engine::views::spans::{SpanIndex, Spans, Usage};
 use rustc_hash::FxHashMap;
 
 use super::tree::{Node, Tree};
@@ -24,9 +24,10 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    pub(super) fn of(span: &Span, changes: u32) -> Figures {
-        let Span { items, model_calls, prompt_tokens, completion_tokens, .. } = *span;
-        Figures { items, model_calls, prompt_tokens, completion_tokens, changes }
+    pub(super) fn of(spans: &Spans, index: SpanIndex, is_live: bool) -> Figures {
+        let Usage { model_calls, prompt_tokens, completion_tokens } = spans.usage(index);
+        let changes = spans.changes(index, is_live);
+        Figures { items: spans.get(index).items, model_calls, prompt_tokens, completion_tokens, changes }
     }
 }
 
@@ -164,7 +165,7 @@ impl RequestView {
             }
             let below = self.sums.below.get(&node).copied().unwrap_or_default();
             all.add_all(&below);
-            all.add(&Figures::default(), &self.figures(self.spans.get(node)));
+            all.add(&Figures::default(), &self.figures(node));
             costs.add_all(&self.sums.costs.get(&node).copied().unwrap_or_default());
         }
         self.sums.below.insert(group, all);
@@ -186,7 +187,7 @@ impl RequestView {
             return Sums::default();
         }
         let mut below = self.sums.below.get(&node).copied().unwrap_or_default();
-        below.add(&Figures::default(), &self.figures(span));
+        below.add(&Figures::default(), &self.figures(node));
         RowSums::sums(below, self.sums.costs.get(&node).copied().unwrap_or_default())
     }
 

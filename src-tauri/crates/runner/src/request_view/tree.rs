@@ -271,7 +271,7 @@ impl Tree {
     pub(super) fn fold_all(&mut self, spans: &Spans, is_folded: bool) {
         self.is_arranged = true;
         for index in 0..self.len() {
-            let is_inner = spans.get(index).parent.is_some() && self.places[index as usize].list != NONE;
+            let is_inner = spans.get(index).parent().is_some() && self.places[index as usize].list != NONE;
             self.folded.set(index, is_folded && is_inner);
         }
         for group in &mut self.groups {

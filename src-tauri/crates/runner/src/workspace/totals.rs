@@ -25,16 +25,17 @@ impl Workspace {
         self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
         let is_live = !row.status.is_terminal();
         let mut totals = Totals { blocks: spans.len() as u64, ..Totals::default() };
-        for span in spans.iter() {
+        for (index, span) in (0..).zip(spans.iter()) {
             totals.failed += u64::from(matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)));
-            totals.sums.add(&Sums {
-                model_calls: span.model_calls.into(),
-                prompt_tokens: span.prompt_tokens,
-                completion_tokens: span.completion_tokens,
-                changes: spans.changes(span, is_live).into(),
-                ..Sums::default()
-            });
+            totals.sums.changes += u64::from(spans.changes(index, is_live));
         }
+        let usage = spans.whole_usage();
+        totals.sums.add(&Sums {
+            model_calls: usage.model_calls.into(),
+            prompt_tokens: usage.prompt_tokens,
+            completion_tokens: usage.completion_tokens,
+            ..Sums::default()
+        });
         let seqs: Vec<Seq> = spans.model_calls().iter().map(|(seq, _)| *seq).collect();
         for cost in self.costs(&row.id, &seqs)? {
             totals.sums.add(&Sums { cost, unpriced: u64::from(cost.is_none()), ..Sums::default() });

@@ -59,22 +59,22 @@ type Row = (String, u32, Option<String>, BlockStatus, i64, Option<i64>, u64, u64
 
 fn rows_of_spans(store: &Store, spans: &Spans, is_live: bool) -> Vec<Row> {
     let text = |number| store.path_texts(&[number]).unwrap()[0].to_string();
-    let row = |span: &engine::views::spans::Span| -> Row {
-        let parent = span.parent.map(|parent| spans.get(parent));
+    let row = |(index, span): (u32, &engine::views::spans::Span)| -> Row {
+        let parent = span.parent().map(|parent| spans.get(parent));
         (
             text(span.path),
             span.attempt,
             parent.map(|parent| format!("{}:{}", text(parent.path), parent.attempt)),
             spans.status(span, is_live),
             span.started_at,
-            span.finished_at,
+            span.finished_at(),
             span.seq_start,
             span.seq_end,
-            spans.changes(span, is_live),
+            spans.changes(index, is_live),
             span.items,
         )
     };
-    spans.iter().map(row).collect()
+    (0..).zip(spans.iter()).map(row).collect()
 }
 
 fn rows_of_blocks(store: &Store, request: &str, is_live: bool) -> Vec<Row> {

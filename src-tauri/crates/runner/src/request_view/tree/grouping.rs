@@ -38,7 +38,7 @@ enum Bucket {
 pub(super) struct Buckets(FxHashMap<Key, Bucket>);
 
 fn key(span: &Span) -> Key {
-    (span.parent.unwrap_or(NOBODY), span.name, span.kind)
+    (span.parent().unwrap_or(NOBODY), span.name, span.kind)
 }
 
 impl Tree {
@@ -58,7 +58,7 @@ impl Tree {
         if let Some(earlier) = self.earlier_attempt(spans, index) {
             return self.join_attempts(spans, earlier, index);
         }
-        let container = span.parent.unwrap_or(NOBODY);
+        let container = span.parent().unwrap_or(NOBODY);
         let count = self.list_of(container).map_or(0, List::len);
         if count + 1 < TURNS {
             self.append(container, index);
@@ -127,7 +127,7 @@ impl Tree {
     fn earlier_attempt(&self, spans: &Spans, index: SpanIndex) -> Option<SpanIndex> {
         let span = spans.get(index);
         let earlier = spans.find(span.path, span.attempt.checked_sub(1)?)?;
-        (earlier < index && spans.get(earlier).parent == span.parent).then_some(earlier)
+        (earlier < index && spans.get(earlier).parent() == span.parent()).then_some(earlier)
     }
 
     fn join_attempts(&mut self, spans: &Spans, earlier: SpanIndex, index: SpanIndex) -> Node {
@@ -189,7 +189,7 @@ impl Tree {
             self.append(group, member);
             let until = match self.group(member) {
                 Some(group) => group.ended_at,
-                None => spans.get(member).finished_at.unwrap_or(spans.get(member).started_at),
+                None => spans.get(member).finished_at().unwrap_or(spans.get(member).started_at),
             };
             let of_group = self.group_mut(group);
             of_group.ended_at = of_group.ended_at.max(until);
