@@ -3,6 +3,7 @@
 mod agent;
 mod block;
 mod clearings;
+mod errors;
 mod findings;
 mod models;
 mod plan;
@@ -15,6 +16,7 @@ mod tree;
 
 pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
+pub(crate) use errors::flow_error;
 pub(crate) use findings::{hits, writes};
 pub(crate) use models::totals;
 pub(crate) use plan::plan;
@@ -28,7 +30,7 @@ pub(crate) use tree::{shown_folded, tree};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use runner::{DispatchEnd, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, SourceView, Stats};
+use runner::{DispatchEnd, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, SourceView, Stats};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
@@ -337,23 +339,6 @@ pub(crate) fn result(result: &Json) -> String {
         let _ = writeln!(text, "{pretty}");
     }
     text
-}
-
-/// A flow's own error, on stderr: what, where, and the author's stack.
-pub(crate) fn flow_error(error: &ErrorInfo) {
-    let place = match (&error.file, error.line) {
-        (Some(file), Some(line)) => format!("\n    at {file}:{line}:{}", error.column.unwrap_or(1)),
-        _ => String::new(),
-    };
-    let path = error.path.as_ref().map(|path| format!(" (block {path})")).unwrap_or_default();
-    // The code of an error without one of its own says nothing to a person.
-    let code = error
-        .code
-        .as_ref()
-        .filter(|code| *code != "execution_error")
-        .map(|code| format!(" [{code}]"))
-        .unwrap_or_default();
-    crate::cli::tell(&format!("{}{code}: {}{path}{place}", error.name, error.message));
 }
 
 #[cfg(test)]

@@ -139,3 +139,44 @@ export default defineFlow({ kind: "main", actions: { go: { block: say } } });
     let output: String = serde_json::from_str(ran.lines().nth(1).expect("the output follows")).expect("it is JSON");
     assert_eq!(output, "bell\u{7} clear\u{1b}[2J back\rover c1\u{9b}31m turned\u{202e} end\nnext");
 }
+
+const FAILS: &str = r#"
+const pays = handler({ name: "pays", execute: () => { throw new FlowError("no more", { code: "sold_out", details: { left: 0 } }); } });
+const takes = handler({ name: "takes", inputSchema: z.object({ a: z.number(), b: z.object({ c: z.string() }) }), execute: () => 1 });
+const many = handler({ name: "many", inputSchema: z.array(z.number()), execute: () => 1 });
+const plain = handler({ name: "plain", execute: () => { throw new Error("first line\nsecond line"); } });
+const chain = (given: any, block: any) => sequencer({ name: "chain", inputSchema: z.any() }).map(() => given).step(block);
+export default defineFlow({ kind: "main", actions: {
+  pay: { block: chain(1, pays) },
+  take: { block: chain({ b: { c: 1 } }, takes) },
+  many: { block: chain(Array.from({ length: 30 }, () => "x"), many) },
+  plain: { block: chain(1, plain) },
+} });
+"#;
+
+/// Only `--json` told more than the message.
+#[test]
+fn an_error_is_told_with_its_code_its_block_its_place_and_its_details() {
+    let place = Place::with_flow(FAILS);
+    let at = |block: &str, line: u32| format!("\n        block root/step:{block}\n        at flows/main.ts:{line}:");
+    let pays = format!("error   FlowError [sold_out]: no more{}", at("pays", 4));
+    let plain = format!("error   Error: first line\n        second line{}", at("plain", 7));
+    let takes = "        a: Required\n        b.c: Expected string, received number\n";
+    let many = "        9: Expected number, received string\n        and 20 more\n";
+    let cases = [
+        ("pay", "pays", [pays.as_str(), "        details {\"left\":0}\n"]),
+        ("take", "takes", ["error   Error: Block \"takes\" input validation failed", takes]),
+        ("many", "many", ["error   Error: Block \"many\" input validation failed", many]),
+        ("plain", "plain", [plain.as_str(), "✗ failed"]),
+    ];
+    for (action, block, words) in cases {
+        let ran = place.ask(&format!("run main {action} --user ada --request {action} --input 1"));
+        assert_eq!(ran.code, Some(3), "{action}\n{ran}");
+        let shown = said(&place, &["show", action], 0);
+        let of_block = said(&place, &["block", action, &format!("root/step:{block}")], 0);
+        for words in words {
+            assert!(shown.contains(words), "show {action} does not say {words}\n{shown}");
+            assert!(of_block.contains(words), "block {action} does not say {words}\n{of_block}");
+        }
+    }
+}

@@ -35,6 +35,9 @@ pub(super) fn head(request: &RequestRow, input: Option<&Json>, output: Option<&J
     if let Some(output) = output {
         let _ = writeln!(text, "output  {}", short(&output.0));
     }
+    if let Some(error) = &request.error {
+        text.push_str(&super::errors::lines(error));
+    }
     text
 }
 
