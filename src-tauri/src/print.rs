@@ -3,6 +3,7 @@
 mod agent;
 mod block;
 mod clearings;
+mod comparison;
 mod errors;
 mod findings;
 mod models;
@@ -16,6 +17,7 @@ mod tree;
 
 pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
+pub(crate) use comparison::ends;
 pub(crate) use errors::flow_error;
 pub(crate) use findings::{hits, writes};
 pub(crate) use models::totals;

@@ -180,3 +180,36 @@ fn an_error_is_told_with_its_code_its_block_its_place_and_its_details() {
         }
     }
 }
+
+const DOUBLE: &str = r#"
+const double = handler({ name: "double", execute: (n: any) => { if (n > 5) throw new Error("too much"); return n * 2; } });
+export default defineFlow({ kind: "main", actions: { go: { block: sequencer({ name: "all", inputSchema: z.any() }).step(double) } } });
+"#;
+
+/// Two requests that had nothing in common but their state had "no differences".
+#[test]
+fn a_difference_says_what_it_is_of() {
+    let place = Place::with_flow(DOUBLE);
+    for (request, input, code) in [("one", 1, 0), ("two", 2, 0), ("nine", 9, 3), ("again", 1, 0)] {
+        let ran = place.ask(&format!("run main go --user ada --request {request} --input {input}"));
+        assert_eq!(ran.code, Some(code), "{ran}");
+    }
+    let none = "no differences in state\n";
+    assert_eq!(said(&place, &["diff", "one"], 0), none);
+    let cases = [
+        ("two", "input   1 → 2\noutput  2 → 4\n2 of 2 blocks differ\n"),
+        (
+            "nine",
+            "status  completed → failed\ninput   1 → 9\noutput  2 → (nothing)\n\
+             error   (nothing) → Error: too much\n2 of 2 blocks differ\n",
+        ),
+        ("again", "status, input, output and error are the same\n0 of 2 blocks differ\n"),
+    ];
+    for (other, words) in cases {
+        assert_eq!(said(&place, &["diff", "one", "--with", other], 0), format!("{none}{words}"), "{other}");
+        assert_eq!(place.get(&format!("diff one --with {other}")), json!([]), "JSON is the list");
+    }
+    let two = said(&place, &["diff", "one", "two"], 2);
+    assert!(two.contains("flowglass diff one --with two\n"), "{two}");
+    assert!(said(&place, &["diff", "one", "two", "--with", "nine"], 2).contains("\"two\" is too many"));
+}
