@@ -9,7 +9,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
 use runner::{Consent, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
@@ -56,7 +55,7 @@ pub fn serve_bundles() -> ExitCode {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -134,11 +133,12 @@ fn usage(error: &clap::Error) -> ExitCode {
     if !wrong {
         return ExitCode::SUCCESS;
     }
-    if std::env::args().any(|arg| arg == "--json") {
+    if std::env::args_os().any(|arg| arg == "--json") {
         let text = error.to_string();
         // The first paragraph says what is wrong; which arguments are missing stands on lines of their own.
         let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-        let message = lines.join(" ");
+        let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+        let message = std::iter::once(lines.join(" ").as_str()).chain(tips).collect::<Vec<_>>().join("; ");
         let message = message.trim_start_matches("error: ");
         say(&json!({ "error": { "name": "UsageError", "code": "usage", "message": message } }));
     }
@@ -251,8 +251,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             outcome.code = if replay.identical { exit::DONE } else { exit::FAILURE };
             Ok(outcome)
         }
-        Command::Suspensions { session, status, page } => {
-            let rows = page.cut(workspace.suspensions(session.as_deref(), status)?);
+        Command::Suspensions { session, request, status, page } => {
+            let rows = page.cut(match &request {
+                Some(request) => workspace.suspensions_of(request, status)?,
+                None => workspace.suspensions(session.as_deref(), status)?,
+            });
             Ok(Outcome::done(json!(rows), print::suspensions(&rows)))
         }
         Command::Run(run) => runs::run(&workspace, run, input),

@@ -78,7 +78,10 @@ fn a_question_names_the_answers_that_it_takes() {
     assert_eq!(place.ask("run words ask --user ada --request r --input {}").code, Some(4));
     let error = said(&place, &["resume", "r"], 2);
     assert!(error.contains("give it with --approve or --skip\n"), "{error}");
+    assert_eq!(place.get("suspensions --request r --status pending")[0]["path"], "root");
+    assert_eq!(place.ask("suspensions --request nobody").code, Some(6));
     assert_eq!(place.ask("resume r --approve").code, Some(0));
+    assert_eq!(place.get("suspensions --request r --status pending"), json!([]));
 }
 
 #[test]
@@ -212,4 +215,61 @@ fn a_difference_says_what_it_is_of() {
     let two = said(&place, &["diff", "one", "two"], 2);
     assert!(two.contains("flowglass diff one --with two\n"), "{two}");
     assert!(said(&place, &["diff", "one", "two", "--with", "nine"], 2).contains("\"two\" is too many"));
+}
+
+/// A person who only looks was offered to let keys go elsewhere.
+#[test]
+fn flags_stand_in_the_help_where_they_do_something() {
+    let place = Place::with_flow(DOUBLE);
+    for (command, flags) in [
+        ("run", [true, true]),
+        ("resume", [true, true]),
+        ("delete", [false, true]),
+        ("suspensions", [false, false]),
+        ("show", [false, false]),
+    ] {
+        let help = said(&place, &[command, "--help"], 0);
+        assert_eq!(["--trust", "--durability"].map(|flag| help.contains(flag)), flags, "{command}\n{help}");
+        assert!(help.contains("--data"), "{command}\n{help}");
+    }
+    for line in ["flows --trust --durability power", "--trust --durability each flows"] {
+        assert_eq!(place.ask(line).code, Some(0), "it is taken everywhere: {line}");
+    }
+    let unknown = said(&place, &["requests", "--request", "r"], 2);
+    assert!(unknown.contains("'--request'") && !unknown.contains("--trust"), "{unknown}");
+    assert!(said(&place, &["requests", "--trsut"], 2).contains("'--trust'"));
+    for line in [&["run", "main", "go", "--user", "ada", "--mock", "m.json"][..], &["retry", "--mock", "m.json", "r"]] {
+        let mock = said(&place, line, 2);
+        assert!(mock.contains("--mock=m.json"), "{mock}");
+    }
+    assert!(place.ask("run main go --user ada --mock m.json").stdout.contains("--mock=m.json"));
+}
+
+const INPUTS: &str = r#"
+const action = (name: string, inputSchema: any) => ({ [name]: { inputSchema, block: handler({ name, execute: (input: any) => input ?? "nothing" }) } });
+export default defineFlow({ kind: "main", actions: {
+  ...action("none", undefined),
+  ...action("empty", z.object({})),
+  ...action("optional", z.object({ a: z.number().default(3), b: z.string().optional() })),
+  ...action("needs", z.object({ by: z.number(), name: z.string(), more: z.string().optional() })),
+  ...action("text", z.string()),
+} });
+"#;
+
+#[test]
+fn an_input_is_needed_only_where_something_of_it_is() {
+    let place = Place::with_flow(INPUTS);
+    for (action, output) in [("none", json!("nothing")), ("empty", json!({})), ("optional", json!({ "a": 3 }))] {
+        assert_eq!(place.get(&format!("run main {action} --user ada"))["output"], output, "{action}");
+    }
+    for (action, words) in [
+        (
+            "needs",
+            r#"(by: Required; name: Required); give it as JSON with --input, like --input '{"by":1,"name":"…"}'"#,
+        ),
+        ("text", r#"(Required); give it as JSON with --input, like --input '"…"'"#),
+    ] {
+        let error = said(&place, &["run", "main", action, "--user", "ada"], 2);
+        assert!(error.contains(words), "{error}");
+    }
 }

@@ -3,6 +3,7 @@
 mod answer;
 mod diff;
 mod place;
+mod read;
 mod run;
 mod value;
 
@@ -18,6 +19,7 @@ use value::{at, audience, durability, exported, file, item_type, kind, order, st
 pub(crate) use answer::Resume;
 pub(crate) use diff::Diff;
 pub(crate) use place::Place;
+pub(crate) use read::read;
 pub(crate) use run::{How, Run, Trigger};
 
 #[derive(Parser)]
@@ -103,6 +105,8 @@ pub(crate) enum Command {
     Suspensions {
         #[arg(long)]
         session: Option<String>,
+        #[arg(long, conflicts_with = "session")]
+        request: Option<String>,
         #[arg(long, value_parser = suspension_status)]
         status: Option<SuspensionStatus>,
         #[command(flatten)]
