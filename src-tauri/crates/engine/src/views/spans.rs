@@ -67,7 +67,7 @@ pub struct Span {
     pub completion_tokens: u64,
     /// State operations that it made itself, without those that were made again.
     changes: u32,
-    /// Those of them on shared memory that come to nothing if the span is rolled back.
+    /// Those of them that come to nothing if the span is rolled back: of records, because it commits nothing then.
     revocable: u32,
 }
 
@@ -77,8 +77,7 @@ pub struct Spans {
     spans: Vec<Span>,
     names: Names,
     newest: Newest,
-    /// Writes to shared memory of spans that have not ended well: the span, and whether a callback that returned did
-    /// it.
+    /// Writes of spans that have not ended well: the span, and whether a callback that returned did it.
     writes: FxHashMap<Seq, (SpanIndex, bool)>,
     /// Which of `writes` are of a span.
     writes_of: FxHashMap<SpanIndex, Vec<Seq>>,
@@ -204,13 +203,11 @@ impl Spans {
                 let index = self.open(event.path?, event.attempt)?;
                 let span = &mut self.spans[index as usize];
                 match fact {
-                    Fact::Wrote { is_shared } => {
+                    Fact::Wrote { .. } => {
                         span.changes += 1;
-                        if is_shared {
-                            span.revocable += 1;
-                            self.writes.insert(event.seq, (index, false));
-                            self.writes_of.entry(index).or_default().push(event.seq);
-                        }
+                        span.revocable += 1;
+                        self.writes.insert(event.seq, (index, false));
+                        self.writes_of.entry(index).or_default().push(event.seq);
                     }
                     Fact::ItemAdded => span.items += 1,
                     Fact::ModelCalled { prompt, completion } => {
@@ -293,8 +290,8 @@ impl Spans {
         }
     }
 
-    /// How many state operations a span made itself, without those on shared memory that were rolled back. `is_live`
-    /// says whether the request's process still runs it.
+    /// How many state operations a span made itself, without those that came to nothing. `is_live` says whether the
+    /// request's process still runs it.
     pub fn changes(&self, span: &Span, is_live: bool) -> u32 {
         let is_rolled_back = self.was_cut(span)
             || match span.end {
