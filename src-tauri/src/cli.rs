@@ -3,19 +3,20 @@
 //! Results go to stdout, everything else to stderr. With `--json` stdout is one JSON document.
 
 pub(crate) mod args;
+mod given;
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{Consent, Edits, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
+use runner::{Consent, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
-use args::{Cli, Command, Fork, Global, Place, Run, Trigger};
+use args::{Cli, Command, Global, Place, Run, Trigger};
+use given::{read_edits, read_json};
 
 /// As the threads of flows have it: a value is read, printed and dropped by its depth.
 pub(crate) const STACK: usize = 64 << 20;
@@ -54,7 +55,7 @@ pub fn serve_bundles() -> ExitCode {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
@@ -132,11 +133,12 @@ fn usage(error: &clap::Error) -> ExitCode {
     if !wrong {
         return ExitCode::SUCCESS;
     }
-    if std::env::args().any(|arg| arg == "--json") {
+    if std::env::args_os().any(|arg| arg == "--json") {
         let text = error.to_string();
         // The first paragraph says what is wrong; which arguments are missing stands on lines of their own.
         let lines: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-        let message = lines.join(" ");
+        let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+        let message = std::iter::once(lines.join(" ").as_str()).chain(tips).collect::<Vec<_>>().join("; ");
         let message = message.trim_start_matches("error: ");
         say(&json!({ "error": { "name": "UsageError", "code": "usage", "message": message } }));
     }
@@ -202,9 +204,12 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
-    if let Command::Resume(resume) = &mut command {
-        resume.settle().map_err(|message| Fault::Invalid { message, details: Vec::new() })?;
-    }
+    let settled = match &mut command {
+        Command::Resume(resume) => resume.settle(),
+        Command::Diff(diff) => diff.settle(),
+        _ => Ok(()),
+    };
+    settled.map_err(|message| Fault::Invalid { message, details: Vec::new() })?;
     // Read before anything is opened: wrong usage must leave no trace.
     let given = match &command {
         Command::Run(Run { how, .. }) | Command::Trigger(Trigger { how, .. }) => {
@@ -246,8 +251,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             outcome.code = if replay.identical { exit::DONE } else { exit::FAILURE };
             Ok(outcome)
         }
-        Command::Suspensions { session, status, page } => {
-            let rows = page.cut(workspace.suspensions(session.as_deref(), status)?);
+        Command::Suspensions { session, request, status, page } => {
+            let rows = page.cut(match &request {
+                Some(request) => workspace.suspensions_of(request, status)?,
+                None => workspace.suspensions(session.as_deref(), status)?,
+            });
             Ok(Outcome::done(json!(rows), print::suspensions(&rows)))
         }
         Command::Run(run) => runs::run(&workspace, run, input),
@@ -299,10 +307,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             };
             Ok(Outcome::done(json!(state), print::state(&state)))
         }
-        Command::Diff { request, from, to, with, page } => {
-            let changes = page.cut(workspace.diff(&request, from.as_ref(), to.as_ref(), with.as_deref())?);
-            Ok(Outcome::done(json!(changes), print::changes(&changes)))
-        }
+        Command::Diff(diff) => crate::looking::diff(&workspace, &diff, cli.global.json),
         Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
         Command::Import { file } => Ok(crate::moving::import(&workspace, &file)?),
         Command::History { request, path, page } => {
@@ -331,70 +336,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     }
 }
 
-/// What a fork changes.
-fn read_edits(fork: &Fork) -> Result<Edits, Fault> {
-    let set = fork.set.iter().map(|text| {
-        let at = end_of_place(text).ok_or_else(|| Fault::Invalid {
-            message: format!("--set {text:?} has no \"=\"; write it like session.topic='\"tea\"'"),
-            details: Vec::new(),
-        })?;
-        let (place, value) = (&text[..at], &text[at + 1..]);
-        Ok((place.to_owned(), read_json(&format!("--set {place}"), value)?))
-    });
-    Ok(Edits {
-        input: fork.input.as_deref().map(|given| read_json("--input", given)).transpose()?,
-        output: fork.output.as_deref().map(|given| read_json("--output", given)).transpose()?,
-        set: set.collect::<Result<_, Fault>>()?,
-    })
-}
-
-/// Where the `=` after a place stands; one inside brackets belongs to a name.
-fn end_of_place(text: &str) -> Option<usize> {
-    let (mut depth, mut is_quoted, mut is_escaped) = (0, false, false);
-    for (at, c) in text.char_indices() {
-        match c {
-            _ if is_escaped => is_escaped = false,
-            '\\' if is_quoted => is_escaped = true,
-            '"' if depth > 0 => is_quoted = !is_quoted,
-            '[' if !is_quoted => depth += 1,
-            ']' if !is_quoted => depth -= 1,
-            '=' if depth == 0 => return Some(at),
-            _ => {}
-        }
-    }
-    None
-}
-
 fn check_data(options: &OpenOptions) -> Result<Outcome, Stop> {
     let checked = Workspace::check_data(options)?;
     let code = if checked.ok { exit::DONE } else { exit::FAILURE };
     Ok(Outcome { code, ..Outcome::done(json!(checked), print::data_check(&checked)) })
-}
-
-/// JSON of an argument, of a file that it names, or of standard input.
-fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
-    let invalid = |message: String| Fault::Invalid { message, details: Vec::new() };
-    let (text, place) = match given.strip_prefix('@') {
-        _ if given == "-" => {
-            let mut text = String::new();
-            std::io::stdin().read_to_string(&mut text).map_err(|error| invalid(format!("{flag} -: {error}")))?;
-            (text, "standard input".to_owned())
-        }
-        Some(file) => {
-            let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("{flag} @{file}: {error}")))?;
-            (text, file.to_owned())
-        }
-        None => (given.to_owned(), flag.to_owned()),
-    };
-    engine::json::parse_input(&text).map_err(|error| {
-        let message = error.to_string();
-        if message.starts_with("nested deeper") {
-            return invalid(format!("{place} is {message}"));
-        }
-        // It is JSON, but no value of JavaScript.
-        if message.starts_with("the integer") || message.starts_with("the number") {
-            return invalid(format!("{place}: {message}"));
-        }
-        invalid(format!("{place} is not JSON: {message}; a text needs quotes, like '\"hello\"'"))
-    })
 }

@@ -1,10 +1,15 @@
-//! The commands that show one request: `show`, `block`, `events`.
+//! The commands that show one request, or two: `show`, `block`, `events`, `diff`.
 
 use runner::{EventQuery, SourceView, Workspace};
 use serde_json::{Value, json};
 
+<<<<<<< HEAD
 use crate::cli::args::{Page, Tree};
 use crate::cli::{Outcome, Stop, tell};
+=======
+use crate::cli::args::{Diff, Page, Tree};
+use crate::cli::{Outcome, Stop};
+>>>>>>> cli
 use crate::print;
 
 /// The text of a request with more blocks shows them folded.
@@ -77,4 +82,16 @@ pub(crate) fn events(
     let query = EventQuery { from, kind, path, limit: page.limit, offset: page.offset, ..EventQuery::default() };
     let events = workspace.events(request, query)?;
     Ok(Outcome::done(json!(events), print::events(&events)))
+}
+
+/// `flowglass diff`. The document is the differences of state alone; in what else two requests differ is told to
+/// people, and shown by the window.
+pub(crate) fn diff(workspace: &Workspace, diff: &Diff, is_json: bool) -> Result<Outcome, Stop> {
+    let Diff { request, from, to, with, page, .. } = diff;
+    let changes = page.cut(workspace.diff(request, from.as_ref(), to.as_ref(), with.as_deref())?);
+    let mut text = print::changes(&changes);
+    if let Some(other) = with.as_ref().filter(|_| !is_json) {
+        text.push_str(&print::ends(&workspace.compare_ends(request, other)?));
+    }
+    Ok(Outcome::done(json!(changes), text))
 }

@@ -3,7 +3,10 @@
 mod agent;
 mod block;
 mod clearings;
+mod comparison;
+mod errors;
 mod findings;
+mod items;
 mod models;
 mod plan;
 mod replay;
@@ -15,7 +18,10 @@ mod tree;
 
 pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
+pub(crate) use comparison::ends;
+pub(crate) use errors::flow_error;
 pub(crate) use findings::{hits, writes};
+pub(crate) use items::items;
 pub(crate) use models::totals;
 pub(crate) use plan::plan;
 pub(crate) use replay::replay;
@@ -28,9 +34,9 @@ pub(crate) use tree::{shown_folded, tree};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use runner::{DispatchEnd, ErrorInfo, EventRow, FlowRow, ItemRow, Json, RequestRow, SessionRow, SourceView, Stats};
+use runner::{DispatchEnd, EventRow, FlowRow, Json, RequestRow, SessionRow, SourceView, Stats};
 use serde_json::Value;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Longer values are cut where a line shows them.
 const WIDEST: usize = 100;
@@ -99,12 +105,29 @@ fn short(value: &Value) -> String {
 }
 
 fn cut(text: &str) -> String {
+    cut_to(text, WIDEST)
+}
+
+/// A text on one line of so many columns, and how long it is where that is not all of it.
+fn cut_to(text: &str, widest: usize) -> String {
     let flat = text.replace("\r\n", " ").replace('\n', " ");
-    if flat.chars().count() <= WIDEST {
+    if flat.width() <= widest {
         return flat;
     }
-    let head: String = flat.chars().take(WIDEST - 1).collect();
+    let mut room = widest - 1;
+    let fits = |c: &char| {
+        let width = c.width().unwrap_or(1);
+        let is_there_room = width <= room;
+        room = room.saturating_sub(width);
+        is_there_room
+    };
+    let head: String = flat.chars().take_while(fits).collect();
     format!("{head}… ({} bytes)", text.len())
+}
+
+/// A value as a line shows it: a text as its words, anything else as JSON.
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| short(value), cut)
 }
 
 /// The code alone, so that it can go on into another program.
@@ -248,62 +271,6 @@ pub(crate) fn events(events: &[EventRow]) -> String {
     table(&["SEQ", "KIND", "PATH", "PAYLOAD"], &rows)
 }
 
-pub(crate) fn items(items: &[ItemRow]) -> String {
-    let rows: Vec<_> = items
-        .iter()
-        .map(|item| {
-            let audience = match (item.visibility.client, item.visibility.history) {
-                // It streamed by: no view that lasts holds it.
-                _ if item.transient => "transient",
-                (true, true) => "client history",
-                (true, false) => "client",
-                (false, true) => "history",
-                (false, false) => "trace",
-            };
-            vec![
-                item.item_index.to_string(),
-                item.item_type.clone(),
-                item.provenance.block_name.clone(),
-                audience.to_owned(),
-                gist(item),
-            ]
-        })
-        .collect();
-    table(&["#", "TYPE", "BY", "SEEN BY", "CONTENT"], &rows)
-}
-
-/// What an item says, in a line.
-fn gist(item: &ItemRow) -> String {
-    let payload = &item.payload;
-    let text = |key: &str| payload.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    match item.item_type.as_str() {
-        "message" => {
-            let said = payload.get("content").map(engine::views::history::joined_text).unwrap_or_default();
-            cut(&format!("{}: {said}", text("role")))
-        }
-        "reasoning" => cut(&payload.get("summary").map(engine::views::history::joined_text).unwrap_or_default()),
-        "status" | "error" => cut(&text("message")),
-        "component" => cut(&format!("{} {}", text("component"), payload.get("data").unwrap_or(&Value::Null))),
-        "state_change" => cut(&format!(
-            "{} {} {} {}",
-            text("scope"),
-            text("operation"),
-            text("path"),
-            payload.get("value").unwrap_or(&Value::Null)
-        )),
-        "resource_change" => cut(&format!(
-            "{}/{} {} {}",
-            text("scope"),
-            text("resourcePath"),
-            text("changeType"),
-            payload.get("delta").unwrap_or(&Value::Null)
-        )),
-        "block_output" => payload.get("output").map(short).unwrap_or_default(),
-        "router_decision" => text("selectedRoute"),
-        _ => cut(&Value::Object(payload.clone()).to_string()),
-    }
-}
-
 pub(crate) fn stats(stats: &Stats) -> String {
     let row = |name: &str, value: u64| vec![name.to_owned(), value.to_string()];
     table(
@@ -337,23 +304,6 @@ pub(crate) fn result(result: &Json) -> String {
         let _ = writeln!(text, "{pretty}");
     }
     text
-}
-
-/// A flow's own error, on stderr: what, where, and the author's stack.
-pub(crate) fn flow_error(error: &ErrorInfo) {
-    let place = match (&error.file, error.line) {
-        (Some(file), Some(line)) => format!("\n    at {file}:{line}:{}", error.column.unwrap_or(1)),
-        _ => String::new(),
-    };
-    let path = error.path.as_ref().map(|path| format!(" (block {path})")).unwrap_or_default();
-    // The code of an error without one of its own says nothing to a person.
-    let code = error
-        .code
-        .as_ref()
-        .filter(|code| *code != "execution_error")
-        .map(|code| format!(" [{code}]"))
-        .unwrap_or_default();
-    crate::cli::tell(&format!("{}{code}: {}{path}{place}", error.name, error.message));
 }
 
 #[cfg(test)]

@@ -54,6 +54,23 @@ fn every_command_of_the_readme_is_one() {
     }
 }
 
+/// The flow that the README begins with, and the fork of it that it shows: one that comes to what its request came to
+/// shows nothing.
+#[test]
+fn the_fork_of_the_readme_differs_from_its_request() {
+    let readme = std::fs::read_to_string(repository().join("README.md")).expect("README.md is there");
+    let source = readme.split("```ts\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has a flow");
+    let place = Place::new().file("hello.ts", source);
+    let ran = place.get("run hello greet --user ada --request r --input {\"name\":\"Ada\"}");
+    assert_eq!(ran["output"], serde_json::json!({ "times": 1 }));
+    let line = readme.lines().find(|line| line.starts_with("flowglass fork REQUEST --at")).expect("it forks");
+    let command = line.split(" #").next().unwrap_or(line).replace("REQUEST", "r").replace('\'', "");
+    let forked = place.get(command.trim_start_matches("flowglass ").trim());
+    assert_eq!(forked["output"], serde_json::json!({ "times": 5 }), "{command}");
+    let session = forked["sessionId"].as_str().expect("an id");
+    assert_eq!(place.get(&format!("state --session {session}"))["session"]["greeted"], 5);
+}
+
 #[test]
 fn chat_remembers_across_sessions() {
     let place = Place::with_examples();

@@ -218,3 +218,46 @@ fn a_request_goes_on_once_its_mock_script_has_the_reply() {
     assert_eq!(answer.code, Some(0), "{answer}");
     assert_eq!(answer.json()["output"], "Three.");
 }
+
+/// They were the beginning of their JSON.
+#[test]
+fn a_person_reads_what_messages_and_tools_said() {
+    let place = place();
+    ask(&place, "r1", "What is 1 + 2?");
+    let items = place.run(&["items", "--request", "r1"]).stdout;
+    for words in
+        ["add({\"a\":1,\"b\":2}) → {\"sum\":3}\n", "  user: What is 1 + 2?\n", "  assistant: It is three, of course.\n"]
+    {
+        assert!(items.contains(words), "{words:?} is not in\n{items}");
+    }
+    let block = place.run(&["block", "r1", "root/step:helper"]).stdout;
+    for words in
+        ["\n  assistant add({\"a\":1,\"b\":2})  [its answer to #", "\n  tool      add → {\"sum\":3}  [tool c1 of #"]
+    {
+        assert!(block.contains(words), "{words:?} is not in\n{block}");
+    }
+}
+
+const CACHED: &str = r#"
+import { createToolCacheCapability } from "@flow-state-dev/core";
+const counted = handler({ name: "counted", cacheable: true, inputSchema: z.object({ words: z.string() }), execute: ({ words }) => words });
+const bot = generator({ name: "bot", model: "m", prompt: "Count.", tools: [counted], uses: [createToolCacheCapability()] });
+export default defineFlow({ kind: "main", actions: { go: { block: bot } } });
+"#;
+
+#[test]
+fn a_call_that_a_cache_answered_is_marked_and_a_long_one_is_cut_by_its_columns() {
+    let long = "日本語".repeat(40);
+    let call = json!({ "toolCalls": [{ "name": "counted", "args": { "words": long } }] });
+    let mock = json!({ "generators": { "bot": [call, call, { "text": "done" }] } });
+    let place = Place::with_flow(CACHED).file("mock.json", &mock.to_string());
+    let ran = place.ask("run main go --user ada --request r --mock=mock.json");
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let items = place.run(&["items", "--request", "r", "--type", "block_tool_output"]).stdout;
+    let lines: Vec<&str> = items.lines().skip(1).collect();
+    assert_eq!(lines.len(), 2, "{items}");
+    // 49 letters of two columns, and a mark of one; 120 letters of three bytes.
+    let result = format!(" → {}… (360 bytes)", long.chars().take(49).collect::<String>());
+    assert!(lines[0].ends_with(&result), "{items}");
+    assert!(lines[1].ends_with(&format!("{result} [cached]")), "{items}");
+}

@@ -118,6 +118,22 @@ fn many_turns_are_one_row_and_attempts_are_a_group() {
     assert!(all.contains("recover") && all.contains("✗ failed") && all.contains("no 8"), "{all}");
 }
 
+/// Branches were `a` and `b`, and attempts had one name.
+#[test]
+fn show_tells_blocks_and_attempts_apart() {
+    let place = Place::with_flow(FLOW);
+    ask(&place, "run main go --user ada --session s --request r --input 1", 4);
+    ask(&place, "resume r --approve", 0);
+    let text = place.run(&["show", "r"]).stdout;
+    for label in
+        ["\n  parallel/a ", "\n  forEach:each[3] ", "\n  step:flaky (attempt 0) ", "\n  step:flaky (attempt 1) "]
+    {
+        assert!(text.contains(label), "{label:?} is not in\n{text}");
+    }
+    assert!(text.contains("\nroot (attempt 0) ") && text.contains("\nroot (attempt 1) "), "{text}");
+    assert!(!text.contains("parallel/a (attempt"), "it ran once\n{text}");
+}
+
 #[test]
 fn a_filter_shows_what_fits_and_what_is_around_it() {
     let place = Place::with_flow(FLOW);

@@ -1,7 +1,9 @@
 //! The words of the command line: commands, flags, and what each may be (ARCHITECTURE §9.1).
 
 mod answer;
+mod diff;
 mod place;
+mod read;
 mod run;
 mod value;
 
@@ -15,7 +17,9 @@ use runner::{At, Audience, Durability, SessionOrder};
 use value::{at, audience, durability, exported, file, item_type, kind, order, status, suspension_status};
 
 pub(crate) use answer::Resume;
+pub(crate) use diff::Diff;
 pub(crate) use place::Place;
+pub(crate) use read::read;
 pub(crate) use run::{How, Run, Trigger};
 
 #[derive(Parser)]
@@ -101,6 +105,8 @@ pub(crate) enum Command {
     Suspensions {
         #[arg(long)]
         session: Option<String>,
+        #[arg(long, conflicts_with = "session")]
+        request: Option<String>,
         #[arg(long, value_parser = suspension_status)]
         status: Option<SuspensionStatus>,
         #[command(flatten)]
@@ -223,18 +229,7 @@ pub(crate) enum Command {
         at: Option<At>,
     },
     /// What differs between two instants of a request, or between two requests
-    Diff {
-        request: String,
-        #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
-        from: Option<At>,
-        #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
-        to: Option<At>,
-        /// Compare with this request
-        #[arg(long, value_name = "REQUEST2")]
-        with: Option<String>,
-        #[command(flatten)]
-        page: Page,
-    },
+    Diff(Diff),
     /// Write a session or a request into one file, for another machine or for an audience
     Export(Export),
     /// Take in what another machine exported: all of it, or nothing

@@ -26,7 +26,7 @@ pub(crate) fn block(block: &BlockDetail) -> String {
         let _ = writeln!(text, "output  {}", short(&output.0));
     }
     if let Some(error) = &row.error {
-        let _ = writeln!(text, "error   {}: {}", error.name, cut(&error.message));
+        text.push_str(&super::errors::lines(error));
     }
     let mut part = |title: &str, is_there: bool, body: &dyn Fn() -> String| {
         if is_there {

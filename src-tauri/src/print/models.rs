@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use runner::{MessageSource, ModelCallRow, Totals};
+use serde_json::Value;
 
-use super::{counted, cut, duration, short};
+use super::{counted, cut, duration, plain, short};
 
 /// What a request came to, on one line; what it has none of is left out.
 pub(crate) fn totals(totals: &Totals) -> String {
@@ -76,11 +77,7 @@ fn call(call: &ModelCallRow) -> String {
     let messages = effect.request.as_ref().and_then(|request| request.0["messages"].as_array());
     for (message, source) in messages.into_iter().flatten().zip(&call.sources) {
         let role = message["role"].as_str().unwrap_or("?");
-        let said = match message["content"].as_str() {
-            Some(text) => cut(text),
-            None => short(&message["content"]),
-        };
-        let _ = writeln!(text, "  {role:<9} {said}  [{}]", origin(source));
+        let _ = writeln!(text, "  {role:<9} {}  [{}]", said(&message["content"]), origin(source));
     }
     for retry in &call.retries {
         let _ = writeln!(text, "  failed before: #{} {}: {}", retry.seq, retry.model, cut(&retry.error.message));
@@ -109,6 +106,25 @@ fn call(call: &ModelCallRow) -> String {
         _ => {}
     }
     text
+}
+
+/// What a message says: its words, calls of tools as code would write them, and what tools gave.
+fn said(content: &Value) -> String {
+    match content.as_array() {
+        Some(parts) => cut(&parts.iter().map(part).collect::<Vec<_>>().join(" ")),
+        None => plain(content),
+    }
+}
+
+fn part(part: &Value) -> String {
+    match (part["text"].as_str(), part["toolName"].as_str()) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(tool)) => match part.get("args") {
+            Some(args) => format!("{tool}({args})"),
+            None => format!("{tool} → {}", plain(part["output"].get("value").unwrap_or(&part["output"]))),
+        },
+        (None, None) => part.to_string(),
+    }
 }
 
 fn origin(source: &MessageSource) -> String {

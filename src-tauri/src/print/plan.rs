@@ -1,35 +1,56 @@
 //! What going on with a request will do, as text.
 
-use runner::PlanRow;
+use runner::{AgainRow, MayHaveHappened, PlanRow};
 
-use super::counted;
+use super::{counted, cut};
 
-/// How many blocks are named.
+/// How many of each list are named.
 const MAX_NAMED: usize = 12;
 
 pub(crate) fn plan(plan: &PlanRow) -> String {
-    let mut text = format!(
-        "taken from the log: {}\nruns again: {}\nmodels asked: {}\n",
-        counted(plan.from_log.into(), "block"),
-        counted(plan.runs_again.into(), "block"),
-        counted(plan.models_asked.into(), "call"),
-    );
-    for block in plan.again.iter().take(MAX_NAMED) {
-        let asks = match block.models_asked {
-            0 => String::new(),
-            asks => format!(" ({})", counted(asks.into(), "model call")),
-        };
-        text.push_str(&format!("  {}{asks}\n", block.path));
+    let again = plan.again.iter().map(|block| block.path.clone());
+    let asks = |block: &AgainRow| match block.models_asked {
+        1 => block.path.clone(),
+        asks => format!("{} ({})", block.path, counted(asks.into(), "call")),
+    };
+    let asked = plan.again.iter().filter(|block| block.models_asked > 0).map(asks);
+    let open =
+        |MayHaveHappened { path, kind, ordinal }: &MayHaveHappened| format!("{} #{ordinal} of {path}", kind.as_str());
+    let mut text = format!("taken from the log: {}\n", counted(plan.from_log.into(), "block"));
+    text.push_str(&list(&format!("runs again: {}", counted(plan.runs_again.into(), "block")), again));
+    let models = format!("models asked: {} by what runs again", counted(plan.models_asked.into(), "call"));
+    text.push_str(&list(&models, asked));
+    if !plan.may_have_happened.is_empty() {
+        let head = "may have happened, and will be made again:";
+        text.push_str(&list(head, plan.may_have_happened.iter().map(open)));
     }
-    if plan.again.len() > MAX_NAMED {
-        text.push_str(&format!("  and {} more\n", plan.again.len() - MAX_NAMED));
+    if !plan.new.is_empty() {
+        text.push_str(&list(&format!("new: {}", counted(plan.new.len() as u64, "block")), plan.new.iter().cloned()));
     }
-    for open in &plan.may_have_happened {
-        let (kind, ordinal, path) = (open.kind.as_str(), open.ordinal, &open.path);
-        text.push_str(&format!("may have happened: {kind} #{ordinal} of {path}, it will be made again\n"));
+    if !plan.drift.is_empty() {
+        let drift = |text: &String| cut(text.strip_prefix("drift: ").unwrap_or(text));
+        text.push_str(&list("drift:", plan.drift.iter().map(drift)));
     }
-    if plan.error.is_some() {
-        text.push_str("it cannot go on like this\n");
+    text.push_str(match plan.error {
+        Some(_) => "it cannot go on like this\n",
+        None => "blocks that never ran, behind all that, and the models they ask are not counted\n",
+    });
+    text
+}
+
+/// A heading with what stands under it.
+fn list(head: &str, of: impl Iterator<Item = String>) -> String {
+    let mut text = format!("{head}\n");
+    let mut more = 0;
+    for (at, line) in of.enumerate() {
+        if at < MAX_NAMED {
+            text.push_str(&format!("  {line}\n"));
+        } else {
+            more += 1;
+        }
+    }
+    if more > 0 {
+        text.push_str(&format!("  and {more} more\n"));
     }
     text
 }

@@ -107,7 +107,7 @@ pub(super) fn indented(value: &Value) -> String {
 
 pub(crate) fn changes(changes: &[Change]) -> String {
     if changes.is_empty() {
-        return "no differences\n".to_owned();
+        return "no differences in state\n".to_owned();
     }
     let rows: Vec<_> = changes
         .iter()

@@ -1,7 +1,9 @@
 //! A request as text: what came in and out, and its timeline as a tree with bars.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
+use engine::path::path_below;
 use engine::views::blocks::BlockStatus;
 use runner::{BlockRow, Json, RequestRow, Shown};
 
@@ -35,6 +37,9 @@ pub(super) fn head(request: &RequestRow, input: Option<&Json>, output: Option<&J
     if let Some(output) = output {
         let _ = writeln!(text, "output  {}", short(&output.0));
     }
+    if let Some(error) = &request.error {
+        text.push_str(&super::errors::lines(error));
+    }
     text
 }
 
@@ -63,21 +68,54 @@ pub(super) fn bar(started_at: i64, duration_ms: Option<i64>, start: i64, span: i
     format!("{:<32}", " ".repeat(from as usize) + &"█".repeat(length as usize))
 }
 
+/// How blocks are named in the tree: by what their path adds to that of the block around them, and by their attempt
+/// where there is more than one, with the number that `block --attempt` takes.
+struct Labels<'s> {
+    /// How often each path ran.
+    attempts: HashMap<&'s str, u32>,
+    /// The path of each execution that was named, and how many are around it.
+    named: HashMap<&'s str, (&'s str, usize)>,
+}
+
+impl<'s> Labels<'s> {
+    fn new(shown: &'s Shown) -> Self {
+        let mut attempts = HashMap::new();
+        for block in &shown.blocks {
+            *attempts.entry(block.row.path.as_str()).or_insert(0) += 1;
+        }
+        Labels { attempts, named: HashMap::new() }
+    }
+
+    /// The next block's. They come in start order, so what is around it was named before.
+    fn label(&mut self, row: &'s BlockRow) -> String {
+        let around = row.parent.as_deref().and_then(|parent| self.named.get(parent).copied());
+        let (segment, depth) = match around {
+            Some((path, depth)) => (path_below(&row.path, path).unwrap_or(&row.path), depth + 1),
+            None => (row.path.as_str(), 0),
+        };
+        self.named.insert(row.instance_id.as_str(), (row.path.as_str(), depth));
+        let attempt = match self.attempts.get(row.path.as_str()) {
+            Some(2..) => format!(" (attempt {})", row.attempt),
+            _ => String::new(),
+        };
+        format!("{}{segment}{attempt}", "  ".repeat(depth))
+    }
+}
+
 /// The timeline as a tree with bars.
 pub(crate) fn timeline(shown: &Shown) -> String {
     // A fork has blocks that are older than itself, and a clock may be set back.
     let start = shown.blocks.iter().map(|block| block.row.started_at).min().unwrap_or(shown.request.started_at);
     let ends = shown.blocks.iter().map(|block| block.row.started_at + block.row.duration_ms.unwrap_or(0));
     let span = (ends.max().unwrap_or(start) - start).max(1);
+    let mut labels = Labels::new(shown);
     let rows: Vec<_> = shown
         .blocks
         .iter()
         .map(|block| {
             let row = &block.row;
-            let depth = row.path.matches('/').count();
-            let segment = row.path.rsplit('/').next().unwrap_or(&row.path);
             vec![
-                format!("{}{segment}", "  ".repeat(depth)),
+                labels.label(row),
                 bar(row.started_at, row.duration_ms, start, span),
                 duration(row.duration_ms),
                 status(row).to_owned(),

@@ -3,6 +3,7 @@
 //! One QuickJS runtime per request, which never leaves its thread; nothing leaks from one request to the next.
 
 mod closed_effects;
+mod example;
 pub(crate) mod on_accept;
 pub(crate) mod owner;
 pub(crate) mod plan;

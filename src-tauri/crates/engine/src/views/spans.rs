@@ -88,6 +88,7 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Tokens that models said.
     pub completion_tokens: u64,
+<<<<<<< HEAD
 }
 
 /// What a span wrote to shared memory.
@@ -96,6 +97,11 @@ struct SharedWrites {
     /// The events that did, while the span may still be rolled back.
     seqs: Vec<Seq>,
     /// How many come to nothing if the span is rolled back.
+=======
+    /// State operations that it made itself, without those that were made again.
+    changes: u32,
+    /// Those of them that come to nothing if the span is rolled back: of records, because it commits nothing then.
+>>>>>>> cli
     revocable: u32,
 }
 
@@ -105,8 +111,7 @@ pub struct Spans {
     spans: Vec<Span>,
     names: Names,
     newest: Newest,
-    /// Writes to shared memory of spans that have not ended well: the span, and whether a callback that returned did
-    /// it.
+    /// Writes of spans that have not ended well: the span, and whether a callback that returned did it.
     writes: FxHashMap<Seq, (SpanIndex, bool)>,
     /// What those spans wrote to shared memory.
     writes_of: FxHashMap<SpanIndex, SharedWrites>,
@@ -246,14 +251,20 @@ impl Spans {
                 let index = self.open(event.path?, event.attempt)?;
                 let span = &mut self.spans[index as usize];
                 match fact {
-                    Fact::Wrote { is_shared } => {
+                    Fact::Wrote { .. } => {
                         span.changes += 1;
+<<<<<<< HEAD
                         if is_shared {
                             self.writes.insert(event.seq, (index, false));
                             let writes = self.writes_of.entry(index).or_default();
                             writes.seqs.push(event.seq);
                             writes.revocable += 1;
                         }
+=======
+                        span.revocable += 1;
+                        self.writes.insert(event.seq, (index, false));
+                        self.writes_of.entry(index).or_default().push(event.seq);
+>>>>>>> cli
                     }
                     Fact::ItemAdded => span.items += 1,
                     Fact::ModelCalled { prompt, completion } => {
@@ -349,11 +360,17 @@ impl Spans {
         }
     }
 
+<<<<<<< HEAD
     /// How many state operations a span made itself, without those on shared memory that were rolled back. `is_live`
     /// says whether the request's process still runs it.
     pub fn changes(&self, index: SpanIndex, is_live: bool) -> u32 {
         let span = self.get(index);
         let Some(writes) = self.writes_of.get(&index) else { return span.changes };
+=======
+    /// How many state operations a span made itself, without those that came to nothing. `is_live` says whether the
+    /// request's process still runs it.
+    pub fn changes(&self, span: &Span, is_live: bool) -> u32 {
+>>>>>>> cli
         let is_rolled_back = self.was_cut(span)
             || match span.end {
                 None => !is_live || self.has_resumed_since(span.seq_start, self.last),

@@ -4,16 +4,18 @@
 
 use std::rc::Rc;
 
-use engine::callable::Issue;
+use engine::callable::{Issue, SchemaRef};
 use engine::concurrency::Caller;
 use engine::data::Data;
 use engine::flow::Flow;
 use engine::request::StartRequest;
 use script::{Limits, LoadTime, Loaded};
+use serde_json::{Map, Value};
 
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::{Detail, Fault};
 use crate::run::PriorEvents;
+use crate::run::example::example;
 
 /// Evaluates a flow.
 pub(crate) fn load(
@@ -44,9 +46,12 @@ pub(crate) fn prepare(loaded: &mut Loaded, asked: &mut StartRequest, before: &Pr
     // The recorded input of an older request was parsed when it was accepted.
     let is_given = is_new || before.opening.is_some();
     if let Some(schema) = action.input_schema.as_ref().filter(|_| is_given && !before.is_parsed) {
-        let given = asked.input != Data::UNDEFINED;
-        asked.input =
-            schema.parse(&asked.input).map_err(|issues| refused_input(&flow.kind, &asked.action, issues, given))?;
+        // A dispatcher or an entry that gives nothing means it.
+        let is_left_out = asked.input == Data::UNDEFINED && asked.trigger.is_none() && asked.dispatched_by.is_none();
+        asked.input = match schema.parse(&asked.input) {
+            Err(issues) if is_left_out => parse_nothing(&flow.kind, &asked.action, schema, issues)?,
+            parsed => parsed.map_err(|issues| refused_input(&flow.kind, &asked.action, issues))?,
+        };
     }
     Ok(flow)
 }
@@ -62,21 +67,39 @@ fn caller<'a>(flow: &'a str, asked: &'a StartRequest) -> Caller<'a> {
     }
 }
 
-fn refused_input(flow: &str, action: &str, issues: Vec<Issue>, given: bool) -> Fault {
-    let shown =
-        issues
-            .iter()
-            .map(|issue| {
-                if issue.path.is_empty() { issue.message.clone() } else { format!("{}: {}", issue.path, issue.message) }
-            })
-            .collect::<Vec<_>>()
-            .join("; ");
+/// The input of an action that nobody gave one: an object without fields where the schema takes that. `issues` is what
+/// the schema has against nothing at all.
+fn parse_nothing(flow: &str, action: &str, schema: &SchemaRef, issues: Vec<Issue>) -> Result<Data, Fault> {
+    let missing = match schema.parse(&Value::Object(Map::new()).into()) {
+        Ok(parsed) => return Ok(parsed),
+        // An object is wanted, and these are its fields.
+        Err(missing) if missing.iter().all(|issue| !issue.path.is_empty()) => missing,
+        Err(_) => issues,
+    };
+    let example = example(&schema.describe()).map(|example| format!(", like --input '{example}'")).unwrap_or_default();
+    Err(Fault::Invalid {
+        message: format!(
+            "action \"{action}\" of flow \"{flow}\" needs an input ({}); give it as JSON with --input{example}",
+            shown(&missing)
+        ),
+        details: details(missing),
+    })
+}
+
+fn refused_input(flow: &str, action: &str, issues: Vec<Issue>) -> Fault {
     Fault::Invalid {
-        message: if given {
-            format!("the input does not fit action \"{action}\" of flow \"{flow}\": {shown}")
-        } else {
-            format!("action \"{action}\" of flow \"{flow}\" needs an input ({shown}); give it as JSON with --input")
-        },
-        details: issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect(),
+        message: format!("the input does not fit action \"{action}\" of flow \"{flow}\": {}", shown(&issues)),
+        details: details(issues),
     }
+}
+
+fn shown(issues: &[Issue]) -> String {
+    let shown = issues.iter().map(|issue| {
+        if issue.path.is_empty() { issue.message.clone() } else { format!("{}: {}", issue.path, issue.message) }
+    });
+    shown.collect::<Vec<_>>().join("; ")
+}
+
+fn details(issues: Vec<Issue>) -> Vec<Detail> {
+    issues.into_iter().map(|issue| Detail { path: issue.path, message: issue.message }).collect()
 }

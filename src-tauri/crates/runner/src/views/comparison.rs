@@ -152,6 +152,30 @@ pub struct ComparedBlock {
     pub seq_end: Option<u64>,
 }
 
+/// In what two requests differ besides their state, for somebody who looks once.
+#[derive(Clone, Debug)]
+pub struct RequestsCompared {
+    /// One of them.
+    pub left: EndOfRequest,
+    /// The other one.
+    pub right: EndOfRequest,
+    /// How many pairs of blocks there are.
+    pub blocks: u64,
+    /// How many of them differ themselves.
+    pub differing: u64,
+}
+
+/// What a request was asked, and what became of it.
+#[derive(Clone, Debug)]
+pub struct EndOfRequest {
+    /// Its row, with its status and its error.
+    pub request: RequestRow,
+    /// What it was asked.
+    pub input: Option<Json>,
+    /// What it answered.
+    pub output: Option<Json>,
+}
+
 /// Which rows of a comparison.
 #[derive(Clone, Copy, Debug, Deserialize, specta::Type)]
 pub struct ComparedQuery {

@@ -26,6 +26,12 @@ pub struct PlanRow {
     /// Whether that error is of an answer that the author's schema refuses.
     #[serde(skip)]
     pub is_refused_answer: bool,
+    /// The blocks that begin and never ran before, as far as the plan comes.
+    #[serde(skip)]
+    pub new: Vec<String>,
+    /// What the code of today does otherwise than recorded, without being refused.
+    #[serde(skip)]
+    pub drift: Vec<String>,
 }
 
 /// A block that runs again.

@@ -45,6 +45,14 @@ impl Workspace {
         Ok(rows)
     }
 
+    /// Questions of one request, newest first.
+    pub fn suspensions_of(&self, request: &str, status: Option<SuspensionStatus>) -> Result<Vec<SuspensionRow>, Fault> {
+        let row = self.request(request)?;
+        let events = self.store.events_of_suspensions(request).map_err(Fault::internal)?;
+        let asked = questions(&row, &events).into_iter().rev().map(|one| shown(&row, one));
+        Ok(asked.filter(|asked| status.is_none_or(|status| asked.status == status)).collect())
+    }
+
     /// The questions of a request that wait for an answer, oldest first.
     pub fn pending(&self, request: &str) -> Result<Vec<SuspensionRow>, Fault> {
         let row = self.request(request)?;

@@ -12,7 +12,10 @@ use super::{Workspace, lock};
 use crate::comparison::side::{PathNumbers, digests_of, spans_of};
 use crate::comparison::{Comparison, Side};
 use crate::core::fault::Fault;
-use crate::views::{ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, Json, ReplayedBlock, RequestRow};
+use crate::views::{
+    ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, EndOfRequest, Json, ReplayedBlock, RequestRow,
+    RequestsCompared,
+};
 
 /// So many are kept; whoever asks of an older one opens it again.
 const KEPT: usize = 4;
@@ -47,6 +50,20 @@ impl Workspace {
         let sides = (self.side(&left)?, self.side(&right)?);
         let comparison = Comparison::new(sides.0, sides.1, None);
         self.keep(Opened { comparison, replayed: None }, (left, right))
+    }
+
+    /// In what two requests differ besides their state; nothing is kept open.
+    pub fn compare_ends(&self, left: &str, right: &str) -> Result<RequestsCompared, Fault> {
+        let (left, right) = (self.end_of(left)?, self.end_of(right)?);
+        let comparison = Comparison::new(self.side(&left.request)?, self.side(&right.request)?, None);
+        let (blocks, differing) = comparison.counts();
+        Ok(RequestsCompared { left, right, blocks, differing })
+    }
+
+    fn end_of(&self, request: &str) -> Result<EndOfRequest, Fault> {
+        let request = self.request(request)?;
+        let (input, output) = self.asked_and_answered(&request.id)?;
+        Ok(EndOfRequest { request, input, output })
     }
 
     /// Lays what a request did beside what the code of today does with what was recorded.

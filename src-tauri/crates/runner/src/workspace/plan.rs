@@ -51,6 +51,8 @@ impl Workspace {
             again,
             error: error.as_ref().map(ErrorInfo::from),
             is_refused_answer: error.as_ref().is_some_and(FlowError::is_refused_answer),
+            new: plan.new.iter().map(ToString::to_string).collect(),
+            drift: plan.drift,
         })
     }
 }

@@ -30,6 +30,11 @@ pub struct Plan {
     pub from_log: Vec<Arc<str>>,
     /// The blocks that ran before and run again, in the order in which they began.
     pub again: Vec<RunsAgain>,
+    /// The blocks that begin and never ran before, in the order in which they are reached; only those that are reached
+    /// before something stops the plan.
+    pub new: Vec<Arc<str>>,
+    /// What the code of today does otherwise than recorded, without being refused, as its events say it.
+    pub drift: Vec<String>,
 }
 
 /// A block that runs again.
@@ -106,7 +111,7 @@ impl Run {
             let mut inner = known.iter().filter(|(path, ran)| ran.began > stopped && parent(path) == Some(around));
             inner.any(|(path, _)| reached_first.contains(path))
         };
-        let mut plan = Plan::default();
+        let mut plan = Plan { new: new.clone(), drift: drift(planned), ..Plan::default() };
         plan.from_log.extend(reached.iter().filter(|(_, how)| **how == Reached::Taken).map(|(path, _)| path.clone()));
         for (path, ran) in &known {
             let Some((around, how)) = with_ancestors(path).find_map(|at| Some((at, *reached.get(at)?))) else {
@@ -170,6 +175,19 @@ fn reached(planned: &[Event]) -> IndexMap<Arc<str>, Reached> {
         }
     }
     reached
+}
+
+/// Returns the texts of the drift that was found, each once.
+fn drift(planned: &[Event]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::new();
+    for event in planned {
+        if let EventKind::Drift { text, .. } = &event.kind
+            && !texts.contains(text)
+        {
+            texts.push(text.clone());
+        }
+    }
+    texts
 }
 
 /// Counts the model calls of each block that the log does not answer.

@@ -1,0 +1,65 @@
+//! Reading the command line, where clap alone would say too much or the wrong thing.
+
+use std::ffi::OsString;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, FromArgMatches};
+
+use super::Cli;
+
+/// The commands that may ask models: only there `--trust` does something.
+const ASK_MODELS: &[&str] = &["open", "run", "trigger", "resume", "retry", "fork"];
+
+/// The commands that write: only there `--durability` does something.
+const WRITE: &[&str] =
+    &["open", "run", "trigger", "resume", "retry", "fork", "abort", "import", "delete", "compact", "demo"];
+
+/// What the program was asked to do.
+pub(crate) fn read() -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let matches = command.try_get_matches_from_mut(&arguments);
+    let cli = matches
+        .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command)));
+    cli.map_err(|error| advised(error, &arguments))
+}
+
+/// The commands with their flags. Every command takes the global ones; its help names those that do something there.
+fn command() -> clap::Command {
+    let mut command = Cli::command();
+    for (flag, commands) in [("trust", ASK_MODELS), ("durability", WRITE)] {
+        let Some(arg) = command.get_arguments().find(|arg| arg.get_id() == flag).cloned() else { continue };
+        let is_of = |one: &clap::Command| commands.contains(&one.get_name());
+        command = command.mut_subcommands(|one| if is_of(&one) { one } else { one.arg(arg.clone().hide(true)) });
+    }
+    command
+}
+
+/// An error with a better tip than clap's own, where there is one.
+fn advised(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    if error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let (unknown, suggested) = (text(ContextKind::InvalidArg), text(ContextKind::SuggestedArg));
+    // Clap finds it like `--request`; nobody who only mistyped a letter is to let keys go elsewhere.
+    if suggested.as_deref() == Some("--trust") && !unknown.as_ref().is_some_and(|flag| flag.starts_with("--tr")) {
+        error.remove(ContextKind::SuggestedArg);
+    }
+    if let Some(file) = file_of_mock(arguments, unknown.as_deref()) {
+        let tip = format!("the file of --mock stands behind a \"=\": --mock={file}");
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+    error
+}
+
+/// What stands behind a `--mock` and a space, where that is what nobody understood or looks like a script's name.
+fn file_of_mock<'a>(arguments: &'a [OsString], unknown: Option<&str>) -> Option<&'a str> {
+    let at = arguments.iter().position(|argument| argument == "--mock")?;
+    let file = arguments.get(at + 1)?.to_str()?;
+    (unknown == Some(file) || file.ends_with(".json")).then_some(file)
+}

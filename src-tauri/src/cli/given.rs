@@ -1,0 +1,70 @@
+//! JSON that arguments give: the argument itself, a file that it names, or standard input.
+
+use std::io::Read;
+
+use runner::{Edits, Fault};
+use serde_json::Value;
+
+use super::args::Fork;
+
+/// JSON of an argument, of a file that it names, or of standard input.
+pub(super) fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
+    let invalid = |message: String| Fault::Invalid { message, details: Vec::new() };
+    let (text, place) = match given.strip_prefix('@') {
+        _ if given == "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map_err(|error| invalid(format!("{flag} -: {error}")))?;
+            (text, "standard input".to_owned())
+        }
+        Some(file) => {
+            let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("{flag} @{file}: {error}")))?;
+            (text, file.to_owned())
+        }
+        None => (given.to_owned(), flag.to_owned()),
+    };
+    engine::json::parse_input(&text).map_err(|error| {
+        let message = error.to_string();
+        if message.starts_with("nested deeper") {
+            return invalid(format!("{place} is {message}"));
+        }
+        // It is JSON, but no value of JavaScript.
+        if message.starts_with("the integer") || message.starts_with("the number") {
+            return invalid(format!("{place}: {message}"));
+        }
+        invalid(format!("{place} is not JSON: {message}; a text needs quotes, like '\"hello\"'"))
+    })
+}
+
+/// What a fork changes.
+pub(super) fn read_edits(fork: &Fork) -> Result<Edits, Fault> {
+    let set = fork.set.iter().map(|text| {
+        let at = end_of_place(text).ok_or_else(|| Fault::Invalid {
+            message: format!("--set {text:?} has no \"=\"; write it like session.topic='\"tea\"'"),
+            details: Vec::new(),
+        })?;
+        let (place, value) = (&text[..at], &text[at + 1..]);
+        Ok((place.to_owned(), read_json(&format!("--set {place}"), value)?))
+    });
+    Ok(Edits {
+        input: fork.input.as_deref().map(|given| read_json("--input", given)).transpose()?,
+        output: fork.output.as_deref().map(|given| read_json("--output", given)).transpose()?,
+        set: set.collect::<Result<_, Fault>>()?,
+    })
+}
+
+/// Where the `=` after a place stands; one inside brackets belongs to a name.
+fn end_of_place(text: &str) -> Option<usize> {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0, false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' if depth > 0 => is_quoted = !is_quoted,
+            '[' if !is_quoted => depth += 1,
+            ']' if !is_quoted => depth -= 1,
+            '=' if depth == 0 => return Some(at),
+            _ => {}
+        }
+    }
+    None
+}
