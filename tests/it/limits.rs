@@ -95,7 +95,8 @@ export default defineFlow({ kind: "main", actions: { now: { block: now }, later:
     ] {
         let answer = place.ask(&format!("run main {action} --user ada"));
         assert_eq!(answer.code, Some(3), "{answer}");
-        let error = &answer.json()["error"];
-        assert_eq!((&error["name"], &error["message"]), (&json!("Error"), &json!(message)), "{answer}");
+        let result = answer.json();
+        let told = (&result["error"]["name"], &result["error"]["message"]);
+        assert_eq!(told, (&json!("Error"), &json!(message)), "{answer}");
     }
 }
