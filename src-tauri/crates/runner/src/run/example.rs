@@ -44,22 +44,19 @@ fn fields(schema: &Value, depth: usize) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::example;
 
     #[test]
     fn an_example_has_the_required_fields() {
-        let text = json!({ "type": "string" });
+        let (text, number) = (json!({ "type": "string" }), json!({ "type": "number", "minimum": 3 }));
+        let object =
+            |fields: Value, required: Value| json!({ "type": "object", "properties": fields, "required": required });
+        let choice = json!({ "enum": ["low", "high"] });
         let cases = [
-            (
-                json!({ "type": "object", "properties": { "by": { "type": "number", "minimum": 3 }, "x": text }, "required": ["by"] }),
-                Some(r#"{"by":3}"#),
-            ),
-            (
-                json!({ "type": "object", "properties": { "a": text, "b": { "enum": ["low", "high"] } }, "required": ["a", "b"] }),
-                Some(r#"{"a":"…","b":"low"}"#),
-            ),
+            (object(json!({ "by": number, "x": text }), json!(["by"])), Some(r#"{"by":3}"#)),
+            (object(json!({ "a": text, "b": choice }), json!(["a", "b"])), Some(r#"{"a":"…","b":"low"}"#)),
             (json!({ "anyOf": [text, { "type": "null" }] }), Some("\"…\"")),
             (json!({}), Some("\"…\"")),
             (json!({ "const": "it's" }), None),
