@@ -87,6 +87,7 @@ topics! {
     never: "never",
     node: "node",
     once: "once",
+    orgs: "orgs",
     own_models: "own-models",
     own_state: "own-state",
     reactions: "reactions",
