@@ -78,6 +78,7 @@ topics! {
     hook_inputs: "hook-inputs",
     hooks: "hooks",
     instances: "instances",
+    isolation: "isolation",
     items: "items",
     languages: "languages",
     lists: "lists",

@@ -9,6 +9,7 @@ use engine::effects::EffectKind;
 use engine::error::{FlowError, Location};
 use engine::flow::{Conflict, Flow};
 use engine::request::Run;
+use engine::scope::ScopeKind;
 use engine::views::shape::{BlockShape, shape};
 use rquickjs::Function;
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,7 @@ pub struct Loaded {
     defined_at: Option<Location>,
     client: bool,
     counts_on_org: bool,
+    isolated: Vec<ScopeKind>,
     description: Option<String>,
     entries: HashMap<String, EntryDescription>,
     resolves: bool,
@@ -118,6 +120,9 @@ pub struct FlowDescription {
     /// Whether its requests have an organisation where none is named.
     #[serde(default)]
     pub counts_on_org: bool,
+    /// Whose state, the user's or the project's, it keeps apart from other flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub isolated: Vec<ScopeKind>,
     /// Whether it finds schedules by a function of its own.
     #[serde(default)]
     pub resolves: bool,
@@ -186,6 +191,7 @@ impl Loaded {
                 defined_at: None,
                 client: false,
                 counts_on_org: false,
+                isolated: Vec::new(),
                 description: None,
                 entries: HashMap::new(),
                 resolves: false,
@@ -211,7 +217,7 @@ impl Loaded {
         // That of a large flow has megabytes.
         drop(json);
         let (client, counts_on_org, resolves) = (wire.client, wire.counts_on_org, wire.resolves);
-        let description = wire.description.take();
+        let (isolated, description) = (std::mem::take(&mut wire.isolated), wire.description.take());
         let entry = |(name, action): (&String, &mut WireAction)| Some((name.clone(), action.entry.take()?));
         let entries = wire.actions.iter_mut().filter_map(entry).collect();
         let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {
@@ -224,6 +230,7 @@ impl Loaded {
             defined_at,
             client,
             counts_on_org,
+            isolated,
             description,
             entries,
             resolves,
@@ -328,6 +335,7 @@ impl Loaded {
             defined_at: self.defined_at.clone(),
             client: self.client,
             counts_on_org: self.counts_on_org,
+            isolated: self.isolated.clone(),
             resolves: self.resolves,
             warnings: self.warnings(bundle),
         }))

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use engine::data::Data;
 use engine::effects::DispatchedBy;
-use engine::request::StartRequest;
+use engine::request::{Isolated, StartRequest};
+use script::FlowDescription;
 use serde_json::Value;
 
 use super::{RunOptions, Workspace, new_request, new_session};
@@ -86,9 +87,15 @@ impl Workspace {
             dispatched_by,
             claim: None,
             fork,
+            isolated: isolated_of(&loaded_flow.flow),
         };
         self.start(loaded_flow, asked, mock, PriorEvents::default())
     }
+}
+
+/// Which states a flow of today keeps apart.
+pub(super) fn isolated_of(flow: &FlowDescription) -> Isolated {
+    Isolated { flow: flow.kind.as_str().into(), kinds: flow.isolated.clone() }
 }
 
 /// Refuses to run for nobody's project what a block of it needs one for.

@@ -36,6 +36,7 @@ pub(crate) struct WireFlow {
     pub(crate) settings: WireSettings,
     pub(crate) client: bool,
     pub(crate) counts_on_org: bool,
+    pub(crate) isolated: Vec<ScopeKind>,
     pub(crate) resolves: bool,
 }
 

@@ -3,7 +3,7 @@
 import { AgentBlock } from '../define/agents';
 import { describeAgents } from './agents';
 import { isBlock, needHandlers, type Block, type Config, type Fn, type Handler } from '../define/blocks';
-import { isolate, resource } from '../define/bindings';
+import { isolate, isolatedScopes, resource } from '../define/bindings';
 import { budget, estimateCostsBy } from '../define/budgets';
 import { capabilityIds, statesOf } from '../define/capabilities';
 import { hasClientData } from './client-data';
@@ -59,7 +59,7 @@ export function describeFlow(flow: Flow): string {
   flowLayers = flow.definition.middleware;
   const before = blocksById.length;
   settle(flow, stackOfInstance(flow));
-  isolate(flow.definition);
+  isolate(flow.definition, flow.address);
   const blocks: Config[] = [];
   const resources = flow.ownResources.map((declared) =>
     resource(declared, `flow "${flow.kind}"`, (block) => describeBlock(block, blocks, declarations)),
@@ -99,6 +99,7 @@ export function describeFlow(flow: Flow): string {
     settings,
     client: hasClientData(flow),
     countsOnOrg: countsOnOrg(flow.definition, flow.ownResources, blocksById.slice(before), functions),
+    isolated: isolatedScopes(),
     resolves: typeof (flow.definition.schedules as Config | undefined)?.resolve === 'function',
   });
 }
