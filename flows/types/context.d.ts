@@ -87,8 +87,11 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
   readonly user: UserScopeHandle<T["user"], InScope<T["resources"], "user">>;
   /** Undefined when the run was started without a project, so read it with `?.` and have a fallback. */
   readonly project: ProjectScopeHandle<T["project"], InScope<T["resources"], "project" | "org">> | undefined;
-  /** The same scope as `project`, under its other name. */
-  readonly org: ProjectScopeHandle<T["project"], InScope<T["resources"], "project" | "org">> | undefined;
+  /**
+   * The same scope as `project`, under its newer name. A flow that says `org`, and nowhere `project`, always has one:
+   * `DEFAULT_ORG_ID` where the run names none. In any other flow it is as `project` is.
+   */
+  readonly org: ProjectScopeHandle<T["project"], InScope<T["resources"], "project" | "org">>;
 
   /** This block's own state, if it declares a `stateSchema`. Each execution starts afresh. */
   readonly self: Certain<T["self"]>;

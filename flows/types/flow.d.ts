@@ -146,7 +146,10 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   };
   /** What tokens cost, in US dollars. */
   costEstimator?: { estimate(usage: UsageEntry, model: string): number };
-  /** Keeps this flow's resources of people or projects apart from other flows'. Their `stateSchema` state is shared. */
+  /**
+   * Keeps the state that this flow has of people or projects apart from other flows', and the resources that do not say
+   * `flowIsolation: false`.
+   */
   isolateUserState?: boolean;
   isolateProjectState?: boolean;
   /** The same as `isolateProjectState`, under its other name. */

@@ -28,3 +28,8 @@ export declare function createHs256JwtVerifier(
 ): (token: string | null | undefined) => Record<string, unknown> | null;
 /** The token of an `Authorization` header. */
 export declare function extractBearerToken(header: string | null | undefined): string | null;
+
+/** The organisation of requests that name none. */
+export declare const DEFAULT_ORG_ID = "__fsd_default_org__";
+/** A text that is not blank. */
+export declare function isValidOrgId(value: unknown): value is string;

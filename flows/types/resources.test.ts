@@ -38,7 +38,7 @@ handler({
     typed(ctx.session.resources.get("doc").state.title).as<string>(true);
     typed(ctx.user.resources.get("files")).as<ResourceCollectionHandle<{ size: number }>>(true);
     typed(ctx.project?.resources.board.state.notes).as<string[] | undefined>(true);
-    typed(ctx.org?.resources.get("board").state.notes).as<string[] | undefined>(true);
+    typed(ctx.org.resources.get("board").state.notes).as<string[]>(true);
     typed(ctx.session.resources.get("of-the-flow").state).as<any>(true);
 
     await ctx.resources.doc.writeContent("# Done");

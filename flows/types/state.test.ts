@@ -35,7 +35,7 @@ handler({
     typed(ctx.session.state.tags).as<string[]>(true);
     typed(ctx.user.state.seen).as<number>(true);
     typed(ctx.project?.state.plan).as<"free" | "paid" | undefined>(true);
-    typed(ctx.org?.state.plan).as<"free" | "paid" | undefined>(true);
+    typed(ctx.org.state.plan).as<"free" | "paid">(true);
     typed(ctx.sequencer!.state.step).as<number>(true);
     typed(ctx.targets.planner?.state.plan).as<string[] | undefined>(true);
     typed(ctx.targets.another?.state).as<Readonly<any> | undefined>(true);
@@ -59,7 +59,7 @@ handler({
   name: "org-spelling",
   orgStateSchema: z.object({ seats: z.number() }),
   execute: async (_input, ctx) => {
-    typed(ctx.org?.state.seats).as<number | undefined>(true);
+    typed(ctx.org.state.seats).as<number>(true);
     typed(ctx.project?.state.seats).as<number | undefined>(true);
   },
 });

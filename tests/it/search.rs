@@ -192,6 +192,34 @@ fn what_was_said_before_a_crash_is_found_across_its_pieces() {
     assert!(!hits.is_empty() && hits.len() <= expected && hits.iter().all(|(_, place, _)| place == "item"), "{hits:?}");
 }
 
+/// What was added is all that is written; a text is found where it begins before an addition, and the message is whole.
+#[test]
+fn a_message_costs_what_is_added_to_it() {
+    let source = r#"
+const says = handler({ name: "says", execute: async (_input, ctx) => {
+  const message = ctx.emit.message("Otters hold ha");
+  for (let n = 0; n < 200; n += 1) {
+    message.appendDelta(n === 0 ? "nds, " : "and rest, ".repeat(20));
+    if (n % 10 === 0) await new Promise((done) => setTimeout(done, 20));
+  }
+  message.addContent({ type: "output_text", text: "The en" });
+  message.appendDelta("d.");
+} });
+export default defineFlow({ kind: "main", actions: { go: { block: says } } });"#;
+    let place = Place::with_flow(source);
+    place.get("run main go --user ada --session s --request r");
+    let events = place.get("events r --kind item_delta --limit 1000");
+    let pieces = events.as_array().expect("a list").iter().filter_map(|piece| piece["payload"]["text"].as_str());
+    assert_eq!(pieces.map(str::len).sum::<usize>(), 5 + 199 * 200 + 2);
+    let message = &place.get("items --request r --type message")[0];
+    assert_eq!(message["content"][0]["text"].as_str().map(str::len), Some(14 + 5 + 199 * 200));
+    assert_eq!((&message["content"][1]["text"], &message["status"]), (&json!("The end."), &json!("completed")));
+    for words in ["hold hands, and rest", "the end."] {
+        assert!(!places(&search(&place, &[words])).is_empty(), "{words}");
+    }
+    assert_eq!(place.ask("replay r").code, Some(0));
+}
+
 /// Longer than one filter covers, and while the request goes on.
 #[test]
 fn long_requests_are_found_in_whole_and_so_is_one_that_runs() {

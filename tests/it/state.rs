@@ -326,3 +326,41 @@ export default defineFlow({ kind: "main", actions: { go: { block: sequencer({ na
         assert_eq!(pair[0].to_string(), pair[1].to_string());
     }
 }
+
+#[test]
+fn a_state_that_a_flow_keeps_apart_is_its_own() {
+    let source = |kind: &str, isolates: bool| {
+        format!(
+            "import {{ defineFlow, handler, sequencer }} from \"@flow-state-dev/core\";\n\
+             import {{ z }} from \"zod\";\n\
+             const add = (name) => handler({{ name, userStateSchema: z.object({{ n: z.number().default(0) }}),\n\
+               execute: async (_input, ctx) => {{ await ctx.user.incState({{ n: 1 }}); return ctx.user.state.n; }} }});\n\
+             const twice = sequencer({{ name: \"twice\", inputSchema: z.any() }}).step(add(\"one\")).step(add(\"two\"));\n\
+             export default defineFlow({{ kind: \"{kind}\", isolateUserState: {isolates}, actions: {{ go: {{ block: twice }} }} }});"
+        )
+    };
+    let place = Place::new()
+        .file("flows/a.ts", &source("a", true))
+        .file("flows/b.ts", &source("b", true))
+        .file("flows/c.ts", &source("c", false));
+    for (flow, n) in [("a", 2), ("b", 2), ("c", 2), ("a", 4), ("c", 4)] {
+        assert_eq!(place.get(&format!("run {flow} go --user ada"))["output"], n, "{flow}");
+    }
+    place.get("run a go --user ada --session s --request r");
+    let n = |whose: &str| place.get(&format!("state {whose}"))["user"]["n"].clone();
+    assert_eq!([n("--user ada"), n("--user ada:a"), n("--user ada:b")], [4, 6, 2]);
+    assert_eq!([n("--request r"), n("--request r --at root/step:one")], [6, 5]);
+    assert_eq!(place.ask("replay r").code, Some(0));
+    // A fork begins with what was there, and leaves that alone.
+    let fork = place.get("fork r --at root/step:one");
+    assert_eq!(fork["output"], 6);
+    assert_eq!(n(&format!("--request {}", fork["requestId"].as_str().expect("an id"))), 6);
+    place.get(&format!("run a go --user ada --session {}", fork["sessionId"].as_str().expect("an id")));
+    assert_eq!(n("--user ada:a"), 6);
+    // What is exported brings it along.
+    place.get("export --request r --out r.flowglass");
+    let elsewhere = Place::new().file("flows/a.ts", &source("a", true));
+    elsewhere.write("r.flowglass", std::fs::read(place.dir().join("r.flowglass")).expect("it was exported"));
+    elsewhere.get("import r.flowglass");
+    assert_eq!(elsewhere.get("state --request r")["user"]["n"], 6);
+}

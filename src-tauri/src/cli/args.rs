@@ -120,7 +120,7 @@ pub(crate) enum Command {
         user: Option<String>,
         #[arg(long)]
         flow: Option<String>,
-        #[arg(long)]
+        #[arg(long, visible_alias = "org")]
         project: Option<String>,
         #[arg(long, value_parser = status)]
         status: Option<RequestStatus>,
@@ -220,7 +220,7 @@ pub(crate) enum Command {
         session: Option<String>,
         #[arg(long, group = "whose")]
         user: Option<String>,
-        #[arg(long, group = "whose")]
+        #[arg(long, visible_alias = "org", group = "whose")]
         project: Option<String>,
         #[arg(long, group = "whose")]
         request: Option<String>,

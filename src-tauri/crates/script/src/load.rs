@@ -9,6 +9,7 @@ use engine::effects::EffectKind;
 use engine::error::{FlowError, Location};
 use engine::flow::{Conflict, Flow};
 use engine::request::Run;
+use engine::scope::ScopeKind;
 use engine::views::shape::{BlockShape, shape};
 use rquickjs::Function;
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,8 @@ pub struct Loaded {
     pub kinds: Vec<String>,
     defined_at: Option<Location>,
     client: bool,
+    counts_on_org: bool,
+    isolated: Vec<ScopeKind>,
     description: Option<String>,
     entries: HashMap<String, EntryDescription>,
     resolves: bool,
@@ -114,6 +117,12 @@ pub struct FlowDescription {
     /// Whether it has projections of its state for clients.
     #[serde(default)]
     pub client: bool,
+    /// Whether its requests have an organisation where none is named.
+    #[serde(default)]
+    pub counts_on_org: bool,
+    /// Whose state, the user's or the project's, it keeps apart from other flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub isolated: Vec<ScopeKind>,
     /// Whether it finds schedules by a function of its own.
     #[serde(default)]
     pub resolves: bool,
@@ -176,9 +185,19 @@ impl Loaded {
             if let Some(error) = missing_flow(&vm, bundle, workspace) {
                 return Err(error);
             }
-            let (client, resolves, entries) = (false, false, HashMap::new());
-            let (defined_at, description) = (None, None);
-            return Ok(Loaded { flow: None, kinds, defined_at, client, description, entries, resolves, vm, registry });
+            return Ok(Loaded {
+                flow: None,
+                kinds,
+                defined_at: None,
+                client: false,
+                counts_on_org: false,
+                isolated: Vec::new(),
+                description: None,
+                entries: HashMap::new(),
+                resolves: false,
+                vm,
+                registry,
+            });
         }
         let at = match kind {
             Some(kind) => kinds.iter().position(|known| known == kind).ok_or_else(|| {
@@ -197,15 +216,27 @@ impl Loaded {
         let mut wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         // That of a large flow has megabytes.
         drop(json);
-        let (client, resolves, description) = (wire.client, wire.resolves, wire.description.take());
+        let (client, counts_on_org, resolves) = (wire.client, wire.counts_on_org, wire.resolves);
+        let (isolated, description) = (std::mem::take(&mut wire.isolated), wire.description.take());
         let entry = |(name, action): (&String, &mut WireAction)| Some((name.clone(), action.entry.take()?));
         let entries = wire.actions.iter_mut().filter_map(entry).collect();
         let flow = registry.flow(&vm, wire, &bundle.hash).map_err(|BuildError { error, definition }| {
             let place = definition.and_then(|number| place(&vm, bundle, "definedAt", number));
             LoadError::at(LoadErrorKind::Conflict, &bundle.file, place, error.message)
         })?;
-        let flow = Some(Rc::new(flow));
-        Ok(Loaded { flow, kinds, defined_at, client, description, entries, resolves, vm, registry })
+        Ok(Loaded {
+            flow: Some(Rc::new(flow)),
+            kinds,
+            defined_at,
+            client,
+            counts_on_org,
+            isolated,
+            description,
+            entries,
+            resolves,
+            vm,
+            registry,
+        })
     }
 
     /// Serves the asynchronous calls of the flow. Must be polled together with the engine.
@@ -297,10 +328,16 @@ impl Loaded {
                 root: serde_json::to_string(&shape(&action.block)).unwrap_or_default().into(),
             })
             .collect();
-        let warnings = self.warnings(bundle);
-        let (kind, description, defined_at) =
-            (flow.kind.to_string(), self.description.clone(), self.defined_at.clone());
-        let (client, resolves) = (self.client, self.resolves);
-        Ok(Some(FlowDescription { kind, description, actions, defined_at, client, resolves, warnings }))
+        Ok(Some(FlowDescription {
+            kind: flow.kind.to_string(),
+            description: self.description.clone(),
+            actions,
+            defined_at: self.defined_at.clone(),
+            client: self.client,
+            counts_on_org: self.counts_on_org,
+            isolated: self.isolated.clone(),
+            resolves: self.resolves,
+            warnings: self.warnings(bundle),
+        }))
     }
 }

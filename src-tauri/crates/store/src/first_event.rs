@@ -22,5 +22,6 @@ pub(crate) fn request_started() -> EventKind {
         forked_from: None,
         retention: None,
         cleanup_checkpoints: false,
+        isolated: Vec::new(),
     }
 }

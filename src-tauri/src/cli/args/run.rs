@@ -36,7 +36,7 @@ pub(crate) struct How {
     #[arg(long)]
     pub(crate) session: Option<String>,
     /// The team
-    #[arg(long)]
+    #[arg(long, visible_alias = "org")]
     pub(crate) project: Option<String>,
     /// The request's id (default: a new one)
     #[arg(long)]

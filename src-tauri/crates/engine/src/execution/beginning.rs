@@ -45,6 +45,7 @@ impl Run {
                 forked_from: None,
                 retention: self.flow.settings.retention,
                 cleanup_checkpoints: self.flow.settings.cleanup_checkpoints,
+                isolated: start.isolated.kinds.clone(),
             },
         );
         if self.queues() {

@@ -154,7 +154,11 @@ impl Context {
     /// Adds an event to the callback call that runs now, if any.
     fn add_to_call(&self, seq: Seq) {
         if let Some(call) = &self.call {
-            call.events.borrow_mut().push(seq);
+            let mut events = call.events.borrow_mut();
+            // A text may have joined the event before.
+            if events.last() != Some(&seq) {
+                events.push(seq);
+            }
         }
     }
 }

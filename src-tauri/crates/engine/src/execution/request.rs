@@ -49,7 +49,7 @@ use crate::views::usage::Usage;
 use prior_run::{has_state, run_once};
 
 pub use prior_run::PriorRun;
-pub use start::StartRequest;
+pub use start::{Isolated, StartRequest};
 
 /// How the run of a request ended.
 #[derive(Clone, Debug)]

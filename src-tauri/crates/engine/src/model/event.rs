@@ -4,6 +4,7 @@
 //! final once their batch is committed. Nothing else of a request is stored that could not be read from them again.
 
 mod commit;
+mod defaults;
 mod frequent;
 mod status;
 pub mod upgrade;
@@ -21,10 +22,11 @@ use crate::model::item::{ItemStatus, NewItem};
 use crate::model::operation::Operation;
 use crate::model::resource::reaction::DueReaction;
 use crate::model::retention::Retention;
-use crate::model::scope::ScopeKey;
+use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::suspension::{Resolved, SuspensionRequest};
 
 pub use commit::ScopeCommit;
+use defaults::{is_true, is_zero, yes};
 pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
 
 /// The number of an event in its request; the first is 1.
@@ -47,18 +49,6 @@ pub struct Event {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
-}
-
-fn yes() -> bool {
-    true
-}
-
-fn is_true(flag: &bool) -> bool {
-    *flag
-}
-
-fn is_zero(n: &u32) -> bool {
-    *n == 0
 }
 
 /// A value in the log: written out, or the same value as an earlier event of this request.
@@ -144,6 +134,9 @@ pub enum EventKind {
         /// Whether checkpoints of a sequencer are removed when it ends (SEMANTICS §4.8).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         cleanup_checkpoints: bool,
+        /// Whose state, the user's or the project's, is the flow's own (SEMANTICS §4.1).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        isolated: Vec<ScopeKind>,
     },
     /// The request was resumed, by another process or the same one.
     RequestResumed {

@@ -78,6 +78,11 @@ impl ScopeKey {
         ScopeKey::new(kind, format!("{id}~{fork}"))
     }
 
+    /// Returns the key of the state of a user or a project that one flow keeps apart from that of others.
+    pub fn isolated(kind: ScopeKind, id: &str, flow: &str) -> Self {
+        ScopeKey::new(kind, format!("{id}:{flow}"))
+    }
+
     /// The scope of this kind and id.
     pub fn new(kind: ScopeKind, id: impl Into<Arc<str>>) -> Self {
         ScopeKey { kind, id: id.into() }

@@ -190,13 +190,13 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
     let mut keyed: HashMap<String, usize> = HashMap::new();
     // Items still in progress, by the event that added them.
     let mut open: HashMap<Seq, usize> = HashMap::new();
-    // Components and messages without a key, whose data and content may be replaced after they are done.
+    // Components and messages without a key, whose data and content may change after they are done.
     let mut replaceable: HashMap<Seq, usize> = HashMap::new();
     let mut index = 0;
     for event in events.iter() {
         match &event.kind {
             EventKind::ItemDelta { of, text } => {
-                if let Some(at) = open.get(of) {
+                if let Some(at) = open.get(of).or_else(|| replaceable.get(of)) {
                     grow(&mut items[*at], text);
                 }
                 continue;

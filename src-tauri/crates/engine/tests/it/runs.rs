@@ -77,6 +77,7 @@ pub(crate) fn asked(request: &str, input: Value) -> StartRequest {
         dispatched_by: None,
         claim: None,
         fork: None,
+        isolated: Default::default(),
     }
 }
 

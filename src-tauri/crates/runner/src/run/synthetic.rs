@@ -160,6 +160,7 @@ fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str
         dispatched_by: None,
         claim: None,
         fork: None,
+        isolated: Default::default(),
     };
     // The last one ends about now, and each began some time before the next.
     let length = wanted.events as i64 * pace::USUAL_MS;

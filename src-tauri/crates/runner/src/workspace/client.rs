@@ -14,18 +14,28 @@ impl Workspace {
         let row = self.session(session)?;
         let mut view = self.record_state(ScopeKey::new(ScopeKind::Session, session))?;
         let mut all = view.clone();
-        let key = |kind, id: &str| {
-            if row.forked_from.is_some() { ScopeKey::overlay(kind, id, session) } else { ScopeKey::new(kind, id) }
-        };
-        let mut around = vec![self.records_of(key(ScopeKind::User, &row.user_id))?];
-        around.extend(row.project_id.as_deref().map(|id| self.records_of(key(ScopeKind::Project, id))).transpose()?);
-        for other in around {
+        let mut around = vec![(ScopeKind::User, row.user_id.as_str())];
+        around.extend(row.project_id.as_deref().map(|id| (ScopeKind::Project, id)));
+        for (kind, id) in around {
+            let of = |key: ScopeKey| {
+                if row.forked_from.is_some() { ScopeKey::overlay(kind, &key.id, session) } else { key }
+            };
+            let mut other = self.records_of(of(ScopeKey::new(kind, id)))?;
+            if self.keeps_apart(&row.flow, kind) {
+                let own = self.records_of(of(ScopeKey::isolated(kind, id, &row.flow)))?;
+                (other.user, other.project) = (own.user, own.project);
+            }
             all.user = all.user.or(other.user);
             all.project = all.project.or(other.project);
             all.resources.extend(other.resources);
         }
         self.add_client_data(&row.flow, &all, &mut view);
         Ok(view)
+    }
+
+    /// Whether the flow of today keeps such a state apart from other flows.
+    fn keeps_apart(&self, flow: &str, kind: ScopeKind) -> bool {
+        self.with_catalogue(|catalogue| catalogue.find(flow)).is_ok_and(|found| found.flow.isolated.contains(&kind))
     }
 
     /// Every scope's state at an instant of a request, with what a client sees of it.

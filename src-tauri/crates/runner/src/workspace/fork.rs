@@ -122,9 +122,10 @@ impl Workspace {
         let mut records = Vec::new();
         for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
             let (Some(old), Some(new)) = (parent.durable_key(kind), fork.durable_key(kind)) else { continue };
-            let (from, to) = (record::prefix(&old), record::prefix(&new));
-            let mut scopes = vec![(old.clone(), new)];
-            for resource in self.store.resource_records_of(&old).map_err(Fault::internal)? {
+            let (Some(owner), Some(copy)) = (parent.owner_key(kind), fork.owner_key(kind)) else { continue };
+            let (from, to) = (record::prefix(&owner), record::prefix(&copy));
+            let mut scopes = vec![(old, new)];
+            for resource in self.store.resource_records_of(&owner).map_err(Fault::internal)? {
                 let Some(rest) = resource.id.strip_prefix(&from) else { continue };
                 let copy = ScopeKey::new(ScopeKind::Resource, format!("{to}{rest}"));
                 scopes.push((resource.clone(), copy));
@@ -251,6 +252,7 @@ fn started(asked: &StartRequest, input: Recorded, flow: &Flow, from: &ForkedFrom
         forked_from: Some(from.clone()),
         retention: flow.settings.retention,
         cleanup_checkpoints: flow.settings.cleanup_checkpoints,
+        isolated: asked.isolated.kinds.clone(),
     };
     Event { seq: 1, at: now_ms(), path: None, attempt: 0, kind }
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, Seq};
+use engine::item::ItemStatus;
 use engine::views::Events;
 use engine::views::history::tool_alias;
 use engine::views::items::{Item, items};
@@ -133,7 +134,10 @@ fn pieces(own: &[&Event], call: &EffectRow) -> Vec<StreamedPiece> {
     let thoughts: HashMap<Seq, bool> = own
         .iter()
         .filter_map(|event| match &event.kind {
-            EventKind::ItemAdded { item } => Some((event.seq, item.item_type == "reasoning")),
+            // Messages that an author emits are done, and may grow all the same.
+            EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => {
+                Some((event.seq, item.item_type == "reasoning"))
+            }
             _ => None,
         })
         .collect();

@@ -197,25 +197,20 @@ impl Workspace {
         if scope.kind == ScopeKind::Request {
             return Ok(ScopeKey::new(scope.kind, other));
         }
-        let (ours, theirs) = (self.keys_of(request)?, self.keys_of(other)?);
-        for (kind, own) in &ours {
-            let Some((_, their)) = theirs.iter().find(|(other, _)| other == kind) else { continue };
-            if own == scope {
-                return Ok(their.clone());
+        let owners = |request: &str| self.store.owners_of(request).map_err(Fault::internal);
+        let (ours, theirs) = (owners(request)?, owners(other)?);
+        for own in &ours {
+            let Some(their) = theirs.iter().find(|their| their.key.kind == own.key.kind) else { continue };
+            if own.state == *scope {
+                return Ok(their.state.clone());
             }
             if scope.kind == ScopeKind::Resource
-                && let Some(rest) = scope.id.strip_prefix(&prefix(own)).filter(|rest| rest.starts_with(['/', ':']))
+                && let Some(rest) = scope.id.strip_prefix(&prefix(&own.key)).filter(|rest| rest.starts_with(['/', ':']))
             {
-                return Ok(ScopeKey::new(scope.kind, format!("{}{rest}", prefix(their))));
+                return Ok(ScopeKey::new(scope.kind, format!("{}{rest}", prefix(&their.key))));
             }
         }
         Ok(scope.clone())
-    }
-
-    fn keys_of(&self, request: &str) -> Result<Vec<(ScopeKind, ScopeKey)>, Fault> {
-        let scopes = self.scopes_of(request)?.into_iter();
-        let around = [ScopeKind::Session, ScopeKind::User, ScopeKind::Project];
-        Ok(scopes.filter(|scope| around.contains(&scope.kind)).map(|scope| (scope.kind, scope)).collect())
     }
 
     /// Sizes and counts of the database.

@@ -29,10 +29,10 @@ impl Workspace {
         // What a fork's old input led to is not done again: it begins with what was there then.
         let began = edited_input(&events).unwrap_or(0);
         let mut records = Vec::new();
-        for scope in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
-            let Some(scope) = asked.durable_key(scope) else { continue };
-            let resources = self.store.resource_records_of(&scope).map_err(Fault::internal)?;
-            for scope in resources.into_iter().chain([scope]) {
+        for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
+            let (Some(owner), Some(state)) = (asked.owner_key(kind), asked.durable_key(kind)) else { continue };
+            let resources = self.store.resource_records_of(&owner).map_err(Fault::internal)?;
+            for scope in resources.into_iter().chain([state]) {
                 let record = self.record_at(&scope, request, began)?;
                 records.push((scope, record));
             }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use engine::data::Data;
 use engine::event::{Event, EventKind, RequestStatus};
-use engine::request::StartRequest;
+use engine::request::{Isolated, StartRequest};
 use engine::views::Events;
 use engine::views::uncertain_effects::may_have_happened;
 
 use super::answers::{Resolution, answers};
+use super::starting::isolated_of;
 use super::{Mock, Workspace};
 use crate::catalogue::{LoadedFlow, mock_file};
 use crate::core::fault::Fault;
@@ -85,6 +86,7 @@ impl Workspace {
             mock: origin,
             retry_of: Some(request.to_owned()),
             claim: None,
+            isolated: isolated_of(&loaded_flow.flow),
             ..asked
         };
         let before = PriorEvents { is_parsed: true, ..PriorEvents::default() };
@@ -106,6 +108,7 @@ impl Workspace {
             claim,
             trigger,
             dispatched_by,
+            isolated,
             ..
         }) = events.first().map(|event| &event.kind)
         else {
@@ -132,6 +135,7 @@ impl Workspace {
             dispatched_by: dispatched_by.clone(),
             claim: claim.clone(),
             fork: self.fork_of(session)?,
+            isolated: Isolated { flow: row.flow.as_str().into(), kinds: isolated.clone() },
         };
         Ok((asked, origin.flatten()))
     }

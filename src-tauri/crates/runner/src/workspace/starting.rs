@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use engine::data::Data;
 use engine::effects::DispatchedBy;
-use engine::request::StartRequest;
+use engine::request::{Isolated, StartRequest};
+use script::FlowDescription;
 use serde_json::Value;
 
 use super::{RunOptions, Workspace, new_request, new_session};
@@ -13,6 +14,9 @@ use crate::catalogue::runnable::{Wanted, named};
 use crate::core::fault::Fault;
 use crate::core::id;
 use crate::run::{PriorEvents, Running, not_yours};
+
+/// The organisation of requests that name none, as the SDK's `DEFAULT_ORG_ID` has it.
+const DEFAULT_ORG: &str = "__fsd_default_org__";
 
 /// What started a request, where no person called an action.
 #[derive(Default)]
@@ -50,11 +54,14 @@ impl Workspace {
         }
         let ephemeral = options.session.is_none();
         let session = options.session.clone().unwrap_or_else(new_session);
-        if let Some(known) = self.store.session(&session).map_err(Fault::internal)?
-            && known.user != options.user
-        {
+        let known = self.store.session(&session).map_err(Fault::internal)?;
+        if let Some(known) = known.as_ref().filter(|known| known.user != options.user) {
             return Err(not_yours(&session, &known.user, &options.user));
         }
+        let project = options.project.or_else(|| {
+            let default = || known.and_then(|known| known.project).unwrap_or_else(|| DEFAULT_ORG.to_owned());
+            loaded_flow.flow.counts_on_org.then(default)
+        });
         let request = options.request.clone().unwrap_or_else(new_request);
         if request.contains(':') || request.trim().is_empty() {
             return Err(Fault::invalid(format!("request id \"{request}\" must not be empty or contain \":\"")));
@@ -72,7 +79,7 @@ impl Workspace {
             session: session.into(),
             ephemeral,
             user: options.user.into(),
-            project: options.project.map(Into::into),
+            project: project.map(Into::into),
             mock: origin,
             owner: String::new(),
             retry_of: None,
@@ -80,9 +87,15 @@ impl Workspace {
             dispatched_by,
             claim: None,
             fork,
+            isolated: isolated_of(&loaded_flow.flow),
         };
         self.start(loaded_flow, asked, mock, PriorEvents::default())
     }
+}
+
+/// Which states a flow of today keeps apart.
+pub(super) fn isolated_of(flow: &FlowDescription) -> Isolated {
+    Isolated { flow: flow.kind.as_str().into(), kinds: flow.isolated.clone() }
 }
 
 /// Refuses to run for nobody's project what a block of it needs one for.

@@ -92,6 +92,7 @@ export { DISPATCH_SEAM, markDispatcher, TASK_ENTRY, markTaskEntry, isTaskEntry }
 export { parkOnAsk, AskEndedError, AskStoppedError } from './library/asks';
 export { discoveryTools, createManifestRegistry, resourcesManifestSource } from './library/manifest';
 export { MANIFEST_DOMAINS, isManifestDomain } from './library/manifest';
+export { DEFAULT_ORG_ID, isValidOrgId } from './library/organisation';
 export { harnessRunInputSchema, harnessRunEnvelopeSchema, harnessRunHandleSchema } from './library/harness';
 export { collapseToCanonicalLog } from './library/item-logs';
 export {

@@ -24,6 +24,7 @@ use crate::describe::schema::ScriptSchema;
 use crate::vm::Vm;
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct WireFlow {
     pub(crate) kind: String,
     pub(crate) description: Option<String>,
@@ -34,6 +35,8 @@ pub(crate) struct WireFlow {
     pub(crate) resources: Vec<WireResource>,
     pub(crate) settings: WireSettings,
     pub(crate) client: bool,
+    pub(crate) counts_on_org: bool,
+    pub(crate) isolated: Vec<ScopeKind>,
     pub(crate) resolves: bool,
 }
 

@@ -72,6 +72,12 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             cx.update_item(of, asked[1].as_str().ok_or("an item has fields")?, asked[2].clone());
             None
         }
+        "emit.delta" => {
+            let asked = parsed()?;
+            let of = asked[0].as_u64().ok_or("an item has a number")?;
+            cx.grow_item(of, asked[1].as_str().ok_or("a piece is a text")?.to_owned());
+            None
+        }
         "log" => {
             let asked = parsed()?;
             cx.log(asked[0].as_str().unwrap_or("log"), shared.trace.map_text(asked[1].as_str().unwrap_or_default()));

@@ -2,7 +2,7 @@
 
 use engine::data::from_json;
 use engine::error::FlowError;
-use engine::event::{Event, ForkedFrom, RequestStatus, Seq};
+use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
 use engine::resource::record::{self, Address, Place};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use crate::Store;
 use crate::read::event_query::EventQuery;
 use crate::read::sessions::LINEAGE;
+use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
@@ -25,6 +26,15 @@ pub struct RequestQuery {
     pub limit: Option<u64>,
     /// How many to skip.
     pub offset: Option<u64>,
+}
+
+/// A session, a user or a project of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// By which its resources are found.
+    pub key: ScopeKey,
+    /// Where its state is, which the flow may keep apart from other flows.
+    pub state: ScopeKey,
 }
 
 /// A request's row.
@@ -181,29 +191,21 @@ impl Store {
     /// sequencers and blocks as they appeared, then resources by name.
     pub fn scopes_of(&self, id: &str) -> Result<Vec<ScopeKey>, Error> {
         self.read(|connection| {
-            let row: Option<(i64, String, String, Option<String>, bool)> = connection
-                .prepare_cached(
-                    "SELECT r.n, s.id, r.user, r.project, s.forked_from IS NOT NULL FROM request r
-                     JOIN session s ON s.n = r.session WHERE r.id = ?1",
-                )?
-                .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
-                .optional()?;
-            let Some((n, session, user, project, is_fork)) = row else { return Ok(Vec::new()) };
-            let of = |kind, id: String| {
-                if is_fork { ScopeKey::overlay(kind, &id, &session) } else { ScopeKey::new(kind, id) }
-            };
-            let mut around = vec![of(ScopeKind::User, user)];
-            around.extend(project.map(|project| of(ScopeKind::Project, project)));
-            around.push(ScopeKey::new(ScopeKind::Session, session));
+            let Some((n, owners)) = owners(connection, id)? else { return Ok(Vec::new()) };
             let mut scopes = own_scopes(connection, n)?;
-            for scope in around {
-                scopes.extend(resources(connection, &scope)?);
-                scopes.push(scope);
+            for owner in owners {
+                scopes.extend(resources(connection, &owner.key)?);
+                scopes.push(owner.state);
             }
             // A stable sort: within a kind the order stays.
             scopes.sort_by_key(|scope| scope.kind);
             Ok(scopes)
         })
+    }
+
+    /// The user, the project and the session of a request.
+    pub fn owners_of(&self, id: &str) -> Result<Vec<Owner>, Error> {
+        self.read(|connection| Ok(owners(connection, id)?.map(|(_, owners)| owners).unwrap_or_default()))
     }
 
     /// The resources of a session, a user or a project that ever had state, by name; without the
@@ -248,6 +250,47 @@ fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
 
 pub(crate) fn status(text: &str) -> Result<RequestStatus, Error> {
     RequestStatus::parse(text).ok_or_else(|| Error::Damaged(format!("\"{text}\" is not a status")))
+}
+
+/// A request's own number, and its user, its project and its session.
+pub(crate) fn owners(connection: &Connection, id: &str) -> Result<Option<(i64, Vec<Owner>)>, Error> {
+    let row: Option<(i64, String, String, Option<String>, bool)> = connection
+        .prepare_cached(
+            "SELECT r.n, s.id, r.user, r.project, s.forked_from IS NOT NULL FROM request r
+             JOIN session s ON s.n = r.session WHERE r.id = ?1",
+        )?
+        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+        .optional()?;
+    let Some((n, session, user, project, is_fork)) = row else { return Ok(None) };
+    let (flow, isolated) = kept_apart(connection, n)?;
+    let of = |key: ScopeKey| if is_fork { ScopeKey::overlay(key.kind, &key.id, &session) } else { key };
+    let owner = |kind, id: String| {
+        let key = of(ScopeKey::new(kind, id.as_str()));
+        let is_apart = isolated.contains(&kind);
+        Owner { state: if is_apart { of(ScopeKey::isolated(kind, &id, &flow)) } else { key.clone() }, key }
+    };
+    let mut owners = vec![owner(ScopeKind::User, user)];
+    owners.extend(project.map(|project| owner(ScopeKind::Project, project)));
+    let session = ScopeKey::new(ScopeKind::Session, session.as_str());
+    owners.push(Owner { state: session.clone(), key: session });
+    Ok(Some((n, owners)))
+}
+
+/// A request's flow, and the scopes whose state is that flow's own. Only its first event has them; where that cannot be
+/// read, none is.
+fn kept_apart(connection: &Connection, request: i64) -> Result<(String, Vec<ScopeKind>), Error> {
+    let text = |row: &Row<'_>, column: usize| -> rusqlite::Result<String> {
+        Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes().unwrap_or_default()).into_owned())
+    };
+    let first = connection
+        .prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = 1")?
+        .query_row((request,), |row| Ok((text(row, 0)?, text(row, 1)?)))
+        .optional()?;
+    let first = first.and_then(|(kind, body)| body::event(connection, &kind, &body).ok());
+    Ok(match first {
+        Some(EventKind::RequestStarted { flow, isolated, .. }) => (flow, isolated),
+        _ => Default::default(),
+    })
 }
 
 fn own_scopes(connection: &Connection, request: i64) -> Result<Vec<ScopeKey>, Error> {

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{EventKind, Seq};
+use engine::views::items::follow::last_text;
 use engine::views::search::{Needle, Where, texts};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -130,6 +131,9 @@ fn read(connection: &Connection, needle: &Needle, range: &EventRange) -> Result<
     while let Some(row) = rows.next()? {
         let (kind, text) = (&*body::lossy(row, 1)?, &*body::lossy(row, 2)?);
         let is_delta = kind == "item_delta";
+        if kind == "item_updated" && !deltas.text_so_far.is_empty() {
+            deltas.forget(body::event_if_readable(connection, kind, text)?);
+        }
         if is_as_written && !is_delta && !body::may_have_references(text) && !needle.is_in(text) {
             continue;
         }
@@ -175,6 +179,13 @@ struct DeltaTexts<'a> {
 }
 
 impl DeltaTexts<'_> {
+    /// After an item was given other fields, its text is looked up again.
+    fn forget(&mut self, updated: Option<EventKind>) {
+        if let Some(EventKind::ItemUpdated { of, .. }) = updated {
+            self.text_so_far.remove(&of);
+        }
+    }
+
     /// Prepends the item's text before a delta, as far as a hit that ends in the delta can reach back. Returns whether
     /// there is such a hit, and the item has not ended.
     fn join(
@@ -214,18 +225,26 @@ fn start_of_last(text: &str, count: usize) -> usize {
 /// The last `count` characters of an item's text before the event `seq`.
 fn text_before(connection: &Connection, request: i64, of: Seq, seq: Seq, count: usize) -> Result<String, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT body FROM event WHERE request = ?1 AND kind = 'item_delta' AND seq < ?2
-         AND seq > ?3 AND CASE WHEN json_valid(body) THEN json_extract(body, '$.of') END = ?3 ORDER BY seq DESC",
+        "SELECT kind, body FROM event WHERE request = ?1 AND seq < ?2 AND seq >= ?3
+         AND (seq = ?3 OR kind IN ('item_delta', 'item_updated')
+         AND CASE WHEN json_valid(body) THEN json_extract(body, '$.of') END = ?3) ORDER BY seq DESC",
     )?;
     let mut rows = statement.query((request, seq, of))?;
     let mut text_so_far = String::new();
     while text_so_far.chars().count() < count
         && let Some(row) = rows.next()?
     {
-        if let Some(EventKind::ItemDelta { text, .. }) =
-            body::event_if_readable(connection, "item_delta", &body::lossy(row, 0)?)?
-        {
-            text_so_far.insert_str(0, &text);
+        match body::event_if_readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)? {
+            Some(EventKind::ItemDelta { text, .. }) => text_so_far.insert_str(0, &text),
+            Some(EventKind::ItemAdded { item }) => {
+                text_so_far.insert_str(0, last_text(&item.payload).unwrap_or_default());
+            }
+            // It has all that was there before.
+            Some(EventKind::ItemUpdated { patch, .. }) if last_text(&patch).is_some() => {
+                text_so_far.insert_str(0, last_text(&patch).unwrap_or_default());
+                break;
+            }
+            _ => {}
         }
     }
     Ok(text_so_far.split_off(start_of_last(&text_so_far, count)))

@@ -5,8 +5,10 @@
 //! committed events, so no append waits for them.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use engine::event::{EventKind, Seq};
+use engine::views::items::follow::last_text;
 use engine::views::search::texts;
 use rusqlite::{Connection, OptionalExtension};
 
@@ -75,10 +77,10 @@ impl BlockReader {
         let mut rows = statement.query((request, first.saturating_sub(MAX_BLOCK_EVENTS as Seq), first))?;
         while let Some(row) = rows.next()? {
             let kind = body::lossy(row, 0)?;
-            if matches!(&*kind, "item_delta" | "item_done")
+            if matches!(&*kind, "item_delta" | "item_updated" | "item_done")
                 && let Some(kind) = body::event_if_readable(connection, &kind, &body::lossy(row, 1)?)?
             {
-                reader.join_delta(&kind, &mut TrigramFilter::default());
+                reader.join_delta(connection, &kind, &mut TrigramFilter::default())?;
             }
         }
         Ok(reader)
@@ -103,7 +105,7 @@ impl BlockReader {
             sums += Sums::of_stored(kind.as_ref(), text.len());
             if let Some(kind) = &kind {
                 texts(kind, &mut |_, text| each_trigram(text, |trigram| trigrams.add(trigram)));
-                self.join_delta(kind, &mut trigrams);
+                self.join_delta(connection, kind, &mut trigrams)?;
             }
             let seq = row.get(0)?;
             let number = |path: &str| self.numbers.of(connection, path);
@@ -123,19 +125,53 @@ impl BlockReader {
     }
 
     /// Adds the trigrams of a delta together with the item's text before it.
-    fn join_delta(&mut self, kind: &EventKind, trigrams: &mut TrigramFilter) {
+    fn join_delta(
+        &mut self,
+        connection: &Connection,
+        kind: &EventKind,
+        trigrams: &mut TrigramFilter,
+    ) -> Result<(), Error> {
         match kind {
             EventKind::ItemDelta { of, text } => {
-                let text_so_far = self.item_texts.entry(*of).or_default();
+                let text_so_far = match self.item_texts.entry(*of) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(none) => none.insert(text_at_first(connection, self.request, *of)?),
+                };
                 text_so_far.push_str(text);
                 each_trigram(text_so_far, |trigram| trigrams.add(trigram));
-                if let Some((cut, _)) = text_so_far.char_indices().rev().nth(MAX_OVERLAP_LETTERS - 1) {
-                    text_so_far.drain(..cut);
+                keep_end(text_so_far);
+            }
+            EventKind::ItemUpdated { of, patch } => {
+                if let Some(text) = last_text(patch) {
+                    let known = self.item_texts.entry(*of).or_default();
+                    text.clone_into(known);
+                    keep_end(known);
                 }
             }
             EventKind::ItemDone { of, .. } => drop(self.item_texts.remove(of)),
             _ => {}
         }
+        Ok(())
+    }
+}
+
+/// The end of the text that an item was added with: a message that was emitted has one before it grows.
+fn text_at_first(connection: &Connection, request: i64, of: Seq) -> Result<String, Error> {
+    let mut statement =
+        connection.prepare_cached("SELECT body FROM event WHERE request = ?1 AND seq = ?2 AND kind = 'item_added'")?;
+    let mut rows = statement.query((request, of))?;
+    let Some(row) = rows.next()? else { return Ok(String::new()) };
+    let added = body::event_if_readable(connection, "item_added", &body::lossy(row, 0)?)?;
+    let Some(EventKind::ItemAdded { item }) = added else { return Ok(String::new()) };
+    let mut text = last_text(&item.payload).unwrap_or_default().to_owned();
+    keep_end(&mut text);
+    Ok(text)
+}
+
+/// Drops what no hit that ends behind a text can reach.
+fn keep_end(text: &mut String) {
+    if let Some((cut, _)) = text.char_indices().rev().nth(MAX_OVERLAP_LETTERS - 1) {
+        text.drain(..cut);
     }
 }
 

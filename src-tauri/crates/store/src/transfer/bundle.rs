@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use serde_json::{Map, Value};
 
 use crate::Store;
-use crate::read::{events, states};
+use crate::read::{events, requests, states};
 use crate::row::error::Error;
 use crate::transfer::{import, stored_code};
 
@@ -162,21 +162,16 @@ pub(crate) fn own_records(connection: &Connection, brought: &BTreeSet<ScopeKey>)
 
 /// The scopes of the sessions, users and projects of some requests, and all their resources.
 fn scopes_around(connection: &Connection, names: &str) -> Result<Vec<ScopeKey>, Error> {
-    let mut statement = connection.prepare_cached(
-        "SELECT DISTINCT s.id, r.user, r.project, s.forked_from IS NOT NULL
-         FROM request r JOIN session s ON s.n = r.session
-         WHERE r.id IN (SELECT value FROM json_each(?1)) ORDER BY r.n",
-    )?;
+    let mut statement =
+        connection.prepare_cached("SELECT id FROM request WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY n")?;
     let mut rows = statement.query((names,))?;
     let mut scopes: Vec<ScopeKey> = Vec::new();
     while let Some(row) = rows.next()? {
-        let (session, is_fork): (String, bool) = (row.get(0)?, row.get(3)?);
-        let of =
-            |kind, id: String| if is_fork { ScopeKey::overlay(kind, &id, &session) } else { ScopeKey::new(kind, id) };
-        let mut around = vec![of(ScopeKind::User, row.get(1)?)];
-        around.extend(row.get::<_, Option<String>>(2)?.map(|project| of(ScopeKind::Project, project)));
-        around.insert(0, ScopeKey::new(ScopeKind::Session, session));
-        for key in around {
+        let id: String = row.get(0)?;
+        let mut owners = requests::owners(connection, &id)?.map(|(_, owners)| owners).unwrap_or_default();
+        // The session, which is last, first.
+        owners.reverse();
+        for key in owners.into_iter().flat_map(|owner| [owner.key, owner.state]) {
             if !scopes.contains(&key) {
                 scopes.extend(resources(connection, &key)?);
                 scopes.push(key);

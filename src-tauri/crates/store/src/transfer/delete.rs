@@ -261,10 +261,17 @@ fn surviving_scopes(connection: &Connection, session: i64) -> Result<Vec<i64>, E
 fn users_and_projects(connection: &Connection, session: i64) -> Result<Vec<ScopeKey>, Error> {
     let mut found = Vec::new();
     for (kind, column) in [(ScopeKind::User, "user"), (ScopeKind::Project, "project")] {
-        let sql = format!("SELECT DISTINCT {column} FROM request WHERE session = ?1 AND {column} IS NOT NULL");
+        let sql = format!("SELECT DISTINCT {column}, flow FROM request WHERE session = ?1 AND {column} IS NOT NULL");
         let mut statement = connection.prepare_cached(&sql)?;
-        for id in statement.query_map((session,), |row| row.get::<_, String>(0))? {
-            found.push(ScopeKey::new(kind, id?));
+        let mut rows = statement.query((session,))?;
+        while let Some(row) = rows.next()? {
+            let (id, flow): (String, String) = (row.get(0)?, row.get(1)?);
+            // Also the state that the flow may keep apart: most have none.
+            for key in [ScopeKey::isolated(kind, &id, &flow), ScopeKey::new(kind, id)] {
+                if !found.contains(&key) {
+                    found.push(key);
+                }
+            }
         }
     }
     Ok(found)

@@ -238,6 +238,7 @@ fn wait_among(stopped: i64, begin: impl FnOnce(&Store), others: impl Fn(&Store, 
         dispatched_by: None,
         claim: None,
         fork: None,
+        isolated: Default::default(),
     };
     let pauses = Rc::new(Pauses { now: Cell::new(NOW), stopped: Cell::new(stopped), store: store.clone(), others });
     let run = Run::new(Rc::new(flow("test", &add)), asked, store.clone(), pauses.clone(), Abort::default());

@@ -94,6 +94,31 @@ fn a_word_in_pieces_is_found_across_the_end_of_a_block() {
     assert_eq!(bed.store.check().unwrap().problems, Vec::new());
 }
 
+/// A message that an author emits is done, and has a text before it grows.
+#[test]
+fn a_word_is_found_that_begins_before_the_first_piece() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r1");
+    let content = |text: &str| json!([{ "type": "output_text", "text": text }]);
+    let item = json!({ "type": "message", "status": "completed", "payload": { "content": content("a begin") } });
+    request.commit(serde_json::from_value(json!({ "kind": "item_added", "item": item })).unwrap()).unwrap();
+    let of = request.last;
+    request.commit(EventKind::ItemDelta { of, text: "ning".to_owned() }).unwrap();
+    let patch = json!({ "kind": "item_updated", "of": of, "patch": { "content": content("another sta") } });
+    request.commit(serde_json::from_value(patch).unwrap()).unwrap();
+    request.commit(EventKind::ItemDelta { of, text: "rt".to_owned() }).unwrap();
+    let looks = || {
+        assert_eq!(hits(&bed, "beginning"), found(&[("r1", of + 1)]));
+        assert_eq!(hits(&bed, "another start"), found(&[("r1", of + 3)]));
+        assert_eq!(hits(&bed, "beginningrt"), Vec::new());
+    };
+    looks();
+    request.finish();
+    wait_for_filters(&bed.store);
+    looks();
+    assert_eq!(bed.store.check().unwrap().problems, Vec::new());
+}
+
 /// A process that ended without indexing what it wrote: search reads the events, and the next process indexes them.
 #[test]
 fn what_a_killed_process_left_is_found_and_indexed_by_the_next() {

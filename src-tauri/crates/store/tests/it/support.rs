@@ -153,6 +153,7 @@ pub(crate) fn started(session: &str) -> EventKind {
         forked_from: None,
         retention: None,
         cleanup_checkpoints: false,
+        isolated: Vec::new(),
     }
 }
 

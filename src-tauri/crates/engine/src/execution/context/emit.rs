@@ -45,6 +45,11 @@ impl Context {
         self.record(EventKind::ItemUpdated { of, patch: Map::from_iter([(field.to_owned(), value)]) });
     }
 
+    /// More of the text at the end of a message that was emitted without a key.
+    pub fn grow_item(&self, of: Seq, text: String) {
+        self.record(EventKind::ItemDelta { of, text });
+    }
+
     /// `ctx.emit.status`: one status line per request; the same text again is not recorded (SEMANTICS §7.6).
     pub fn emit_status(&self, message: Option<String>, signals: Map<String, Value>, options: EmitOptions) {
         {

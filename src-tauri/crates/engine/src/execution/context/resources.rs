@@ -267,7 +267,7 @@ impl Context {
     }
 
     fn address(&self, resource: &Resource, place: Place) -> Result<ScopeKey, FlowError> {
-        let owner = self.run.durable_key(resource.scope).ok_or_else(|| {
+        let owner = self.run.start.owner_key(resource.scope).ok_or_else(|| {
             let scope = resource.scope.as_str();
             FlowError::plain(format!("Resource \"{}\" belongs to a {scope}, and there is none", resource.accessor))
         })?;

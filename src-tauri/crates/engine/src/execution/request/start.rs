@@ -41,23 +41,49 @@ pub struct StartRequest {
     /// The session of a fork: it sees copies of the user's and the project's records, and never writes to the
     /// originals.
     pub fork: Option<Arc<str>>,
+    /// Which states its flow keeps apart.
+    pub isolated: Isolated,
+}
+
+/// The scopes whose state is a flow's own. Their resources say each for itself whether they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Isolated {
+    /// The flow's kind.
+    pub flow: Arc<str>,
+    /// The user, the project, or both.
+    pub kinds: Vec<ScopeKind>,
 }
 
 impl StartRequest {
     /// Returns the key of the session's, the user's or the project's record; `None` if there is no project.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
+        let Isolated { flow, kinds } = &self.isolated;
+        if !kinds.contains(&kind) {
+            return self.owner_key(kind);
+        }
+        let own = |id: &Arc<str>| self.around(ScopeKey::isolated(kind, id, flow));
+        self.id_of(kind).map(own)
+    }
+
+    /// Returns the key by which the resources of the session, the user or the project are found, whatever of its state
+    /// the flow keeps apart; `None` if there is no project.
+    pub fn owner_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
+        self.id_of(kind).map(|id| self.around(ScopeKey::new(kind, id.clone())))
+    }
+
+    fn id_of(&self, kind: ScopeKind) -> Option<&Arc<str>> {
         match kind {
-            ScopeKind::Session => Some(ScopeKey::new(kind, self.session.clone())),
-            ScopeKind::User => Some(self.around(kind, &self.user)),
-            ScopeKind::Project => self.project.as_ref().map(|id| self.around(kind, id)),
+            ScopeKind::Session => Some(&self.session),
+            ScopeKind::User => Some(&self.user),
+            ScopeKind::Project => self.project.as_ref(),
             _ => None,
         }
     }
 
-    fn around(&self, kind: ScopeKind, id: &Arc<str>) -> ScopeKey {
+    fn around(&self, key: ScopeKey) -> ScopeKey {
         match &self.fork {
-            Some(fork) => ScopeKey::overlay(kind, id, fork),
-            None => ScopeKey::new(kind, id.clone()),
+            Some(fork) if key.kind != ScopeKind::Session => ScopeKey::overlay(key.kind, &key.id, fork),
+            _ => key,
         }
     }
 }

@@ -89,8 +89,14 @@ fn plain(item_type: &str, transient: bool) -> Candidate {
 
 /// The bytes of the last part of a text, to which pieces are added.
 fn text_in(payload: &Map<String, Value>) -> Option<usize> {
+    last_text(payload).map(str::len)
+}
+
+/// The last part of an item's text, to which pieces are added: empty where that has none. `None` where the fields are
+/// those of no text.
+pub fn last_text(payload: &Map<String, Value>) -> Option<&str> {
     let parts = payload.get("content").or_else(|| payload.get("summary"))?.as_array()?;
-    Some(parts.last().and_then(|part| part.get("text")).and_then(Value::as_str).map_or(0, str::len))
+    Some(parts.last().and_then(|part| part.get("text")).and_then(Value::as_str).unwrap_or_default())
 }
 
 /// What an event says of items, if it says anything.

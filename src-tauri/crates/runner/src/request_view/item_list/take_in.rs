@@ -37,9 +37,11 @@ impl ItemList {
             ItemFact::Added(candidate) => {
                 self.add(seq, key, candidate);
             }
-            ItemFact::Grew { of, bytes } => self.grow(seq, short(of), |growth, length| {
-                growth.pieces.push((seq, length + bytes as u64));
-            }),
+            ItemFact::Grew { of, bytes } => {
+                if !self.changes_done(seq, short(of)) {
+                    self.grow(seq, short(of), |growth, length| growth.pieces.push((seq, length + bytes as u64)));
+                }
+            }
             ItemFact::Patched { of, text } => self.patch(seq, short(of), text, false),
             ItemFact::Done { of, text } => self.patch(seq, short(of), text, true),
             ItemFact::Began => key.into_iter().for_each(|key| self.begin(seq, key)),
@@ -162,13 +164,18 @@ impl ItemList {
         }
     }
 
+    /// Notes a change of an item that was done when it was added. Returns whether it is one.
+    fn changes_done(&mut self, seq: u32, of: u32) -> bool {
+        let Some(at) = self.entry_at(of).filter(|at| !self.growing.contains_key(at)) else { return false };
+        self.replaced.entry(at).or_default().push(seq);
+        if self.is_shown(at) {
+            self.touch(at);
+        }
+        true
+    }
+
     fn patch(&mut self, seq: u32, of: u32, text: Option<usize>, is_done: bool) {
-        let Some(at) = self.entry_at(of) else { return };
-        if !is_done && !self.growing.contains_key(&at) {
-            self.replaced.entry(at).or_default().push(seq);
-            if self.is_shown(at) {
-                self.touch(at);
-            }
+        if !is_done && self.changes_done(seq, of) {
             return;
         }
         self.grow(seq, of, |growth, _| {

@@ -1,5 +1,6 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
+import { recordOf } from '../define/bindings';
 import { offered } from '../define/capabilities';
 import { nameOf } from './ctx-arguments';
 import { costEstimate } from '../define/budgets';
@@ -149,7 +150,7 @@ function project(call: Call): unknown {
     withResources(
       call,
       'project',
-      identity(call, 'project', (info) => info.project),
+      identity(call, 'project', (info) => recordOf('project', info.project as string)),
     ),
   );
 }
@@ -195,7 +196,7 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
       withResources(
         call,
         'user',
-        identity(call, 'user', (info) => info.user),
+        identity(call, 'user', (info) => recordOf('user', info.user)),
       ),
     ),
   project,

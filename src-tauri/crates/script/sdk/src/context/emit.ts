@@ -38,12 +38,13 @@ class Emitted {
 
 type Part = Json & { type: string };
 
-/** A message that was emitted, to which more can be added. Each addition keeps all of it. */
+/** A message that was emitted, to which more can be added. */
 class EmittedMessage extends Emitted {
   readonly #parts: Part[];
-  readonly #say: (parts: Part[]) => void;
+  readonly #say: (parts: Part[], delta?: string) => void;
 
-  constructor(content: string | Part[], say: (parts: Part[]) => void) {
+  /** `say` tells of all parts, or, where only the last text grew, may tell of the delta alone. */
+  constructor(content: string | Part[], say: (parts: Part[], delta?: string) => void) {
     super(() => {
       throw new Error('ctx.emit.message: what was said cannot be changed; appendDelta and addContent add to it');
     });
@@ -58,7 +59,7 @@ class EmittedMessage extends Emitted {
     const last = this.#parts.at(-1);
     if (last?.type !== 'output_text') return this.addContent({ type: 'output_text', text });
     this.#parts.splice(-1, 1, { ...last, text: `${last.text as string}${text}` });
-    this.#say(this.#parts);
+    this.#say(this.#parts, text);
     return this;
   }
 
@@ -94,8 +95,10 @@ export function emitters(token: number) {
       checkContent(content);
       const item = emit('message', { content }, options);
       const isKeyed = (options as Json | undefined)?.key !== undefined;
-      return new EmittedMessage(content as string | Part[], (parts) => {
+      return new EmittedMessage(content as string | Part[], (parts, delta) => {
         if (isKeyed) return void emit('message', { content: parts }, options);
+        // A message may come in thousands of pieces: each costs no more than itself.
+        if (delta !== undefined) return void native.sync('emit.delta', token, `[${item},${JSON.stringify(delta)}]`);
         native.sync('emit.update', token, `[${item},"content",${toJson(parts, 'what is added to a message')}]`);
       });
     },

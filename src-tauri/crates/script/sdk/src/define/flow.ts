@@ -10,7 +10,7 @@ import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkAddresses } from './addresses';
 import { addressOf, checkEntries, entriesOf, runnableOf } from './entries';
-import { checkIdentity, checkIsolation, checkOffers, isOneOfMany, mint } from './instances';
+import { checkIdentity, checkOffers, isOneOfMany, mint } from './instances';
 import { warnInsideFlow } from './nested-keys';
 import { needLayers } from './middleware';
 import { keepOrigin } from '../base/origins';
@@ -164,7 +164,6 @@ export function defineFlow(definition: Config): FlowType {
   checkPolicies(definition);
   needUser(definition);
   checkOffers(definition);
-  checkIsolation(definition);
   checkIdentity(definition);
   checkScopeKeys(definition);
   // An instance is told of where its definition stands.

@@ -6,20 +6,12 @@
 import type { Block, Config } from './blocks';
 import { describeValue } from '../base/arguments';
 import { FlowIdentityConflictError } from '../base/errors';
-import { warn } from './known-keys';
 
 /** Keys that belong to the definition alone. */
 const ENTRIES = ['chat', 'webhooks', 'schedules', 'internal', 'task', 'tasks'];
 const FIXED = ['kind', 'cardinality', 'mcp', ...ENTRIES, 'configSchema'];
 /** Objects of settings: what the options say replaces single settings, not the whole. */
 const MERGED = ['session', 'request', 'user', 'project', 'org', 'work', 'authentication'];
-
-/** What keeps a flow's resources apart, and the scopes that it speaks of. */
-const ISOLATION: Record<string, string[]> = {
-  isolateUserState: ['user'],
-  isolateProjectState: ['project', 'org'],
-  isolateOrgState: ['org', 'project'],
-};
 
 /** The definition of an instance: options over definition. */
 export function mint(definition: Config, options: unknown): Config {
@@ -78,20 +70,6 @@ export function checkIdentity({ kind, id, cardinality, isMinted }: Config): void
 /** Whether it is an instance of a flow of which there are many. */
 export function isOneOfMany({ cardinality, isMinted }: Config): boolean {
   return cardinality === 'collection' && isMinted === true;
-}
-
-/** What is kept apart from other flows are resources; of a person's or a project's state there is one. */
-export function checkIsolation(definition: Config): void {
-  if (definition.isMinted === true) return;
-  const hasState = (scope: string) => (definition[scope] as Config | undefined)?.stateSchema !== undefined;
-  for (const [key, scopes] of Object.entries(ISOLATION)) {
-    const scope = scopes.find(hasState);
-    if (definition[key] !== true || scope === undefined) continue;
-    warn(
-      `Flow "${definition.kind as string}": "${key}" keeps resources apart, and not the state of ` +
-        `${scope}.stateSchema, which other flows share`,
-    );
-  }
 }
 
 /** What an action that is offered over MCP needs, and a block that reads the flow's own settings. */

@@ -3,10 +3,11 @@
 import { AgentBlock } from '../define/agents';
 import { describeAgents } from './agents';
 import { isBlock, needHandlers, type Block, type Config, type Fn, type Handler } from '../define/blocks';
-import { isolate, resource } from '../define/bindings';
+import { isolate, isolatedScopes, resource } from '../define/bindings';
 import { budget, estimateCostsBy } from '../define/budgets';
 import { capabilityIds, statesOf } from '../define/capabilities';
 import { hasClientData } from './client-data';
+import { countsOnOrg } from './default-org';
 import { checkContent } from '../context/ctx-arguments';
 import { addressOf, entriesOf, type Entry } from '../define/entries';
 import { rootOf, stackOfInstance, type Flow } from '../define/flow';
@@ -24,7 +25,7 @@ import { narrowBy } from '../define/resource-rule';
 import { Sequencer } from '../define/sequencer';
 import { standsFor } from '../base/sources';
 import type { Declared } from '../define/resources';
-import { functionId, retry, schemaId, startingWith, stateSchema, text } from '../define/tables';
+import { functionId, functions, retry, schemaId, startingWith, stateSchema, text } from '../define/tables';
 
 const blockIds = new Map<Block, number>();
 export const blocksById: Block[] = [];
@@ -58,7 +59,7 @@ export function describeFlow(flow: Flow): string {
   flowLayers = flow.definition.middleware;
   const before = blocksById.length;
   settle(flow, stackOfInstance(flow));
-  isolate(flow.definition);
+  isolate(flow.definition, flow.address);
   const blocks: Config[] = [];
   const resources = flow.ownResources.map((declared) =>
     resource(declared, `flow "${flow.kind}"`, (block) => describeBlock(block, blocks, declarations)),
@@ -97,6 +98,8 @@ export function describeFlow(flow: Flow): string {
     blocks,
     settings,
     client: hasClientData(flow),
+    countsOnOrg: countsOnOrg(flow.definition, flow.ownResources, blocksById.slice(before), functions),
+    isolated: isolatedScopes(),
     resolves: typeof (flow.definition.schedules as Config | undefined)?.resolve === 'function',
   });
 }
