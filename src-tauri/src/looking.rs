@@ -3,13 +3,8 @@
 use runner::{EventQuery, SourceView, Workspace};
 use serde_json::{Value, json};
 
-<<<<<<< HEAD
-use crate::cli::args::{Page, Tree};
-use crate::cli::{Outcome, Stop, tell};
-=======
 use crate::cli::args::{Diff, Page, Tree};
-use crate::cli::{Outcome, Stop};
->>>>>>> cli
+use crate::cli::{Outcome, Stop, tell};
 use crate::print;
 
 /// The text of a request with more blocks shows them folded.

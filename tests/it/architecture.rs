@@ -53,7 +53,7 @@ const COLUMNS: usize = 120;
 const LONG: [(&str, usize, &str); 6] = [
     (
         "src-tauri/crates/engine/src/execution/replay/cache.rs",
-        546,
+        534,
         "one reader of a log and what it finds; it gets a folder's floors next",
     ),
     ("src-tauri/crates/engine/src/execution/generator/tools.rs", 446, "a call of a tool from its offer to its result"),
@@ -63,8 +63,8 @@ const LONG: [(&str, usize, &str); 6] = [
         "which record belongs to which operation of today",
     ),
     ("src-tauri/crates/store/src/transfer/removal.rs", 435, "the queue of removals and what works on it"),
-    ("src-tauri/crates/runner/src/views.rs", 502, "the wire types, which are mostly documentation"),
-    ("src-tauri/crates/runner/src/workspace.rs", 505, "one method for each question a person can ask"),
+    ("src-tauri/crates/runner/src/views.rs", 489, "the wire types, which are mostly documentation"),
+    ("src-tauri/crates/runner/src/workspace.rs", 441, "one method for each question a person can ask"),
 ];
 
 /// Names that say nothing about what is inside.

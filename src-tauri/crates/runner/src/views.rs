@@ -17,6 +17,7 @@ mod plan;
 mod replay;
 mod request_view;
 mod soundness;
+mod source;
 mod states;
 mod stats;
 mod sums;
@@ -58,6 +59,7 @@ pub use request_view::{
     TreeView, ViewBatch, ViewCalls, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
 };
 pub use soundness::{DataCheck, ProblemRow};
+pub use source::{ImportedSource, SourceView};
 pub use states::{CheckpointRow, StateView};
 pub use stats::Stats;
 pub use sums::{Sums, Totals};
@@ -318,33 +320,6 @@ pub struct ShownBlock {
     /// What it made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
-}
-
-/// The code that a request ran, for `show --source`.
-#[derive(Clone, Debug, Serialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-pub struct SourceView {
-    /// The file, relative to the workspace.
-    pub file: String,
-    /// The hash of the bundle that the file was a part of.
-    pub hash: String,
-    /// The line on which the text begins, where it is a part of the file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// The file, or what defines the block that was asked for.
-    pub text: String,
-    /// The files of the workspace that it imported, where the whole request was asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub imports: Vec<ImportedSource>,
-}
-
-/// A file that the flow of a request imported.
-#[derive(Clone, Debug, Serialize, specta::Type)]
-pub struct ImportedSource {
-    /// Relative to the workspace.
-    pub file: String,
-    /// As it was when the request ran.
-    pub text: String,
 }
 
 /// A whole request, for `show`.

@@ -15,4 +15,5 @@ pub(crate) mod sessions;
 pub(crate) mod spans;
 pub(crate) mod states;
 pub(crate) mod stats;
+pub(crate) mod whole_log;
 pub(crate) mod writes;

@@ -8,6 +8,7 @@
 mod fact;
 mod names;
 mod newest;
+mod span;
 
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ use crate::model::event::{BlockKind, Seq};
 pub use fact::{Fact, SpanEnd, SpanEvent, fact};
 pub use names::{NameNumber, Names};
 use newest::Newest;
+use span::NO_PARENT;
+pub use span::{Span, Usage};
 
 /// The number of a path. Whoever keeps the events gives numbers to paths, and knows their texts.
 pub type PathNumber = u32;
@@ -26,82 +29,13 @@ pub type PathNumber = u32;
 /// The place of a span among its request's spans, in start order.
 pub type SpanIndex = u32;
 
-/// No span around another one.
-const NO_PARENT: SpanIndex = SpanIndex::MAX;
-
-/// One execution of one block, in 64 bytes: a long request has hundreds of thousands of them in memory. What few of them
-/// have stands beside them, see [`Spans::usage`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
-    /// Its path.
-    pub path: PathNumber,
-    /// Which execution of the path, from 0.
-    pub attempt: u32,
-    /// See [`Span::parent`].
-    parent: SpanIndex,
-    /// Its name, see [`Spans::name`].
-    pub name: NameNumber,
-    /// Its kind.
-    pub kind: BlockKind,
-    /// How it ended.
-    pub end: Option<SpanEnd>,
-    /// Taken from an earlier execution by a resume.
-    pub is_memoized: bool,
-    /// Whether its error was caught.
-    pub is_caught: bool,
-    /// When it began, in milliseconds since 1970.
-    pub started_at: i64,
-    /// See [`Span::finished_at`].
-    finished_at: i64,
-    /// Its first event.
-    pub seq_start: Seq,
-    /// Its last event; 0 while it has not ended.
-    pub seq_end: Seq,
-    /// How many spans it is directly around.
-    pub children: u32,
-    /// How many items it added itself.
-    pub items: u32,
-    /// State operations that it made itself, without those that were made again.
-    changes: u32,
-}
-
-impl Span {
-    /// The span around it.
-    pub fn parent(&self) -> Option<SpanIndex> {
-        Some(self.parent).filter(|parent| *parent != NO_PARENT)
-    }
-
-    /// When it ended, in milliseconds since 1970.
-    pub fn finished_at(&self) -> Option<i64> {
-        self.end.map(|_| self.finished_at)
-    }
-}
-
-const _: () = assert!(size_of::<Span>() == 64, "the pages of spans that a window keeps in memory");
-
-/// What a span asked of models itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// How many answers it got.
-    pub model_calls: u32,
-    /// Tokens that models were told.
-    pub prompt_tokens: u64,
-    /// Tokens that models said.
-    pub completion_tokens: u64,
-<<<<<<< HEAD
-}
-
-/// What a span wrote to shared memory.
+/// What a span wrote.
 #[derive(Clone, Debug, Default)]
-struct SharedWrites {
+struct Writes {
     /// The events that did, while the span may still be rolled back.
     seqs: Vec<Seq>,
-    /// How many come to nothing if the span is rolled back.
-=======
-    /// State operations that it made itself, without those that were made again.
-    changes: u32,
-    /// Those of them that come to nothing if the span is rolled back: of records, because it commits nothing then.
->>>>>>> cli
+    /// How many come to nothing if the span is rolled back: those on shared memory because they are taken back, those on
+    /// records because it commits nothing then.
     revocable: u32,
 }
 
@@ -113,8 +47,8 @@ pub struct Spans {
     newest: Newest,
     /// Writes of spans that have not ended well: the span, and whether a callback that returned did it.
     writes: FxHashMap<Seq, (SpanIndex, bool)>,
-    /// What those spans wrote to shared memory.
-    writes_of: FxHashMap<SpanIndex, SharedWrites>,
+    /// What those spans wrote.
+    writes_of: FxHashMap<SpanIndex, Writes>,
     /// What spans asked of models, of those that did.
     usage: FxHashMap<SpanIndex, Usage>,
     /// When the request was taken up again, and when it ended.
@@ -253,18 +187,10 @@ impl Spans {
                 match fact {
                     Fact::Wrote { .. } => {
                         span.changes += 1;
-<<<<<<< HEAD
-                        if is_shared {
-                            self.writes.insert(event.seq, (index, false));
-                            let writes = self.writes_of.entry(index).or_default();
-                            writes.seqs.push(event.seq);
-                            writes.revocable += 1;
-                        }
-=======
-                        span.revocable += 1;
                         self.writes.insert(event.seq, (index, false));
-                        self.writes_of.entry(index).or_default().push(event.seq);
->>>>>>> cli
+                        let writes = self.writes_of.entry(index).or_default();
+                        writes.seqs.push(event.seq);
+                        writes.revocable += 1;
                     }
                     Fact::ItemAdded => span.items += 1,
                     Fact::ModelCalled { prompt, completion } => {
@@ -321,6 +247,13 @@ impl Spans {
         self.find(path, attempt).filter(|index| self.get(*index).end.is_none())
     }
 
+    /// The executions that have begun and not ended, as the request stands: those that were under way when it ended or
+    /// was taken up again are not among them.
+    pub fn unfinished(&self) -> impl Iterator<Item = &Span> {
+        let cut = self.resumes.last().max(self.ends.last()).copied().unwrap_or(0);
+        self.spans.iter().filter(move |span| span.end.is_none() && span.seq_start > cut)
+    }
+
     /// Notes that a span ended well: what it wrote stays, unless its request had ended before it.
     fn keep_writes(&mut self, index: SpanIndex, is_memoized: bool) {
         let Some(mut writes) = self.writes_of.remove(&index) else { return };
@@ -360,17 +293,11 @@ impl Spans {
         }
     }
 
-<<<<<<< HEAD
-    /// How many state operations a span made itself, without those on shared memory that were rolled back. `is_live`
-    /// says whether the request's process still runs it.
+    /// How many state operations a span made itself, without those that came to nothing. `is_live` says whether the
+    /// request's process still runs it.
     pub fn changes(&self, index: SpanIndex, is_live: bool) -> u32 {
         let span = self.get(index);
         let Some(writes) = self.writes_of.get(&index) else { return span.changes };
-=======
-    /// How many state operations a span made itself, without those that came to nothing. `is_live` says whether the
-    /// request's process still runs it.
-    pub fn changes(&self, span: &Span, is_live: bool) -> u32 {
->>>>>>> cli
         let is_rolled_back = self.was_cut(span)
             || match span.end {
                 None => !is_live || self.has_resumed_since(span.seq_start, self.last),

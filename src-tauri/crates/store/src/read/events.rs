@@ -315,14 +315,7 @@ pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Interner
     let damaged = |error: rusqlite::types::FromSqlError| Error::Damaged(error.to_string());
     let path = row.get_ref(2)?.as_str_or_null().map_err(damaged)?;
     let (name, text) = (row.get_ref(4)?.as_bytes().map_err(damaged)?, row.get_ref(5)?.as_bytes().map_err(damaged)?);
-    let read = || -> Result<EventKind, Error> {
-        let utf8 = |bytes| std::str::from_utf8(bytes).map_err(|error| Error::Damaged(error.to_string()));
-        body::checked_event(connection, utf8(name)?, utf8(text)?, row.get(6)?)
-    };
-    let kind = match read() {
-        Err(Error::Damaged(why)) => EventKind::damaged(&String::from_utf8_lossy(name), &why),
-        kind => kind?,
-    };
+    let kind = decoded(name, text, row.get(6)?, |kind, text| body::event(connection, kind, text))?;
     Ok(Event {
         seq: row.get(0)?,
         at: row.get(1)?,
@@ -330,4 +323,23 @@ pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Interner
         attempt: row.get(3)?,
         kind,
     })
+}
+
+/// What a body says, after comparing its checksum, if there is one. A damaged one becomes [`EventKind::damaged`].
+pub(crate) fn decoded(
+    name: &[u8],
+    text: &[u8],
+    sum: Option<i64>,
+    decode: impl FnOnce(&str, &str) -> Result<EventKind, Error>,
+) -> Result<EventKind, Error> {
+    let read = || -> Result<EventKind, Error> {
+        let utf8 = |bytes| std::str::from_utf8(bytes).map_err(|error| Error::Damaged(error.to_string()));
+        let (name, text) = (utf8(name)?, utf8(text)?);
+        body::compare_checksum(text, sum)?;
+        decode(name, text)
+    };
+    match read() {
+        Err(Error::Damaged(why)) => Ok(EventKind::damaged(&String::from_utf8_lossy(name), &why)),
+        kind => kind,
+    }
 }

@@ -8,8 +8,8 @@ use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::Store;
-use crate::read::event_query::EventQuery;
 use crate::read::sessions::LINEAGE;
+use crate::read::whole_log;
 use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::Filter;
@@ -95,7 +95,7 @@ impl Store {
             let mut statement = connection.prepare_cached(&format!("{COLUMNS} {FROM} WHERE r.id = ?1"))?;
             let mut rows = statement.query((id,))?;
             let Some(row) = rows.next()?.map(request).transpose()? else { return Ok(None) };
-            let events = crate::read::events::of_request(connection, id, &EventQuery::default())?;
+            let events = whole_log::read(connection, id)?;
             self.on_damaged.report_damaged(id, &events);
             Ok(Some((row, events)))
         })

@@ -99,7 +99,8 @@ impl Store {
     }
 }
 
-fn extend(connection: &Connection, request: &str, spans: &mut Spans) -> Result<(), Error> {
+/// As [`Store::extend_spans`].
+pub(crate) fn extend(connection: &Connection, request: &str, spans: &mut Spans) -> Result<(), Error> {
     let newest: Option<(i64, Option<Seq>)> = connection
         .prepare_cached("SELECT n, (SELECT max(seq) FROM event WHERE request = n) FROM request WHERE id = ?1")?
         .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))

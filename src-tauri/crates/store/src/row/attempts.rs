@@ -41,7 +41,7 @@ pub(crate) struct UnfinishedAttempts {
 }
 
 /// The attempts of one request that have begun and not ended, with their first writes.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Attempts(HashMap<Attempt, Vec<FirstWrite>>);
 
 impl Attempts {

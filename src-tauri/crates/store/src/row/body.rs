@@ -72,21 +72,38 @@ pub(crate) fn of_state(mut state: Value) -> Result<Body, Error> {
 
 /// Reads an event from its body. A kind that this version does not know becomes [`EventKind::Unknown`].
 pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<EventKind, Error> {
-    if !KINDS.contains(&kind) {
-        let Value::Object(fields) = value(connection, text)? else {
-            return Err(Error::Damaged(format!("a {kind} event is not an object")));
-        };
-        return Ok(EventKind::Unknown { name: kind.to_owned(), fields });
+    if has_no_reference(text) {
+        return event_in_place(kind, text);
     }
-    if has_no_reference(text)
-        && let Some(frequent) = EventKind::read_frequent(kind, text)
-    {
+    if !KINDS.contains(&kind) {
+        return unknown(kind, value(connection, text)?);
+    }
+    fields(connection, &tagged(kind, text)?)
+}
+
+/// As [`event`], of a body that [`has_no_reference`].
+pub(crate) fn event_in_place(kind: &str, text: &str) -> Result<EventKind, Error> {
+    if !KINDS.contains(&kind) {
+        return unknown(kind, parse(text)?);
+    }
+    if let Some(frequent) = EventKind::read_frequent(kind, text) {
         return Ok(frequent?);
     }
+    Ok(from_json(&tagged(kind, text)?)?)
+}
+
+fn unknown(kind: &str, value: Value) -> Result<EventKind, Error> {
+    let Value::Object(fields) = value else {
+        return Err(Error::Damaged(format!("a {kind} event is not an object")));
+    };
+    Ok(EventKind::Unknown { name: kind.to_owned(), fields })
+}
+
+/// A body with the event's kind among its fields.
+fn tagged(kind: &str, text: &str) -> Result<String, Error> {
     let rest = text.strip_prefix('{').ok_or_else(|| Error::Damaged(format!("a {kind} event is not an object")))?;
     let comma = if rest == "}" { "" } else { "," };
-    let tagged = format!("{{\"kind\":\"{kind}\"{comma}{rest}");
-    fields(connection, &tagged)
+    Ok(format!("{{\"kind\":\"{kind}\"{comma}{rest}"))
 }
 
 /// A text column, with invalid UTF-8 replaced: damaged bytes are no error here.
@@ -107,10 +124,16 @@ pub(crate) fn checked_event(
     text: &str,
     known: Option<i64>,
 ) -> Result<EventKind, Error> {
+    compare_checksum(text, known)?;
+    event(connection, kind, text)
+}
+
+/// Fails if a body does not fit its checksum, where it has one.
+pub(crate) fn compare_checksum(text: &str, known: Option<i64>) -> Result<(), Error> {
     if known.is_some_and(|known| known != checksum(text)) {
         return Err(Error::Damaged("its content does not fit its checksum".to_owned()));
     }
-    event(connection, kind, text)
+    Ok(())
 }
 
 /// As [`event`], `None` if the body is damaged.
@@ -186,7 +209,7 @@ pub(crate) fn may_have_references(text: &str) -> bool {
 }
 
 /// Quotes inside JSON strings are escaped, so this matches keys and whole strings only.
-fn has_no_reference(text: &str) -> bool {
+pub(crate) fn has_no_reference(text: &str) -> bool {
     !text.contains("\"$")
         || ![PAYLOAD_KEY, PARTS_KEY, ESCAPE_KEY].iter().any(|key| text.contains(&format!("\"{key}\"")))
 }

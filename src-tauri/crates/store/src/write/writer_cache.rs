@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::row::attempts::{self, Attempts};
 use crate::row::error::Error;
+use crate::write::open_attempts;
 use crate::write::scopes::CachedScope;
 use crate::write::writer_queue::{self, Ticket};
 
@@ -218,7 +219,8 @@ fn load(connection: &Connection, id: &str, resumes: bool) -> Result<Option<Cache
     request.is_indexed = is_indexed;
     // A resume rolls back all attempts that have not ended; which they are matters only if any of them wrote.
     if !resumes || attempts::has_shared_writes(connection, n)? {
-        request.attempts = Attempts::load(connection, n, i64::MAX)?;
+        request.attempts = open_attempts::load(connection, n, id)?;
+        debug_assert_eq!(request.attempts, Attempts::load(connection, n, i64::MAX)?, "of request {id}");
     }
     Ok(Some(request))
 }

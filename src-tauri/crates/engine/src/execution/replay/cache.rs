@@ -8,6 +8,7 @@ mod discarded;
 mod failures;
 mod numbers;
 mod pauses;
+mod shared_writes;
 mod suspensions;
 
 use std::cell::RefCell;
@@ -24,7 +25,7 @@ use crate::model::event::{BlockKind, CaughtBy, Event, EventKind, Outcome, Record
 use crate::model::flow::Block;
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::operation::Operation;
-use crate::model::path::{self, background_parent, background_task, is_inside, with_ancestors};
+use crate::model::path::{self, background_task, is_inside, with_ancestors};
 use crate::model::resource::reaction::DueReaction;
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
@@ -218,19 +219,6 @@ impl ReplayCache {
     /// Returns whether the block ended in this attempt.
     fn has_ended_in(&self, (path, attempt): &Attempt) -> bool {
         self.finished.get(path).is_some_and(|done| done.attempt == *attempt)
-    }
-
-    /// Returns the last end of a chain's background work.
-    pub(crate) fn last_background_end(&self, chain: &str) -> Option<Seq> {
-        let of_chain = |path: &Arc<str>| background_parent(path) == Some(chain) && !self.is_discarded(path, false);
-        self.finished.iter().filter(|(path, _)| of_chain(path)).map(|(_, done)| done.ended).max()
-    }
-
-    /// Takes the next recorded write to a shared state, up to event `until`.
-    pub(crate) fn next_change(&self, shared: &SharedStateOwner, until: Seq) -> Option<Operation> {
-        let mut pending = self.pending.borrow_mut();
-        let changes = pending.get_mut(shared)?;
-        changes.pop_front_if(|(seq, ..)| *seq <= until).map(|(.., change)| change)
     }
 
     /// Reads what a replay takes from a log: answers to suspensions, and the edits of a fork. It runs the rest again.

@@ -1,0 +1,68 @@
+//! The attempts of a request that have begun and not ended, as the writer needs them when it takes up a request that this
+//! process has not written: after a crash, or from another process.
+//!
+//! Read while the write lock is held, so it must not cost what the length of the log does: which attempts are open is
+//! read from the pages of spans, and only their own events are looked at. Says the same as
+//! [`Attempts::load`](crate::row::attempts::Attempts::load) does of the newest event.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::event::EventKind;
+use engine::views::attempts::Verdict;
+use engine::views::spans::Spans;
+use rusqlite::Connection;
+
+use crate::read::{spans, states};
+use crate::row::attempts::{Attempt, Attempts};
+use crate::row::body;
+use crate::row::error::Error;
+
+/// Reads the open attempts of a request, with their first writes.
+pub(crate) fn load(connection: &Connection, request: i64, id: &str) -> Result<Attempts, Error> {
+    let mut spans = Spans::default();
+    spans::extend(connection, id, &mut spans)?;
+    let mut attempts = Attempts::default();
+    for span in spans.unfinished() {
+        let path: Arc<str> = connection
+            .prepare_cached("SELECT text FROM path WHERE n = ?1")?
+            .query_row((span.path,), |row| row.get(0))?;
+        attempts.apply_verdict(Some(&path), span.attempt, Some(Verdict::Begins));
+        for write in first_writes(connection, request, &(path.clone(), span.attempt), id)? {
+            attempts.add_write(Some(&path), span.attempt, write);
+        }
+    }
+    Ok(attempts)
+}
+
+/// The first write of an attempt to each scope of its request.
+fn first_writes(
+    connection: &Connection,
+    request: i64,
+    (path, attempt): &Attempt,
+    id: &str,
+) -> Result<BTreeMap<i64, i64>, Error> {
+    let mut found = BTreeMap::new();
+    let mut event = connection.prepare_cached(
+        "SELECT id, body FROM event WHERE request = ?1 AND seq = ?2 AND attempt = ?3 AND kind = 'state_changed'",
+    )?;
+    let mut is_own = connection.prepare_cached(
+        "SELECT 1 FROM scope s JOIN change c ON c.scope = s.n WHERE s.n = ?1 AND s.request = ?2 AND c.event = ?3",
+    )?;
+    for seq in spans::seqs_of_path(connection, id, path)? {
+        let mut rows = event.query((request, seq, attempt))?;
+        let Some(row) = rows.next()? else { continue };
+        let (event, text) = (row.get::<_, i64>(0)?, body::lossy(row, 1)?);
+        let Some(EventKind::StateChanged { scope, .. }) = body::event_if_readable(connection, "state_changed", &text)?
+        else {
+            continue;
+        };
+        if let Some(scope) = states::find(connection, &scope)?
+            && !found.contains_key(&scope)
+            && is_own.exists((scope, request, event))?
+        {
+            found.insert(scope, event);
+        }
+    }
+    Ok(found)
+}
