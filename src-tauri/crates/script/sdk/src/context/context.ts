@@ -5,10 +5,12 @@ import { offered } from '../define/capabilities';
 import { nameOf } from './ctx-arguments';
 import { costEstimate } from '../define/budgets';
 import { flowFacts } from '../define/flow-config';
+import { takesMessages } from '../define/relay';
 import { emitters } from './emit';
 import { decodeError, reviveError } from '../base/thrown';
 import { askJson, native } from '../base/host';
 import { runOnce } from './once';
+import { requestHost } from './relay';
 import { resourcesFor } from './resource-handles';
 import { sessionMembers } from './session-members';
 import { Relative, StatefulRelative, type Relation } from './relatives';
@@ -232,6 +234,13 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
   attempt: (call) => call.info.attempt,
   idempotencyKey: (call) => `${call.info.requestId}:${call.info.path}`,
   requestRuntime: (call) => runtimeOf(call.info),
+  requestHost: (call) =>
+    takesMessages()
+      ? requestHost(call.token, () => ({
+          session: call.info.session,
+          place: `${call.info.requestId}:${call.info.path}`,
+        }))
+      : undefined,
   // Settings belong to a host, and this one has none to give.
   settings: () => Object.freeze({}),
   // Every event is one already: a resume finds what any block that ended left.

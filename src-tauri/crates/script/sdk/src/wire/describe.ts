@@ -21,6 +21,7 @@ import { describeCalls } from './calls';
 import { layersOf } from '../define/middleware';
 import { originOf } from '../base/origins';
 import { concurrencyOf, sessionPast } from '../define/policies';
+import { receiveBy } from '../define/relay';
 import { narrowBy } from '../define/resource-rule';
 import { Sequencer } from '../define/sequencer';
 import { standsFor } from '../base/sources';
@@ -55,6 +56,7 @@ export function describeFlow(flow: Flow): string {
   }
   estimateCostsBy(flow);
   narrowBy(flow.definition);
+  receiveBy(flow.definition);
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
   flowLayers = flow.definition.middleware;
   const before = blocksById.length;
