@@ -87,9 +87,16 @@ export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } f
 export { validateConcurrencyConfig, validateWebhookConfig } from './library/absent';
 export { applyGetOrPatchState, buildReplayLog, createBindingCache } from './library/absent';
 export { defineRelayBinding, relaySendTool, requireRequestHost, validateRelayConfig } from './library/relay';
-export { dispatchThroughSeam, recordedAskOutcome } from './library/absent';
+export { recordedAskOutcome } from './library/absent';
 export { dispatchHandleSchema, DISPATCH_TYPES, resolveEntry, SLASH_COMMAND_PATTERN } from './library/dispatches';
-export { DISPATCH_SEAM, markDispatcher, TASK_ENTRY, markTaskEntry, isTaskEntry } from './library/dispatches';
+export {
+  DISPATCH_SEAM,
+  dispatchThroughSeam,
+  markDispatcher,
+  TASK_ENTRY,
+  markTaskEntry,
+  isTaskEntry,
+} from './library/dispatches';
 export { parkOnAsk, AskEndedError, AskStoppedError } from './library/asks';
 export { discoveryTools, createManifestRegistry, resourcesManifestSource } from './library/manifest';
 export { MANIFEST_DOMAINS, isManifestDomain } from './library/manifest';

@@ -4,18 +4,13 @@
 
 import { describeValue } from '../base/arguments';
 import { mappingOf, relayTarget } from '../define/relay';
-import { askJson } from '../base/host';
-import { toJson } from '../base/values';
-import { runOnce } from './once';
+import { sendOnce } from './sending';
 
 interface Sender {
   session: string;
   /** The request and the path of the block that sends. */
   place: string;
 }
-
-/** How many messages each block has sent: a resume finds each again by its number. */
-const sent = new Map<string, number>();
 
 /** Refusals of a dispatch, by what they are to a message. */
 const REFUSALS: Record<string, string> = {
@@ -41,8 +36,6 @@ async function send(token: number, { session, place }: Sender, message: unknown)
   if (typeof to !== 'string' || to === '') return refusal('unknown-recipient', `"to" is ${describeValue(to)}`);
   const map = typeof kind === 'string' ? mappingOf(kind) : undefined;
   if (!map) return refusal('no-relay-door', `the flow takes no message ${describeValue(kind)}`);
-  const number = sent.get(place) ?? 0;
-  sent.set(place, number + 1);
   const input = await map({ kind: kind as string, payload, from: session });
   const spec = {
     type: 'internal',
@@ -50,12 +43,8 @@ async function send(token: number, { session, place }: Sender, message: unknown)
     session: { id: to },
     payload: input,
     from: kind,
-    place: `${place} ${number}`,
   };
-  const asked = toJson(spec, `the message "${kind as string}"`) as string;
-  const told = (await runOnce(token, `message ${place} ${number}`, async () =>
-    JSON.parse(await askJson(token, 'dispatch', asked)),
-  )) as { requestId: string; refused?: string; detail?: string };
+  const told = await sendOnce(token, place, spec, `the message "${kind as string}"`);
   if (told.refused !== undefined) return refusal(REFUSALS[told.refused] ?? told.refused, told.detail ?? '');
   return { ok: true, outcome: 'accepted', deliveryRequestId: told.requestId };
 }
