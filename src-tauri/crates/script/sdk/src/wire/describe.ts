@@ -60,6 +60,7 @@ export function describeFlow(flow: Flow): string {
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
   flowLayers = flow.definition.middleware;
   const before = blocksById.length;
+  const functionsBefore = functions.length;
   settle(flow, stackOfInstance(flow));
   isolate(flow.definition, flow.address);
   const blocks: Config[] = [];
@@ -100,7 +101,12 @@ export function describeFlow(flow: Flow): string {
     blocks,
     settings,
     client: hasClientData(flow),
-    countsOnOrg: countsOnOrg(flow.definition, flow.ownResources, blocksById.slice(before), functions),
+    countsOnOrg: countsOnOrg(
+      flow.definition,
+      flow.ownResources,
+      blocksById.slice(before),
+      functions.slice(functionsBefore),
+    ),
     isolated: isolatedScopes(),
     resolves: typeof (flow.definition.schedules as Config | undefined)?.resolve === 'function',
   });
