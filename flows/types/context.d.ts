@@ -20,6 +20,7 @@ import type { LooseState } from "./schema.js";
 import type { ProjectScopeHandle, RequestScopeHandle, SessionScopeHandle, UserScopeHandle } from "./scopes.js";
 import type { StateHandle, TargetHandle } from "./state.js";
 import type { SuspendAction, SuspendAnswer, SuspendOptions } from "./suspension.js";
+import type { RequestHost } from "./relay.js";
 
 /** What a block has declared of its surroundings. Whatever it has not is loose; `never` stands for "not declared". */
 export interface ContextTypes {
@@ -132,6 +133,8 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
   /** `requestId:path`, the same for every attempt and after a resume. Give it to services that accept such a key. */
   readonly idempotencyKey: string;
   readonly requestRuntime: RequestRuntime;
+  /** Sends messages to other sessions, in a flow that has a `relay`. */
+  readonly requestHost?: RequestHost;
   /** Asks a model without a generator. The call is recorded with this block. */
   readonly resolveModel: ModelResolver;
   /**

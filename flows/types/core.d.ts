@@ -28,6 +28,7 @@ export * from "./middleware.js";
 export * from "./models.js";
 export * from "./reactions.js";
 export * from "./refusals.js";
+export * from "./relay.js";
 export * from "./resource-handles.js";
 export * from "./resources.js";
 export * from "./router.js";

@@ -5,10 +5,24 @@
 import type { Block } from "./blocks.js";
 import type { MaybePromise, Schema } from "./schema.js";
 
-/** Where hosts of another kind keep what can start another request. */
+/** Where a context has what starts another request. */
 export declare const DISPATCH_SEAM: unique symbol;
-/** Fails: `dispatcher()` starts work in another session. */
-export declare function dispatchThroughSeam(...given: any[]): never;
+export interface DispatchSpec {
+  type?: "internal" | "task";
+  /** The entry; `action` is a newer word for it. */
+  target?: string;
+  action?: string;
+  flowKind?: string;
+  session: { key: string } | { id: string } | { from: true };
+  payload?: unknown;
+  /** The block that sends. */
+  from: string;
+  provenance?: { [fact: string]: unknown };
+}
+export type DispatchOutcome =
+  { ok: true; sessionId: string; requestId: string; adopted: boolean } | { ok: false; refused: string; detail: string };
+/** For packages that make blocks of their own for it; a flow says `dispatcher()`. */
+export declare function dispatchThroughSeam(ctx: object, spec: DispatchSpec): Promise<DispatchOutcome>;
 /** Says of a block where it sends to; a flow that has no such entry is refused. */
 export declare function markDispatcher<B extends Block>(
   block: B,

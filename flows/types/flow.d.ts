@@ -10,6 +10,7 @@ import type { ResourceDefinitions, ScopedResourceDefinitions } from "./resources
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type { ToolsConfig } from "./tools.js";
 import type { VoiceConfig } from "./voice.js";
+import type { RelayConfig } from "./relay.js";
 
 /** What a projection computes from: the state, and the resources that the flow itself declares. */
 export interface ProjectionSource<S> {
@@ -126,6 +127,8 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   middleware?: readonly (Middleware | MiddlewareFn)[];
   /** Entries that only a dispatcher reaches, and `run --internal`. */
   internal?: OwnEntries;
+  /** Messages that its sessions take from each other. */
+  relay?: RelayConfig;
   task?: OwnEntries;
   /** An older spelling of `task`. */
   tasks?: OwnEntries;

@@ -5,6 +5,7 @@
 import type { Block, BlockKind } from "./blocks.js";
 import type { Capability } from "./capabilities.js";
 import type { BlockContext } from "./context.js";
+import type { RequestHost } from "./relay.js";
 import type { JsonValue, LooseState, Schema } from "./schema.js";
 import type { StateHandle } from "./state.js";
 
@@ -197,7 +198,8 @@ export declare function validateConcurrencyConfig(...given: any[]): never;
 export declare function validateWebhookConfig(...given: any[]): never;
 /** Fail when they are called: they are for hosts of another kind. */
 export declare function buildReplayLog(...given: any[]): never;
-export declare function requireRequestHost(...given: any[]): never;
+/** `ctx.requestHost`; fails where the flow takes no messages. */
+export declare function requireRequestHost(ctx?: { requestHost?: RequestHost }): RequestHost;
 export declare function createBindingCache(...given: any[]): never;
 export declare function applyGetOrPatchState(...given: any[]): never;
 

@@ -2,7 +2,7 @@
  * Blocks that start an internal or a task entry as a request of its own.
  */
 
-import { defineFlow, dispatcher, DispatchRefusedError, handler, sequencer } from "@flow-state-dev/core";
+import { defineFlow, dispatcher, DispatchRefusedError, dispatchThroughSeam, handler, markDispatcher, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const note = handler({
@@ -26,6 +26,15 @@ const elsewhere = dispatcher({ name: "elsewhere", type: "internal", flowKind: "n
 const wrong = dispatcher({ name: "wrong", type: "internal", target: "note", session: { key: () => "k" }, payload: () => ({ text: 1 }) });
 const handOff = dispatcher({ name: "handOff", type: "task", target: "work", session: "per-task" });
 const refused = handler({ name: "refused", execute: (error: any) => ({ refused: error.refused, is: error instanceof DispatchRefusedError }) });
+// As packages do that make blocks of their own for it.
+const byHand = markDispatcher(handler({
+  name: "byHand",
+  execute: async (_input, ctx) => {
+    const to = (target: string, session: any, payload: unknown = { text: target }) => dispatchThroughSeam(ctx, { type: "internal", target, session, payload, from: "byHand" });
+    const all = [await to("note", { key: "seam" }), await to("note", { key: "seam" }), await to("nothing", { key: "seam" }), await to("note", { id: "nowhere" })];
+    return all.map((outcome: any) => outcome.refused ?? [outcome.ok, outcome.adopted]);
+  },
+}), { type: "internal", target: "note" });
 const gate = handler({ name: "gate", execute: (input, ctx) => ctx.suspend({ reason: "human_input" }) });
 
 export default defineFlow({
@@ -40,6 +49,7 @@ export default defineFlow({
     wrong: { block: wrong },
     orphan: { block: reply },
     task: { block: handOff },
+    byHand: { block: byHand },
     waits: { block: sequencer({ name: "waits", inputSchema: z.any() }).tap(background).step(gate) },
     empty: { block: dispatcher({ name: "empty", type: "internal", target: "note", session: { key: () => "" } }) },
   },

@@ -288,7 +288,7 @@ const failures = handler({
         SuspensionError.name,
       ],
       command: SLASH_COMMAND_PATTERN.exec("/help me now")?.slice(1),
-      dispatched: [DISPATCH_TYPES.length, dispatchHandleSchema.safeParse({ sessionId: "s" }).success, new NoDispatchSeamError("b").code],
+      dispatched: [DISPATCH_TYPES.length, dispatchHandleSchema.safeParse({ sessionId: "s" }).success, new NoDispatchSeamError("b").code, tried(() => dispatchThroughSeam({}, { target: "t", session: { key: "k" }, from: "b" })) === new NoDispatchSeamError("b").message],
       models: [
         tried(() => createModelResolver({ defaultModel: "a/b", intents: { chat: ["a/b"] }, env: { FSDEV_INTENT_CHAT: "intent/x" } } as any)),
         tried(() => createModelResolver({ defaultModel: "a/b", intents: { chat: ["intent/x"] } })),
@@ -327,7 +327,6 @@ const failures = handler({
         requireRequestHost,
         createBindingCache,
         applyGetOrPatchState,
-        dispatchThroughSeam,
         recordedAskOutcome,
       ].every((call) => String(tried(() => call())).includes("has no meaning here: ")),
     };

@@ -93,6 +93,7 @@ topics! {
     own_state: "own-state",
     reactions: "reactions",
     rejections: "rejections",
+    relay: "relay",
     rescue: "rescue",
     resource_visibility: "resource-visibility",
     resources: "resources",

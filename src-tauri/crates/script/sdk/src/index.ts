@@ -85,10 +85,18 @@ export { createCompositeVoiceProvider, VoiceError } from './library/voice';
 export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './library/absent';
 export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } from './library/absent';
 export { validateConcurrencyConfig, validateWebhookConfig } from './library/absent';
-export { applyGetOrPatchState, buildReplayLog, createBindingCache, requireRequestHost } from './library/absent';
-export { dispatchThroughSeam, recordedAskOutcome } from './library/absent';
+export { applyGetOrPatchState, buildReplayLog, createBindingCache } from './library/absent';
+export { defineRelayBinding, relaySendTool, requireRequestHost, validateRelayConfig } from './library/relay';
+export { recordedAskOutcome } from './library/absent';
 export { dispatchHandleSchema, DISPATCH_TYPES, resolveEntry, SLASH_COMMAND_PATTERN } from './library/dispatches';
-export { DISPATCH_SEAM, markDispatcher, TASK_ENTRY, markTaskEntry, isTaskEntry } from './library/dispatches';
+export {
+  DISPATCH_SEAM,
+  dispatchThroughSeam,
+  markDispatcher,
+  TASK_ENTRY,
+  markTaskEntry,
+  isTaskEntry,
+} from './library/dispatches';
 export { parkOnAsk, AskEndedError, AskStoppedError } from './library/asks';
 export { discoveryTools, createManifestRegistry, resourcesManifestSource } from './library/manifest';
 export { MANIFEST_DOMAINS, isManifestDomain } from './library/manifest';

@@ -1,15 +1,19 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
+import { DISPATCH_SEAM } from '../define/addresses';
 import { recordOf } from '../define/bindings';
 import { offered } from '../define/capabilities';
 import { nameOf } from './ctx-arguments';
 import { costEstimate } from '../define/budgets';
 import { flowFacts } from '../define/flow-config';
+import { takesMessages } from '../define/relay';
 import { emitters } from './emit';
 import { decodeError, reviveError } from '../base/thrown';
 import { askJson, native } from '../base/host';
 import { runOnce } from './once';
+import { requestHost } from './relay';
 import { resourcesFor } from './resource-handles';
+import { seamOf } from './sending';
 import { sessionMembers } from './session-members';
 import { Relative, StatefulRelative, type Relation } from './relatives';
 import { TOKEN } from '../define/running';
@@ -98,6 +102,9 @@ function responseOf(token: number): object {
 function runtimeOf({ requestId, action, startedAt }: Info): object {
   return Object.freeze({ requestId, actionName: action, status: 'in_progress', startedAtMs: startedAt, metadata: {} });
 }
+
+/** The request and the path of a block: the same however often it runs. */
+const placeOf = ({ requestId, path }: Info): string => `${requestId}:${path}`;
 
 /** One call's context: whose it is, and what of it was looked at so far. */
 class Call {
@@ -230,8 +237,12 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
   flow: () => flowFacts(),
   signal: (call) => signalAt(() => call.info.path),
   attempt: (call) => call.info.attempt,
-  idempotencyKey: (call) => `${call.info.requestId}:${call.info.path}`,
+  idempotencyKey: (call) => placeOf(call.info),
   requestRuntime: (call) => runtimeOf(call.info),
+  requestHost: (call) =>
+    takesMessages()
+      ? requestHost(call.token, () => ({ session: call.info.session, place: placeOf(call.info) }))
+      : undefined,
   // Settings belong to a host, and this one has none to give.
   settings: () => Object.freeze({}),
   // Every event is one already: a resume finds what any block that ended left.
@@ -254,6 +265,7 @@ function read(call: Call, name: string): unknown {
 const CONTEXT: ProxyHandler<Call> = {
   get(call, name) {
     if (typeof name === 'string') return read(call, name);
+    if (name === DISPATCH_SEAM) return seamOf(call.token, () => placeOf(call.info));
     return name === TOKEN ? call.token : undefined;
   },
   has: (call, name) => typeof name === 'string' && (name in MEMBERS || name in call.made || name in Object.prototype),

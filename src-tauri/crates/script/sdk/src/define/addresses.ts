@@ -2,6 +2,9 @@
 
 import type { Block } from './blocks';
 
+/** Where hosts keep what can start another request, and where a context has it. */
+export const DISPATCH_SEAM = Symbol.for('@flow-state-dev/dispatch-seam');
+
 /** Where a dispatcher sends to. */
 export interface Address {
   type: 'internal' | 'task';

@@ -8,6 +8,7 @@
 import { describeValue, needFunction } from '../base/arguments';
 import { isBlock, type Block, type Config } from './blocks';
 import { checkCron } from './cron';
+import { checkRelay, relayEntries } from './relay';
 import { isSchema, parse, type AnySchema } from '../base/schema';
 
 export type EntryType = 'internal' | 'task' | 'webhook' | 'chat' | 'schedule';
@@ -38,6 +39,7 @@ export function entriesOf(definition: Config): Entry[] {
   for (const type of ['internal', 'task'] as const) {
     for (const [name, action] of fieldsOf(ownEntries(definition, type))) add(type, name, action);
   }
+  for (const [name, action] of relayEntries(definition)) add('internal', name, action);
   for (const [provider, given] of fieldsOf(definition.webhooks)) {
     for (const [event, binding] of fieldsOf((given as Config | undefined)?.on)) {
       add('webhook', `${provider}/${event}`, binding);
@@ -95,6 +97,7 @@ export function checkEntries(definition: Config): void {
     }
   }
   checkMaps(definition, where);
+  checkRelay(definition.relay, definition.kind as string);
   for (const entry of entriesOf(definition)) {
     const what = `${where}: ${entry.type} "${entry.name}"`;
     if (entry.name === '' || entry.name.startsWith('/') || entry.name.endsWith('/')) {

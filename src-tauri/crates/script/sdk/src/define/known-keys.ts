@@ -120,6 +120,7 @@ const KEYS: Record<string, readonly string[]> = {
     'authentication',
     'middleware',
     'internal',
+    'relay',
     'task',
     'tasks',
     'tokenCounter',

@@ -43,7 +43,6 @@ export const buildReplayLog = absent('buildReplayLog', 'a resume reads the log o
 const ELSEWHERE = 'dispatcher() starts work in another session';
 
 export const requireRequestHost = absent('requireRequestHost', ELSEWHERE, NoRequestHostError);
-export const dispatchThroughSeam = absent('dispatchThroughSeam', ELSEWHERE);
 export const recordedAskOutcome = absent(
   'recordedAskOutcome',
   'a question that was answered is not asked again; parkOnAsk gives the answer',

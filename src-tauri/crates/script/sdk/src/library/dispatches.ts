@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 
-import type { Address } from '../define/addresses';
+import { DISPATCH_SEAM, type Address } from '../define/addresses';
+import { NoDispatchSeamError } from '../base/errors';
 import type { Block, Config } from '../define/blocks';
 import { ownEntries } from '../define/entries';
 import { isFlow } from '../define/flow';
@@ -20,8 +21,16 @@ export const DISPATCH_TYPES = ['public', 'internal', 'task', 'chat', 'webhook', 
 /** A line that begins with a command, like `/help me`: its name and what follows. */
 export const SLASH_COMMAND_PATTERN = /^\s*\/([a-z\d][a-z\d-]{0,63})(?:\s+([^]*))?$/;
 
-/** Where hosts keep what can start another request; here a dispatcher can. */
-export const DISPATCH_SEAM = Symbol.for('@flow-state-dev/dispatch-seam');
+export { DISPATCH_SEAM };
+
+type Seam = (spec: object) => Promise<object>;
+
+/** Starts an entry from a block that a package made for it, and answers where it runs or why it was refused. */
+export function dispatchThroughSeam(ctx: { [DISPATCH_SEAM]?: Seam }, spec: { from?: unknown }): Promise<object> {
+  const seam = ctx[DISPATCH_SEAM];
+  if (!seam) throw new NoDispatchSeamError(String(spec.from));
+  return seam(spec);
+}
 
 /** Says of a block where it sends to, so that a flow which has no such entry is refused. */
 export function markDispatcher<B extends Block>(block: B, address: Address): B {

@@ -21,6 +21,7 @@ import { describeCalls } from './calls';
 import { layersOf } from '../define/middleware';
 import { originOf } from '../base/origins';
 import { concurrencyOf, sessionPast } from '../define/policies';
+import { receiveBy } from '../define/relay';
 import { narrowBy } from '../define/resource-rule';
 import { Sequencer } from '../define/sequencer';
 import { standsFor } from '../base/sources';
@@ -55,9 +56,11 @@ export function describeFlow(flow: Flow): string {
   }
   estimateCostsBy(flow);
   narrowBy(flow.definition);
+  receiveBy(flow.definition);
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
   flowLayers = flow.definition.middleware;
   const before = blocksById.length;
+  const functionsBefore = functions.length;
   settle(flow, stackOfInstance(flow));
   isolate(flow.definition, flow.address);
   const blocks: Config[] = [];
@@ -98,7 +101,12 @@ export function describeFlow(flow: Flow): string {
     blocks,
     settings,
     client: hasClientData(flow),
-    countsOnOrg: countsOnOrg(flow.definition, flow.ownResources, blocksById.slice(before), functions),
+    countsOnOrg: countsOnOrg(
+      flow.definition,
+      flow.ownResources,
+      blocksById.slice(before),
+      functions.slice(functionsBefore),
+    ),
     isolated: isolatedScopes(),
     resolves: typeof (flow.definition.schedules as Config | undefined)?.resolve === 'function',
   });
