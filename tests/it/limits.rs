@@ -76,27 +76,3 @@ fn ten_megabytes_of_state() {
 fn recursion_without_end() {
     check_failure("recursion", "RangeError", "Maximum call stack size exceeded");
 }
-
-/// A null that was thrown was told as a lack of memory, because QuickJS throws null where it has none.
-#[test]
-fn a_null_that_is_thrown_is_no_limit() {
-    let place = Place::with_flow(
-        r#"
-const now = handler({ name: "now", execute: () => { throw null; } });
-const later = handler({ name: "later", execute: async () => { await Promise.resolve(); throw null; } });
-const nothing = handler({ name: "nothing", execute: () => { throw undefined; } });
-export default defineFlow({ kind: "main", actions: { now: { block: now }, later: { block: later }, nothing: { block: nothing } } });
-"#,
-    );
-    for (action, message) in [
-        ("now", "null was thrown, not an error"),
-        ("later", "null was thrown, not an error"),
-        ("nothing", "Unknown block execution error"),
-    ] {
-        let answer = place.ask(&format!("run main {action} --user ada"));
-        assert_eq!(answer.code, Some(3), "{answer}");
-        let result = answer.json();
-        let told = (&result["error"]["name"], &result["error"]["message"]);
-        assert_eq!(told, (&json!("Error"), &json!(message)), "{answer}");
-    }
-}

@@ -31,11 +31,6 @@ impl Trace {
         &self.workspace
     }
 
-    /// Whether the code throws null somewhere, in so many words.
-    pub(crate) fn throws_null(&self) -> bool {
-        self.code.contains("throw null")
-    }
-
     /// Maps every place of a stack; frames of the SDK are left out. Returns the first place in an author's file, which
     /// is where the error was thrown, and the mapped stack.
     ///

@@ -59,8 +59,6 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
         handle: Option<u64>,
         stack: Option<String>,
         status: Option<u16>,
-        #[serde(default, rename = "isNull")]
-        is_null: bool,
     }
     let mut error: FlowError = from_json(json).unwrap_or_else(|_| FlowError::plain("Unknown block execution error"));
     if let Ok(wire) = from_json::<Wire>(json) {
@@ -70,13 +68,6 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
             vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.message, &error.classes);
         error.location = location;
         error.stack = (!stack.is_empty()).then_some(stack);
-        // Memory that ran out is free again by now, so what the code says has to decide.
-        if wire.is_null && !vm.shared.trace.throws_null() {
-            error.name = "LimitError".to_owned();
-            error.code = Some("limit_exceeded".to_owned());
-            error.message = "used more memory than limits.memoryMb allows, or threw null itself".to_owned();
-            error.classes.insert(0, "LimitError".to_owned());
-        }
     }
     if error.name == "InternalError" && error.message.contains("out of memory") {
         error.name = "LimitError".to_owned();

@@ -1,7 +1,7 @@
 // Errors on their way to the engine and back: what was thrown stays the very same object.
 
 import * as known from './errors';
-import { classNames, FlowError } from './errors';
+import { classNames, FlowError, LimitError } from './errors';
 import { wire as toWire } from './host';
 
 type ErrorClass = new (message: string, options: Partial<FlowError>) => Error;
@@ -41,8 +41,6 @@ interface Wire {
   handle?: number;
   /** Of the HTTP answer it is about. */
   status?: number;
-  /** Nothing was thrown but null: QuickJS does that, too, when not even an error object can be made any more. */
-  isNull?: boolean;
   /** The block that failed first. */
   path?: string;
   /** Whether it is what a block that a function runs has failed with. */
@@ -78,7 +76,8 @@ export function encodeError(value: unknown, place?: string): string {
   let error: Error;
   if (read(() => value instanceof Error, false)) error = value as Error;
   else if (typeof value === 'string' && value !== '') error = new Error(value);
-  else if (value === null) error = new Error('null was thrown, not an error');
+  // QuickJS throws null when not even an error object can be made any more.
+  else if (value === null) error = new LimitError('used more memory than limits.memoryMb allows, or threw null itself');
   else error = new Error('Unknown block execution error');
   thrown.set(handle, error);
   const ownName = textOf(error, 'name');
@@ -90,7 +89,6 @@ export function encodeError(value: unknown, place?: string): string {
     handle,
   };
   if (ownName !== undefined && wire.name !== ownName) wire.ownName = ownName;
-  if (value === null) wire.isNull = true;
   const code = read(() => (error as FlowError).code, undefined);
   if (typeof code === 'string') wire.code = code;
   if (read(() => (error as FlowError).retryable, false) === true) wire.retryable = true;
