@@ -198,8 +198,8 @@ fn prices_are_checked() {
     assert_eq!(place.get("block r1 root/step:helper")["modelCalls"][1].get("cost"), None);
 }
 
-/// Each call that the script had no reply for counted as one that had taken a reply: after the script was mended the next
-/// resume found the reply after the new one, and failed again.
+/// Each call that the script had no reply for counted as one that had taken a reply: after the script was mended the
+/// next resume looked for the reply after the new one, and failed again.
 #[test]
 fn a_request_goes_on_once_its_mock_script_has_the_reply() {
     let place = place().file("mock.json", r#"{ "generators": { "helper": [] } }"#);
@@ -208,8 +208,9 @@ fn a_request_goes_on_once_its_mock_script_has_the_reply() {
         ["run", "main", "ask", "--user", "ada", "--request", "r", "--input", &input, "--mock=mock.json", "--json"];
     let answer = place.run(&words);
     assert_eq!(answer.code, Some(3), "{answer}");
-    let message = "the mock script \"generators.helper\" is used up: it has no reply (";
-    assert!(answer.stdout.contains(&message.replace('"', "\\\"")) && answer.stdout.contains("mock.json)"), "{answer}");
+    let error = &answer.json()["error"];
+    assert_eq!(error["message"], "the mock script \"generators.helper\" is used up: it has no reply", "{answer}");
+    assert!(error["details"]["mockScript"].as_str().is_some_and(|file| file.ends_with("mock.json")), "{answer}");
     for _ in 0..2 {
         assert_eq!(place.ask("resume r").code, Some(3), "it is still used up");
     }

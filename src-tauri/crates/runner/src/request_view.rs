@@ -164,12 +164,15 @@ impl RequestView {
             open.shown = shown;
             true
         });
+        if known == 0 {
+            self.sums.begin(&self.spans, is_live);
+        }
         for index in known..self.spans.len() as SpanIndex {
             touch(&mut self.changed, self.tree.push(&self.spans));
             let span = self.spans.get(index);
             self.items += u64::from(span.items);
             let shown = self.figures(index);
-            if self.sums.advance(&self.tree, index, &Figures::default(), &shown) {
+            if known > 0 && self.sums.advance(&self.tree, index, &Figures::default(), &shown) {
                 touch_around(&mut self.changed, &self.tree, index);
             }
             if span.end.is_none() {

@@ -34,8 +34,8 @@ pub type SpanIndex = u32;
 struct Writes {
     /// The events that did, while the span may still be rolled back.
     seqs: Vec<Seq>,
-    /// How many come to nothing if the span is rolled back: those on shared memory because they are taken back, those on
-    /// records because it commits nothing then.
+    /// How many come to nothing if the span is rolled back: those on shared memory because they are taken back, those
+    /// on records because it commits nothing then.
     revocable: u32,
 }
 

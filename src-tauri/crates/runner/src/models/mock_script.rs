@@ -164,18 +164,17 @@ impl MockModels {
         if call.coerces { model.or(generator) } else { generator.or(model) }
     }
 
-    /// Where the script is, as the end of an error's text.
-    fn of_file(&self) -> String {
-        if self.script.file.is_empty() { String::new() } else { format!(" ({})", self.script.file) }
+    /// An error about a script that does not cover the run.
+    fn incomplete(&self, message: String) -> FlowError {
+        let details = json!({ "mockScript": self.script.file });
+        FlowError { code: Some(INCOMPLETE_SCRIPT.to_owned()), details: Some(details), ..FlowError::plain(message) }
     }
 
     fn next(&self, call: &ModelCall) -> Result<Entry, FlowError> {
         let Some((key, entries)) = self.list(call) else {
-            return Err(incomplete(format!(
-                "the mock script has no entry for generator \"{}\" or model \"{}\"{}",
-                call.generator,
-                call.model,
-                self.of_file()
+            return Err(self.incomplete(format!(
+                "the mock script has no entry for generator \"{}\" or model \"{}\"",
+                call.generator, call.model
             )));
         };
         let mut used = self.used.borrow_mut();
@@ -186,16 +185,11 @@ impl MockModels {
                 1 => "1 reply".to_owned(),
                 count => format!("{count} replies"),
             };
-            return Err(incomplete(format!("the mock script \"{key}\" is used up: it has {has}{}", self.of_file())));
+            return Err(self.incomplete(format!("the mock script \"{key}\" is used up: it has {has}")));
         };
         *at += 1;
         Ok(entry.clone())
     }
-}
-
-/// A script that does not cover the run.
-fn incomplete(message: String) -> FlowError {
-    FlowError { code: Some(INCOMPLETE_SCRIPT.to_owned()), ..FlowError::plain(message) }
 }
 
 impl Entry {

@@ -32,7 +32,7 @@ impl Figures {
 }
 
 /// Sums that may shrink: what is rolled back was not written.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Below {
     model_calls: i64,
     prompt_tokens: i64,
@@ -88,6 +88,24 @@ pub(super) struct RowSums {
 }
 
 impl RowSums {
+    /// Adds up all spans of a request that is opened. Each is added to the block around it only, from the newest to the
+    /// oldest: what is in a block began after it.
+    pub(super) fn begin(&mut self, spans: &Spans, is_live: bool) {
+        for index in (0..spans.len() as SpanIndex).rev() {
+            let figures = Figures { items: 0, ..Figures::of(spans, index, is_live) };
+            let mut whole = self.below.get(&index).copied().unwrap_or_default();
+            if figures != Figures::default() {
+                self.all.add(&Figures::default(), &figures);
+                whole.add(&Figures::default(), &figures);
+            }
+            if whole != Below::default()
+                && let Some(parent) = spans.get(index).parent()
+            {
+                self.below.entry(parent).or_default().add_all(&whole);
+            }
+        }
+    }
+
     /// Notes what a span did since. Answers whether that changes sums.
     pub(super) fn advance(&mut self, tree: &Tree, index: SpanIndex, before: &Figures, now: &Figures) -> bool {
         let (before, now) = (Figures { items: 0, ..*before }, Figures { items: 0, ..*now });

@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn a_chain_is_shown_to_its_last_call() {
-        let chain = "const all = sequencer({ name: \"all\" })\n  // It's (first\n  .step(a)\n  /* ) */\n  ?.map<(n: X) => Y>((n) => n)\n  .tap(b)";
+        let chain = "const all = sequencer({ name: \"all\" })\n  // It's (first\n  .step(a)\n  /* ) */\n  \
+                     ?.map<(n: X) => Y>((n) => n)\n  .tap(b)";
         check(&format!("{chain};\nconst next = f().step(c);"), "all", &[(1, chain)]);
         let property = "const all = sequencer({ name: \"all\" }).step(a)";
         check(&format!("{property}.kind;"), "all", &[(1, property)]);

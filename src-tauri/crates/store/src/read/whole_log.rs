@@ -35,10 +35,14 @@ pub(crate) fn read(connection: &Connection, id: &str) -> Result<Vec<Event>, Erro
         first.decode_into(&mut events)?;
         return Ok(events);
     }
+    let last: usize = connection
+        .prepare_cached("SELECT max(seq) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)")?
+        .query_row((id,), |row| row.get(0))?;
     let (send, received) = mpsc::sync_channel::<Batch>(BATCHES);
     thread::scope(|side| {
         let decoder = thread::Builder::new().name("event decoder".to_owned()).spawn_scoped(side, move || {
-            let mut events = Vec::new();
+            // `seq` counts from 1 without gaps.
+            let mut events = Vec::with_capacity(last);
             first.decode_into(&mut events)?;
             received.into_iter().try_for_each(|batch| batch.decode_into(&mut events))?;
             Ok(events)

@@ -45,7 +45,8 @@ pub(crate) struct RecordedBlock {
     pub(crate) kind: BlockKind,
     pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) input: Data,
-    pub(crate) result: Result<Data, FlowError>,
+    /// The error is boxed: hundreds of thousands of blocks may be in memory, and few of them failed.
+    pub(crate) result: Result<Data, Box<FlowError>>,
     /// Who caught the failure, where it failed.
     pub(crate) caught: Option<CaughtBy>,
     /// The event that holds the output.
@@ -504,7 +505,7 @@ impl LogReader<'_> {
                         Ok(Data::from(output.as_ref().and_then(|output| self.view.value(output)).cloned()))
                     }
                     (Outcome::Failed, Some(error)) if !error.is_abort() && error.name != "StorageError" => {
-                        Err(error.clone())
+                        Err(Box::new(error.clone()))
                     }
                     (Outcome::Abandoned, Some(_)) => return self.discard_below(path),
                     _ => return,

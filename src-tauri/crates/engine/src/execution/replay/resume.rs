@@ -112,7 +112,7 @@ impl Run {
         }
         let result = match &done.result {
             Ok(data) => Ok(StepValue { data: data.clone(), origin: self.origin(done), thrown: None }),
-            Err(error) => Err(error.clone()),
+            Err(error) => Err((**error).clone()),
         };
         frame.end(&result);
         Ok(RecordedEnd::Ended(frame, result))
@@ -236,8 +236,8 @@ impl Run {
     }
 
     /// Brings the own state of a block that is taken from the log to what it came to, with one write for all: the block
-    /// ends at once, so nobody sees a state between. A loop of chains would else write all their operations again at each
-    /// resume. Returns `None` where the state is not the block's own, or had one write at most.
+    /// ends at once, so nobody sees a state between. A loop of chains would else write all their operations again at
+    /// each resume. Returns `None` where the state is not the block's own, or had one write at most.
     fn replay_own_state(
         &self,
         taken: Option<&Rc<Frame>>,
@@ -269,7 +269,7 @@ impl Run {
                 let output = self.origin(done).map_or_else(|| Recorded::inline(data), Recorded::Of);
                 (Outcome::Completed, Some(output), None)
             }
-            Err(error) => (Outcome::Failed, None, Some(error.clone())),
+            Err(error) => (Outcome::Failed, None, Some((**error).clone())),
         };
         EventKind::BlockFinished {
             outcome,

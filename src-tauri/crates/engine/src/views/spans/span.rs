@@ -6,8 +6,8 @@ use crate::model::event::{BlockKind, Seq};
 /// No span around another one.
 pub(super) const NO_PARENT: SpanIndex = SpanIndex::MAX;
 
-/// One execution of one block, in 64 bytes: a long request has hundreds of thousands of them in memory. What few of them
-/// have stands beside them, see [`Spans::usage`](super::Spans::usage).
+/// One execution of one block, in 64 bytes: a long request has hundreds of thousands of them in memory. What few of
+/// them have stands beside them, see [`Spans::usage`](super::Spans::usage).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Its path.
