@@ -44,9 +44,10 @@ fn tell_of_source(source: &SourceView, path: &str) {
     match source.line {
         Some(line) => tell(&format!("{}:{line}", source.file)),
         None if path.is_empty() => tell(&source.file),
-        None => {
-            tell(&format!("{}: the definition of {path} was not found by its name; this is all of it", source.file))
-        }
+        None => tell(&format!(
+            "{}: where the block at {path} is defined was not found by its name; this is the whole file",
+            source.file
+        )),
     }
     for imported in &source.imports {
         tell(&format!("it imports {} ({} bytes; --json has its text)", imported.file, imported.text.len()));

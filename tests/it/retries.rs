@@ -83,38 +83,3 @@ fn what_a_try_wrote_is_there_after_a_resume_as_well() {
     }
     assert_eq!(place.get("check --data")["ok"], true);
 }
-
-const DROPPED: &str = r#"
-let calls = 0;
-const once = () => { if (calls++ % 2 === 0) throw new Error("once more"); };
-const add = handler({ name: "add", retry: { maxAttempts: 2 }, execute: async (input, ctx) => {
-  await ctx.session.incState({ n: 1 });
-  await ctx.request.incState({ n: 1 });
-  once();
-  return input;
-} });
-const mapped = sequencer({ name: "mapped", inputSchema: z.any(), retry: { maxAttempts: 2 } })
-  .map(async (input: any, ctx: any) => { await ctx.session.incState({ n: 1 }); return input; })
-  .map((input: any) => { once(); return input; });
-const state = z.object({ n: z.number().default(0) });
-export default defineFlow({ kind: "main", request: { stateSchema: state }, session: { stateSchema: state },
-  actions: { add: { block: add }, map: { block: mapped } } });
-"#;
-
-/// What a try wrote to records that was never committed was among the writes.
-#[test]
-fn writes_that_came_to_nothing_are_not_counted() {
-    let place = Place::with_flow(DROPPED);
-    // What a callback wrote that had returned stays in every case.
-    for (action, n, by_attempts) in [("add", 1, [0, 2]), ("map", 2, [1, 1])] {
-        place.get(&format!("run main {action} --user ada --session {action} --request {action} --input 1"));
-        assert_eq!(place.get(&format!("state --session {action}"))["session"]["n"], n, "{action}");
-        let shown = place.get(&format!("show {action}"));
-        assert_eq!(shown["request"]["totals"]["changes"], 2, "{shown}");
-        let changes: Vec<&Value> =
-            shown["blocks"].as_array().into_iter().flatten().map(|block| &block["changes"]).collect();
-        assert_eq!(changes, by_attempts, "{shown}");
-        let text = place.run(&["show", action]).stdout;
-        assert!(text.contains("2 blocks · 2 writes"), "{text}");
-    }
-}

@@ -212,14 +212,11 @@ impl<'e> Ends<'e> {
     /// or, of a request that nobody runs, of an attempt that has not ended.
     pub fn is_rolled_back(&self, event: &Event, live: bool) -> bool {
         let is_shared = matches!(&event.kind, EventKind::StateChanged { scope, .. } if !scope.kind.is_durable());
-        is_shared && self.is_without_effect(event, live)
-    }
-
-    /// Whether a write came to nothing: what such an attempt wrote to shared memory was rolled back, and what it wrote
-    /// to records was never committed.
-    pub(super) fn is_without_effect(&self, event: &Event, live: bool) -> bool {
-        let Some(attempt) = self.of(event) else { return false };
-        self.is_superseded(event) || (attempt.is_rolled_back(live) && !self.is_kept(event) && !self.is_repeated(event))
+        let Some(attempt) = self.of(event).filter(|_| is_shared) else { return false };
+        if self.is_superseded(event) {
+            return true;
+        }
+        attempt.is_rolled_back(live) && !self.is_kept(event) && !self.is_repeated(event)
     }
 }
 

@@ -70,7 +70,7 @@ pub struct BlockView<'a> {
     pub seq_start: Seq,
     /// Its last event.
     pub seq_end: Option<Seq>,
-    /// How many state operations it made itself, without those that came to nothing.
+    /// How many state operations it made itself, without those on shared memory that were rolled back.
     pub changes: u32,
     /// How many items it emitted itself.
     pub items: u32,
@@ -111,7 +111,7 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
         let block = &mut blocks[at];
         match &event.kind {
             EventKind::BlockInput { input } => block.input = events.value(input),
-            EventKind::StateChanged { .. } => block.changes += u32::from(!ends.is_without_effect(event, live)),
+            EventKind::StateChanged { .. } => block.changes += u32::from(!ends.is_rolled_back(event, live)),
             EventKind::ItemAdded { .. } => block.items += 1,
             EventKind::BlockFinished { output, error, memoized, .. } => {
                 block.output = output.as_ref().and_then(|output| events.value(output));

@@ -29,13 +29,12 @@ pub type PathNumber = u32;
 /// The place of a span among its request's spans, in start order.
 pub type SpanIndex = u32;
 
-/// What a span wrote.
+/// What a span wrote to shared memory.
 #[derive(Clone, Debug, Default)]
-struct Writes {
+struct SharedWrites {
     /// The events that did, while the span may still be rolled back.
     seqs: Vec<Seq>,
-    /// How many come to nothing if the span is rolled back: those on shared memory because they are taken back, those
-    /// on records because it commits nothing then.
+    /// How many come to nothing if the span is rolled back.
     revocable: u32,
 }
 
@@ -45,10 +44,11 @@ pub struct Spans {
     spans: Vec<Span>,
     names: Names,
     newest: Newest,
-    /// Writes of spans that have not ended well: the span, and whether a callback that returned did it.
+    /// Writes to shared memory of spans that have not ended well: the span, and whether a callback that returned did
+    /// it.
     writes: FxHashMap<Seq, (SpanIndex, bool)>,
-    /// What those spans wrote.
-    writes_of: FxHashMap<SpanIndex, Writes>,
+    /// What those spans wrote to shared memory.
+    writes_of: FxHashMap<SpanIndex, SharedWrites>,
     /// What spans asked of models, of those that did.
     usage: FxHashMap<SpanIndex, Usage>,
     /// When the request was taken up again, and when it ended.
@@ -185,12 +185,14 @@ impl Spans {
                 let index = self.open(event.path?, event.attempt)?;
                 let span = &mut self.spans[index as usize];
                 match fact {
-                    Fact::Wrote { .. } => {
+                    Fact::Wrote { is_shared } => {
                         span.changes += 1;
-                        self.writes.insert(event.seq, (index, false));
-                        let writes = self.writes_of.entry(index).or_default();
-                        writes.seqs.push(event.seq);
-                        writes.revocable += 1;
+                        if is_shared {
+                            self.writes.insert(event.seq, (index, false));
+                            let writes = self.writes_of.entry(index).or_default();
+                            writes.seqs.push(event.seq);
+                            writes.revocable += 1;
+                        }
                     }
                     Fact::ItemAdded => span.items += 1,
                     Fact::ModelCalled { prompt, completion } => {
@@ -293,8 +295,8 @@ impl Spans {
         }
     }
 
-    /// How many state operations a span made itself, without those that came to nothing. `is_live` says whether the
-    /// request's process still runs it.
+    /// How many state operations a span made itself, without those on shared memory that were rolled back. `is_live`
+    /// says whether the request's process still runs it.
     pub fn changes(&self, index: SpanIndex, is_live: bool) -> u32 {
         let span = self.get(index);
         let Some(writes) = self.writes_of.get(&index) else { return span.changes };

@@ -75,13 +75,37 @@ fn comment_end(text: &str, at: usize) -> Option<usize> {
     rest.starts_with("/*").then(|| rest.find("*/").map_or(text.len(), |length| at + length + "*/".len()))
 }
 
+/// Whether an expression may begin after a text, so that a slash begins a regular expression and divides nothing.
+fn may_begin_expression(before: &str) -> bool {
+    let before = before.trim_end();
+    before.ends_with(['(', ',', '=', ':', '[', '!', '&', '|', '?', '{', '}', ';', '>', '+'])
+        || before.ends_with("return")
+}
+
+/// Returns the end of the regular expression that begins at a place, which ends in its line.
+fn regular_expression_end(text: &str, at: usize) -> Option<usize> {
+    let (mut is_escaped, mut is_class) = (false, false);
+    for (length, c) in text[at..].char_indices().skip(1) {
+        match c {
+            '\n' => return None,
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '[' => is_class = true,
+            ']' => is_class = false,
+            '/' if !is_class => return Some(at + length + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Returns the place after the bracket that closes the one at a place. Brackets in texts and comments do not count.
 fn closing(text: &str, start: usize, open: char, close: char) -> Option<usize> {
-    let (mut depth, mut quote, mut is_escaped, mut commented) = (0_i32, None, false, start);
+    let (mut depth, mut quote, mut is_escaped, mut skipped) = (0_i32, None, false, start);
     let mut before = ' ';
     for (length, c) in text[start..].char_indices() {
         let place = start + length;
-        if place < commented {
+        if place < skipped {
             continue;
         }
         match (quote, c) {
@@ -90,7 +114,10 @@ fn closing(text: &str, start: usize, open: char, close: char) -> Option<usize> {
             (Some(begun), c) if c == begun => quote = None,
             (Some(_), _) => {}
             (None, '"' | '\'' | '`') => quote = Some(c),
-            (None, '/') => commented = comment_end(text, place).unwrap_or(place),
+            (None, '/') => {
+                let literal = || regular_expression_end(text, place).filter(|_| may_begin_expression(&text[..place]));
+                skipped = comment_end(text, place).or_else(literal).unwrap_or(place);
+            }
             (None, c) if c == open => depth += 1,
             // The arrow of a function closes nothing.
             (None, c) if c == close && !(c == '>' && before == '=') => {
@@ -135,6 +162,8 @@ mod tests {
     fn a_comment_with_a_quote_ends_nothing() {
         let pay = "handler({ name: 'pay', // it's paid :)\n  n: 4 / 2 })";
         check(&format!("{pay};"), "pay", &[(1, pay)]);
+        let link = "handler({ name: 'link', execute: (u) => /^https?:\\/\\/[/'(]/.test(u) || u / 2 > 1 / (u) })";
+        check(&format!("{link};"), "link", &[(1, link)]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::read::events;
 use crate::row::body;
 use crate::row::error::Error;
+use crate::write::writer::THREAD_STACK_BYTES;
 
 /// How many rows are handed over at a time, and how many times before the reader waits.
 const BATCH_ROWS: usize = 1_024;
@@ -35,14 +36,11 @@ pub(crate) fn read(connection: &Connection, id: &str) -> Result<Vec<Event>, Erro
         first.decode_into(&mut events)?;
         return Ok(events);
     }
-    let last: usize = connection
-        .prepare_cached("SELECT max(seq) FROM event WHERE request = (SELECT n FROM request WHERE id = ?1)")?
-        .query_row((id,), |row| row.get(0))?;
     let (send, received) = mpsc::sync_channel::<Batch>(BATCHES);
     thread::scope(|side| {
-        let decoder = thread::Builder::new().name("event decoder".to_owned()).spawn_scoped(side, move || {
-            // `seq` counts from 1 without gaps.
-            let mut events = Vec::with_capacity(last);
+        let decoder = thread::Builder::new().name("event decoder".to_owned()).stack_size(THREAD_STACK_BYTES);
+        let decoder = decoder.spawn_scoped(side, move || {
+            let mut events = Vec::new();
             first.decode_into(&mut events)?;
             received.into_iter().try_for_each(|batch| batch.decode_into(&mut events))?;
             Ok(events)

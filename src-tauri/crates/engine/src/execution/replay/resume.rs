@@ -7,7 +7,6 @@ use crate::execution::context::Context;
 use crate::execution::frame::Frame;
 use crate::execution::replay::cache::{CacheLookup, RecordedBlock, SharedStateOwner};
 use crate::execution::request::Run;
-use crate::execution::state::shared::SharedState;
 use crate::execution::step_value::StepValue;
 use crate::model::callable::{Fun, Returned};
 use crate::model::data::Data;
@@ -104,6 +103,7 @@ impl Run {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
             self.record(&frame, EventKind::Drift { drift: DriftKind::Input, text });
         }
+        self.replay_own_state(&frame, done.ended);
         self.replay_shared_state(Some(&frame), Some(path), done.ended);
         self.record(&frame, self.memoized_end(done));
         frame.finish();
@@ -209,52 +209,42 @@ impl Run {
         let own = |frame: Rc<Frame>| Some((SharedStateOwner::Of(frame.path.to_string()), frame.own.clone()?));
         let around = frame.into_iter().flat_map(|frame| frame.chain()).filter(|frame| belongs(&frame.path));
         let request = belongs(ROOT).then(|| (SharedStateOwner::Request, self.state.clone()));
-        let record = |again: EventKind| match frame {
-            Some(frame) => self.record(frame, again),
-            None => self.recorder.record(None, 0, again),
-        };
         let mut events = Vec::new();
         for (shared, container) in request.into_iter().chain(around.filter_map(own)) {
-            if let Some(again) = self.replay_own_state(frame.filter(|_| taken.is_some()), &shared, &container, until) {
-                events.push(record(again));
-            }
             while let Some(operation) = self.replay_cache.next_change(&shared, until) {
                 let mut next = (*container.read().1).clone();
                 if !operation.apply(&mut next) {
                     continue;
                 }
                 let version = container.write(&operation, next, None, self.next_stamp());
-                events.push(record(EventKind::StateChanged {
-                    scope: container.key.clone(),
-                    operation,
-                    value: None,
-                    version,
-                }));
+                let again = EventKind::StateChanged { scope: container.key.clone(), operation, value: None, version };
+                events.push(match frame {
+                    Some(frame) => self.record(frame, again),
+                    None => self.recorder.record(None, 0, again),
+                });
             }
         }
         events
     }
 
-    /// Brings the own state of a block that is taken from the log to what it came to, with one write for all: the block
-    /// ends at once, so nobody sees a state between. A loop of chains would else write all their operations again at
-    /// each resume. Returns `None` where the state is not the block's own, or had one write at most.
-    fn replay_own_state(
-        &self,
-        taken: Option<&Rc<Frame>>,
-        shared: &SharedStateOwner,
-        container: &SharedState,
-        until: Seq,
-    ) -> Option<EventKind> {
-        let is_own = |frame: &&Rc<Frame>| matches!(shared, SharedStateOwner::Of(path) if **path == *frame.path);
-        taken.filter(is_own).filter(|_| self.replay_cache.count_changes(shared, until) > 1)?;
-        let mut next = (*container.read().1).clone();
-        while let Some(operation) = self.replay_cache.next_change(shared, until) {
+    /// Brings the own state of a block that is taken from the log to what it came to, up to event `until`. Several writes
+    /// become one: the block ends at once, so nobody sees a state between, and a loop of chains would else write all
+    /// their operations again at each resume. A single one is left to [`replay_shared_state`](Self::replay_shared_state).
+    fn replay_own_state(&self, frame: &Rc<Frame>, until: Seq) {
+        let Some(own) = &frame.own else { return };
+        let shared = SharedStateOwner::Of(frame.path.to_string());
+        if self.replay_cache.count_changes(&shared, until) < 2 {
+            return;
+        }
+        let mut next = (*own.read().1).clone();
+        while let Some(operation) = self.replay_cache.next_change(&shared, until) {
             operation.apply(&mut next);
         }
-        let Value::Object(state) = next.to_json() else { return None };
+        let Value::Object(mut state) = next.to_json() else { unreachable!("a state is an object") };
+        own.transient().iter().for_each(|field| drop(state.shift_remove(field)));
         let operation = Operation::Set { state };
-        let version = container.write(&operation, next, None, self.next_stamp());
-        Some(EventKind::StateChanged { scope: container.key.clone(), operation, value: None, version })
+        let version = own.write(&operation, next, None, self.next_stamp());
+        self.record(frame, EventKind::StateChanged { scope: own.key.clone(), operation, value: None, version });
     }
 
     /// Returns the event that holds a block's output. In a replay there is none: its own log has other numbers.
