@@ -2,7 +2,7 @@
  * Messages that sessions of a flow send each other.
  */
 
-import { defineFlow, defineRelayBinding, generator, handler, relaySendTool, requireRequestHost } from "@flow-state-dev/core";
+import { defineFlow, defineRelayBinding, dispatchThroughSeam, FlowError, generator, handler, relaySendTool, requireRequestHost, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const hear = handler({
@@ -18,6 +18,27 @@ const both = handler({
     const all = [await requireRequestHost(ctx).sendMessage(message("one")), await requireRequestHost(ctx).sendMessage(message("two"))];
     await ctx.suspend({ reason: "human_input", message: "more?" });
     return all.map(({ ok }) => ok);
+  },
+});
+// Functions of a chain, before and after a question: a resume calls the first ones no more.
+const say = (to: string, stage: string, ctx: any) => ctx.requestHost.sendMessage({ to, kind: "status", payload: { stage } });
+const hand = (to: string, stage: string, ctx: any) =>
+  dispatchThroughSeam(ctx, { type: "internal", target: "note", session: { id: to }, payload: { stage, from: "seam" }, from: "seam" });
+const gate = handler({ name: "gate", execute: async (to: string, ctx) => { await ctx.suspend({ reason: "human_input", message: "on?" }); return to; } });
+const chain = (name: string, send: typeof say) => sequencer({ name, inputSchema: z.string() })
+  .map(async (to, ctx) => { await send(to, "first", ctx); await send(to, "again", ctx); return to; })
+  .step(gate)
+  .map(async (to, ctx) => (await send(to, "second", ctx)).ok);
+const tries = handler({
+  name: "tries",
+  inputSchema: z.string(),
+  retry: { maxAttempts: 3, baseDelayMs: 1 },
+  execute: async (to, ctx) => {
+    await say(to, "one", ctx);
+    await hand(to, "two", ctx);
+    const { ok } = await say(ctx.attempt < 2 ? "nowhere" : to, "three", ctx);
+    if (!ok) throw new FlowError("once more", { retryable: true });
+    return ctx.attempt;
   },
 });
 const agent = generator({ name: "agent", model: "tiny", prompt: "Tell them.", user: "go", tools: [relaySendTool()] });
@@ -36,5 +57,9 @@ export default defineFlow({
     send: { block: send },
     both: { block: both },
     tell: { block: agent },
+    chain: { block: chain("chain", say) },
+    seam: { block: chain("seam", hand) },
+    tries: { block: tries },
   },
+  internal: { actions: { note: { block: hear } } },
 });

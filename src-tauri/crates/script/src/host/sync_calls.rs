@@ -101,6 +101,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             None
         }
         "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
+        "send" => Some(cx.next_send()),
         "usage" => {
             let usage = cx.run.usage.borrow();
             let budget = cx.run.flow.actions.get(&cx.run.start.action).and_then(|action| action.token_budget.as_ref());
@@ -234,6 +235,7 @@ fn info(cx: &Cx) -> Value {
         "action": asked.action,
         "startedAt": cx.run.recorder.began(),
         "session": &*asked.session,
+        "ephemeral": asked.ephemeral,
         "user": &*asked.user,
         "path": &*cx.frame.path,
         "instance": format!("{}:{}", cx.run.request, cx.frame.instance),

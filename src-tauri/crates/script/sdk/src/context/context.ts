@@ -31,6 +31,8 @@ interface Info {
   action: string;
   startedAt: number;
   session: string;
+  /** Whether the session was made for the one request. */
+  ephemeral: boolean;
   user: string;
   project?: string;
   path: string;
@@ -239,10 +241,7 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
   attempt: (call) => call.info.attempt,
   idempotencyKey: (call) => placeOf(call.info),
   requestRuntime: (call) => runtimeOf(call.info),
-  requestHost: (call) =>
-    takesMessages()
-      ? requestHost(call.token, () => ({ session: call.info.session, place: placeOf(call.info) }))
-      : undefined,
+  requestHost: (call) => (takesMessages() ? requestHost(call.token, () => call.info) : undefined),
   // Settings belong to a host, and this one has none to give.
   settings: () => Object.freeze({}),
   // Every event is one already: a resume finds what any block that ended left.
@@ -265,7 +264,7 @@ function read(call: Call, name: string): unknown {
 const CONTEXT: ProxyHandler<Call> = {
   get(call, name) {
     if (typeof name === 'string') return read(call, name);
-    if (name === DISPATCH_SEAM) return seamOf(call.token, () => placeOf(call.info));
+    if (name === DISPATCH_SEAM) return seamOf(call.token);
     return name === TOKEN ? call.token : undefined;
   },
   has: (call, name) => typeof name === 'string' && (name in MEMBERS || name in call.made || name in Object.prototype),
