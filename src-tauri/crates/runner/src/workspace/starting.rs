@@ -58,10 +58,7 @@ impl Workspace {
         if let Some(known) = known.as_ref().filter(|known| known.user != options.user) {
             return Err(not_yours(&session, &known.user, &options.user));
         }
-        let project = options.project.or_else(|| {
-            let default = || known.and_then(|known| known.project).unwrap_or_else(|| DEFAULT_ORG.to_owned());
-            loaded_flow.flow.counts_on_org.then(default)
-        });
+        let project = org_of(&loaded_flow.flow, options.project, known.and_then(|known| known.project));
         let request = options.request.clone().unwrap_or_else(new_request);
         if request.contains(':') || request.trim().is_empty() {
             return Err(Fault::invalid(format!("request id \"{request}\" must not be empty or contain \":\"")));
@@ -91,6 +88,13 @@ impl Workspace {
         };
         self.start(loaded_flow, asked, mock, PriorEvents::default())
     }
+}
+
+/// The organisation of a request: the one that it names, else that of its session, else the default one. A flow that
+/// does not count on one has none where none is named (SEMANTICS §1.1).
+pub(super) fn org_of(flow: &FlowDescription, named: Option<String>, of_session: Option<String>) -> Option<String> {
+    let default = || of_session.unwrap_or_else(|| DEFAULT_ORG.to_owned());
+    named.or_else(|| flow.counts_on_org.then(default))
 }
 
 /// Which states a flow of today keeps apart.
