@@ -10,6 +10,7 @@ use engine::data::{from_json, parse};
 use engine::effects::{ModelDelta, SyncEffect};
 use engine::item::{AgentType, Visibility, canonical_item_type, resolve_item_visibility};
 use engine::resource::pattern::Pattern;
+use engine::scope::ScopeKind;
 use engine::state::State;
 use engine::views::items::Audience;
 use serde::Deserialize;
@@ -237,6 +238,7 @@ fn info(cx: &Cx) -> Value {
         "session": &*asked.session,
         "ephemeral": asked.ephemeral,
         "user": &*asked.user,
+        "userRecord": asked.record_name(ScopeKind::User).as_deref(),
         "path": &*cx.frame.path,
         "instance": format!("{}:{}", cx.run.request, cx.frame.instance),
         "block": &*cx.frame.block.name,
@@ -246,6 +248,7 @@ fn info(cx: &Cx) -> Value {
     });
     if let Some(project) = &asked.project {
         info["project"] = (&**project).into();
+        info["projectRecord"] = asked.record_name(ScopeKind::Project).as_deref().into();
     }
     info
 }

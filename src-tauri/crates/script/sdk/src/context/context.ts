@@ -1,7 +1,6 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
 import { DISPATCH_SEAM } from '../define/addresses';
-import { recordOf } from '../define/bindings';
 import { offered } from '../define/capabilities';
 import { nameOf } from './ctx-arguments';
 import { costEstimate } from '../define/budgets';
@@ -34,7 +33,10 @@ interface Info {
   /** Whether the session was made for the one request. */
   ephemeral: boolean;
   user: string;
+  /** What their records are called, as the flow kept them when the request began. */
+  userRecord: string;
   project?: string;
+  projectRecord?: string;
   path: string;
   instance: string;
   block: string;
@@ -159,7 +161,7 @@ function project(call: Call): unknown {
     withResources(
       call,
       'project',
-      identity(call, 'project', (info) => recordOf('project', info.project as string)),
+      identity(call, 'project', (info) => info.projectRecord),
     ),
   );
 }
@@ -205,7 +207,7 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
       withResources(
         call,
         'user',
-        identity(call, 'user', (info) => recordOf('user', info.user)),
+        identity(call, 'user', (info) => info.userRecord),
       ),
     ),
   project,

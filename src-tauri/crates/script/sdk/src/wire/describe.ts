@@ -61,7 +61,7 @@ export function describeFlow(flow: Flow): string {
   flowLayers = flow.definition.middleware;
   const before = blocksById.length;
   settle(flow, stackOfInstance(flow));
-  isolate(flow.definition, flow.address);
+  isolate(flow.definition);
   const blocks: Config[] = [];
   const resources = flow.ownResources.map((declared) =>
     resource(declared, `flow "${flow.kind}"`, (block) => describeBlock(block, blocks, declarations)),
