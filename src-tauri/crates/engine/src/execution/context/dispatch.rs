@@ -57,8 +57,8 @@ impl Context {
         answer.map_err(|error| FlowError::plain(error.to_string()))
     }
 
-    /// Returns the name of what a function sends next, which is the same in each attempt and after a resume. It counts by
-    /// callback: one that a resume takes from the log does not count again.
+    /// Returns the name of what a function sends next, which is the same in each attempt and after a resume. It counts
+    /// by callback: one that a resume takes from the log does not count again.
     pub fn next_send(&self) -> String {
         let place = format!("{}:{}", self.run.request, self.frame.path);
         match &self.call {
