@@ -41,6 +41,15 @@ const tries = handler({
     return ctx.attempt;
   },
 });
+const twice = handler({
+  name: "twice",
+  inputSchema: z.string(),
+  execute: async (to, ctx) => {
+    const message = { to, kind: "slow" };
+    const all = [await ctx.requestHost!.sendMessage(message), await ctx.requestHost!.sendMessage(message)];
+    return all.map((told) => (told.ok ? told.outcome : told.refused));
+  },
+});
 const agent = generator({ name: "agent", model: "tiny", prompt: "Tell them.", user: "go", tools: [relaySendTool()] });
 
 export default defineFlow({
@@ -49,6 +58,12 @@ export default defineFlow({
   relay: {
     on: {
       status: { block: hear, input: ({ payload, from }: any) => ({ stage: payload.stage, from }) },
+      owned: { block: handler({ name: "owned", requireOrg: true, execute: () => 1 }), input: () => 1 },
+      slow: {
+        block: handler({ name: "slow", execute: () => new Promise<number>((resolve) => setTimeout(() => resolve(1), 2000)) }),
+        concurrency: { policy: "reject", key: "session" },
+        input: () => 1,
+      },
       plain: defineRelayBinding<string>({ block: handler({ name: "plain", execute: (said: string) => said }), input: ({ payload }) => payload }),
     },
   },
@@ -60,6 +75,7 @@ export default defineFlow({
     chain: { block: chain("chain", say) },
     seam: { block: chain("seam", hand) },
     tries: { block: tries },
+    twice: { block: twice },
   },
   internal: { actions: { note: { block: hear } } },
 });

@@ -103,7 +103,7 @@ pub(super) fn isolated_of(flow: &FlowDescription) -> Isolated {
 }
 
 /// Refuses to run for nobody's project what a block of it needs one for.
-fn needs_project(loaded_flow: &LoadedFlow, options: &RunOptions) -> Result<(), Fault> {
+pub(super) fn needs_project(loaded_flow: &LoadedFlow, options: &RunOptions) -> Result<(), Fault> {
     let action = loaded_flow.flow.actions.iter().find(|action| action.name == options.action);
     if options.project.is_some() || !action.is_some_and(|action| action.requires_project) {
         return Ok(());
