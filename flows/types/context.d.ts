@@ -89,8 +89,9 @@ export interface ContextBase<T extends ContextTypes = LooseTypes> {
   /** Undefined when the run was started without a project, so read it with `?.` and have a fallback. */
   readonly project: ProjectScopeHandle<T["project"], InScope<T["resources"], "project" | "org">> | undefined;
   /**
-   * The same scope as `project`, under its newer name. A flow that says `org`, and nowhere `project`, always has one:
-   * `DEFAULT_ORG_ID` where the run names none. In any other flow it is as `project` is.
+   * The same scope as `project`, under its newer name. A flow that looks into it under this name, in a helper too, or
+   * takes it out of the context, and says `project` nowhere, always has one: `DEFAULT_ORG_ID` where the run names none.
+   * A flow that says `project` too, or asks by `?.` each time, has it only where the run names one.
    */
   readonly org: ProjectScopeHandle<T["project"], InScope<T["resources"], "project" | "org">>;
 

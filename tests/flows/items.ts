@@ -62,6 +62,16 @@ export default defineFlow({
       const refused = [() => open.appendDelta(1), () => open.addContent({ type: "other" }), () => open.update("x")].map((act) => { try { return act(); } catch (error: any) { return error.message; } });
       return refused;
     }) },
+    halves: { block: emits("halves", (ctx) => {
+      // The units of a text one by one, so that each emoji comes in two pieces.
+      const units = (text: string, options?: any) => { const open = ctx.emit.message("", options); for (const unit of text.split("")) open.appendDelta(unit); return open; };
+      units("a😀b👍");
+      units("k😀", { key: "k" });
+      ctx.emit.message("\ud83d").appendDelta("\ude00!").appendDelta("?");
+      units("cut \ud83d").done();
+      units("x\ud83d").addContent({ type: "output_text", text: "y" }).appendDelta("z");
+      units("\ude00\ud83d.");
+    }) },
     parts: { block: emits("parts", (ctx) => { ctx.emit.message([{ type: "output_text", text: "one " }, { type: "output_text", text: "two" }]); }) },
     keyed: {
       block: sequencer({ name: "keyed" })

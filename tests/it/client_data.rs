@@ -72,3 +72,28 @@ fn a_projection_that_fails_says_so() {
     assert_eq!(view["clientDataError"], json!("Error: no x"));
     assert_eq!(view["session"], json!({}), "the state is shown all the same");
 }
+
+/// Whose state it is, is what the session's newest request says.
+#[test]
+fn a_client_sees_the_state_that_the_session_has() {
+    let source = |isolates: bool| {
+        format!(
+            "const work = handler({{ name: \"work\",\n\
+               execute: async (name, ctx) => {{ await ctx.user.patchState({{ name }}); }} }});\n\
+             export default defineFlow({{ kind: \"kept\", isolateUserState: {isolates},\n\
+               user: {{ stateSchema: z.object({{ name: z.string().default(\"\") }}),\n\
+                 clientData: {{ named: ({{ state }}) => state.name }} }},\n\
+               actions: {{ work: {{ block: work }} }} }});"
+        )
+    };
+    let place = Place::with_flow(&source(true));
+    let seen = || place.get("state --session s")["clientData"]["user"]["named"].clone();
+    place.get("run kept work --user ada --session s --input \"apart\"");
+    assert_eq!(seen(), "apart");
+    place.edit(&source(false));
+    assert_eq!(seen(), "apart");
+    place.get("run kept work --user ada --session s --input \"shared\"");
+    assert_eq!(seen(), "shared");
+    place.edit(&source(true));
+    assert_eq!(seen(), "shared");
+}

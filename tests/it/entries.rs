@@ -213,3 +213,18 @@ fn what_changes_nothing_is_told_once_where_it_stands() {
     }
     assert_eq!(answer.stdout.matches("warning: ").count(), all.len(), "{answer}");
 }
+
+/// A name tells nothing of how long a session lives.
+#[test]
+fn a_session_that_somebody_named_sends_messages_whatever_its_name() {
+    let place = Place::with_flow(
+        "const send = handler({ name: \"send\",\n\
+           execute: (to, ctx) => ctx.requestHost.sendMessage({ to, kind: \"say\" }) });\n\
+         export default defineFlow({ kind: \"talk\", actions: { send: { block: send } },\n\
+           relay: { on: { say: { block: handler({ name: \"say\", execute: () => 1 }), input: () => 1 } } } });",
+    );
+    let refused = |line: &str| place.get(&format!("run talk send --user ada {line}"))["output"]["refused"].clone();
+    assert_eq!(refused("--session ephemeral_mine --input \"nobody\""), "unknown-recipient");
+    assert_eq!(refused("--session other --input \"ephemeral_mine\""), json!(null));
+    assert_eq!(refused("--input \"other\""), "no-durable-sender");
+}

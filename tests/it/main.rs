@@ -55,6 +55,7 @@ mod model_calls;
 mod moving;
 mod nesting;
 mod news;
+mod orgs;
 mod ownership;
 mod packages;
 mod papers;

@@ -327,6 +327,29 @@ export default defineFlow({ kind: "main", actions: { go: { block: sequencer({ na
     }
 }
 
+/// The id of a record is that of the state that is seen, whatever the flow of today keeps apart.
+#[test]
+fn a_resume_finds_the_record_that_it_began_with() {
+    let source = |isolates: bool| {
+        format!(
+            "const waits = handler({{ name: \"waits\", userStateSchema: z.object({{ n: z.number().default(0) }}),\n\
+               execute: async (_input, ctx) => {{ await ctx.suspend({{ reason: \"approval\", message: \"?\" }});\n\
+                 return [ctx.user.identity.id, ctx.org.identity.id, ctx.user.state.n]; }} }});\n\
+             const add = handler({{ name: \"add\", execute: (_input, ctx) => ctx.user.incState({{ n: 1 }}) }});\n\
+             export default defineFlow({{ kind: \"main\", isolateUserState: {isolates}, isolateOrgState: {isolates},\n\
+               actions: {{ add: {{ block: add }}, waits: {{ block: waits }} }} }});"
+        )
+    };
+    for (began, id, org) in [(true, "ada:main", "team:main"), (false, "ada", "team")] {
+        let place = Place::with_flow(&source(began));
+        place.get("run main add --user ada --org team");
+        assert_eq!(place.ask("run main waits --user ada --org team --request r").code, Some(4));
+        place.edit(&source(!began));
+        assert_eq!(place.get("resume r --approve")["output"], json!([id, org, 1]));
+        assert_eq!(place.get("replay r")["identical"], true);
+    }
+}
+
 #[test]
 fn a_state_that_a_flow_keeps_apart_is_its_own() {
     let source = |kind: &str, isolates: bool| {

@@ -8,6 +8,7 @@ pub(crate) mod built_ins;
 pub(crate) mod bundler;
 pub(crate) mod callsite;
 pub(crate) mod code;
+pub(crate) mod default_org;
 pub(crate) mod definers;
 mod definition;
 pub(crate) mod embedded;

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::bundle::Bundle;
+use crate::bundle::default_org::counts_on_org;
 use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::describe::actions::EntryDescription;
 use crate::describe::registry::{BuildError, Registry};
@@ -37,7 +38,7 @@ pub struct Loaded {
     pub kinds: Vec<String>,
     defined_at: Option<Location>,
     client: bool,
-    counts_on_org: bool,
+    declares_org: Option<bool>,
     isolated: Vec<ScopeKind>,
     description: Option<String>,
     entries: HashMap<String, EntryDescription>,
@@ -190,7 +191,7 @@ impl Loaded {
                 kinds,
                 defined_at: None,
                 client: false,
-                counts_on_org: false,
+                declares_org: None,
                 isolated: Vec::new(),
                 description: None,
                 entries: HashMap::new(),
@@ -216,7 +217,7 @@ impl Loaded {
         let mut wire: WireFlow = from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string()))?;
         // That of a large flow has megabytes.
         drop(json);
-        let (client, counts_on_org, resolves) = (wire.client, wire.counts_on_org, wire.resolves);
+        let (client, declares_org, resolves) = (wire.client, wire.declares_org, wire.resolves);
         let (isolated, description) = (std::mem::take(&mut wire.isolated), wire.description.take());
         let entry = |(name, action): (&String, &mut WireAction)| Some((name.clone(), action.entry.take()?));
         let entries = wire.actions.iter_mut().filter_map(entry).collect();
@@ -229,7 +230,7 @@ impl Loaded {
             kinds,
             defined_at,
             client,
-            counts_on_org,
+            declares_org,
             isolated,
             description,
             entries,
@@ -334,7 +335,7 @@ impl Loaded {
             actions,
             defined_at: self.defined_at.clone(),
             client: self.client,
-            counts_on_org: self.counts_on_org,
+            counts_on_org: counts_on_org(self.declares_org, &bundle.code),
             isolated: self.isolated.clone(),
             resolves: self.resolves,
             warnings: self.warnings(bundle),

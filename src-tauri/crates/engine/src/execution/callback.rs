@@ -51,6 +51,7 @@ pub(crate) struct CallbackCall {
     /// How many callbacks it was called within.
     depth: u32,
     suspensions: Cell<u32>,
+    sends: Cell<u32>,
     effect_counts: RefCell<HashMap<EffectKind, u32>>,
 }
 
@@ -67,6 +68,7 @@ impl CallbackCall {
             holds_permit: Cell::new(false),
             has_read_shared: Cell::default(),
             suspensions: Cell::default(),
+            sends: Cell::default(),
             effect_counts: RefCell::default(),
         }
     }
@@ -98,6 +100,11 @@ impl CallbackCall {
     /// Returns the number of its next suspension, from 0.
     pub(crate) fn next_suspension_ordinal(&self) -> u32 {
         self.suspensions.replace(self.suspensions.get() + 1)
+    }
+
+    /// Returns the number of the next request that it sends, from 0.
+    pub(crate) fn next_send_ordinal(&self) -> u32 {
+        self.sends.replace(self.sends.get() + 1)
     }
 }
 

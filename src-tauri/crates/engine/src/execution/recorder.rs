@@ -152,7 +152,7 @@ impl Recorder {
     /// Records an event without waiting for the disk. Returns its number.
     pub fn record(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Seq {
         if let EventKind::ItemDelta { of, text } = &kind
-            && self.append_to_last_delta(*of, text)
+            && self.append_to_last_delta(path, attempt, *of, text)
         {
             return self.last.get();
         }
@@ -168,14 +168,15 @@ impl Recorder {
         seq
     }
 
-    /// Appends a text to the newest buffered event, if that is an `item_delta` of the same item. So a model that
-    /// streams single words costs one event a flush, not one a word.
-    fn append_to_last_delta(&self, item: Seq, text: &str) -> bool {
+    /// Appends a text to the newest buffered event, if that is an `item_delta` of the same item by the same attempt of
+    /// a block: whose text it is decides whether it counts. So a model that streams single words costs one event a
+    /// flush, not one a word.
+    fn append_to_last_delta(&self, path: Option<&Arc<str>>, attempt: u32, item: Seq, text: &str) -> bool {
         let mut waiting = self.buffered.borrow_mut();
-        let Some(Event { kind: EventKind::ItemDelta { of, text: known }, .. }) = waiting.last_mut() else {
-            return false;
-        };
-        if *of != item {
+        let Some(last) = waiting.last_mut() else { return false };
+        let is_of_attempt = last.path.as_ref() == path && last.attempt == attempt;
+        let EventKind::ItemDelta { of, text: known } = &mut last.kind else { return false };
+        if *of != item || !is_of_attempt {
             return false;
         }
         known.push_str(text);

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::context::{Change, Target};
+use engine::context::{Change, EmitOptions, Target};
 use engine::error::FlowError;
 use engine::event::{EventKind, RequestStatus};
 use engine::flow::{Block, Operation, Rescue, Retry};
@@ -353,4 +353,34 @@ fn two_questions_never_have_one_id() {
     assert_eq!((first.0, first.1), (Some("root/parallel/a1"), 0));
     assert_eq!((later.0, later.1), (Some("root/parallel/a"), 10));
     assert_ne!(first.2, later.2);
+}
+
+/// Pieces of a text joined one event, whoever added them: what a block said stood as another one's.
+#[test]
+fn only_pieces_of_one_attempt_join() {
+    let kept = Rc::new(RefCell::new(None));
+    let keeps = kept.clone();
+    let first = handler("first", move |_, cx| {
+        *keeps.borrow_mut() = Some((cx.emit_message("assistant", json!(""), EmitOptions::default()), cx));
+        async { Ok(Value::Null) }
+    });
+    let second = handler("second", move |_, cx| {
+        let (of, first) = kept.take().expect("it ran before");
+        for (by, text) in [(&first, "a"), (&first, "b"), (&cx, "c"), (&cx, "d"), (&first, "e")] {
+            by.grow_item(of, text.to_owned());
+        }
+        async { Ok(Value::Null) }
+    });
+    let log = Arc::new(MemoryLog::default());
+    let (ended, events) = run(&log, "r", &sequencer("s", vec![step(&first), step(&second)]), Value::Null);
+    assert_eq!(ended.error, None);
+    let pieces: Vec<_> = events
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ItemDelta { text, .. } => Some((event.path.as_deref(), &**text)),
+            _ => None,
+        })
+        .collect();
+    let (first, second) = (Some("root/step:first"), Some("root/step:second"));
+    assert_eq!(pieces, [(first, "ab"), (second, "cd"), (first, "e")]);
 }

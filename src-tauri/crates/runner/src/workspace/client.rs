@@ -2,6 +2,7 @@
 
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
+use store::Owner;
 
 use super::{At, Workspace};
 use crate::catalogue::STACK;
@@ -16,13 +17,13 @@ impl Workspace {
         let mut all = view.clone();
         let mut around = vec![(ScopeKind::User, row.user_id.as_str())];
         around.extend(row.project_id.as_deref().map(|id| (ScopeKind::Project, id)));
+        let owners = self.newest_owners(session)?;
         for (kind, id) in around {
-            let of = |key: ScopeKey| {
-                if row.forked_from.is_some() { ScopeKey::overlay(kind, &key.id, session) } else { key }
-            };
-            let mut other = self.records_of(of(ScopeKey::new(kind, id)))?;
-            if self.keeps_apart(&row.flow, kind) {
-                let own = self.records_of(of(ScopeKey::isolated(kind, id, &row.flow)))?;
+            let is_fork = row.forked_from.is_some();
+            let key = if is_fork { ScopeKey::overlay(kind, id, session) } else { ScopeKey::new(kind, id) };
+            let mut other = self.records_of(key.clone())?;
+            if let Some(owner) = owners.iter().find(|owner| owner.key == key && owner.state != key) {
+                let own = self.records_of(owner.state.clone())?;
                 (other.user, other.project) = (own.user, own.project);
             }
             all.user = all.user.or(other.user);
@@ -33,9 +34,11 @@ impl Workspace {
         Ok(view)
     }
 
-    /// Whether the flow of today keeps such a state apart from other flows.
-    fn keeps_apart(&self, flow: &str, kind: ScopeKind) -> bool {
-        self.with_catalogue(|catalogue| catalogue.find(flow)).is_ok_and(|found| found.flow.isolated.contains(&kind))
+    /// Whose records the newest request of a session sees. It says which of them its flow kept apart when it began: the
+    /// flow of today may keep others.
+    fn newest_owners(&self, session: &str) -> Result<Vec<Owner>, Fault> {
+        let Some(row) = self.store.session(session).map_err(Fault::internal)? else { return Ok(Vec::new()) };
+        self.store.owners_of(&row.last_request).map_err(Fault::internal)
     }
 
     /// Every scope's state at an instant of a request, with what a client sees of it.

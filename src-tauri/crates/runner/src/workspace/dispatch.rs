@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use engine::effects::{Dispatch, DispatchRefusal, DispatchTo, Dispatched};
 
-use super::starting::Origin;
+use super::starting::{Origin, needs_project};
 use super::{Mock, RunOptions, Workspace, lock};
 use crate::core::fault::Fault;
 use crate::effects::outside::Dispatcher;
@@ -65,7 +65,8 @@ impl Workspace {
             return Err(refusal("no-entry", &detail));
         }
         let session = session_of(&call, &kind)?;
-        let known = self.store.session(&session).map_err(|error| refusal("dispatch-rejected", &error.to_string()))?;
+        let failed = |error: &dyn std::fmt::Display| refusal("no-dispatch-operation", &error.to_string());
+        let known = self.store.session(&session).map_err(|error| failed(&error))?;
         let adopted = match &known {
             Some(row) if row.user == call.user && row.flow == kind => true,
             Some(_) => {
@@ -98,10 +99,13 @@ impl Workspace {
             input: call.payload,
             mock,
         };
+        // Whatever is sent: to a sender without an organisation it is closed.
+        needs_project(&loaded_flow, &options).map_err(|fault| refusal("no-entry", &fault.to_string()))?;
         let origin = Origin { dispatched_by: Some(call.by), ..Origin::default() };
         let running = self.begin(loaded_flow, options, origin).map_err(|fault| match fault {
             Fault::Invalid { .. } => refusal("invalid-payload", &fault.to_string()),
-            _ => refusal("dispatch-rejected", &fault.to_string()),
+            Fault::Refused { .. } => refusal("dispatch-rejected", &fault.to_string()),
+            _ => failed(&fault),
         })?;
         self.keep_dispatched(running);
         Ok(done)

@@ -10,7 +10,7 @@ use engine::views::Events;
 use engine::views::uncertain_effects::may_have_happened;
 
 use super::answers::{Resolution, answers};
-use super::starting::isolated_of;
+use super::starting::{isolated_of, org_of};
 use super::{Mock, Workspace};
 use crate::catalogue::{LoadedFlow, mock_file};
 use crate::core::fault::Fault;
@@ -81,8 +81,13 @@ impl Workspace {
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, origin) =
             self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
+        // Code of today may count on an organisation where that of the first try did not.
+        let session = self.store.session(&asked.session).map_err(Fault::internal)?;
+        let named = asked.project.as_deref().map(str::to_owned);
+        let project = org_of(&loaded_flow.flow, named, session.and_then(|row| row.project));
         let asked = StartRequest {
             request: super::new_request().into(),
+            project: project.map(Into::into),
             mock: origin,
             retry_of: Some(request.to_owned()),
             claim: None,

@@ -58,10 +58,7 @@ impl Workspace {
         if let Some(known) = known.as_ref().filter(|known| known.user != options.user) {
             return Err(not_yours(&session, &known.user, &options.user));
         }
-        let project = options.project.or_else(|| {
-            let default = || known.and_then(|known| known.project).unwrap_or_else(|| DEFAULT_ORG.to_owned());
-            loaded_flow.flow.counts_on_org.then(default)
-        });
+        let project = org_of(&loaded_flow.flow, options.project, known.and_then(|known| known.project));
         let request = options.request.clone().unwrap_or_else(new_request);
         if request.contains(':') || request.trim().is_empty() {
             return Err(Fault::invalid(format!("request id \"{request}\" must not be empty or contain \":\"")));
@@ -93,13 +90,20 @@ impl Workspace {
     }
 }
 
+/// The organisation of a request: the one that it names, else that of its session, else the default one. A flow that
+/// does not count on one has none where none is named (SEMANTICS §1.1).
+pub(super) fn org_of(flow: &FlowDescription, named: Option<String>, of_session: Option<String>) -> Option<String> {
+    let default = || of_session.unwrap_or_else(|| DEFAULT_ORG.to_owned());
+    named.or_else(|| flow.counts_on_org.then(default))
+}
+
 /// Which states a flow of today keeps apart.
 pub(super) fn isolated_of(flow: &FlowDescription) -> Isolated {
     Isolated { flow: flow.kind.as_str().into(), kinds: flow.isolated.clone() }
 }
 
 /// Refuses to run for nobody's project what a block of it needs one for.
-fn needs_project(loaded_flow: &LoadedFlow, options: &RunOptions) -> Result<(), Fault> {
+pub(super) fn needs_project(loaded_flow: &LoadedFlow, options: &RunOptions) -> Result<(), Fault> {
     let action = loaded_flow.flow.actions.iter().find(|action| action.name == options.action);
     if options.project.is_some() || !action.is_some_and(|action| action.requires_project) {
         return Ok(());

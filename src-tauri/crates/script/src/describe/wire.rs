@@ -35,7 +35,8 @@ pub(crate) struct WireFlow {
     pub(crate) resources: Vec<WireResource>,
     pub(crate) settings: WireSettings,
     pub(crate) client: bool,
-    pub(crate) counts_on_org: bool,
+    /// Whether it declares something of an organisation, or else of a project; absent where of neither.
+    pub(crate) declares_org: Option<bool>,
     pub(crate) isolated: Vec<ScopeKind>,
     pub(crate) resolves: bool,
 }

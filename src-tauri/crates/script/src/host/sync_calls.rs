@@ -10,6 +10,7 @@ use engine::data::{from_json, parse};
 use engine::effects::{ModelDelta, SyncEffect};
 use engine::item::{AgentType, Visibility, canonical_item_type, resolve_item_visibility};
 use engine::resource::pattern::Pattern;
+use engine::scope::ScopeKind;
 use engine::state::State;
 use engine::views::items::Audience;
 use serde::Deserialize;
@@ -101,6 +102,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             None
         }
         "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
+        "send" => Some(cx.next_send()),
         "usage" => {
             let usage = cx.run.usage.borrow();
             let budget = cx.run.flow.actions.get(&cx.run.start.action).and_then(|action| action.token_budget.as_ref());
@@ -234,7 +236,9 @@ fn info(cx: &Cx) -> Value {
         "action": asked.action,
         "startedAt": cx.run.recorder.began(),
         "session": &*asked.session,
+        "ephemeral": asked.ephemeral,
         "user": &*asked.user,
+        "userRecord": asked.record_name(ScopeKind::User).as_deref(),
         "path": &*cx.frame.path,
         "instance": format!("{}:{}", cx.run.request, cx.frame.instance),
         "block": &*cx.frame.block.name,
@@ -244,6 +248,7 @@ fn info(cx: &Cx) -> Value {
     });
     if let Some(project) = &asked.project {
         info["project"] = (&**project).into();
+        info["projectRecord"] = asked.record_name(ScopeKind::Project).as_deref().into();
     }
     info
 }

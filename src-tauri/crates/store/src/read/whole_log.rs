@@ -16,7 +16,6 @@ use rustc_hash::FxHashMap;
 use crate::read::events;
 use crate::row::body;
 use crate::row::error::Error;
-use crate::write::writer::THREAD_STACK_BYTES;
 
 /// How many rows are handed over at a time, and how many times before the reader waits.
 const BATCH_ROWS: usize = 1_024;
@@ -38,7 +37,7 @@ pub(crate) fn read(connection: &Connection, id: &str) -> Result<Vec<Event>, Erro
     }
     let (send, received) = mpsc::sync_channel::<Batch>(BATCHES);
     thread::scope(|side| {
-        let decoder = thread::Builder::new().name("event decoder".to_owned()).stack_size(THREAD_STACK_BYTES);
+        let decoder = thread::Builder::new().name("event decoder".to_owned()).stack_size(body::THREAD_STACK_BYTES);
         let decoder = decoder.spawn_scoped(side, move || {
             let mut events = Vec::new();
             first.decode_into(&mut events)?;

@@ -25,6 +25,8 @@ use crate::row::payload::{self, Payload};
 pub(crate) const MAX_INLINE_BYTES: usize = 3 << 10;
 /// About how many bytes one part of a list has.
 const LIST_PART_BYTES: usize = 8 << 10;
+/// The stack of a thread that holds values: the default one is too small for code that recurses into deeply nested JSON.
+pub(crate) const THREAD_STACK_BYTES: usize = 64 << 20;
 const PAYLOAD_KEY: &str = "$payload";
 const PARTS_KEY: &str = "$parts";
 const ESCAPE_KEY: &str = "$value";

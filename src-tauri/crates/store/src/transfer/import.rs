@@ -29,12 +29,12 @@ pub(crate) use self::lock::abandoned_imports;
 use self::rows::ensure_not_undone;
 use self::staging::StagedBundle;
 use crate::read::sessions::LINEAGE;
+use crate::row::body::THREAD_STACK_BYTES;
 use crate::row::error::{Error, OpenError};
 use crate::row::totals;
 use crate::transfer::bundle::{self, BundleRecord, ImportError};
 use crate::transfer::removal;
 use crate::transfer::sliced_work::SlicedWork;
-use crate::write::writer::THREAD_STACK_BYTES;
 use crate::{Committed, Store, lock};
 
 /// How many rows are read at once from the staging database, and about how many bytes.

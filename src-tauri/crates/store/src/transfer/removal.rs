@@ -57,7 +57,7 @@ impl Remover {
         let reading = work.interrupt_handle();
         let thread = std::thread::Builder::new()
             .name("store remover".to_owned())
-            .stack_size(crate::write::writer::THREAD_STACK_BYTES)
+            .stack_size(crate::row::body::THREAD_STACK_BYTES)
             // After an error the rest stays in the queue for the next process.
             .spawn(move || drop(run_queue(&work)))
             .map_err(|error| Error::Open(crate::OpenError::io(path, error)))?;

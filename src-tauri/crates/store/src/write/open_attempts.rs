@@ -1,8 +1,8 @@
 //! The attempts of a request that have begun and not ended, as the writer needs them when it takes up a request that
 //! this process has not written: after a crash, or from another process.
 //!
-//! Read while the write lock is held, so it decodes no log: which attempts are open is read from the pages of spans, and
-//! only the events of those are looked at. Says the same as
+//! Read while the write lock is held, so it decodes no log: which attempts are open is read from the pages of spans,
+//! and only the events of those are looked at. Says the same as
 //! [`Attempts::load`](crate::row::attempts::Attempts::load) does of the newest event.
 
 use std::collections::BTreeMap;

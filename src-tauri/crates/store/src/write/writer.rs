@@ -21,6 +21,7 @@ use engine::log::AppendMode;
 use rusqlite::Connection;
 
 use crate::file::open::{Access, Options};
+use crate::row::body;
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
 use crate::write::append_batch::{Answer, AppendBatch, QueuedAppend};
@@ -36,8 +37,6 @@ use wal_checkpoint::WalCheckpointer;
 /// If the last commit took less, a thread that waits for the next one commits it itself. Waking another thread takes
 /// about a third of this.
 const MAX_INLINE_COMMIT: Duration = Duration::from_micros(250);
-/// The default stack is too small for code that recurses into deeply nested JSON values.
-pub(crate) const THREAD_STACK_BYTES: usize = 64 << 20;
 
 /// A version of all durable records together: if two read versions are equal, no durable record was written between
 /// them. A new version does not mean that one was.
@@ -245,7 +244,7 @@ impl Writer {
         let there = queue.clone();
         let thread = std::thread::Builder::new()
             .name("store writer".to_owned())
-            .stack_size(THREAD_STACK_BYTES)
+            .stack_size(body::THREAD_STACK_BYTES)
             .spawn(move || there.run_thread())
             .map_err(|error| OpenError::io(&path, error))?;
         let thread = Some(thread);

@@ -57,6 +57,16 @@ impl Context {
         answer.map_err(|error| FlowError::plain(error.to_string()))
     }
 
+    /// Returns the name of what a function sends next, which is the same in each attempt and after a resume. It counts
+    /// by callback: one that a resume takes from the log does not count again.
+    pub fn next_send(&self) -> String {
+        let place = format!("{}:{}", self.run.request, self.frame.path);
+        match &self.call {
+            Some(call) => format!("{place} {} {}", call.name, call.next_send_ordinal()),
+            None => format!("{place} {}", self.ordinal("send")),
+        }
+    }
+
     /// In a replay: what it came to. The `ctx.runOnce` around it, which has begun last, has that in the log.
     async fn recorded_dispatch(&self) -> Option<Result<String, FlowError>> {
         let effect_log = self.run.effect_log.clone()?;

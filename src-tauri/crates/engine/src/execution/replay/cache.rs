@@ -45,7 +45,6 @@ pub(crate) struct RecordedBlock {
     pub(crate) kind: BlockKind,
     pub(crate) fingerprint: Option<Arc<str>>,
     pub(crate) input: Data,
-    /// The error is boxed: hundreds of thousands of blocks may be in memory, and few of them failed.
     pub(crate) result: Result<Data, Box<FlowError>>,
     /// Who caught the failure, where it failed.
     pub(crate) caught: Option<CaughtBy>,

@@ -71,6 +71,16 @@ impl StartRequest {
         self.id_of(kind).map(|id| self.around(ScopeKey::new(kind, id.clone())))
     }
 
+    /// Returns what the record of the user or the project is called, in a fork, too, whose copies have other keys;
+    /// `None` if there is no project.
+    pub fn record_name(&self, kind: ScopeKind) -> Option<Arc<str>> {
+        let Isolated { flow, kinds } = &self.isolated;
+        let name = |id: &Arc<str>| {
+            if kinds.contains(&kind) { ScopeKey::isolated(kind, id, flow).id } else { id.clone() }
+        };
+        self.id_of(kind).map(name)
+    }
+
     fn id_of(&self, kind: ScopeKind) -> Option<&Arc<str>> {
         match kind {
             ScopeKind::Session => Some(&self.session),

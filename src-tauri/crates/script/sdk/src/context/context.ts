@@ -1,7 +1,6 @@
 // `ctx`: what an author's function can reach. Thin: every member asks the engine.
 
 import { DISPATCH_SEAM } from '../define/addresses';
-import { recordOf } from '../define/bindings';
 import { offered } from '../define/capabilities';
 import { nameOf } from './ctx-arguments';
 import { costEstimate } from '../define/budgets';
@@ -31,8 +30,13 @@ interface Info {
   action: string;
   startedAt: number;
   session: string;
+  /** Whether the session was made for the one request. */
+  ephemeral: boolean;
   user: string;
+  /** What their records are called, as the flow kept them when the request began. */
+  userRecord: string;
   project?: string;
+  projectRecord?: string;
   path: string;
   instance: string;
   block: string;
@@ -157,7 +161,7 @@ function project(call: Call): unknown {
     withResources(
       call,
       'project',
-      identity(call, 'project', (info) => recordOf('project', info.project as string)),
+      identity(call, 'project', (info) => info.projectRecord),
     ),
   );
 }
@@ -203,7 +207,7 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
       withResources(
         call,
         'user',
-        identity(call, 'user', (info) => recordOf('user', info.user)),
+        identity(call, 'user', (info) => info.userRecord),
       ),
     ),
   project,
@@ -239,10 +243,7 @@ const MEMBERS: Record<string, (call: Call) => unknown> = Object.assign(Object.cr
   attempt: (call) => call.info.attempt,
   idempotencyKey: (call) => placeOf(call.info),
   requestRuntime: (call) => runtimeOf(call.info),
-  requestHost: (call) =>
-    takesMessages()
-      ? requestHost(call.token, () => ({ session: call.info.session, place: placeOf(call.info) }))
-      : undefined,
+  requestHost: (call) => (takesMessages() ? requestHost(call.token, () => call.info) : undefined),
   // Settings belong to a host, and this one has none to give.
   settings: () => Object.freeze({}),
   // Every event is one already: a resume finds what any block that ended left.
@@ -265,7 +266,7 @@ function read(call: Call, name: string): unknown {
 const CONTEXT: ProxyHandler<Call> = {
   get(call, name) {
     if (typeof name === 'string') return read(call, name);
-    if (name === DISPATCH_SEAM) return seamOf(call.token, () => placeOf(call.info));
+    if (name === DISPATCH_SEAM) return seamOf(call.token);
     return name === TOKEN ? call.token : undefined;
   },
   has: (call, name) => typeof name === 'string' && (name in MEMBERS || name in call.made || name in Object.prototype),

@@ -7,7 +7,7 @@ import { checkComponent, checkContent, checkEmitOptions, checkStatus } from './c
 import { withIdentity } from '../define/identity';
 import { tell } from '../define/known-keys';
 import { warnOfOthers } from '../define/nested-keys';
-import { askerBy, native } from '../base/host';
+import { askerBy, native, wire } from '../base/host';
 import { toJson } from '../base/values';
 
 type Json = Record<string, unknown>;
@@ -38,10 +38,19 @@ class Emitted {
 
 type Part = Json & { type: string };
 
+/** The unit at the end of a text that is half of a letter: a stream may be cut anywhere. */
+function halfAtEnd(text: unknown): string {
+  const unit = typeof text === 'string' ? text.charCodeAt(text.length - 1) : 0;
+  return unit >= 0xd800 && unit < 0xdc00 ? String.fromCharCode(unit) : '';
+}
+
 /** A message that was emitted, to which more can be added. */
 class EmittedMessage extends Emitted {
   readonly #parts: Part[];
   readonly #say: (parts: Part[], delta?: string) => void;
+  /** What half of a letter the text ends with, and whether it waits for the other one. */
+  #half: string;
+  #isHeld = false;
 
   /** `say` tells of all parts, or, where only the last text grew, may tell of the delta alone. */
   constructor(content: string | Part[], say: (parts: Part[], delta?: string) => void) {
@@ -49,6 +58,7 @@ class EmittedMessage extends Emitted {
       throw new Error('ctx.emit.message: what was said cannot be changed; appendDelta and addContent add to it');
     });
     this.#parts = typeof content === 'string' ? [{ type: 'output_text', text: content }] : [...content];
+    this.#half = halfAtEnd(this.#parts.at(-1)?.text);
     this.#say = say;
   }
 
@@ -59,7 +69,14 @@ class EmittedMessage extends Emitted {
     const last = this.#parts.at(-1);
     if (last?.type !== 'output_text') return this.addContent({ type: 'output_text', text });
     this.#parts.splice(-1, 1, { ...last, text: `${last.text as string}${text}` });
-    this.#say(this.#parts, text);
+    const piece = `${this.#half}${text}`;
+    const wasTold = this.#half !== '' && !this.#isHeld;
+    this.#half = halfAtEnd(piece);
+    // It was told as what stands for a half, which no addition repairs.
+    if (wasTold) return this.#sayAll();
+    this.#isHeld = this.#half !== '';
+    const whole = piece.slice(0, piece.length - this.#half.length);
+    if (whole !== '') this.#say(this.#parts, whole);
     return this;
   }
 
@@ -67,6 +84,17 @@ class EmittedMessage extends Emitted {
   addContent(part: unknown): this {
     checkContent([part], 'addContent of a message');
     this.#parts.push(part as Part);
+    this.#half = halfAtEnd((part as Part).text);
+    return this.#sayAll();
+  }
+
+  /** A half whose other half never came is told as any other is. */
+  override done(): void {
+    if (this.#isHeld) this.#sayAll();
+  }
+
+  #sayAll(): this {
+    this.#isHeld = false;
     this.#say(this.#parts);
     return this;
   }
@@ -98,7 +126,7 @@ export function emitters(token: number) {
       return new EmittedMessage(content as string | Part[], (parts, delta) => {
         if (isKeyed) return void emit('message', { content: parts }, options);
         // A message may come in thousands of pieces: each costs no more than itself.
-        if (delta !== undefined) return void native.sync('emit.delta', token, `[${item},${JSON.stringify(delta)}]`);
+        if (delta !== undefined) return void native.sync('emit.delta', token, `[${item},${wire(delta)}]`);
         native.sync('emit.update', token, `[${item},"content",${toJson(parts, 'what is added to a message')}]`);
       });
     },

@@ -8,8 +8,8 @@ import { sendOnce } from './sending';
 
 interface Sender {
   session: string;
-  /** The request and the path of the block that sends. */
-  place: string;
+  /** Whether the session was made for the one request: nobody could answer to it. */
+  ephemeral: boolean;
 }
 
 /** Refusals of a dispatch, by what they are to a message. */
@@ -26,13 +26,13 @@ export function requestHost(token: number, sender: () => Sender): object {
   return { sendMessage: (message: unknown) => send(token, sender(), message) };
 }
 
-async function send(token: number, { session, place }: Sender, message: unknown): Promise<object> {
+async function send(token: number, { session, ephemeral }: Sender, message: unknown): Promise<object> {
   if (typeof message !== 'object' || message === null) {
     throw new TypeError(`sendMessage needs { to, kind, payload }, got ${describeValue(message)}`);
   }
   const { to, kind, payload, mode = 'fireAndForget' } = message as Record<string, unknown>;
   if (mode !== 'fireAndForget') return refusal('mode-not-available', 'a message is not waited for');
-  if (session.startsWith('ephemeral_')) return refusal('no-durable-sender', 'name the session of the sender');
+  if (ephemeral) return refusal('no-durable-sender', 'name the session of the sender');
   if (typeof to !== 'string' || to === '') return refusal('unknown-recipient', `"to" is ${describeValue(to)}`);
   const map = typeof kind === 'string' ? mappingOf(kind) : undefined;
   if (!map) return refusal('no-relay-door', `the flow takes no message ${describeValue(kind)}`);
@@ -44,7 +44,7 @@ async function send(token: number, { session, place }: Sender, message: unknown)
     payload: input,
     from: kind,
   };
-  const told = await sendOnce(token, place, spec, `the message "${kind as string}"`);
-  if (told.refused !== undefined) return refusal(REFUSALS[told.refused] ?? told.refused, told.detail ?? '');
+  const told = await sendOnce(token, spec, `the message "${kind as string}"`);
+  if (told.refused !== undefined) return refusal(REFUSALS[told.refused] ?? told.refused, told.detail);
   return { ok: true, outcome: 'accepted', deliveryRequestId: told.requestId };
 }

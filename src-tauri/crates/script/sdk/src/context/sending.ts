@@ -4,42 +4,50 @@
 
 import { describeValue } from '../base/arguments';
 import type { Config } from '../define/blocks';
-import { askJson } from '../base/host';
+import { DispatchRefusedError } from '../base/errors';
+import { askJson, native } from '../base/host';
 import { toJson } from '../base/values';
 import { runOnce } from './once';
 
-interface Told {
+interface Sent {
   sessionId: string;
   requestId: string;
   adopted: boolean;
-  refused?: string;
-  detail?: string;
+  refused?: undefined;
 }
+type Told = Sent | { refused: string; detail: string };
 
-/** How much each block has sent: a resume finds each again by its number. */
-const sent = new Map<string, number>();
-
-/** `place` is the request and the path of the block that sends. */
-export async function sendOnce(token: number, place: string, spec: Config, what: string): Promise<Told> {
-  const number = sent.get(place) ?? 0;
-  sent.set(place, number + 1);
-  const asked = toJson({ ...spec, place: `${place} ${number}` }, what) as string;
-  const told = await runOnce(token, `send ${place} ${number}`, async () =>
-    JSON.parse(await askJson(token, 'dispatch', asked)),
-  );
-  return told as Told;
+/**
+ * The engine names what is sent next, so that a retry and a resume find what was sent before. A refusal is kept as a
+ * failure, which is no answer: a retry asks again.
+ */
+export async function sendOnce(token: number, spec: Config, what: string): Promise<Told> {
+  const place = native.sync('send', token, '') as string;
+  const asked = toJson({ ...spec, place }, what) as string;
+  try {
+    const sent = await runOnce(token, `send ${place}`, async () => {
+      const told = JSON.parse(await askJson(token, 'dispatch', asked)) as Told;
+      if (told.refused === undefined) return told;
+      const address = { type: spec.type as string, target: spec.target as string };
+      throw new DispatchRefusedError(String(spec.from), address, told.refused, told.detail);
+    });
+    return sent as Sent;
+  } catch (error) {
+    if (!(error instanceof DispatchRefusedError)) throw error;
+    return { refused: error.refused, detail: error.detail };
+  }
 }
 
 /** What `dispatchThroughSeam` finds in a context: how packages start an entry that make blocks of their own for it. */
-export function seamOf(token: number, place: () => string): (spec: unknown) => Promise<object> {
+export function seamOf(token: number): (spec: unknown) => Promise<object> {
   return async (given) => {
     const { action, target = action, type = 'internal', flowKind, session, payload, from } = (given ?? {}) as Config;
     if (typeof target !== 'string' || (type !== 'internal' && type !== 'task')) {
       throw new TypeError(`dispatchThroughSeam sends to an internal or a task entry, got ${describeValue(given)}`);
     }
     const spec = { type, target, flowKind, session, payload, from: String(from ?? target) };
-    const told = await sendOnce(token, place(), spec, `the payload of "${spec.from}"`);
-    const { refused, detail = '', sessionId, requestId, adopted } = told;
-    return refused === undefined ? { ok: true, sessionId, requestId, adopted } : { ok: false, refused, detail };
+    const told = await sendOnce(token, spec, `the payload of "${spec.from}"`);
+    if (told.refused !== undefined) return { ok: false, refused: told.refused, detail: told.detail };
+    return { ok: true, sessionId: told.sessionId, requestId: told.requestId, adopted: told.adopted };
   };
 }

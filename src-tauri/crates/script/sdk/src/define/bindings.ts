@@ -10,22 +10,14 @@ const definitions: Definition[] = [];
 const bound: { accessor: string; definition: Definition }[] = [];
 /** Whether the flow keeps its people's or projects' records apart from other flows'. */
 let isolation: Record<string, boolean> = {};
-/** Its name. */
-let isolated = '';
 
-export function isolate({ isolateUserState, isolateProjectState, isolateOrgState }: Config, flow: string): void {
+export function isolate({ isolateUserState, isolateProjectState, isolateOrgState }: Config): void {
   isolation = { user: isolateUserState === true, project: (isolateProjectState ?? isolateOrgState) === true };
-  isolated = flow;
 }
 
 /** The scopes of whose state the flow has its own. */
 export function isolatedScopes(): string[] {
   return Object.keys(isolation).filter((scope) => isolation[scope]);
-}
-
-/** What the record of a user or a project is called. */
-export function recordOf(scope: string, id: string): string {
-  return isolation[scope] ? `${id}:${isolated}` : id;
 }
 
 /** The definition behind a resource's number. */

@@ -7,7 +7,7 @@ import { isolate, isolatedScopes, resource } from '../define/bindings';
 import { budget, estimateCostsBy } from '../define/budgets';
 import { capabilityIds, statesOf } from '../define/capabilities';
 import { hasClientData } from './client-data';
-import { countsOnOrg } from './default-org';
+import { declaresOrg } from './default-org';
 import { checkContent } from '../context/ctx-arguments';
 import { addressOf, entriesOf, type Entry } from '../define/entries';
 import { rootOf, stackOfInstance, type Flow } from '../define/flow';
@@ -26,7 +26,7 @@ import { narrowBy } from '../define/resource-rule';
 import { Sequencer } from '../define/sequencer';
 import { standsFor } from '../base/sources';
 import type { Declared } from '../define/resources';
-import { functionId, functions, retry, schemaId, startingWith, stateSchema, text } from '../define/tables';
+import { functionId, retry, schemaId, startingWith, stateSchema, text } from '../define/tables';
 
 const blockIds = new Map<Block, number>();
 export const blocksById: Block[] = [];
@@ -60,9 +60,8 @@ export function describeFlow(flow: Flow): string {
   flowTools = (flow.definition.tools as Config | undefined) ?? {};
   flowLayers = flow.definition.middleware;
   const before = blocksById.length;
-  const functionsBefore = functions.length;
   settle(flow, stackOfInstance(flow));
-  isolate(flow.definition, flow.address);
+  isolate(flow.definition);
   const blocks: Config[] = [];
   const resources = flow.ownResources.map((declared) =>
     resource(declared, `flow "${flow.kind}"`, (block) => describeBlock(block, blocks, declarations)),
@@ -101,12 +100,7 @@ export function describeFlow(flow: Flow): string {
     blocks,
     settings,
     client: hasClientData(flow),
-    countsOnOrg: countsOnOrg(
-      flow.definition,
-      flow.ownResources,
-      blocksById.slice(before),
-      functions.slice(functionsBefore),
-    ),
+    declaresOrg: declaresOrg(flow.definition, flow.ownResources, blocksById.slice(before)),
     isolated: isolatedScopes(),
     resolves: typeof (flow.definition.schedules as Config | undefined)?.resolve === 'function',
   });

@@ -93,7 +93,7 @@ impl Indexer {
         let unindexed = queue.unindexed.clone();
         let thread = std::thread::Builder::new()
             .name("store indexer".to_owned())
-            .stack_size(super::THREAD_STACK_BYTES)
+            .stack_size(crate::row::body::THREAD_STACK_BYTES)
             .spawn(move || {
                 loop {
                     let is_closed = queue.unindexed.wait();
