@@ -25,7 +25,7 @@ use crate::row::payload::{self, Payload};
 pub(crate) const MAX_INLINE_BYTES: usize = 3 << 10;
 /// About how many bytes one part of a list has.
 const LIST_PART_BYTES: usize = 8 << 10;
-/// The stack of a thread that holds values: the default one is too small for code that recurses into deeply nested JSON.
+/// The stack of a thread that holds values: the default one is too small for code that recurses into deep JSON.
 pub(crate) const THREAD_STACK_BYTES: usize = 64 << 20;
 const PAYLOAD_KEY: &str = "$payload";
 const PARTS_KEY: &str = "$parts";

@@ -54,6 +54,38 @@ fn an_event_of_an_unknown_kind_is_read_everywhere() {
     assert_eq!((checked.problems, checked.unknown.len()), (Vec::new(), 1));
 }
 
+/// A long log is decoded by a thread of its own, whose stack was too small for what an event may hold.
+#[test]
+fn a_whole_log_is_read_as_its_events_are() {
+    const NOTES: usize = 3_000;
+    const DEPTH: usize = 3_000;
+    let read = || {
+        let bed = bed();
+        let mut request = Request::begin(&bed, "r");
+        let large = "large ".repeat(2_000);
+        let texts = (0..NOTES).map(|n| if n % 700 == 0 { note(&large) } else { note(&format!("word {n}.")) });
+        request.append(texts.collect(), AppendMode::Committed).unwrap();
+        request.write(&session_scope(), 0, &[push("list", json!(1))]).unwrap();
+        let whole = || bed.log_of("r").unwrap().expect("it is there").1;
+        assert_eq!(whole(), bed.events("r", &EventQuery::default()).unwrap());
+        let deep = format!("{}{}", "[".repeat(DEPTH), "]".repeat(DEPTH));
+        Connection::open(bed.store.path())
+            .unwrap()
+            .execute_batch(&format!(
+                "UPDATE event SET body = '{{\"text\":\"not as it was\"}}' WHERE seq IN (7, 2000);
+                 UPDATE event SET body = '{{\"text\":\"deep\",\"later\":{deep}}}', sum = NULL WHERE seq = 1500"
+            ))
+            .unwrap();
+        let events = whole();
+        assert_eq!(events, bed.events("r", &EventQuery::default()).unwrap());
+        let damaged: Vec<u64> = events.iter().filter(|event| event.kind.is_damaged()).map(|event| event.seq).collect();
+        assert_eq!(damaged, [7, 2000]);
+        assert_eq!(events.len(), NOTES + 3);
+    };
+    // As much as threads of ours have that hold values.
+    std::thread::Builder::new().stack_size(64 << 20).spawn(read).unwrap().join().unwrap();
+}
+
 #[test]
 fn a_large_event_of_an_unknown_kind_travels_too() {
     let (bed, there) = (bed(), bed());
