@@ -376,10 +376,13 @@ test('what arrives while the palette is open moves nothing in it, until somethin
   const before = paletteRows().map((one) => one.textContent);
   const { sessions } = app.workspace;
   const [newest] = sessions.answer ?? [];
-  if (newest) sessions.answer = [{ ...newest, id: 'ses-new', title: null }, ...(sessions.answer ?? [])];
+  if (newest) sessions.answer = [{ ...newest, id: 'ses-new', title: 'Just arrived' }, ...(sessions.answer ?? [])];
   app.request.row = null;
   await tick();
   expect(paletteRows().map((one) => one.textContent)).toEqual(before);
+  await fireEvent.input(screen.getByTestId('palette-input'), { target: { value: 'just arr' } });
+  expect(paletteRows()[0]?.textContent).toContain('Just arrived');
+  // A session is not found by an id that its row does not show.
   await fireEvent.input(screen.getByTestId('palette-input'), { target: { value: 'ses-new' } });
-  expect(paletteRows()[0]?.textContent).toContain('ses-new');
+  expect(screen.queryByRole('option', { name: /Just arrived/ })).toBeNull();
 });

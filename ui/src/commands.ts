@@ -1,9 +1,13 @@
 // What the command palette offers: the commands of the table that can be done now, and where one can go.
 import { keyName } from './base/keys';
+import { firstPart } from './base/textdiff';
 import type { AppModel } from './model/app.svelte';
 import { COMMANDS } from './model/commands';
 import { keymap } from './model/keymap.svelte';
 import { isFired, runnables } from './model/runnables';
+
+/** What of a title fits into a row. */
+const MAX_CHARS = 70;
 
 export type Entry = { id: string; group: string; title: string; icon: string; hint?: string; run: () => void };
 
@@ -26,8 +30,8 @@ export function entriesOf(app: AppModel): Entry[] {
     add(`flow ${flow.kind}`, 'Flow', flow.kind, 'flow', () => app.openAction(flow.kind, null));
   }
   for (const { id, title, words, flow, lastAction } of app.workspace.sessions.answer ?? []) {
-    const about = title || words;
-    const name = `${flow}.${lastAction} ${about ? `${about} (${id})` : id}`;
+    // A palette finds what it shows, and a row shows no more than this of a session.
+    const name = firstPart(`${flow}.${lastAction} ${title || words || id}`, MAX_CHARS);
     add(`session ${id}`, 'Session', name, 'chat', () => app.openSession(id));
   }
   return found;

@@ -169,6 +169,20 @@ test('the palette runs a command of the table', async () => {
   await waitFor(() => expect(app.route.place.tab).toBe('events'));
 });
 
+test('the palette chooses light or dark, or leaves it to the system', async () => {
+  await open();
+  for (const [typed, theme] of [
+    ['dark', 'dark'],
+    ['theme: light', 'light'],
+    ['theme system', undefined],
+  ] as const) {
+    await press('k', { ctrlKey: true });
+    await fireEvent.input(await screen.findByTestId('palette-input'), { target: { value: typed } });
+    await fireEvent.keyDown(screen.getByTestId('palette-input'), { key: 'Enter' });
+    await waitFor(() => expect(document.documentElement.dataset.theme).toBe(theme));
+  }
+});
+
 test('a command of the palette that moves the focus is not undone by the palette that closes', async () => {
   await open();
   screen.getByTestId('timeline').focus();

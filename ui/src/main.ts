@@ -3,6 +3,7 @@ import { mount } from 'svelte';
 import './app.css';
 import App from './App.svelte';
 import { repaintForDriver } from './base/repaint';
+import { applyTheme, chosenTheme } from './base/theme';
 import type { Host } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
@@ -18,6 +19,7 @@ async function chooseHost(): Promise<Host> {
   return new FakeHost(1, 120, true);
 }
 
+applyTheme(chosenTheme());
 const target = document.getElementById('app');
 if (target) {
   const host = await chooseHost();

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 
 const css = readFileSync('src/tokens.css', 'utf8');
-const [light = '', dark = ''] = css.slice(0, css.indexOf('@theme')).split('@media');
+const [light = '', dark = ''] = css.slice(0, css.indexOf('@theme')).split('@variant dark');
 const read = (part: string): Record<string, string> =>
   Object.fromEntries([...part.matchAll(/--([a-z-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name, value]));
 const themes = { light: read(light), dark: { ...read(light), ...read(dark) } };

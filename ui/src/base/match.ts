@@ -1,31 +1,64 @@
-// Finding by a few letters, for the command palette and the search boxes. Pure; the caller decides what to show.
+// Finding by what is typed, for the command palette. Pure; the caller decides what is shown, and gives only that.
 
-/** Higher is better, 0 is no match. Letters must appear in order; runs and word starts count more. */
-export function score(query: string, text: string): number {
+/** What of a text its words start with. */
+const PREFIX = 3;
+/** Part of a word. */
+const WITHIN = 2;
+/** Letters in order with others between them. */
+const SCATTERED = 1;
+
+export type Match = { rank: number; points: number };
+
+/** How a text has what is typed: every word of it, or all of its letters in order. Null where it has neither. */
+export function match(query: string, text: string): Match | null {
   const wanted = query.trim().toLowerCase();
-  if (!wanted) return 1;
+  if (!wanted) return { rank: PREFIX, points: 0 };
   const hay = text.toLowerCase();
-  const at = hay.indexOf(wanted);
-  if (at >= 0) return 1000 - Math.min(at, 400) + (starts(hay, at) ? 300 : 0);
-  let points = 0;
-  let from = 0;
-  for (const letter of wanted.replaceAll(' ', '')) {
-    const found = hay.indexOf(letter, from);
-    if (found < 0) return 0;
-    points += found === from ? 3 : starts(hay, found) ? 2 : 1;
-    from = found + 1;
+  const whole = wordMatch(wanted, hay);
+  if (whole) return { ...whole, points: whole.points + 1000 };
+  let found: Match = { rank: PREFIX, points: 0 };
+  for (const word of wanted.split(/\s+/)) {
+    const one = wordMatch(word, hay);
+    if (!one) return scattered(wanted.replaceAll(/\s+/g, ''), hay);
+    found = { rank: Math.min(found.rank, one.rank), points: found.points + one.points };
   }
-  return points;
+  return found;
 }
 
-/** The best matches first; equal ones keep their order. */
+/** The best matches first; equal ones keep their order. Scattered letters count only where nothing has the words. */
 export function best<T>(query: string, all: readonly T[], text: (one: T) => string, most: number): T[] {
-  return all
-    .map((one, index) => ({ one, index, points: score(query, text(one)) }))
-    .filter((hit) => hit.points > 0)
-    .sort((a, b) => b.points - a.points || a.index - b.index)
+  const hits = all.flatMap((one, index) => {
+    const found = match(query, text(one));
+    return found ? [{ one, index, ...found }] : [];
+  });
+  const hasWords = hits.some((hit) => hit.rank > SCATTERED);
+  return hits
+    .filter((hit) => !hasWords || hit.rank > SCATTERED)
+    .sort((a, b) => b.rank - a.rank || b.points - a.points || a.index - b.index)
     .slice(0, most)
     .map((hit) => hit.one);
 }
 
-const starts = (text: string, at: number) => at === 0 || !/[a-z0-9]/.test(text[at - 1] ?? '');
+/** Where a word starts with it is better than where a word has it inside; earlier is better than later. */
+function wordMatch(word: string, hay: string): Match | null {
+  const first = hay.indexOf(word);
+  if (first < 0) return null;
+  for (let at = first; at >= 0; at = hay.indexOf(word, at + 1))
+    if (starts(hay, at)) return { rank: PREFIX, points: 400 - Math.min(at, 400) };
+  return { rank: WITHIN, points: 400 - Math.min(first, 400) };
+}
+
+function scattered(letters: string, hay: string): Match | null {
+  let points = 0;
+  let from = 0;
+  for (const letter of letters) {
+    const found = hay.indexOf(letter, from);
+    if (found < 0) return null;
+    points += found === from ? 3 : starts(hay, found) ? 2 : 1;
+    from = found + 1;
+  }
+  return { rank: SCATTERED, points };
+}
+
+const isSign = (text: string, at: number) => !/[\p{L}\p{N}]/u.test(text[at] ?? ' ');
+const starts = (text: string, at: number) => at === 0 || isSign(text, at - 1);

@@ -1,6 +1,7 @@
 // Every command of the window, in one table: the palette, the list of keys, tooltips and the one key listener read it.
 // A command that does what a command of the program does names it; a test compares the two lists, in both directions.
 import { keyName } from '../base/keys';
+import { chooseTheme, THEMES, type Theme } from '../base/theme';
 import { goToZone, stepZone } from '../base/zones';
 import { HOME, TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
@@ -33,6 +34,14 @@ const tab = (name: Tab, at: number) => {
   return command(`view.${name}`, 'View', title, icon, [String(at + 1)], run, { when, ...(verb && { verb }) });
 };
 
+const THEME_WORDS: Record<Theme, [string, string]> = {
+  light: ['Theme: light', 'sun'],
+  dark: ['Theme: dark', 'moon'],
+  system: ['Theme: as the system', 'half'],
+};
+
+const theme = (name: Theme) => command(`theme.${name}`, 'View', ...THEME_WORDS[name], [], () => chooseTheme(name));
+
 const instant = (id: string, title: string, icon: string, key: string, run: Command['run']) =>
   command(`instant.${id}`, 'Instant', title, icon, [key], run, { when: isOpen });
 
@@ -64,6 +73,7 @@ export const COMMANDS: readonly Command[] = [
   command('pane.right', 'View', 'Show or put away the inspector', 'paneright', ['Ctrl+j'], (app) =>
     app.window.turnPane('right'),
   ),
+  ...THEMES.map(theme),
   command('back', 'Go', 'Back', 'left', ['Alt+ArrowLeft'], (app) => app.route.browser.history.back()),
   command('forward', 'Go', 'Forward', 'right', ['Alt+ArrowRight'], (app) => app.route.browser.history.forward()),
   command('zone.next', 'Go', 'Next part of the window', 'right', ['F6'], () => stepZone(1)),
@@ -146,7 +156,7 @@ export const NOT_IN_THE_WINDOW: Partial<Record<Verb, string>> = {
 /** Commands without one of the program: what they change is only what the window shows. */
 export const ONLY_IN_THE_WINDOW: Record<Group, string | null> = {
   Go: 'Moves the focus, or what is shown.',
-  View: 'Chooses what is shown of a request.',
+  View: 'Chooses what is shown, and how.',
   Instant: 'Moves the slider; the program takes an instant with --at.',
   Timeline: 'Moves the selection.',
   Do: null,

@@ -33,11 +33,14 @@ export function readColours(element: Element): Colours {
   return { ...(Object.fromEntries(found) as Record<keyof typeof NAMES, string>), font: style.fontFamily, isForced };
 }
 
-/** Calls when the system changes between light and dark, or forces colours; answers how to stop. */
+/** Calls when the system or a person changes between light and dark, or colours are forced; answers how to stop. */
 export function onColours(act: () => void): () => void {
   const queries = ['(prefers-color-scheme: dark)', '(forced-colors: active)'].map((query) => matchMedia(query));
   for (const query of queries) query.addEventListener('change', act);
+  const chosen = new MutationObserver(act);
+  chosen.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
   return () => {
+    chosen.disconnect();
     for (const query of queries) query.removeEventListener('change', act);
   };
 }
