@@ -148,15 +148,7 @@ async fn choose_workspace(state: State<'_, WindowState>, dir: String) -> Result<
 #[tauri::command]
 #[specta::specta]
 async fn trust_workspace(state: State<'_, WindowState>, dir: String) -> Result<WorkspaceRow, Fault> {
-    off_the_main_thread(state, move |workspace| {
-        let row = workspace.row()?;
-        if row.dir != dir {
-            return Err(Fault::Refused { message: format!("{dir} is not the folder that is open: {} is", row.dir) });
-        }
-        workspace.give_trust()?;
-        workspace.row()
-    })
-    .await
+    state.trust(&dir)?.row()
 }
 
 /// Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is.

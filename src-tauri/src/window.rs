@@ -17,10 +17,17 @@ use crate::desktop::{Desktop, dropped, menu, placement};
 /// At most this many batches of notices a second reach the window.
 const BATCHES_A_SECOND: u32 = 60;
 
+/// A workspace, and how it was opened: it is opened so again when it is trusted.
+#[derive(Clone)]
+struct Open {
+    workspace: Arc<Workspace>,
+    options: OpenOptions,
+}
+
 /// What the window's commands work on.
 pub(crate) struct WindowState {
     /// None until a folder is chosen, where the program was started in a place that holds no flows.
-    workspace: Mutex<Option<Arc<Workspace>>>,
+    workspace: Mutex<Option<Open>>,
     /// Whether a folder was named that could not be opened: the page says why, and it is tried again when asked.
     is_unopened: AtomicBool,
     watchers: Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
@@ -52,19 +59,18 @@ impl WindowState {
 
     /// The open workspace, if a folder is open.
     pub(crate) fn opened(&self) -> Option<Arc<Workspace>> {
-        lock(&self.workspace).clone()
+        lock(&self.workspace).as_ref().map(|open| open.workspace.clone())
     }
 
     /// The open workspace, for what needs one.
     pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, Fault> {
-        self.opened().ok_or_else(|| Fault::NotFound { message: "no folder is open; open one first".to_owned() })
+        self.opened().ok_or_else(no_folder)
     }
 
     /// The open workspace; `None` where no folder was named. Tries again to open one that could not be opened.
     pub(crate) fn named(&self) -> Result<Option<Arc<Workspace>>, Fault> {
         if self.is_unopened.load(Ordering::Relaxed) {
-            let workspace = open_watched(self.options.clone(), &self.watchers, &self.notifier)?;
-            self.show(workspace)?;
+            self.show(open_watched(self.options.clone(), &self.watchers, &self.notifier)?)?;
         }
         Ok(self.opened())
     }
@@ -74,20 +80,34 @@ impl WindowState {
         // Trust in one folder says nothing about another.
         let consent = Consent::Asked;
         let options = OpenOptions { dir: dir.into(), data: None, trust: false, consent, ..self.options.clone() };
-        let workspace = open_watched(options, &self.watchers, &self.notifier)?;
-        self.show(workspace.clone())?;
-        Ok(workspace)
+        self.show(open_watched(options, &self.watchers, &self.notifier)?)
     }
 
-    fn show(&self, workspace: Arc<Workspace>) -> Result<(), Fault> {
+    /// Keeps the person's answer that the folder that is open is trusted, and opens it again: until then its database
+    /// is only read. The answer is about the folder that was shown, and another may have been opened meanwhile.
+    pub(crate) fn trust(&self, dir: &str) -> Result<Arc<Workspace>, Fault> {
+        let Open { workspace, options } = lock(&self.workspace).clone().ok_or_else(no_folder)?;
+        let row = workspace.row()?;
+        if row.dir != dir {
+            return Err(Fault::Refused { message: format!("{dir} is not the folder that is open: {} is", row.dir) });
+        }
+        workspace.give_trust()?;
+        if workspace.is_trusted() {
+            return Ok(workspace);
+        }
+        self.show(open_watched(options, &self.watchers, &self.notifier)?)
+    }
+
+    fn show(&self, open: Open) -> Result<Arc<Workspace>, Fault> {
+        let workspace = open.workspace.clone();
         self.is_unopened.store(false, Ordering::Relaxed);
-        if let Some(before) = lock(&self.workspace).replace(workspace.clone()) {
-            before.unwatch_views();
+        if let Some(before) = lock(&self.workspace).replace(open) {
+            before.workspace.unwatch_views();
         }
         if let Some(channel) = lock(&self.views).clone() {
             tell_views(&workspace, channel)?;
         }
-        Ok(())
+        Ok(workspace)
     }
 
     /// A page that wants to hear of the views that it opens, in whatever folder.
@@ -102,6 +122,10 @@ impl WindowState {
     }
 }
 
+fn no_folder() -> Fault {
+    Fault::NotFound { message: "no folder is open; open one first".to_owned() }
+}
+
 /// A page that was reloaded left a channel that no longer takes anything.
 fn tell_views(workspace: &Arc<Workspace>, channel: tauri::ipc::Channel<ViewBatch>) -> Result<(), Fault> {
     workspace.watch_views(move |batch| channel.send(batch).is_ok())
@@ -111,8 +135,9 @@ fn open_watched(
     options: OpenOptions,
     watchers: &Arc<Mutex<Vec<tauri::ipc::Channel<Notice>>>>,
     notifier: &Arc<Notifier>,
-) -> Result<Arc<Workspace>, Fault> {
-    let workspace = Workspace::open(OpenOptions { keep_ready: true, ..options })?;
+) -> Result<Open, Fault> {
+    let options = OpenOptions { keep_ready: true, ..options };
+    let workspace = Workspace::open(options.clone())?;
     workspace.watch_files()?;
     workspace.keep_time()?;
     workspace.watch_data()?;
@@ -130,7 +155,7 @@ fn open_watched(
         }
     };
     std::thread::Builder::new().name("notices".to_owned()).spawn(move || forward(&notices, tell))?;
-    Ok(workspace)
+    Ok(Open { workspace, options })
 }
 
 /// Sends notices on, the newest of each request once a frame.

@@ -2,6 +2,9 @@
 //! folder where the program was started. The answer lies outside of the folder, and holds for the hosts it was given
 //! for.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 use tests::bench::{Place, program};
 use tests::webdriver::{Window, hook, key};
@@ -35,6 +38,54 @@ fn invoke(window: &Window, command: &str, args: &Value) -> String {
 fn run(window: &Window) -> String {
     let options = json!({ "flow": "greeter", "action": "go", "userId": "ada", "input": 1, "mock": false });
     invoke(window, "start_run", &json!({ "options": options }))
+}
+
+/// Every file in a folder, with its bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.insert(path.clone(), std::fs::read(&path).expect("a file"));
+        }
+    }
+    found
+}
+
+/// Whoever only looks into a folder of somebody else leaves no trace in it, whether or not it has a database.
+#[test]
+fn nothing_is_written_into_a_folder_before_it_is_trusted() {
+    let (own, fresh, recorded) = (Place::with_flow(FLOW), Place::with_flow(FLOW), Place::with_flow(FLOW));
+    recorded.get("run greeter go --user ada --session recorded --request r1 --input 1");
+    let before = (files(fresh.dir()), files(recorded.dir()));
+    let window = Window::open(&program(), &["open", &own.dir().display().to_string()]);
+    window.wait_for(&hook("action-greeter-go"));
+
+    choose(&window, &recorded);
+    window.wait_for(&hook("trust"));
+    window.wait_for(&hook("session-recorded"));
+    let refused = invoke(&window, "delete_session", &json!({ "session": "recorded" }));
+    assert!(refused.starts_with("refused:") && refused.contains("not trusted yet"), "{refused}");
+    choose(&window, &fresh);
+    window.wait_for(&hook("trust"));
+    assert!(run(&window).starts_with("refused:"), "{}", run(&window));
+    assert_eq!((files(fresh.dir()), files(recorded.dir())), before);
+
+    // Its database is made when it is trusted, and a request that was open is read on from there.
+    window.click(&hook("trust-folder"));
+    window.wait_for(&hook("action-greeter-go"));
+    assert!(run(&window).starts_with("done:"), "{}", run(&window));
+    assert!(fresh.database().exists());
+    choose(&window, &recorded);
+    window.wait_for(&hook("trust"));
+    window.script("location.hash = 'request=r1&session=recorded'", &[]);
+    window.wait_for(&hook("timeline-row"));
+    window.click(&hook("trust-folder"));
+    window.wait_for_none(&hook("trust"));
+    window.click(&format!("{}[data-path=root]", hook("timeline-row")));
+    window.wait_for_text(&hook("block-path"), "root");
 }
 
 #[test]

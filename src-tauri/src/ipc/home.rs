@@ -36,10 +36,10 @@ pub(super) async fn open_examples(app: AppHandle, state: State<'_, WindowState>)
     let dir = data.join("flowglass").join("examples");
     let is_ours = samples::write_examples(&dir)
         .map_err(|error| Fault::Internal { message: format!("{} cannot be written: {error}", dir.display()) })?;
-    let workspace = state.choose(&dir.display().to_string())?;
+    let mut workspace = state.choose(&dir.display().to_string())?;
     // What the program brought along needs nobody's trust; what a person changed in it is asked about like any folder.
     if is_ours && !workspace.is_trusted() {
-        workspace.give_trust()?;
+        workspace = state.trust(&workspace.row()?.dir)?;
     }
     workspace.row()
 }

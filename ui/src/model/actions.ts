@@ -34,10 +34,11 @@ export async function copyLink(app: AppModel): Promise<void> {
   });
 }
 
-/** Has the flows of the open folder loaded, now and whenever it is opened again. */
+/** Has the flows of the open folder loaded, now and whenever it is opened again. Views of before are closed by it. */
 export async function trustFolder(app: AppModel, dir: string): Promise<void> {
   await app.host.trustWorkspace(dir);
   app.workspace.load();
+  app.request.reload();
 }
 
 /** Opens the flows that the program brings along. */

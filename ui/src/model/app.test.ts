@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FakeHost } from '../host/fake';
 import type { FlowRow, Notice } from '../host/host';
+import { trustFolder } from './actions';
 import { AppModel } from './app.svelte';
 import { Router } from './route.svelte';
 
@@ -45,6 +46,15 @@ test('a flow that was saved is read again, and not one of another folder', async
   expect(app.workspace.flows.answer).toHaveLength(4);
   tell({ kind: 'flows', workspace: '.flowglass/flowglass.db' });
   await vi.waitFor(() => expect(app.workspace.flows.answer?.map((flow) => flow.kind)).toEqual(['new']));
+});
+
+test('a folder that is trusted is opened again, and so is the request that was shown', async () => {
+  const host = await open('session=ses-2&request=req-2');
+  await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));
+  const [opened, flows] = [vi.spyOn(host, 'openView'), vi.spyOn(host, 'flows')];
+  await trustFolder(app, '/downloaded');
+  await vi.waitFor(() => expect(opened).toHaveBeenCalledWith('req-2'));
+  await vi.waitFor(() => expect(flows).toHaveBeenCalled());
 });
 
 test('after another folder was opened, notices of the first one reach nothing', async () => {

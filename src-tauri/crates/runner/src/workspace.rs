@@ -55,7 +55,7 @@ pub(crate) mod otlp;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use engine::event::RequestStatus;
@@ -79,7 +79,7 @@ use crate::run::warm_runtimes::WarmRuntimes;
 use crate::run::{Job, OnExit, PriorEvents, Running, start};
 use crate::views::*;
 
-use read_only::{Opened, open_store};
+use read_only::{Opened, open_data};
 
 pub use answers::Resolution;
 pub use dispatch::DispatchEnd;
@@ -177,7 +177,7 @@ pub struct Workspace {
     data: PathBuf,
     config: Config,
     /// Whether flows of this folder may be loaded and run.
-    trusted: AtomicBool,
+    trusted: bool,
     trust: bool,
     keep_ready: bool,
     warm_runtimes: WarmRuntimes,
@@ -232,13 +232,14 @@ impl Workspace {
             on_damaged: damage::listener(options.on_damaged),
             ..Options::default()
         };
-        let Opened { store, unwritable } = open_store(&data, &options, settings).map_err(open_fault)?;
+        let refusal = trusted::refusal(options.consent, &dir, &config);
+        let Opened { store, unwritable } = open_data(&data, &options, settings, refusal.as_ref())?;
         // Jobs have their locks beside the real file; an empty database in place of none has no jobs.
         let file = if data.exists() { data.as_path() } else { store.path() };
         let locks = Locks::new(file, store.id()).map_err(Fault::internal)?;
         let locks = found.get_or_init(|| locks).clone();
         let workspace = Arc::new(Workspace {
-            trusted: trusted::at_first(options.consent, &dir, &config),
+            trusted: refusal.is_none(),
             dir,
             data,
             config,
@@ -264,8 +265,7 @@ impl Workspace {
             dispatched: Mutex::default(),
             itself: OnceLock::default(),
         });
-        // Nobody else has it yet.
-        let _ = workspace.itself.set(Arc::downgrade(&workspace));
+        let _ = workspace.itself.set(Arc::downgrade(&workspace)); // Nobody else has it yet.
         workspace.forward_commits();
         workspace.mark_changed_views();
         tracing::info!(dir = %workspace.dir.display(), data = %workspace.data.display(), "workspace opened");
@@ -283,7 +283,7 @@ impl Workspace {
             projects: self.store.projects().map_err(Fault::internal)?,
             is_trusted: self.is_trusted(),
             hosts: self.config.hosts(),
-            unwritable: self.unwritable.as_ref().map(Fault::to_string),
+            unwritable: self.unwritable.as_ref().filter(|_| self.trusted).map(Fault::to_string),
         })
     }
 

@@ -1,4 +1,5 @@
-//! A workspace whose database cannot be written is read all the same, and nothing of it is run or changed.
+//! A workspace whose database cannot be written, or must not be because nobody trusts the folder yet, is read all the
+//! same, and nothing of it is run or changed.
 
 use std::path::Path;
 
@@ -11,6 +12,20 @@ use crate::core::fault::Fault;
 pub(super) struct Opened {
     pub(super) store: Store,
     pub(super) unwritable: Option<Fault>,
+}
+
+/// Opens the database of a workspace. While nobody trusts the folder it is opened for reading, and one that is not
+/// there is not created.
+pub(super) fn open_data(
+    data: &Path,
+    options: &OpenOptions,
+    settings: Options,
+    untrusted: Option<&Fault>,
+) -> Result<Opened, Fault> {
+    let Some(untrusted) = untrusted else { return open_store(data, options, settings).map_err(open_fault) };
+    let settings = Options { access: Access::ReadOnly, skip_removals: true, ..settings };
+    let store = Store::open(data, settings).map_err(open_fault)?;
+    Ok(Opened { store, unwritable: Some(untrusted.clone()) })
 }
 
 /// Opens a database; one that cannot be written is opened for reading, and that is told.

@@ -1,39 +1,93 @@
-//! Until a person trusts the folder, its flows are neither loaded nor run; what was recorded is there to be read.
+//! Until a person trusts the folder, its flows are neither loaded nor run, and nothing is written into it; what was
+//! recorded is there to be read.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
 
 use super::Workspace;
 use crate::catalogue::trust::{self, Consent};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
-use crate::core::notice::Notice;
 
-/// Whether a folder is trusted when it is opened.
-pub(super) fn at_first(consent: Consent, dir: &std::path::Path, config: &Config) -> AtomicBool {
-    AtomicBool::new(consent == Consent::Given || trust::is_trusted(dir, &config.hosts()))
+/// Why nothing of a folder is run and nothing is written into it, where nobody trusts it.
+pub(super) fn refusal(consent: Consent, dir: &Path, config: &Config) -> Option<Fault> {
+    let is_trusted = consent == Consent::Given || trust::is_trusted(dir, &config.hosts());
+    (!is_trusted).then(|| untrusted(dir))
+}
+
+fn untrusted(dir: &Path) -> Fault {
+    Fault::refused(format!(
+        "the folder {} is not trusted yet, so its flows are neither loaded nor run, and nothing is written into it",
+        dir.display()
+    ))
 }
 
 impl Workspace {
-    /// Whether its flows are loaded and run.
+    /// Whether its flows are loaded and run, and its database is written to.
     pub fn is_trusted(&self) -> bool {
-        self.trusted.load(Ordering::SeqCst)
+        self.trusted
     }
 
-    /// Keeps the person's answer; from now on the flows are loaded and run.
+    /// Keeps the person's answer. It holds from when the folder is opened again: what is open only reads the database.
     pub fn give_trust(&self) -> Result<(), Fault> {
-        trust::keep(&self.dir, &self.config.hosts())?;
-        self.trusted.store(true, Ordering::SeqCst);
-        self.notices.tell(&Notice::Flows { workspace: self.name.clone() });
-        Ok(())
+        trust::keep(&self.dir, &self.config.hosts())
     }
 
     pub(super) fn check_trusted(&self) -> Result<(), Fault> {
-        if self.is_trusted() {
-            return Ok(());
+        if self.trusted { Ok(()) } else { Err(untrusted(&self.dir)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    use crate::catalogue::trust::Consent;
+    use crate::run::synthetic::{Shape, Synthetic};
+    use crate::workspace::{OpenOptions, Workspace};
+
+    fn open(dir: &Path, consent: Consent) -> Arc<Workspace> {
+        Workspace::open(OpenOptions { dir: dir.to_owned(), consent, ..OpenOptions::default() }).unwrap()
+    }
+
+    /// Every file in a folder, with its bytes.
+    fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        for entry in std::fs::read_dir(dir).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                found.extend(files(&path));
+            } else {
+                found.insert(path.clone(), std::fs::read(&path).unwrap());
+            }
         }
-        Err(Fault::refused(format!(
-            "the folder {} is not trusted yet, so its flows are neither loaded nor run",
-            self.dir.display()
-        )))
+        found
+    }
+
+    #[test]
+    fn nothing_is_written_into_a_folder_that_nobody_trusts() {
+        let dir = tempfile::tempdir().unwrap();
+        let wanted = Synthetic { events: 100, requests: 1, seed: 1, shape: Shape::Mixed, rate: None, at_once: 0 };
+        let asked = open(dir.path(), Consent::Asked);
+        let refused = asked.synthesize(&wanted).unwrap_err().to_string();
+        assert!(refused.contains("not trusted yet"), "{refused}");
+        let row = asked.row().unwrap();
+        assert_eq!((row.is_trusted, row.unwritable), (false, None));
+        drop(asked);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "not even a folder");
+
+        let given = open(dir.path(), Consent::Given);
+        let request = given.synthesize(&wanted).unwrap().requests.remove(0);
+        drop(given);
+        let before = files(dir.path());
+        let asked = open(dir.path(), Consent::Asked);
+        assert!(!asked.is_trusted());
+        asked.open_view(&request).unwrap();
+        assert!(asked.synthesize(&wanted).is_err());
+        drop(asked);
+        assert_eq!(files(dir.path()), before);
     }
 }
