@@ -7,6 +7,7 @@
 import { defineFlow } from "@flow-state-dev/core";
 import { Activity, Agent, Delegate, Tool } from "acts";
 import type { Message } from "acts";
+import { z } from "zod";
 
 /** Writes the reply to one ticket. */
 Delegate.register("writer", {
@@ -38,7 +39,15 @@ Tool.register("sign", {
 });
 Activity.register("sign", ({ text }, { customer }) => `Dear ${customer.name}, ${text}`);
 
-const desk = Agent<{ customer: string; tickets: string[] }>({
+const deskInput = z.object({
+  customer: z.string().min(1).describe("The customer's name, which goes into the salutation"),
+  tickets: z
+    .array(z.string().min(1))
+    .min(1)
+    .describe("What the customer writes, a ticket each. Try “My lamp is broken”"),
+});
+
+const desk = Agent<z.infer<typeof deskInput>>({
   name: "desk",
   model: "gpt-5-mini",
   schema: { type: "object", properties: { answered: { type: "integer" } }, required: ["answered"] },
@@ -51,4 +60,13 @@ const desk = Agent<{ customer: string; tickets: string[] }>({
   ],
 });
 
-export default defineFlow({ kind: "desk", actions: { answer: { block: desk } } });
+export default defineFlow({
+  kind: "desk",
+  actions: {
+    answer: {
+      description: "Have each ticket answered by a delegate that sees that ticket and nothing else.",
+      inputSchema: deskInput,
+      block: desk,
+    },
+  },
+});

@@ -7,6 +7,7 @@
  */
 import { defineFlow } from "@flow-state-dev/core";
 import { Activity, Agent, Tool } from "acts";
+import { z } from "zod";
 
 const ORDERS: Record<string, { item: string; price: number }> = { "17": { item: "a lamp", price: 45 } };
 
@@ -29,7 +30,11 @@ Tool.register("pay", {
 });
 Activity.register("pay", ({ amount }, { account }) => ({ amount, to: account.iban }));
 
-const refund = Agent<{ order: string }>({
+const refundInput = z.object({
+  order: z.string().min(1).describe("The number of the order. The shop has one: 17, a lamp for 45"),
+});
+
+const refund = Agent<z.infer<typeof refundInput>>({
   name: "refund",
   model: "gpt-5-mini",
   schema: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
@@ -43,4 +48,13 @@ const refund = Agent<{ order: string }>({
   confirm: (call) => call._tool === "pay" && call.amount > 20,
 });
 
-export default defineFlow({ kind: "refund", actions: { ask: { block: refund } } });
+export default defineFlow({
+  kind: "refund",
+  actions: {
+    ask: {
+      description: "Ask for the price of an order back. Above 20 a person has to agree before money moves.",
+      inputSchema: refundInput,
+      block: refund,
+    },
+  },
+});

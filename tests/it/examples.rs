@@ -36,6 +36,26 @@ fn every_example_loads() {
     }
 }
 
+/// The run form of the window is made from the schema, and says what the action and each field are.
+#[test]
+fn every_action_of_an_example_says_what_it_does_and_takes() {
+    let place = Place::with_examples();
+    let flows = place.get("flows");
+    for kind in ["chat", "desk", "refund", "research", "support", "team-assistant"] {
+        let flow = flows.as_array().expect("a list").iter().find(|flow| flow["kind"] == kind).expect("it is there");
+        for action in flow["actions"].as_array().expect("a list") {
+            let name = format!("{kind}.{}", action["name"]);
+            assert!(action["description"].as_str().is_some_and(|text| !text.is_empty()), "{name} has no description");
+            assert_eq!(action["inputSchema"]["type"], "object", "{name} has no form");
+        }
+    }
+    for (kind, field) in [("refund", "order"), ("desk", "customer"), ("desk", "tickets")] {
+        let flow = flows.as_array().expect("a list").iter().find(|flow| flow["kind"] == kind).expect("it is there");
+        let known = &flow["actions"][0]["inputSchema"]["properties"][field]["description"];
+        assert!(known.is_string(), "{kind}: {field} has no description");
+    }
+}
+
 #[test]
 fn every_command_of_the_readme_is_one() {
     let readme = std::fs::read_to_string(repository().join("flows/README.md")).expect("flows/README.md is there");
