@@ -46,6 +46,26 @@ fn run(place: &Place, request: &str, lines: u32) {
         .json();
 }
 
+/// A long text is introduced by its own length, not by that of the part which was read, and its block has all of it.
+#[test]
+fn a_long_text_is_as_long_as_it_is() {
+    let flow = r#"
+const write = handler({ name: "write", execute: async (n, ctx) => { await ctx.emitMessage("x".repeat(n)); return n; } });
+export default defineFlow({ kind: "talk", actions: { say: { block: sequencer({ name: "say-all", inputSchema: z.number() }).step(write) } } });
+"#;
+    let place = Place::with_flow(flow);
+    run(&place, "r1", 1_000_000);
+    let window = open(&place, "r1");
+    window.wait_for_text(&hook("text-length"), "First 1,200 characters of 977 KB");
+    window.click(&format!("{} button[title^='Select the block']", hook("item")));
+    window.wait_for_text(&hook("block-path"), "root/step:write");
+    window.click(&hook("block-tab-items"));
+    window.wait_for_text(
+        &format!("{} {}", hook("panel-items"), hook("text-length")),
+        "First 300 characters of 1,000,000",
+    );
+}
+
 /// Of three thousand items the newest hundred are in the page, and the first is reached; what is hostile is text.
 #[test]
 fn a_long_list_is_read_in_windows() {

@@ -13,3 +13,8 @@ export function bytes(size: number): string {
   const digits = step === 0 || rest >= 10 ? 0 : 1;
   return `${rest.toFixed(digits)} ${UNITS[step]}`;
 }
+
+const ENCODER = new TextEncoder();
+
+/** How many bytes a text has where it is stored. */
+export const byteLength = (text: string): number => ENCODER.encode(text).length;

@@ -2074,7 +2074,7 @@ export type ViewHead = {
 export type ViewItem = {
 	/**  The item. Its `itemIndex` is its place among all items now. */
 	item: Item,
-	/**  How many bytes its text has, where pieces were added to it. */
+	/**  How many bytes its text has, where pieces were added to it or something of it is left out. */
 	textBytes?: number | null,
 	/**  Whether of a long text the end is shown, because it still grows. */
 	isTail: boolean,

@@ -59,7 +59,7 @@ pub struct ViewItems {
 pub struct ViewItem {
     /// The item. Its `itemIndex` is its place among all items now.
     pub item: ItemRow,
-    /// How many bytes its text has, where pieces were added to it.
+    /// How many bytes its text has, where pieces were added to it or something of it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text_bytes: Option<u64>,
     /// Whether of a long text the end is shown, because it still grows.

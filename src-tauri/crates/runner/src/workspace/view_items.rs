@@ -7,7 +7,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::items::follow::AUDIENCES;
 use engine::views::items::{Few, Item, item_of_few};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Workspace;
 use super::request_view::ViewSource;
@@ -88,13 +88,14 @@ impl Workspace {
         }
         let number = self.store.items_before(source.request, item.seq).map_err(Fault::internal)?;
         item.item_index = number.unwrap_or(wanted.before).try_into().unwrap_or(u32::MAX);
-        let text_bytes = wanted.text_bytes;
-        let is_long = text_bytes.is_some_and(|bytes| bytes > MAX_SHOWN_BYTES as u64);
+        let is_long = wanted.text_bytes.is_some_and(|bytes| bytes > MAX_SHOWN_BYTES as u64);
         let is_tail = wanted.is_growing && is_long;
+        let whole = text_bytes(&item.payload);
         let mut is_cut = is_long;
         for value in item.payload.values_mut() {
             is_cut |= cut(value, is_tail);
         }
+        let text_bytes = wanted.text_bytes.or(if is_cut { whole } else { None });
         Ok(Some(ViewItem { item: ItemRow::from(item), text_bytes, is_tail, is_cut }))
     }
 
@@ -110,6 +111,21 @@ impl Workspace {
         item.payload.insert("terminal".to_owned(), wanted.is_over.into());
         Ok(())
     }
+}
+
+/// How many bytes the text of an item has: of its parts, or of the field that says it.
+fn text_bytes(payload: &Map<String, Value>) -> Option<u64> {
+    let of_part = |part: &Value| {
+        let field = ["text", "transcript"].iter().find_map(|field| part.get(*field).and_then(Value::as_str));
+        field.or(part.as_str()).map_or(0, str::len)
+    };
+    let of = |value: &Value| match value {
+        Value::Array(parts) => parts.iter().map(of_part).sum::<usize>(),
+        value => value.as_str().map_or(0, str::len),
+    };
+    let fields = ["content", "summary", "message", "title", "url"];
+    let mut known = fields.iter().filter_map(|field| payload.get(*field)).map(of);
+    known.find(|bytes| *bytes > 0).map(|bytes| bytes as u64)
 }
 
 /// Cuts what is long in a value: of texts the begin stays, or the end. Answers whether something was cut.
@@ -149,10 +165,30 @@ mod tests {
     #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
     use engine::views::items::follow::AUDIENCES;
+    use serde_json::json;
 
+    use super::{cut, text_bytes};
     use crate::run::synthetic::{Shape, Synthetic};
     use crate::views::ItemsQuery;
     use crate::workspace::{OpenOptions, Workspace};
+
+    #[test]
+    fn the_length_of_a_text_that_is_cut_is_that_of_the_whole() {
+        let text = "é".repeat(500_000);
+        let payloads = [
+            json!({ "role": "assistant", "content": [{ "type": "text", "text": text }] }),
+            json!({ "content": [{ "type": "audio", "transcript": text }, { "type": "image" }] }),
+            json!({ "summary": [text] }),
+            json!({ "content": text }),
+            json!({ "content": [], "message": text }),
+        ];
+        for mut payload in payloads {
+            assert_eq!(payload.as_object().and_then(text_bytes), Some(1_000_000));
+            assert!(cut(&mut payload, false));
+            assert!(payload.as_object().and_then(text_bytes).is_some_and(|bytes| bytes <= 4_096));
+        }
+        assert_eq!(json!({ "value": text }).as_object().and_then(text_bytes), None);
+    }
 
     #[test]
     fn windows_show_what_the_whole_log_shows() {

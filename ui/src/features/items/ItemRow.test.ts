@@ -1,0 +1,36 @@
+import { cleanup, render, screen } from '@testing-library/svelte';
+import { afterEach, expect, test } from 'vitest';
+import type { Item, ViewItem } from '../../host/host';
+import ItemRow from './ItemRow.svelte';
+
+afterEach(cleanup);
+
+function show(text: string, more: Partial<ViewItem>) {
+  const item: Item = {
+    id: 'item-1',
+    type: 'message',
+    status: 'completed',
+    requestId: 'req-1',
+    itemIndex: 0,
+    ts: 0,
+    seq: 1_234,
+    provenance: { path: 'root', blockInstanceId: 'root', blockName: 'root', attempt: 0, phase: 'main' },
+    visibility: { client: true, history: true },
+    role: 'assistant',
+    content: [{ type: 'text', text }],
+  };
+  const shown: ViewItem = { item, isTail: false, isCut: false, ...more };
+  render(ItemRow, { props: { shown, position: 1, total: 1, start: 0, chosen: false, onblock: () => {} } });
+}
+
+test('a text of which a part was read is as long as the whole', () => {
+  show('x'.repeat(4_096), { isCut: true, textBytes: 1_000_000 });
+  expect(screen.getByTestId('text-length').textContent).toBe('First 1,200 characters of 977 KB');
+  expect(screen.getByTestId('item-cut').textContent).toContain('Items of its block');
+});
+
+test('a text that is whole says its own length, whatever else of its item was left out', () => {
+  show('é'.repeat(2_000), { isCut: true, textBytes: 4_000 });
+  expect(screen.getByTestId('text-length').textContent).toBe('First 1,200 characters of 2,000 characters');
+  expect(screen.getByTestId('item-cut').textContent).toContain('event #1,234');
+});
