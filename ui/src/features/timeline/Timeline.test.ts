@@ -44,6 +44,19 @@ test('turns are one row, which says how many there are; what is inside is read w
   expect(rows()[2]?.getAttribute('aria-expanded')).toBe('true');
 });
 
+test('what a row spent and wrote has its unit', async () => {
+  await open('session=ses-2&request=req-2');
+  const shown = [
+    ...within(rows()[0] as HTMLElement)
+      .getByTestId('row-sums')
+      .querySelectorAll('[aria-hidden]'),
+  ];
+  expect(shown.map((part) => part.textContent)).toEqual([
+    expect.stringMatching(/^[\d.]+k? tok$/),
+    expect.stringMatching(/^\d+ w$/),
+  ]);
+});
+
 test('the last of hundreds of rows is reached by a key, and only rows near it exist', async () => {
   await open(LARGE);
   await fireEvent.click(screen.getByRole('button', { name: 'Unfold all' }));
