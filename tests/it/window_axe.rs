@@ -59,7 +59,7 @@ const SHEETS: [&str; 12] = [
     "Replay this request",
     "Requests of all sessions",
     "Search in what was recorded",
-    "Who wrote a place",
+    "Who wrote a path",
     "Compare two instants",
     "Errors and warnings of all flows",
     "The database: size",

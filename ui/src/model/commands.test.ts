@@ -41,3 +41,8 @@ test('a tooltip names the keys', () => {
   expect(tip('link')).toBe('Copy a link to this place');
   expect(tip('none')).toBe('');
 });
+
+test('titles use the words of the field', () => {
+  const odd = COMMANDS.filter(({ title }) => /put away|of today|a place of|no more/.test(title));
+  expect(odd.map((one) => one.title)).toEqual([]);
+});

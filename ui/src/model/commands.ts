@@ -67,10 +67,10 @@ export const COMMANDS: readonly Command[] = [
     when: hasFolder,
     verb: 'suspensions',
   }),
-  command('pane.left', 'View', 'Show or put away flows and sessions', 'paneleft', ['Ctrl+b'], (app) =>
+  command('pane.left', 'View', 'Show or hide flows and sessions', 'paneleft', ['Ctrl+b'], (app) =>
     app.window.turnPane('left'),
   ),
-  command('pane.right', 'View', 'Show or put away the inspector', 'paneright', ['Ctrl+j'], (app) =>
+  command('pane.right', 'View', 'Show or hide the inspector', 'paneright', ['Ctrl+j'], (app) =>
     app.window.turnPane('right'),
   ),
   ...THEMES.map(theme),

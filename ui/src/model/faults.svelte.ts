@@ -34,12 +34,12 @@ const WORDS: Record<Fault['kind'], Words> = {
   invalid: { title: 'The input is not valid', advice: 'Correct the marked fields and run again.' },
   notLoaded: { title: 'The flow does not load', advice: 'Correct its file and save it; it is loaded again at once.' },
   storage: {
-    title: 'The database takes nothing more',
+    title: 'The database cannot be written to',
     advice: 'Make room on its disk, or end what keeps it locked or read-only; then resume, or try again.',
   },
   internal: {
     title: 'Something went wrong',
-    advice: 'Nothing was lost. Try again; if it happens again, restart Flowglass.',
+    advice: 'What was recorded before is kept. Try again; if it happens again, restart Flowglass.',
   },
 };
 

@@ -10,7 +10,7 @@ const LABELS: Record<string, string> = {
   fork: 'Fork here…',
   resume: 'Resume, or answer…',
   retry: 'Try again from the beginning…',
-  replay: 'Replay with the code of today…',
+  replay: 'Replay with the current code…',
 };
 
 export function rowActs(app: AppModel): Act[] {
