@@ -195,8 +195,9 @@ fn an_instant_inside_a_block_is_an_event_and_each_event_has_its_own_time() {
 
     // What a fork has in common with its request is at the same distance from the begin.
     let step = At::Path("root/step:listen".to_owned());
-    let fork = workspace.fork("r", &step, Edits::default(), &Mock::Off).expect("it goes on").request_id;
-    assert_eq!(until_open(&workspace, &fork).from, head.from);
+    let fork = workspace.fork("r", &step, Edits::default(), &Mock::Off).expect("it goes on");
+    assert_eq!(until_open(&workspace, &fork.request_id).from, head.from);
+    fork.wait().expect("it ends");
 }
 
 #[test]

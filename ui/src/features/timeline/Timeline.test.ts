@@ -135,7 +135,7 @@ test('an instant inside a model call is told with its own time, and told alike e
 test('of a newer instant no older time is shown while its own is asked for', async () => {
   const host = await open('session=ses-1&request=req-1&seq=20');
   await waitFor(() => expect(screen.getByTestId('instant').textContent).toContain('#20 · +'));
-  let answer = (_: number) => {};
+  let answer: (at: number) => void = () => {};
   vi.spyOn(host, 'viewTimeOf').mockImplementation(() => new Promise((resolve) => (answer = resolve)));
   app.seek(40);
   await waitFor(() => expect(screen.getByTestId('instant').textContent).toBe('#40'));
