@@ -105,6 +105,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             view::view_blocks,
             view::view_calls,
             view::view_seq_at,
+            view::view_time_of,
             view::view_step,
             view::view_overview,
             view::view_updates,

@@ -25,12 +25,20 @@ fn the_state_of_any_instant_and_what_lies_between_two() {
     let window = open(&place, &["--request", "r1"]);
     window.wait_for_text(&hook("scope-session"), "111");
 
+    let events = place.get("events r1");
+    let at = |seq: u64| events[seq as usize - 1]["at"].as_i64().expect("a time");
+
     // One step after the other.
     for (path, sum) in [("root/step:one", "1"), ("root/step:ten", "11"), ("root/step:hundred", "111")] {
         let seq = end_of(&place, "r1", path);
         window.go_to_event(seq);
         window.wait(&hook("state-seq"), |texts| texts.first()?.contains(&format!("#{seq}")).then_some(()));
         window.wait(&hook("scope-session"), |texts| texts.first()?.contains(sum).then_some(()));
+        // The time of the event itself, from the first event of the request on.
+        let after = at(seq) - at(1);
+        let (seconds, rest) = (after / 1_000, after % 1_000);
+        let time = if seconds > 0 { format!("+{seconds}.{rest:03} s") } else { format!("+{rest} ms") };
+        window.wait_for_text(&hook("instant"), &format!("#{seq} · {time}"));
     }
     // To the beginning with a key, and back by steps.
     window.press(&hook("time-slider"), key::HOME);

@@ -47,4 +47,24 @@ fn lines_are_shown_as_they_come_and_the_past_stays_where_it_is() {
     assert_eq!(items.as_array().map(Vec::len), Some(250));
     window.click(&hook("tab-items"));
     window.wait_for_text("[data-choice=client]", "250");
+
+    // A place on the strip is the event that was then, though all of them are inside of one block.
+    let events = place.get("events r1");
+    let at = |seq: usize| events[seq - 1]["at"].as_i64().expect("a time");
+    let last = events.as_array().map_or(0, Vec::len);
+    let wanted = at(last / 2) + 10;
+    let share = (wanted - at(1)) as f64 / (at(last) - at(1)) as f64;
+    window.script(
+        "Element.prototype.setPointerCapture = () => {};
+        const strip = document.querySelector('[data-testid=overview]'), box = strip.getBoundingClientRect();
+        const place = { clientX: box.left + Number(arguments[0]) * box.width, clientY: box.top + 5, bubbles: true };
+        strip.dispatchEvent(new PointerEvent('pointerdown', { ...place, buttons: 1 }));
+        strip.dispatchEvent(new PointerEvent('pointerup', place));",
+        &[&share.to_string()],
+    );
+    let found = window.until_script("return new URLSearchParams(location.hash.slice(1)).get('seq')");
+    let seq: usize = found.as_str().and_then(|text| text.parse().ok()).expect("a number");
+    assert!((at(seq) - wanted).abs() < 100, "#{seq} is not near {wanted}: {}", at(seq));
+    let after = at(seq) - at(1);
+    window.wait_for_text(&hook("instant"), &format!("#{seq} · +{}.{:03} s", after / 1_000, after % 1_000));
 }

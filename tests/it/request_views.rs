@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use runner::{
-    Audience, Fault, ItemRow, ItemsQuery, Mock, OpenOptions, RequestQuery, RowsQuery, RunOptions, Shape, Synthetic,
-    ViewBatch, ViewUpdate, Workspace,
+    At, Audience, Edits, EventQuery, Fault, ItemRow, ItemsQuery, Mock, OpenOptions, RequestQuery, RowsQuery,
+    RunOptions, Shape, Synthetic, ViewBatch, ViewUpdate, Workspace,
 };
 use serde_json::json;
 use tests::bench::Place;
@@ -144,6 +144,60 @@ fn until_open(workspace: &Workspace, request: &str) -> runner::ViewHead {
             Err(fault) => panic!("{fault}"),
         }
     }
+}
+
+/// Says something every 20 ms, inside one block.
+const TALK: &str = r#"
+const listen = handler({ name: "listen", execute: async (input) => input });
+const talk = handler({ name: "talk", execute: async (input, ctx) => {
+  for (let n = 0; n < 20; n++) {
+    await ctx.emitMessage(`word ${n}`);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  return input;
+} });
+export default defineFlow({
+  kind: "main",
+  actions: { talk: { block: sequencer({ name: "chain", inputSchema: z.any() }).step(listen).step(talk) } },
+});
+"#;
+
+#[test]
+fn an_instant_inside_a_block_is_an_event_and_each_event_has_its_own_time() {
+    let place = Place::with_flow(TALK);
+    let (workspace, batches) = watched(&place);
+    let running = run(&workspace, "talk", "r");
+    until_open(&workspace, "r");
+    // While it talks no block begins or ends, and yet the newest event is told with its time.
+    let (update, _) = until(&workspace, &batches, |update| update.counts.items > 3 && update.counts.running > 0);
+    let newest = |view, seq| workspace.view_time_of(view, seq).expect("the view is open");
+    assert_eq!(newest(update.view, update.seq), Some(update.to));
+    running.wait().expect("it ends");
+    drop(batches);
+
+    let head = workspace.open_view("r").expect("it opens");
+    let events = workspace.events("r", EventQuery::default()).expect("they are read");
+    let times: Vec<i64> = events.iter().map(|event| event.at).collect();
+    assert_eq!((Some(&head.from), Some(&head.to)), (times.first(), times.last()));
+    let root = head.page.first().expect("a root").started_at;
+    let mut found = 0;
+    for event in &events {
+        assert_eq!(newest(head.view, event.seq), Some(event.at));
+        if event.at < root {
+            continue;
+        }
+        let last = times.iter().rposition(|at| *at <= event.at).map(|place| place as u64 + 1);
+        assert_eq!(workspace.view_seq_at(head.view, event.at).ok(), last, "at {}", event.at);
+        found += u64::from(event.kind == "item_added");
+    }
+    assert!(found >= 20, "{found} of them are inside of a block");
+    assert_eq!(newest(head.view, head.seq + 1), None);
+
+    // What a fork has in common with its request is at the same distance from the begin.
+    let step = At::Path("root/step:listen".to_owned());
+    let fork = workspace.fork("r", &step, Edits::default(), &Mock::Off).expect("it goes on");
+    assert_eq!(until_open(&workspace, &fork.request_id).from, head.from);
+    fork.wait().expect("it ends");
 }
 
 #[test]

@@ -111,11 +111,18 @@ pub(super) async fn view_calls(state: State<'_, WindowState>, view: u64, after_s
     off_the_main_thread(state, move |workspace| workspace.view_calls(view, after_seq)).await
 }
 
-/// The last begin or end of a block at or before a time.
+/// The last event at or before a time.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn view_seq_at(state: State<'_, WindowState>, view: u64, time: i64) -> Result<u64, Fault> {
     off_the_main_thread(state, move |workspace| workspace.view_seq_at(view, time)).await
+}
+
+/// When an event was, in milliseconds since the epoch; null where there is none of that number.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn view_time_of(state: State<'_, WindowState>, view: u64, seq: u64) -> Result<Option<i64>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.view_time_of(view, seq)).await
 }
 
 /// From where the slider goes where.

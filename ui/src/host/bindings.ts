@@ -158,8 +158,10 @@ export const commands = {
 	viewBlocks: (view: number, instanceIds: string[]) => typedError<ViewRow[], Fault>(__TAURI_INVOKE("view_blocks", { view, instanceIds })),
 	/**  The ticks and Calls of a view that began, ended or ran on after an event; 0 for all. */
 	viewCalls: (view: number, afterSeq: number) => typedError<ViewCalls, Fault>(__TAURI_INVOKE("view_calls", { view, afterSeq })),
-	/**  The last begin or end of a block at or before a time. */
+	/**  The last event at or before a time. */
 	viewSeqAt: (view: number, time: number) => typedError<number, Fault>(__TAURI_INVOKE("view_seq_at", { view, time })),
+	/**  When an event was, in milliseconds since the epoch; null where there is none of that number. */
+	viewTimeOf: (view: number, seq: number) => typedError<number | null, Fault>(__TAURI_INVOKE("view_time_of", { view, seq })),
 	/**  The event that the slider goes to. */
 	viewStep: (view: number, query: StepQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("view_step", { view, query })),
 	/**  Where in its time a request did much, failed, waited. */
@@ -2058,9 +2060,12 @@ export type ViewHead = {
 	counts: Counts,
 	/**  What they asked of models and wrote. */
 	sums: Sums,
-	/**  The first instant of its blocks, in milliseconds since the epoch. */
+	/**
+	 *  When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
+	 *  leaves. All times of a request are told from here.
+	 */
 	from: number,
-	/**  The last one. */
+	/**  When its newest event was. */
 	to: number,
 	/**  The event before the root's first one; 0 where there is none yet. */
 	start: number,
@@ -2189,9 +2194,12 @@ export type ViewUpdate = {
 	counts: Counts,
 	/**  What they asked of models and wrote. */
 	sums: Sums,
-	/**  The first instant of its blocks, in milliseconds since the epoch. */
+	/**
+	 *  When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
+	 *  leaves. All times of a request are told from here.
+	 */
 	from: number,
-	/**  The last one. */
+	/**  When its newest event was. */
 	to: number,
 	/**  The newest execution of the root block; null before it began. */
 	root: string | null,

@@ -84,8 +84,12 @@ export class FakeView {
   }
 
   seqAt(time: number): number {
-    const isEdge = ({ kind }: { kind: string }) => kind === 'block_started' || kind === 'block_finished';
-    return this.recording.events.findLast((event) => isEdge(event) && event.at <= time)?.seq ?? 0;
+    const { events, recorded } = this.recording;
+    return events.findLast((event) => event.at <= time && event.seq > recorded.head.start)?.seq ?? recorded.head.start;
+  }
+
+  timeOf(seq: number): number | null {
+    return this.recording.events[seq - 1]?.at ?? null;
   }
 
   /** The cells of the whole request, as many as are asked for: each counts for the one that its middle falls into. */

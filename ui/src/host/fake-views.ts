@@ -50,6 +50,9 @@ export abstract class FakeViews {
   async viewSeqAt(view: number, time: number) {
     return this.#view(view).seqAt(time);
   }
+  async viewTimeOf(view: number, seq: number) {
+    return this.#view(view).timeOf(seq);
+  }
   async viewBlocks(view: number, instanceIds: string[]) {
     return structuredClone(this.#view(view).blocks(instanceIds));
   }

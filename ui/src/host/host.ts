@@ -163,6 +163,7 @@ export interface Host {
   viewRowOf(view: number, query: BlockQuery): Promise<FoundRow | null>;
   viewStep(view: number, query: StepQuery): Promise<number | null>;
   viewSeqAt(view: number, time: number): Promise<number>;
+  viewTimeOf(view: number, seq: number): Promise<number | null>;
   viewBlocks(view: number, instanceIds: string[]): Promise<ViewRow[]>;
   /** Ticks and Calls that changed after an event, with what is directly around and inside of them. */
   viewCalls(view: number, afterSeq: number): Promise<ViewCalls>;

@@ -108,6 +108,13 @@ class LoadView extends FakeView {
     return next > 0 && next <= this.length.events ? next : null;
   }
 
+  override seqAt(time: number): number {
+    return Math.min(this.length.events, Math.max(1, time - this.recording.update.from));
+  }
+  override timeOf(seq: number): number | null {
+    return this.recording.update.from + seq;
+  }
+
   items({ audience, offset, limit }: ItemsQuery): ViewItems {
     const total = Math.floor(this.length.events / 10);
     const like = new Recording(runs.chat).recorded.items.findLast(({ item }) => item.type === 'message');

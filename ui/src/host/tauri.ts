@@ -80,6 +80,7 @@ export function tauriHost(): Host {
     viewRowOf: (view, query) => unwrap(commands.viewRowOf(view, query)),
     viewStep: (view, query) => unwrap(commands.viewStep(view, query)),
     viewSeqAt: (view, time) => unwrap(commands.viewSeqAt(view, time)),
+    viewTimeOf: (view, seq) => unwrap(commands.viewTimeOf(view, seq)),
     viewBlocks: (view, instanceIds) => unwrap(commands.viewBlocks(view, instanceIds)),
     viewCalls: (view, afterSeq) => unwrap(commands.viewCalls(view, afterSeq)),
     viewOverview: (view, query) => unwrap(commands.viewOverview(view, query)),

@@ -20,6 +20,7 @@ import { LatestQuery } from './latest-query.svelte';
 import { heed } from './notices';
 import { OpenRequest } from './request.svelte';
 import { isResumable, planAhead, type PlanQuestion } from './plan';
+import { ShownTime } from './shown-time.svelte';
 import { stateAt, type Instant, type StateAt } from './state-at';
 import { SessionRequests } from './requests.svelte';
 import { Watches } from './watches.svelte';
@@ -35,6 +36,7 @@ export class AppModel {
   readonly request: OpenRequest;
   readonly events: EventPages;
   readonly calls: CallBlocks;
+  readonly time: ShownTime;
   readonly stateAt: LatestQuery<Instant, StateAt>;
   readonly detail: LatestQuery<Selection, BlockDetail>;
   /** The Call that is looked at, or the tick; and the tick around it, whose input is the whole context. */
@@ -66,6 +68,7 @@ export class AppModel {
     this.events = new EventPages(host);
     this.calls = new CallBlocks(this.request, () => this.#look());
     this.stateAt = new LatestQuery((instant) => stateAt(host, this.request, instant), 40);
+    this.time = new ShownTime(this.request, () => (route.place.seq === null ? null : this.cursor));
     const block = ({ request, block }: Selection) => host.block(request, block);
     this.detail = new LatestQuery(block, 100);
     this.call = new LatestQuery(block, 100);
@@ -190,8 +193,8 @@ export class AppModel {
   #arrive(place: Place, before: Place) {
     if (place.session !== before.session) this.requests.open(place.session);
     if (place.request !== this.request.id) {
-      for (const part of [this.stateAt, this.detail, this.call, this.tick, this.items, this.ahead]) part.clear();
-      this.calls.clear();
+      const { stateAt, time, detail, call, tick, items, ahead, calls } = this;
+      for (const part of [stateAt, time, detail, call, tick, items, ahead, calls]) part.clear();
       this.events.open(place.request);
       this.request.open(place.request);
     }
@@ -215,6 +218,7 @@ export class AppModel {
     if (isResumable(row)) this.ahead.ask({ request: id, seq: row.lastSeq });
     else if (this.ahead.question) this.ahead.clear();
     const seq = this.cursor;
+    this.time.look();
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const whole = this.route.place.seq === null && !this.request.live;
     const { base } = this.route.place;

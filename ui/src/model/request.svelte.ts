@@ -25,7 +25,7 @@ export class OpenRequest {
   counts: Counts = $state.raw(NONE);
   /** What its blocks asked of models and wrote. */
   sums: Sums = $state.raw(NO_SUMS);
-  /** When its first and its last event were. */
+  /** When its first and its newest event were. */
   from = $state.raw(0);
   to = $state.raw(1);
   /** The instant before the first block: what every scope was when the request began. */
@@ -112,6 +112,15 @@ export class OpenRequest {
   async seqAt(time: number): Promise<number> {
     return this.#view === null ? 0 : this.host.viewSeqAt(this.#view, Math.round(time));
   }
+
+  /** When an event was; null where there is none of that number. */
+  async timeOf(seq: number): Promise<number | null> {
+    if (seq === this.seq) return this.to;
+    return this.#view === null ? null : this.host.viewTimeOf(this.#view, seq);
+  }
+
+  /** How long after its first event something was: every time of this request is shown so. */
+  since = (at: number): number => Math.max(0, at - this.from);
 
   /** The rows of blocks, wherever they stand. */
   async rowsOf(ids: string[]): Promise<ViewRow[]> {

@@ -76,6 +76,8 @@ pub(crate) struct RequestView {
     spans: Spans,
     tree: Tree,
     clock: Clock,
+    /// When its first event was, and its newest one, once that was told.
+    events: Option<(i64, i64)>,
     open: Vec<Open>,
     failed: u64,
     suspended: u64,
@@ -110,6 +112,7 @@ impl RequestView {
             spans: Spans::default(),
             tree: Tree::default(),
             clock: Clock::default(),
+            events: None,
             open: Vec::new(),
             failed: 0,
             suspended: 0,
@@ -331,11 +334,6 @@ impl RequestView {
         let span = self.spans.get(index);
         let path = source.path_texts(&[span.path])?.pop().unwrap_or_default();
         Ok(format!("{}:{path}:{}", self.request, span.attempt))
-    }
-
-    /// The first and the last instant of the blocks.
-    pub(crate) fn range(&self) -> Option<(i64, i64)> {
-        self.clock.range()
     }
 
     /// The event before the root's first one.

@@ -126,6 +126,60 @@ test('at a past instant nothing shows what comes later', async () => {
   await waitFor(() => expect(rows().some((row) => row.dataset.status === 'ahead')).toBe(false));
 });
 
+test('an instant inside a model call is told with its own time, and told alike everywhere', async () => {
+  await open('session=ses-1&request=req-1');
+  const events = await app.host.events('req-1', 1, 200);
+  const inside = events[30] as (typeof events)[number];
+  expect(inside.kind).not.toMatch(/^block_/);
+  expect(await app.request.seqAt(inside.at)).toBe(inside.seq);
+  app.seek(inside.seq);
+  const time = `+${inside.at - (events[0]?.at ?? 0)} ms`;
+  await waitFor(() => expect(screen.getByTestId('instant').textContent).toBe(`#${inside.seq} · ${time}`));
+  expect(screen.getByTestId('time-slider').getAttribute('aria-valuetext')).toContain(time);
+  app.route.go({ tab: 'events' });
+  const row = await waitFor(() => {
+    const found = screen.getAllByTestId('event-row').find((one) => one.dataset.seq === String(inside.seq));
+    expect(found?.textContent).toContain(time);
+    return found;
+  });
+  expect(row?.getAttribute('aria-selected')).toBe('true');
+});
+
+test('of a newer instant no older time is shown while its own is asked for', async () => {
+  const host = await open('session=ses-1&request=req-1&seq=20');
+  await waitFor(() => expect(screen.getByTestId('instant').textContent).toContain('#20 · +'));
+  let answer: (at: number) => void = () => {};
+  vi.spyOn(host, 'viewTimeOf').mockImplementation(() => new Promise((resolve) => (answer = resolve)));
+  app.seek(40);
+  await waitFor(() => expect(screen.getByTestId('instant').textContent).toBe('#40'));
+  answer(app.request.from + 321);
+  await waitFor(() => expect(screen.getByTestId('instant').textContent).toBe('#40 · +321 ms'));
+});
+
+test('the newest event of a running request is told with its own time', async () => {
+  const host = await open('session=ses-1&request=req-1');
+  const { requestId } = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
+  app.findRequest(requestId);
+  await waitFor(() => expect(app.request.id === requestId && app.request.seq).toBeGreaterThan(20));
+  const events = await host.events(requestId, 1, 200);
+  const { seq, from, to } = app.request;
+  expect(to).toBe(events[seq - 1]?.at);
+  expect(from).toBe(events[0]?.at);
+});
+
+test('what took how long is the same in the header and at the slider, in a fork as well', async () => {
+  await open('session=ses-1&request=req-1');
+  const { request } = app;
+  const last = () => screen.getByTestId('instant').textContent?.split(' · ')[1] ?? '';
+  expect(last()).toBe(`+1.${String((request.to - request.from) % 1000).padStart(3, '0')} s`);
+  expect(screen.getByTestId('request-facts').textContent).toContain('1.01 s');
+  // A fork has events of an hour ago, and took a moment itself.
+  const row = { ...request.row!, forkedFrom: { requestId: 'req-2', seq: 30 }, durationMs: 250 };
+  Object.assign(request, { row, from: request.to - 3_600_000 });
+  await waitFor(() => expect(last()).toBe('+1:00:00.000'));
+  expect(screen.getByTestId('request-facts').textContent).toContain('1 h 00 m');
+});
+
 test('the axis is zoomed and moved with keys, and says what is in view', async () => {
   await open('session=ses-2&request=req-2');
   const axis = screen.getByTestId('time-axis');

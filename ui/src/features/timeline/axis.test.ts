@@ -44,6 +44,29 @@ test('an idle time at the start of the request is cut too, and many are not all 
   expect(axis.length).toBeGreaterThan(0);
 });
 
+test.each([0, 3, 40])('what a resume did in %s ms after a long pause has room, and marks of its own', (ms) => {
+  const [pause, end] = [{ from: 10_000, to: 10_000 + HOUR }, 10_000 + HOUR + ms];
+  const axis = axisOf({ from: 0, to: end }, [pause], true);
+  expect(axis.pieces.map((piece) => piece.isCut)).toEqual([false, true, false]);
+  const resumed = axis.pieces[2] ?? { at: 0, size: 0 };
+  expect(resumed.size / axis.length).toBeGreaterThan(0.1);
+  expect(axis.pieces[0]?.size).toBe(10_000);
+  for (const time of [0, 5000, 10_000, 10_000 + HOUR, end])
+    expect(timeAt(axis, placeOf(axis, time))).toBeCloseTo(time, 6);
+  const marks = marksOf(axis, { left: resumed.at, right: axis.length }, 700);
+  expect(marks.length).toBeGreaterThan(0);
+  for (const [n, mark] of marks.entries()) expect(mark.x - (marks[n - 1]?.x ?? -100)).toBeGreaterThan(55);
+});
+
+test('between more cuts each short piece has less room, and what took long keeps most', () => {
+  const gaps = Array.from({ length: 4 }, (_, n) => ({ from: 10_000 + n * HOUR + 1, to: 10_000 + (n + 1) * HOUR }));
+  const axis = axisOf({ from: 0, to: 10_000 + 4 * HOUR + 1 }, gaps, true);
+  const sizes = axis.pieces.filter((piece) => !piece.isCut).map((piece) => piece.size / axis.length);
+  expect(sizes).toHaveLength(5);
+  expect(sizes[0]).toBeGreaterThan(0.6);
+  for (const size of sizes.slice(1)) expect(size).toBeGreaterThan(0.05);
+});
+
 test('zooming keeps what is under the pointer, and never leaves the axis', () => {
   const once = zoomed({ left: 0, right: 1000 }, 0.5, 250, 1000);
   expect(once).toEqual({ left: 125, right: 625 });
@@ -93,4 +116,6 @@ test.each([
 test('a running axis rests on a round end while bars grow', () => {
   expect(liveEnd(1000, 2100)).toBe(3000);
   expect(liveEnd(1000, 2900)).toBe(3000);
+  // After a pause of an hour it does not end hours ahead.
+  expect(liveEnd(0, HOUR + 2100, [{ from: 1000, to: HOUR + 1000 }])).toBe(HOUR + 5000);
 });

@@ -1,5 +1,6 @@
 // The time axis: milliseconds of a request laid end to end, with long idle times cut out. Pure.
-// A place on it is a number from 0 to `length`, so zooming and panning need not know where something was cut.
+// A place on it is a number from 0 to `length`, so zooming and panning need not know where something was cut. What is
+// very short beside the rest is drawn out, because what a resume did after a long pause has to be seen.
 import { roundUp } from '../../base/scale';
 import { duration } from '../../base/time';
 
@@ -19,16 +20,22 @@ const MOST_CUTS = 30;
 /** The share of the axis that one cut takes, and all of them together at most. */
 const CUT_SHARE = 0.025;
 const CUTS_SHARE = 0.3;
+/** The share that a piece between cuts takes at least, and all the short ones together at most. */
+const PIECE_SHARE = 0.12;
+const PIECES_SHARE = 0.5;
 const MARK_ROOM = 76;
 /** How wide the label of a cut is. */
 const CUT_ROOM = 84;
 const LEAST_MS = 4;
 
 export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean): Axis {
-  const to = Math.max(range.to, range.from + 1);
-  const cuts = isCut ? cutsOf({ from: range.from, to }, gaps) : [];
-  const idle = cuts.reduce((sum, cut) => sum + cut.to - cut.from, 0);
-  const size = (to - range.from - idle) * Math.min(CUT_SHARE, CUTS_SHARE / Math.max(1, cuts.length));
+  const end = Math.max(range.to, range.from + 1);
+  const cuts = isCut ? cutsOf({ from: range.from, to: end }, gaps) : [];
+  // Something begins where a gap ends, though it may have taken no time.
+  const to = Math.max(end, (cuts.at(-1)?.to ?? 0) + 1);
+  const busy = to - range.from - lengthOf(cuts);
+  const size = busy * Math.min(CUT_SHARE, CUTS_SHARE / Math.max(1, cuts.length));
+  const least = cuts.length > 0 ? busy * Math.min(PIECE_SHARE, PIECES_SHARE / (cuts.length + 1)) : 0;
   const pieces: Piece[] = [];
   let [time, at] = [range.from, 0];
   const add = (end: number, length: number, piece: boolean) => {
@@ -36,12 +43,14 @@ export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean): Ax
     [time, at] = [end, at + length];
   };
   for (const cut of cuts) {
-    if (cut.from > time) add(cut.from, cut.from - time, false);
+    if (cut.from > time) add(cut.from, Math.max(least, cut.from - time), false);
     add(cut.to, size, true);
   }
-  if (to > time) add(to, to - time, false);
+  if (to > time) add(to, Math.max(least, to - time), false);
   return { from: range.from, to, pieces, length: at };
 }
+
+const lengthOf = (cuts: readonly Range[]) => cuts.reduce((sum, cut) => sum + cut.to - cut.from, 0);
 
 function cutsOf(range: Range, gaps: readonly Range[]): Range[] {
   const inside = gaps
@@ -90,13 +99,15 @@ export function zoomed(window: Window, factor: number, around: number, length: n
   return fitted({ left: around - size * share, right: around + size * (1 - share) }, length);
 }
 
-/** A running request ends at a round time ahead, so that bars grow and the axis rests. */
-export const liveEnd = (from: number, now: number): number => from + roundUp(Math.max(1000, now - from));
+/** A running request ends at a round time ahead, so that bars grow and the axis rests. What is cut does not count. */
+export function liveEnd(from: number, now: number, gaps: readonly Range[] = []): number {
+  const begin = from + lengthOf(cutsOf({ from, to: now }, gaps));
+  return begin + roundUp(Math.max(1000, now - begin));
+}
 
 /** Labelled times in view, as far apart as their labels need. */
 export function marksOf(axis: Axis, window: Window, width: number): Mark[] {
   const scale = width / Math.max(1e-9, window.right - window.left);
-  const step = Math.max(1, roundUp(MARK_ROOM / scale));
   const marks: Mark[] = [];
   const middleOf = (piece: Piece) => (piece.at + piece.size / 2 - window.left) * scale;
   const cuts = axis.pieces
@@ -106,10 +117,13 @@ export function marksOf(axis: Axis, window: Window, width: number): Mark[] {
   for (const piece of axis.pieces) {
     const [left, right] = [Math.max(piece.at, window.left), Math.min(piece.at + piece.size, window.right)];
     if (piece.isCut || right <= left) continue;
-    const begin = Math.ceil((piece.from + left - piece.at - axis.from) / step - 1e-6) * step;
-    const end = piece.from + (right - piece.at) - axis.from;
+    // A piece that is drawn out has times of its own.
+    const drawn = piece.size / (piece.to - piece.from);
+    const step = Math.max(1, roundUp(MARK_ROOM / (scale * drawn)));
+    const begin = Math.ceil((piece.from + (left - piece.at) / drawn - axis.from) / step - 1e-6) * step;
+    const end = piece.from + (right - piece.at) / drawn - axis.from;
     for (let at = begin; at <= end + 1e-6; at += step) {
-      const x = (piece.at + (at + axis.from - piece.from) - window.left) * scale;
+      const x = (piece.at + (at + axis.from - piece.from) * drawn - window.left) * scale;
       const isUnderCut = cuts.some((middle) => Math.abs(x - middle) < MARK_ROOM);
       if (isUnderCut || x < free || (x > width - 30 && at > 0 && x < width - 1)) continue;
       marks.push({ x, label: offsetLabel(at, step) });

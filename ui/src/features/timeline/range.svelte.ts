@@ -30,17 +30,20 @@ export class TimeRange {
   /** By itself, because the clock goes on often, and the end of the axis seldom. */
   readonly #end: number = $derived.by(() => {
     const { from, to, live, now } = this.request;
-    return live ? liveEnd(from, Math.max(to, now)) : to;
+    return live ? liveEnd(from, Math.max(to, now), this.isCut ? this.#gaps : []) : to;
   });
   readonly axis: Axis = $derived.by(() => {
-    const gaps = this.#overview.answer?.overview.gaps ?? [];
-    return axisOf({ from: this.request.from, to: this.#end }, gaps, this.isCut);
+    return axisOf({ from: this.request.from, to: this.#end }, this.#gaps, this.isCut);
   });
   readonly window: Window = $derived(this.#clamped());
   readonly hasCuts: boolean = $derived(this.axis.pieces.some((piece) => piece.isCut));
 
   constructor(readonly request: OpenRequest) {
     this.#overview = new LatestQuery((question) => this.#find(question), NEVER_BEFORE_MS);
+  }
+
+  get #gaps() {
+    return this.#overview.answer?.overview.gaps ?? [];
   }
 
   get density(): Density | null {

@@ -52,9 +52,12 @@ impl Clock {
         self.range
     }
 
-    /// The longest gaps within a time, in order.
+    /// The longest gaps within a time, in order. What was before the first block is one: a request may wait for its
+    /// turn.
     pub(super) fn gaps(&self, from: i64, to: i64, most: usize) -> Vec<Gap> {
-        let inside = self.gaps.iter().map(|gap| Gap { from: gap.from.max(from), to: gap.to.min(to) });
+        let before = self.range.map(|(first, _)| Gap { from, to: first });
+        let all = before.iter().chain(&self.gaps);
+        let inside = all.map(|gap| Gap { from: gap.from.max(from), to: gap.to.min(to) });
         let mut gaps: Vec<Gap> = inside.filter(|gap| gap.to - gap.from >= SHORTEST_MS).collect();
         gaps.sort_by_key(|gap| std::cmp::Reverse(gap.to - gap.from));
         gaps.truncate(most);

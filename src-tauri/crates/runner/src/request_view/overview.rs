@@ -13,6 +13,22 @@ const MOST_CELLS: u32 = 8_192;
 const MOST_GAPS: usize = 200;
 
 impl RequestView {
+    /// Notes when its newest event was. Spans have only begins and ends of blocks, and much happens in between.
+    pub(crate) fn reaches(&mut self, began: i64, newest: i64) {
+        self.events = Some((began, newest));
+    }
+
+    /// When its first event was, as far as that is known.
+    pub(crate) fn began(&self) -> Option<i64> {
+        self.events.map(|(began, _)| began)
+    }
+
+    /// The first and the last instant of its blocks and of its events.
+    pub(crate) fn range(&self) -> Option<(i64, i64)> {
+        let ranges = [self.clock.range(), self.events].into_iter().flatten();
+        ranges.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
+    }
+
     /// Whether it is known which rows are critical.
     pub(crate) fn knows_critical(&self) -> bool {
         self.critical.is_some()

@@ -24,15 +24,19 @@ impl RequestView {
         found.map(end)
     }
 
-    /// The last event at which a block began or ended, at or before a time; that before the root's first where there is
-    /// none. Where a clock was put back, one of those that fit.
-    pub(crate) fn seq_at(&self, time: i64) -> Seq {
+    /// Between which events the last one at or before a time is: the last at which a block began or ended by then (that
+    /// before the root's first where there is none), and the last one before the next begin or end. Where a clock was
+    /// put back, some that fit.
+    pub(crate) fn seqs_at(&self, time: i64) -> (Seq, Seq) {
+        let start = |at: usize| (at < self.spans.len()).then(|| self.spans.get(at as u32).seq_start);
         let began = partition(self.spans.len(), |at| self.spans.get(at as u32).started_at <= time);
-        let began = began.checked_sub(1).map(|at| self.spans.get(at as u32).seq_start);
         let ends = self.spans.ended();
+        let end = |at: usize| ends.get(at).map(|index| self.spans.get(*index).seq_end);
         let ended = ends.partition_point(|index| self.spans.get(*index).finished_at().is_some_and(|end| end <= time));
-        let ended = ended.checked_sub(1).map(|at| self.spans.get(ends[at]).seq_end);
-        began.max(ended).unwrap_or(self.start())
+        let before = began.checked_sub(1).and_then(start).max(ended.checked_sub(1).and_then(end));
+        let first = before.unwrap_or(self.start());
+        let next = [start(began), end(ended)].into_iter().flatten().filter(|next| *next > first).min();
+        (first, next.map_or(self.seq().max(first), |next| next - 1))
     }
 }
 

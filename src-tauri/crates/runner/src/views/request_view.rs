@@ -46,9 +46,10 @@ pub struct ViewHead {
     pub counts: Counts,
     /// What they asked of models and wrote.
     pub sums: Sums,
-    /// The first instant of its blocks, in milliseconds since the epoch.
+    /// When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
+    /// leaves. All times of a request are told from here.
     pub from: i64,
-    /// The last one.
+    /// When its newest event was.
     pub to: i64,
     /// The event before the root's first one; 0 where there is none yet.
     pub start: u64,
@@ -74,9 +75,10 @@ pub struct ViewUpdate {
     pub counts: Counts,
     /// What they asked of models and wrote.
     pub sums: Sums,
-    /// The first instant of its blocks, in milliseconds since the epoch.
+    /// When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
+    /// leaves. All times of a request are told from here.
     pub from: i64,
-    /// The last one.
+    /// When its newest event was.
     pub to: i64,
     /// The newest execution of the root block; null before it began.
     pub root: Option<String>,

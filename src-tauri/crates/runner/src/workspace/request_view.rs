@@ -109,9 +109,17 @@ impl Workspace {
         self.with_view(view, |view, source| view.calls(source, after))
     }
 
-    /// The last begin or end of a block at or before a time.
+    /// The last event at or before a time. The view says between which begins and ends of blocks it is, the log which
+    /// one it is.
     pub fn view_seq_at(&self, view: u64, time: i64) -> Result<u64, Fault> {
-        self.with_view(view, |view, _| Ok(view.seq_at(time)))
+        self.with_view(view, |view, source| {
+            self.store.seq_at(source.request, view.seqs_at(time), time).map_err(Fault::internal)
+        })
+    }
+
+    /// When an event was; none where there is no such event.
+    pub fn view_time_of(&self, view: u64, seq: u64) -> Result<Option<i64>, Fault> {
+        self.with_view(view, |_, source| self.store.time_of(source.request, seq).map_err(Fault::internal))
     }
 
     /// The event that the slider goes to from another one.
@@ -222,10 +230,24 @@ impl Workspace {
             let is_in_time =
                 |row: &RequestRow| row.last_seq <= view.seq() || (look >= LOOKS && !row.status.is_terminal());
             if let Some(row) = row.filter(is_in_time) {
+                let began = view.began().unwrap_or_else(|| self.first_time(&row));
+                let newest = self.store.time_of(request, view.seq()).map_err(Fault::internal)?;
+                view.reaches(began, newest.unwrap_or(row.started_at));
                 return Ok(row);
             }
         }
         unreachable!("it is looked until it is in time")
+    }
+
+    /// When the first event of a request was. A fork begins with events of another request, and so does its time, as
+    /// long as that one is there.
+    fn first_time(&self, row: &RequestRow) -> i64 {
+        let (mut first, mut from) = (row.started_at, row.forked_from.clone());
+        while let Some(origin) = from.take() {
+            let Ok(row) = self.request(&origin.request_id) else { break };
+            (first, from) = (row.started_at, row.forked_from);
+        }
+        first
     }
 
     pub(super) fn with_view<R>(

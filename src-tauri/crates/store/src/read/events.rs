@@ -63,6 +63,8 @@ pub(crate) fn with_seqs(connection: &Connection, request: &str, seqs: &[Seq]) ->
 pub(crate) const EVENTS: &str =
     "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.sum FROM event e LEFT JOIN path p ON p.n = e.path";
 
+const TIME: &str = "SELECT at FROM event WHERE request = (SELECT n FROM request WHERE id = ?1) AND seq = ?2";
+
 impl Store {
     /// Events of a request, oldest first.
     pub fn events(&self, request: &str, query: &EventQuery) -> Result<Vec<Event>, Error> {
@@ -92,6 +94,28 @@ impl Store {
     pub fn event_at(&self, request: &str, seq: Seq) -> Result<Option<Event>, Error> {
         let query = EventQuery { from: Some(seq), to: Some(seq), ..EventQuery::default() };
         Ok(self.events(request, &query)?.pop())
+    }
+
+    /// When an event of a request was.
+    pub fn time_of(&self, request: &str, seq: Seq) -> Result<Option<i64>, Error> {
+        self.read(|connection| {
+            Ok(connection.prepare_cached(TIME)?.query_row((request, seq), |row| row.get(0)).optional()?)
+        })
+    }
+
+    /// The last one of the events after `from`, up to `to`, that was at or before a time; `from` if there is none. It
+    /// bisects: it reads as many rows as the logarithm of their number. Where a clock was put back, one that fits.
+    pub fn seq_at(&self, request: &str, (from, to): (Seq, Seq), time: i64) -> Result<Seq, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(TIME)?;
+            let (mut first, mut last) = (from, to);
+            while first < last {
+                let middle = last - (last - first) / 2;
+                let at: Option<i64> = statement.query_row((request, middle), |row| row.get(0)).optional()?;
+                if at.is_some_and(|at| at <= time) { first = middle } else { last = middle - 1 }
+            }
+            Ok(first)
+        })
     }
 
     /// The `seq` of a request's newest event; 0 if there is no such request.

@@ -57,6 +57,23 @@ fn a_request_row_follows_its_events() {
 }
 
 #[test]
+fn an_event_is_found_by_its_time_between_two_others() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r");
+    request.append((2..=40).map(|n| note(&n.to_string())).collect(), AppendMode::Committed).unwrap();
+    let at = |seq| bed.time_of("r", seq).unwrap();
+    assert_eq!((at(1), at(40), at(41)), (Some(1_700_000_000_001), Some(1_700_000_000_040), None));
+    assert_eq!(bed.time_of("x", 1).unwrap(), None);
+    let seq = |between, ms| bed.seq_at("r", between, 1_700_000_000_000 + ms).unwrap();
+    for ms in 1..=40 {
+        assert_eq!(seq((0, 40), ms), ms as u64);
+    }
+    assert_eq!((seq((0, 40), 0), seq((0, 40), 99), seq((7, 7), 30)), (0, 40, 7));
+    // Nothing outside of what is asked for.
+    assert_eq!((seq((10, 20), 3), seq((10, 20), 15), seq((10, 20), 33), seq((30, 90), 35)), (10, 15, 20, 35));
+}
+
+#[test]
 fn lists_are_newest_first_and_narrowed_by_what_is_asked() {
     let bed = bed();
     for n in 0..6 {

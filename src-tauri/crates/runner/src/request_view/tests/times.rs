@@ -91,5 +91,35 @@ fn gaps_failures_and_boundaries_are_where_the_events_say() {
     assert_eq!(view.step(seqs[1], StepTo::PreviousBoundary), Some(seqs[0]));
     assert_eq!(view.step(0, StepTo::NextFailure), Some(seqs[1]));
     assert_eq!(view.step(seqs[1], StepTo::NextFailure), None);
-    assert_eq!((view.seq_at(-1), view.seq_at(5), view.seq_at(499), view.seq_at(i64::MAX)), (0, 2, 3, 10));
+    let seqs = [-1, 5, 499, i64::MAX].map(|time| view.seqs_at(time));
+    assert_eq!(seqs, [(0, 0), (2, 2), (3, 3), (10, 10)]);
+}
+
+#[test]
+fn an_instant_inside_a_block_is_between_its_begin_and_the_next_edge() {
+    let (source, mut view) = (TestSource::default(), RequestView::new("r"));
+    let extend = |spans: &mut Spans| {
+        let name = spans.names_mut().number("ask");
+        let mut push = |seq: u64, at: i64, path: &str, fact: Fact| {
+            spans.push(SpanEvent { seq, at, path: Some(source.number(path)), attempt: 0, fact });
+        };
+        let ends = || Fact::Finished { end: DONE, is_memoized: false, is_caught: false };
+        push(4, 2, "root", Fact::Started { name, kind: BlockKind::Sequencer, parent: None });
+        let parent = Some((source.number("root"), 0));
+        push(5, 2, "root/step:ask", Fact::Started { name, kind: BlockKind::Generator, parent });
+        push(30, 900, "root/step:ask", ends());
+        push(31, 901, "root", ends());
+        spans.set_last(33);
+        Ok(false)
+    };
+    view.advance(&source, extend).expect("it advances");
+    let seqs = [1, 2, 500, 900, 5_000].map(|time| view.seqs_at(time));
+    assert_eq!(seqs, [(3, 3), (5, 29), (5, 29), (30, 30), (31, 33)]);
+    // What waits before the first block, and what is after the last one, belongs to it.
+    assert_eq!(view.range(), Some((2, 901)));
+    view.reaches(-498, 950);
+    assert_eq!((view.began(), view.range()), (Some(-498), Some((-498, 950))));
+    let overview = view.overview(10, None, None);
+    assert_eq!((overview.from, overview.to), (-498, 950));
+    assert_eq!(overview.gaps, [Gap { from: -498, to: 2 }]);
 }

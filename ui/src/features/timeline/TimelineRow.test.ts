@@ -1,0 +1,45 @@
+import { cleanup, render, screen } from '@testing-library/svelte';
+import { afterEach, expect, test } from 'vitest';
+import { FakeHost } from '../../host/fake';
+import type { ViewRow } from '../../host/host';
+import TimelineRow from './TimelineRow.svelte';
+
+afterEach(cleanup);
+
+async function show(change: Partial<ViewRow>) {
+  const { page } = await new FakeHost(0, 0, true).openView('req-2');
+  const props = {
+    id: 'row',
+    row: { ...page[1]!, label: 'step:summarize-the-sources', ...change },
+    index: 0,
+    height: 28,
+    nameWidth: 200,
+    numberWidth: 96,
+    since: (at: number) => at,
+    time: { now: 0, instant: null },
+    chosen: false,
+    filtered: false,
+    colour: 'status' as const,
+    onselect: () => {},
+    onfold: () => {},
+  };
+  render(TimelineRow, { props });
+}
+
+test('which execution it is gives way to the name of the block', async () => {
+  await show({ attempt: 1, memoized: true, status: 'completed' });
+  const note = screen.getByTestId('row-note');
+  expect(note.textContent).toBe('attempt 2 resumed');
+  expect(note.title).toBe('attempt 2, answered from the log by a resume');
+  // Where there is too little room, the note is what becomes shorter.
+  expect(note.className).toMatch(/\bmin-w-0 shrink-\[1000000\] truncate\b/);
+  expect(screen.getByText('step:summarize-the-sources').className).not.toMatch(/\bshrink-/);
+});
+
+test('a first execution has no note, and one that is not begun was not resumed', async () => {
+  await show({ attempt: 0, memoized: false });
+  expect(screen.queryByTestId('row-note')).toBeNull();
+  cleanup();
+  await show({ attempt: 1, memoized: true, status: null });
+  expect(screen.getByTestId('row-note').textContent).toBe('attempt 2');
+});
