@@ -281,9 +281,7 @@ export type BlockDifference =
 /**  It added more items, or fewer. */
 "items" | 
 /**  It changed state more often, or less. */
-"changes" | 
-/**  It ran more often, or less. */
-"attempts";
+"changes";
 
 /**  The four kinds of block. */
 export type BlockKind = 
@@ -521,7 +519,7 @@ export type ComparedBlock = {
 	durationMs?: number | null,
 	/**  How often its path ran. */
 	attempts: number,
-	/**  Taken from an earlier execution by a resume. */
+	/**  Taken from an earlier execution by a resume: what it did is what that one did. */
 	memoized: boolean,
 	/**  How many items it added itself. */
 	items: number,
