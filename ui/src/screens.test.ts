@@ -36,6 +36,12 @@ test('home shows the last runs, and one opens', async () => {
   const rows = await screen.findAllByTestId('last-run');
   expect(rows[0]?.textContent).toContain('FlowError: plan[1].done: expected boolean');
   expect(rows[1]?.textContent).toContain('wild bees');
+  // A time of day would not say of which day; rows of several days stand below each other.
+  expect(screen.getAllByTestId('last-run-age').map((one) => one.textContent)).toEqual([
+    '3 min ago',
+    '15 min ago',
+    '50 min ago',
+  ]);
   await fireEvent.click(rows[1] as HTMLElement);
   await screen.findAllByTestId('timeline-row');
   expect(app.route.place.request).toBe('req-2');
