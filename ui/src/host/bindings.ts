@@ -2138,6 +2138,8 @@ export type ViewRow = {
 	seqEnd?: number | null,
 	/**  Taken from an earlier execution by a resume. */
 	memoized: boolean,
+	/**  Whether a fork gave it its output; or its input, where it is not memoized. */
+	edited?: boolean,
 	/**  Whether its error was caught. */
 	caught: boolean,
 	/**
