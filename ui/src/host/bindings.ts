@@ -1490,6 +1490,8 @@ export type PayloadSaved = {
 export type PlanRow = {
 	/**  How many blocks end as recorded. One that is taken with all that is inside it counts once. */
 	fromLog: number,
+	/**  How many blocks ended inside of those; absent where none did. */
+	insideFromLog?: number | null,
 	/**  How many blocks that ran before run again. */
 	runsAgain: number,
 	/**  How many model calls these make that the log does not answer, if all goes as it went. */
