@@ -34,6 +34,9 @@ fn a_failure_leads_to_its_cause_and_a_fork_with_an_edit_goes_well() {
     window.palette("Fork this request");
     window.wait_for_text(&hook("fork-path"), "root/step:plan");
     window.click(&hook("fork-output"));
+    // It begins with what the step gave.
+    let begun = format!("return document.querySelector('{}').value.includes('bad')", hook("fork-value"));
+    window.until_script(&begun);
     window.clear(&hook("fork-value"));
     window.press(&hook("fork-value"), r#"{"topic":"good","steps":1}"#);
     window.click(&hook("do-fork"));
