@@ -168,3 +168,24 @@ test('sessions are narrowed and ordered', async () => {
   expect(await screen.findByTestId('session-ses-1')).toBeTruthy();
   expect(app.workspace.sessions.narrowed).toBe(1);
 });
+
+test('a hit of a search opens its request at its event, with its block selected where it is to be seen', async () => {
+  const host = new FakeHost(0, 0);
+  const [request] = await host.requests({ session: 'ses-2', limit: 1, offset: 1 });
+  const events = await host.events('req-2', 1, 10_000);
+  const event = events.find((one) => one.kind === 'item_added' && one.path?.startsWith('root/'));
+  const where = 'item' as const;
+  const hit = { requestId: 'req-2', seq: event?.seq ?? 0, path: event?.path ?? null, where, snippet: 'wild bees' };
+  host.search = async () => ({ hits: [hit], requests: request ? [request] : [] });
+  await open('', host);
+  app.window.sheet = 'search';
+  await fireEvent.input(await screen.findByTestId('search-text'), { target: { value: 'bees' } });
+  await fireEvent.click(screen.getByTestId('do-search'));
+  const group = await screen.findByTestId('hit-group');
+  expect(group.textContent).toMatch(/research\.plan.*wild bees.*15 min ago.*req-2/s);
+  await fireEvent.click(within(group).getByTestId('hit'));
+  await waitFor(() => expect(app.route.place).toMatchObject({ request: 'req-2', seq: hit.seq, tab: 'timeline' }));
+  expect(app.route.place.block).toBe(event?.instanceId);
+  const tab = await screen.findByTestId('block-tab-items');
+  await waitFor(() => expect(tab.getAttribute('aria-selected')).toBe('true'));
+});

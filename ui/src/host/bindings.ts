@@ -76,8 +76,8 @@ export const commands = {
 	replay: (requestId: string) => typedError<Replay, Fault>(__TAURI_INVOKE("replay", { requestId })),
 	/**  Questions that requests ask somebody outside: those of one request that wait, or those of a session or of all. */
 	suspensions: (query: SuspensionQuery) => typedError<SuspensionRow[], Fault>(__TAURI_INVOKE("suspensions", { query })),
-	/**  Events that hold a text, newest first. */
-	search: (query: TextQuery) => typedError<HitRow[], Fault>(__TAURI_INVOKE("search", { query })),
+	/**  Events that hold a text, those of the newest request first, with their requests. */
+	search: (query: TextQuery) => typedError<SearchPage, Fault>(__TAURI_INVOKE("search", { query })),
 	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
 	history: (requestId: string, place: string) => typedError<WriteRow[], Fault>(__TAURI_INVOKE("history", { requestId, place })),
 	/**  A session's journal, oldest first. */
@@ -1709,6 +1709,14 @@ export type ScopesQuery = {
 	limit: number,
 	/**  Ids of others that are wanted too, at most 200. */
 	also?: string[],
+};
+
+/**  Some of the places of a text, and the requests that they are in. */
+export type SearchPage = {
+	/**  The places. */
+	hits: HitRow[],
+	/**  Their requests, each once. */
+	requests: ListedRequest[],
 };
 
 /**  Which sessions. */
