@@ -189,3 +189,16 @@ test('a hit of a search opens its request at its event, with its block selected 
   const tab = await screen.findByTestId('block-tab-items');
   await waitFor(() => expect(tab.getAttribute('aria-selected')).toBe('true'));
 });
+
+test('what a request is compared with is chosen among the last runs, those of its flow first', async () => {
+  await open('session=ses-2&request=req-3');
+  await screen.findAllByTestId('timeline-row');
+  app.window.sheet = 'diff';
+  await fireEvent.click(await screen.findByText('Another request'));
+  const others = await screen.findAllByTestId('other-run');
+  expect(others.map((one) => one.title)).toEqual(['req-2', 'req-1']);
+  expect(others[0]?.textContent).toMatch(/Completed.*research\.plan.*wild bees.*15 min ago/s);
+  expect(screen.getByTestId('diff-request')).toBeTruthy();
+  await fireEvent.click(others[0] as HTMLElement);
+  expect(app.route.current).toEqual({ at: 'compare', left: 'req-2', right: 'req-3' });
+});
