@@ -1,8 +1,8 @@
 //! Two requests laid beside each other: their blocks by path, and in what each pair differs.
 //!
 //! Made from spans and digests, so that it never holds what blocks got or made. Of a path that ran more than once the
-//! newest execution counts; where that was taken from the log, what it stands for. How long something took, how often it
-//! ran and how many tokens it cost are shown and make no difference.
+//! newest execution counts; where that was taken from the log, what it stands for. How long something took, how often
+//! it ran and how many tokens it cost are shown and make no difference.
 
 mod align;
 pub(crate) mod side;

@@ -54,7 +54,7 @@ export function forkOptions(edits: readonly Edit[]): { input?: unknown; output?:
   return options;
 }
 
-/** What stands at a place such as `session.topic` or `sequencer[root/step:plan].steps[0]`; undefined where nothing does. */
+/** What stands at a place such as `session.topic` or `sequencer[root/step:plan].steps[0]`; undefined: nothing does. */
 export function valueAt(state: StateView, place: string): unknown {
   const [, scope = '', rest = ''] = /^(\w+)(.*)$/s.exec(place.trim()) ?? [];
   if (scope === 'sequencer' || scope === 'block') {

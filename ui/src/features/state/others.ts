@@ -6,7 +6,7 @@ const MOST = 8;
 
 export type Others = { same: ListedRequest[]; other: ListedRequest[] };
 
-/** The last runs of the same flow, and those of others, each newest first, without itself and what is offered already. */
+/** The last runs of the same flow, and those of others, newest first, without itself and what is offered already. */
 export function othersOf(
   rows: readonly ListedRequest[],
   of: { id: string; flow: string } | null,

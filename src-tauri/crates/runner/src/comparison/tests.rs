@@ -102,6 +102,29 @@ fn what_was_taken_from_the_log_differs_in_nothing() {
     assert_eq!((did(&rows[0].left), did(&rows[0].right)), (Some((1, 1, 1)), Some((1, 1, 1))));
 }
 
+/// A resume makes the writes of what it takes from the log again in the chain around it: they are not the chain's.
+#[test]
+fn writes_that_a_resume_made_again_make_no_difference() {
+    let chain = |is_resumed: bool| {
+        let (mut spans, mut digests) = (Spans::default(), Digests::default());
+        spans.names_mut().number("chain");
+        let mut facts = vec![Fact::Started { name: 0, kind: BlockKind::Sequencer, parent: None }];
+        if is_resumed {
+            facts.push(Fact::Wrote { is_shared: true });
+            facts.push(Fact::CallbackReturned { is_memoized: true, events: vec![2], superseded: Vec::new() });
+        }
+        facts.push(Fact::Finished { end: DONE, is_memoized: false, is_caught: false });
+        let last = facts.len() as u64;
+        for (seq, fact) in (1..).zip(facts) {
+            spans.push(SpanEvent { seq, at: seq as i64, path: Some(1), attempt: 0, fact });
+        }
+        digests.inputs.insert(1, 7);
+        digests.outputs.insert(last, 8);
+        Side::new("r", RequestStatus::Completed, spans, digests)
+    };
+    assert_eq!(Comparison::new(chain(false), chain(true), None).counts(), (1, 0));
+}
+
 /// How often a block ran, and how long, makes no difference.
 #[test]
 fn attempts_make_no_difference() {
