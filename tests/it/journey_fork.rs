@@ -34,11 +34,18 @@ fn a_failure_leads_to_its_cause_and_a_fork_with_an_edit_goes_well() {
     window.palette("Fork this request");
     window.wait_for_text(&hook("fork-path"), "root/step:plan");
     window.click(&hook("fork-output"));
+    // It begins with what the step gave.
+    let begun = format!("return document.querySelector('{}').value.includes('bad')", hook("fork-value"));
+    window.until_script(&begun);
     window.clear(&hook("fork-value"));
     window.press(&hook("fork-value"), r#"{"topic":"good","steps":1}"#);
     window.click(&hook("do-fork"));
     window.wait_for_text(&hook("request-origin"), "Fork after event");
     window.until_status("completed");
+    // What it was given is told apart from what was taken from the log.
+    let says = "return [...document.querySelectorAll('[data-testid=row-note]')].some((note) =>
+        note.textContent === 'edited' && note.closest('[data-path]')?.dataset.path === 'root/step:plan')";
+    window.until_script(says);
     let fork = newest(&place, &["r1"]);
     assert_eq!(place.get(&format!("show {fork}"))["output"], "good");
     assert_eq!(place.get("show r1")["request"]["status"], "failed", "the first one is as it was");

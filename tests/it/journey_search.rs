@@ -25,8 +25,11 @@ fn words_lead_to_the_instant_that_recorded_them() {
     window.press(&hook("search-text"), "about WASPS");
     window.click(&hook("do-search"));
     window.wait_for_text(&hook("hit"), "wasps");
+    // The request is named by what it is, not by its id alone.
+    window.wait_for_text(&hook("hit-group"), "talk.say");
     window.click(&hook("hit"));
     window.until_script("return /request=r2/.test(location.hash) && /seq=\\d/.test(location.hash)");
+    window.wait_for_text(&hook("block-path"), "root/step:say");
     window.wait_for(&hook("timeline-row"));
     // In the timeline, by a filter; the rows that fit and what is around them stay.
     window.press(&hook("filter"), "name:say");

@@ -146,6 +146,25 @@ fn a_resume_says_beforehand_what_it_takes_and_what_it_runs() {
     );
 }
 
+/// A chain that is taken as a whole counts once, and what is inside of it is told beside.
+#[test]
+fn a_plan_says_how_many_blocks_are_inside_of_those_from_the_log() {
+    let place = Place::with_flow(
+        r#"
+const step = (name) => handler({ name, inputSchema: z.any(), execute: async (input) => input });
+const chain = (name) => sequencer({ name, inputSchema: z.any() });
+const breaks = handler({ name: "breaks", inputSchema: z.any(), execute: async () => { throw new Error("no"); } });
+export default defineFlow({ kind: "main", actions: { go: { block: chain("all")
+  .step(chain("inner").step(step("one")).step(chain("deep").step(step("two")))).step(step("three")).step(breaks) } } });
+"#,
+    );
+    assert_eq!(place.ask("run main go --user ada --input 1 --request r").code, Some(3));
+    let plan = place.get("resume r --plan");
+    assert_eq!((&plan["fromLog"], &plan["insideFromLog"]), (&json!(2), &json!(3)), "{plan}");
+    let text = place.run(&["resume", "r", "--plan"]).stdout;
+    assert!(text.starts_with("taken from the log: 2 blocks, with the 3 inside them\n"), "{text}");
+}
+
 #[test]
 fn a_retry_runs_all_of_it_and_asks_every_model() {
     let (place, request) = failed();

@@ -90,6 +90,23 @@ fn blocks_of_the_tree_are_those_of_show() {
 }
 
 #[test]
+fn a_fork_says_which_blocks_it_edited() {
+    let place = Place::with_flow(FLOW);
+    ask(&place, "run main go --user ada --session s --request r --input 1", 4);
+    let forked = |line: &str| -> Vec<(String, bool)> {
+        let fork = place.ask(line).json()["requestId"].as_str().expect("an id").to_owned();
+        let edited = rows(&place, &format!("show {fork} --tree --unfolded")).into_iter();
+        let edited = edited.filter(|row| row["edited"] == true);
+        edited.map(|row| (row["path"].as_str().unwrap_or_default().to_owned(), row["memoized"] == true)).collect()
+    };
+    let output = forked("fork r --at root/step:flaky --output 7");
+    assert_eq!(output, [("root/step:flaky".to_owned(), true)], "what was before it is from the log");
+    let input = forked("fork r --at root/step:note --input 2");
+    assert_eq!(input, [("root".to_owned(), false)]);
+    assert!(rows(&place, "show r --tree --unfolded").iter().all(|row| row.get("edited").is_none()));
+}
+
+#[test]
 fn many_turns_are_one_row_and_attempts_are_a_group() {
     let place = Place::with_flow(FLOW);
     ask(&place, "run main go --user ada --session s --request r --input 1", 4);

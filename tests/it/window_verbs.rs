@@ -163,6 +163,8 @@ fn a_failed_request_is_resumed_tried_again_and_forked() {
     window.click(&hook("fork-state"));
     type_into(&window, "fork-place", "session.topic");
     let values = format!("{}:last-of-type {}", hook("fork-edit"), hook("fork-value"));
+    // It begins with what stands there.
+    window.until_script(&format!("return document.querySelector('{values}').value === '\"bad\"'"));
     window.script("document.querySelector(arguments[0]).scrollIntoView()", &[&values]);
     window.clear(&values);
     window.press(&values, "\"good\"");

@@ -7,6 +7,7 @@ import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
 
 let app: AppModel;
+const PLAN = { fromLog: 0, runsAgain: 0, modelsAsked: 0, mayHaveHappened: [], again: [] };
 
 async function open(hash: string, host = new FakeHost(0, 0)) {
   history.replaceState(null, '', `#${hash}`);
@@ -74,4 +75,30 @@ test('the foot of a request sums up, and says what a resume would do', async () 
   await fireEvent.click(plan);
   await waitFor(() => expect(screen.getByTestId('plan-from-log').textContent?.trim()).toMatch(/^\d+$/));
   expect(screen.getByTestId('plan-runs-again').textContent?.trim()).not.toBe('0');
+});
+
+test('editors of a fork begin with what was there, and say so until it is changed', async () => {
+  await open('session=ses-2&request=req-2');
+  await choose('root/step:report');
+  await waitFor(() => expect(app.detail.answer?.block.path).toBe('root/step:report'));
+  const asked: unknown[] = [];
+  app.host.planFork = async (_, options) => (asked.push(options), { ...PLAN });
+  app.window.sheet = 'fork';
+  await fireEvent.click(await screen.findByTestId('fork-input'));
+  const value = () => screen.getByTestId('fork-value') as HTMLTextAreaElement;
+  await waitFor(() => expect(JSON.parse(value().value)).toMatchObject({ topic: 'wild bees' }));
+  expect(screen.getByTestId('fork-note').textContent).toContain('unchanged');
+  await waitFor(() => expect(asked.at(-1)).toMatchObject({ path: 'root/step:report' }), { timeout: 2000 });
+  expect(asked.at(-1)).not.toHaveProperty('input');
+  expect(screen.queryByTestId('plan-fault')).toBeNull();
+  await fireEvent.input(value(), { target: { value: '{"topic":"ants"}' } });
+  await waitFor(() => expect(asked.at(-1)).toMatchObject({ input: { topic: 'ants' } }), { timeout: 2000 });
+
+  await fireEvent.click(screen.getByTestId('fork-state'));
+  const last = () => screen.getAllByTestId('fork-value').at(-1) as HTMLTextAreaElement;
+  expect(last().value).toBe('');
+  await fireEvent.input(screen.getByTestId('fork-place'), { target: { value: 'project.lastReport' } });
+  await waitFor(() => expect(last().value).not.toBe(''));
+  expect(screen.getAllByTestId('fork-note').at(-1)?.textContent).toContain('unchanged');
+  expect(asked.at(-1)).toMatchObject({ set: [] });
 });

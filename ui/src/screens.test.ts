@@ -36,6 +36,12 @@ test('home shows the last runs, and one opens', async () => {
   const rows = await screen.findAllByTestId('last-run');
   expect(rows[0]?.textContent).toContain('FlowError: plan[1].done: expected boolean');
   expect(rows[1]?.textContent).toContain('wild bees');
+  // A time of day would not say of which day; rows of several days stand below each other.
+  expect(screen.getAllByTestId('last-run-age').map((one) => one.textContent)).toEqual([
+    '3 min ago',
+    '15 min ago',
+    '50 min ago',
+  ]);
   await fireEvent.click(rows[1] as HTMLElement);
   await screen.findAllByTestId('timeline-row');
   expect(app.route.place.request).toBe('req-2');
@@ -161,4 +167,38 @@ test('sessions are narrowed and ordered', async () => {
   await waitFor(() => expect(screen.queryByTestId('session-ses-2')).toBeNull());
   expect(await screen.findByTestId('session-ses-1')).toBeTruthy();
   expect(app.workspace.sessions.narrowed).toBe(1);
+});
+
+test('a hit of a search opens its request at its event, with its block selected where it is to be seen', async () => {
+  const host = new FakeHost(0, 0);
+  const [request] = await host.requests({ session: 'ses-2', limit: 1, offset: 1 });
+  const events = await host.events('req-2', 1, 10_000);
+  const event = events.find((one) => one.kind === 'item_added' && one.path?.startsWith('root/'));
+  const where = 'item' as const;
+  const hit = { requestId: 'req-2', seq: event?.seq ?? 0, path: event?.path ?? null, where, snippet: 'wild bees' };
+  host.search = async () => ({ hits: [hit], requests: request ? [request] : [] });
+  await open('', host);
+  app.window.sheet = 'search';
+  await fireEvent.input(await screen.findByTestId('search-text'), { target: { value: 'bees' } });
+  await fireEvent.click(screen.getByTestId('do-search'));
+  const group = await screen.findByTestId('hit-group');
+  expect(group.textContent).toMatch(/research\.plan.*wild bees.*15 min ago.*req-2/s);
+  await fireEvent.click(within(group).getByTestId('hit'));
+  await waitFor(() => expect(app.route.place).toMatchObject({ request: 'req-2', seq: hit.seq, tab: 'timeline' }));
+  expect(app.route.place.block).toBe(event?.instanceId);
+  const tab = await screen.findByTestId('block-tab-items');
+  await waitFor(() => expect(tab.getAttribute('aria-selected')).toBe('true'));
+});
+
+test('what a request is compared with is chosen among the last runs, those of its flow first', async () => {
+  await open('session=ses-2&request=req-3');
+  await screen.findAllByTestId('timeline-row');
+  app.window.sheet = 'diff';
+  await fireEvent.click(await screen.findByText('Another request'));
+  const others = await screen.findAllByTestId('other-run');
+  expect(others.map((one) => one.title)).toEqual(['req-2', 'req-1']);
+  expect(others[0]?.textContent).toMatch(/Completed.*research\.plan.*wild bees.*15 min ago/s);
+  expect(screen.getByTestId('diff-request')).toBeTruthy();
+  await fireEvent.click(others[0] as HTMLElement);
+  expect(app.route.current).toEqual({ at: 'compare', left: 'req-2', right: 'req-3' });
 });

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use runner::{
-    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, Exported, Fault, HitRow, Imported, Json,
-    SearchQuery, Stats, WriteRow,
+    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, Exported, Fault, Imported, Json,
+    SearchPage, SearchQuery, Stats, WriteRow,
 };
 use serde::Deserialize;
 use tauri::State;
@@ -22,12 +22,12 @@ pub(super) struct TextQuery {
     offset: u32,
 }
 
-/// Events that hold a text, newest first.
+/// Events that hold a text, those of the newest request first, with their requests.
 #[tauri::command]
 #[specta::specta]
-pub(super) async fn search(state: State<'_, WindowState>, query: TextQuery) -> Result<Vec<HitRow>, Fault> {
+pub(super) async fn search(state: State<'_, WindowState>, query: TextQuery) -> Result<SearchPage, Fault> {
     off_the_main_thread(state, move |workspace| {
-        workspace.search(&SearchQuery {
+        workspace.search_page(&SearchQuery {
             text: query.text,
             session: query.session,
             limit: Some(query.limit.into()),

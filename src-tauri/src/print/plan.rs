@@ -16,7 +16,9 @@ pub(crate) fn plan(plan: &PlanRow) -> String {
     let asked = plan.again.iter().filter(|block| block.models_asked > 0).map(asks);
     let open =
         |MayHaveHappened { path, kind, ordinal }: &MayHaveHappened| format!("{} #{ordinal} of {path}", kind.as_str());
-    let mut text = format!("taken from the log: {}\n", counted(plan.from_log.into(), "block"));
+    let inside = plan.inside_from_log.map(|inside| format!(", with the {inside} inside {}", them(plan.from_log)));
+    let taken = format!("{}{}", counted(plan.from_log.into(), "block"), inside.unwrap_or_default());
+    let mut text = format!("taken from the log: {taken}\n");
     text.push_str(&list(&format!("runs again: {}", counted(plan.runs_again.into(), "block")), again));
     let models = format!("models asked: {} by what runs again", counted(plan.models_asked.into(), "call"));
     text.push_str(&list(&models, asked));
@@ -36,6 +38,10 @@ pub(crate) fn plan(plan: &PlanRow) -> String {
         None => "blocks that never ran, behind all that, and the models they ask are not counted\n",
     });
     text
+}
+
+fn them(blocks: u32) -> &'static str {
+    if blocks == 1 { "it" } else { "them" }
 }
 
 /// A heading with what stands under it.

@@ -53,7 +53,7 @@ fn rows(tree: &TreeView) -> String {
             format!("{}{}", "  ".repeat(row.depth as usize), label(row)),
             bar(row.started_at, row.duration_ms, start, span),
             duration(row.duration_ms),
-            standing(row.status.unwrap_or(BlockStatus::Running), row.memoized).to_owned(),
+            stands(row).to_owned(),
             row.group
                 .as_ref()
                 .map_or_else(|| row.error.as_deref().map(cut).unwrap_or_default(), |group| told(row, group)),
@@ -61,6 +61,14 @@ fn rows(tree: &TreeView) -> String {
     };
     let rows: Vec<Vec<String>> = tree.rows.iter().map(cells).collect();
     table(&["BLOCK", "TIME", "TOOK", "STATUS", ""], &rows)
+}
+
+/// How a row stands; a fork's output of a block is nobody's who ran.
+fn stands(row: &ViewRow) -> &'static str {
+    if row.edited && row.memoized {
+        return "= edited";
+    }
+    standing(row.status.unwrap_or(BlockStatus::Running), row.memoized)
 }
 
 fn label(row: &ViewRow) -> String {

@@ -76,8 +76,8 @@ export const commands = {
 	replay: (requestId: string) => typedError<Replay, Fault>(__TAURI_INVOKE("replay", { requestId })),
 	/**  Questions that requests ask somebody outside: those of one request that wait, or those of a session or of all. */
 	suspensions: (query: SuspensionQuery) => typedError<SuspensionRow[], Fault>(__TAURI_INVOKE("suspensions", { query })),
-	/**  Events that hold a text, newest first. */
-	search: (query: TextQuery) => typedError<HitRow[], Fault>(__TAURI_INVOKE("search", { query })),
+	/**  Events that hold a text, those of the newest request first, with their requests. */
+	search: (query: TextQuery) => typedError<SearchPage, Fault>(__TAURI_INVOKE("search", { query })),
 	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
 	history: (requestId: string, place: string) => typedError<WriteRow[], Fault>(__TAURI_INVOKE("history", { requestId, place })),
 	/**  A session's journal, oldest first. */
@@ -283,9 +283,7 @@ export type BlockDifference =
 /**  It added more items, or fewer. */
 "items" | 
 /**  It changed state more often, or less. */
-"changes" | 
-/**  It ran more often, or less. */
-"attempts";
+"changes";
 
 /**  The four kinds of block. */
 export type BlockKind = 
@@ -523,7 +521,7 @@ export type ComparedBlock = {
 	durationMs?: number | null,
 	/**  How often its path ran. */
 	attempts: number,
-	/**  Taken from an earlier execution by a resume. */
+	/**  Taken from an earlier execution by a resume: what it did is what that one did. */
 	memoized: boolean,
 	/**  How many items it added itself. */
 	items: number,
@@ -1494,6 +1492,8 @@ export type PayloadSaved = {
 export type PlanRow = {
 	/**  How many blocks end as recorded. One that is taken with all that is inside it counts once. */
 	fromLog: number,
+	/**  How many blocks ended inside of those; absent where none did. */
+	insideFromLog?: number | null,
 	/**  How many blocks that ran before run again. */
 	runsAgain: number,
 	/**  How many model calls these make that the log does not answer, if all goes as it went. */
@@ -1711,6 +1711,14 @@ export type ScopesQuery = {
 	limit: number,
 	/**  Ids of others that are wanted too, at most 200. */
 	also?: string[],
+};
+
+/**  Some of the places of a text, and the requests that they are in. */
+export type SearchPage = {
+	/**  The places. */
+	hits: HitRow[],
+	/**  Their requests, each once. */
+	requests: ListedRequest[],
 };
 
 /**  Which sessions. */
@@ -2145,6 +2153,8 @@ export type ViewRow = {
 	seqEnd?: number | null,
 	/**  Taken from an earlier execution by a resume. */
 	memoized: boolean,
+	/**  Whether a fork gave it its output; or its input, where it is not memoized. */
+	edited?: boolean,
 	/**  Whether its error was caught. */
 	caught: boolean,
 	/**

@@ -2,7 +2,7 @@
 // It has no engine and no file, and says so where one would be needed.
 import { FakeViews } from './fake-views';
 import type { BlockSource, Change, ComparedQuery, ComparedRow, CompareQuery, DifferenceQuery, Fault } from './host';
-import type { ComparisonHead, GoingOn, HitRow, PlanRow, Replay, SuspensionRow, WriteRow } from './host';
+import type { ComparisonHead, GoingOn, PlanRow, Replay, SearchPage, SuspensionRow, WriteRow } from './host';
 import { notRecorded } from './recording';
 import { lists, type Comparison } from './recorded';
 
@@ -63,8 +63,8 @@ export abstract class FakeFiles extends FakeViews {
   async writeFirstFlow(): Promise<string> {
     throw NO_FILE;
   }
-  async search(): Promise<HitRow[]> {
-    return [];
+  async search(): Promise<SearchPage> {
+    return { hits: [], requests: [] };
   }
   async history(requestId: string, place: string): Promise<WriteRow[]> {
     const found = this.find(requestId).recorded.answers.history[place];

@@ -27,7 +27,6 @@ import type {
   ForkOptions,
   FoundRow,
   GoingOn,
-  HitRow,
   Imported,
   Item,
   ItemQuery,
@@ -52,6 +51,7 @@ import type {
   ResumeOptions,
   RowsQuery,
   RunOptions,
+  SearchPage,
   SessionQuery,
   Started,
   StateView,
@@ -109,7 +109,7 @@ export interface Host {
   /** Runs it again in memory with what was recorded, and writes nothing. */
   replay(requestId: string): Promise<Replay>;
   suspensions(query: SuspensionQuery): Promise<SuspensionRow[]>;
-  search(query: TextQuery): Promise<HitRow[]>;
+  search(query: TextQuery): Promise<SearchPage>;
   /** Who wrote to a place, such as `session.topic`. */
   history(requestId: string, place: string): Promise<WriteRow[]>;
   journal(session: string): Promise<unknown[]>;

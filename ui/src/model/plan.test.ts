@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PlanRow } from '../host/host';
-import { planSentence, planWords } from './plan';
+import { insideWords, planSentence, planWords } from './plan';
 
 const plan: PlanRow = { fromLog: 12, runsAgain: 4, modelsAsked: 1, mayHaveHappened: [], again: [] };
 const fetched = { path: 'root/step:pay', kind: 'fetch', ordinal: 0 };
@@ -9,6 +9,14 @@ test('says what is taken, what runs and what may have happened', () => {
   expect(planWords(plan)).toBe('taken from the log: 12 · runs again: 4 · models asked: 1');
   expect(planWords({ ...plan, mayHaveHappened: [fetched] })).toMatch(/may have happened: fetch at root\/step:pay$/);
   expect(planWords({ ...plan, mayHaveHappened: [fetched, fetched] })).toMatch(/root\/step:pay and 1 more$/);
+});
+
+test('blocks inside of those from the log are told beside them', () => {
+  const deep = { ...plan, fromLog: 5, insideFromLog: 9 };
+  expect(planWords(deep)).toMatch(/^taken from the log: 5, with the 9 inside them · /);
+  expect(planSentence(deep)).toBe('resume would take 5 from the log with the 9 inside them, run 4 again, ask 1 model');
+  expect(insideWords({ ...deep, fromLog: 1 })).toBe('with the 9 inside it');
+  expect(insideWords(plan)).toBe('');
 });
 
 test('the foot of a request says it as a sentence', () => {

@@ -12,10 +12,20 @@ export type PlanQuestion = { request: string; seq: number };
 /** The plan of a resume with whatever is answered. */
 export const planAhead = (host: Host, { request }: PlanQuestion): Promise<PlanRow> => host.planResume(request, {});
 
+/** What is inside of the blocks that are taken from the log, which count once each: `with the 9 inside them`. */
+export const insideWords = ({ fromLog, insideFromLog }: PlanRow): string =>
+  insideFromLog ? `with the ${thousands(insideFromLog)} inside ${fromLog === 1 ? 'it' : 'them'}` : '';
+
+/** `5, with the 9 inside them`. */
+function takenWords(plan: PlanRow): string {
+  const inside = insideWords(plan);
+  return thousands(plan.fromLog) + (inside && `, ${inside}`);
+}
+
 /** `taken from the log: 12 · runs again: 4 · models asked: 1 · may have happened: fetch at root/step:pay`. */
 export function planWords(plan: PlanRow): string {
   const parts = [
-    `taken from the log: ${thousands(plan.fromLog)}`,
+    `taken from the log: ${takenWords(plan)}`,
     `runs again: ${thousands(plan.runsAgain)}`,
     `models asked: ${thousands(plan.modelsAsked)}`,
   ];
@@ -30,5 +40,7 @@ export function planSentence(plan: PlanRow): string {
   if (plan.error) return 'a resume would be refused: the flow does not fit the log';
   const again = plan.runsAgain > 0 ? `run ${thousands(plan.runsAgain)} again` : 'run nothing again';
   const models = plan.modelsAsked > 0 ? plural(plan.modelsAsked, 'model', 'models') : 'no model';
-  return `resume would take ${thousands(plan.fromLog)} from the log, ${again}, ask ${models}`;
+  const inside = insideWords(plan);
+  const taken = `${thousands(plan.fromLog)} from the log${inside && ` ${inside}`}`;
+  return `resume would take ${taken}, ${again}, ask ${models}`;
 }

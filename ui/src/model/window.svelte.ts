@@ -36,6 +36,8 @@ export class WindowModel {
   writersOf: string | null = $state.raw(null);
   /** A file that was dropped on the window, for the sheet that asks about it. */
   file: string | null = $state(null);
+  /** The tab that the inspector is to show next, by its id; null leaves the one that is open. */
+  inspectorTab: string | null = $state(null);
   timeline: TimelinePart | null = $state.raw(null);
   form: FormPart | null = $state.raw(null);
   /** Keys without Ctrl or Alt can be pressed by mistake, or by what somebody dictates. */

@@ -1,8 +1,8 @@
 //! Two requests laid beside each other: their blocks by path, and in what each pair differs.
 //!
 //! Made from spans and digests, so that it never holds what blocks got or made. Of a path that ran more than once the
-//! newest execution counts. How long something took and how many tokens it cost are shown and make no difference:
-//! they differ always.
+//! newest execution counts; where that was taken from the log, what it stands for. How long something took, how often
+//! it ran and how many tokens it cost are shown and make no difference.
 
 mod align;
 pub(crate) mod side;
@@ -143,14 +143,12 @@ impl Comparison {
     }
 }
 
-/// Pairs that differ, those around them, and what lies between as one row each; a single equal one stands as it is.
+/// Pairs that differ, those around them, and the equal ones between, which are counted and not listed.
 fn only_differing(pairs: &[Pair]) -> Vec<Entry> {
     let (mut shown, mut equal) = (Vec::new(), 0_u32);
     let flush = |shown: &mut Vec<Entry>, before: u32, equal: &mut u32| {
-        match *equal {
-            0 => {}
-            1 => shown.push(Entry::Pair(before - 1)),
-            count => shown.push(Entry::Equal(before - count, count)),
+        if *equal > 0 {
+            shown.push(Entry::Equal(before - *equal, *equal));
         }
         *equal = 0;
     };
@@ -172,7 +170,7 @@ fn only_differing(pairs: &[Pair]) -> Vec<Entry> {
 impl Side {
     fn block(&self, index: SpanIndex, path: &str) -> ComparedBlock {
         let span: &Span = self.spans.get(index);
-        let usage = self.spans.usage(index);
+        let usage = self.spans.usage(self.source(index));
         ComparedBlock {
             instance_id: format!("{}:{path}:{}", self.request, span.attempt),
             status: self.spans.status(span, self.is_live),
@@ -180,8 +178,8 @@ impl Side {
             duration_ms: span.finished_at().map(|end| length(span.started_at, end)),
             attempts: self.attempts(span.path),
             memoized: span.is_memoized,
-            items: span.items,
-            changes: self.spans.changes(index, self.is_live),
+            items: self.items(index),
+            changes: self.changes(index),
             model_calls: usage.model_calls,
             tokens: usage.prompt_tokens + usage.completion_tokens,
             seq_start: span.seq_start,

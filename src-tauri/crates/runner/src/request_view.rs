@@ -53,9 +53,14 @@ pub(crate) trait Source {
     /// What the model calls cost that ended with these events, in US dollars, each where it has a price; an empty list
     /// where nobody knows prices.
     fn costs(&self, calls: &[Seq]) -> Result<Vec<Option<f64>>, Fault>;
+    /// The events with which a fork gave blocks, or the request as a whole, something else.
+    fn edits(&self) -> Result<Vec<Edit>, Fault>;
     /// The events that wrote to a place of state, each with the path of its block.
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault>;
 }
+
+/// An event with which a fork gave the block at a path another output; or the request another input, without a path.
+pub(crate) type Edit = (Seq, Option<PathNumber>);
 
 /// A span that has not ended.
 struct Open {
@@ -95,6 +100,8 @@ pub(crate) struct RequestView {
     filter: Option<Filter>,
     paths: PathTexts,
     critical: Option<Bits>,
+    /// What a fork edited, as of so many times that it was taken up.
+    edits: (usize, Vec<Edit>),
     /// Nodes whose rows changed since that was asked; none where all may have.
     changed: Option<Vec<Node>>,
     /// Its items, once somebody asked for them, and whether somebody wants to hear of them.
@@ -127,6 +134,7 @@ impl RequestView {
             filter: None,
             paths: PathTexts::default(),
             critical: None,
+            edits: (0, Vec::new()),
             changed: None,
             item_list: None,
             is_watching_items: false,

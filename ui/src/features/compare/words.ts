@@ -24,8 +24,6 @@ export function differsIn({ differs, left, right, inside, equal }: ComparedRow):
         return `items ${left?.items ?? 0} → ${right?.items ?? 0}`;
       case 'changes':
         return `writes ${left?.changes ?? 0} → ${right?.changes ?? 0}`;
-      case 'attempts':
-        return `attempts ${left?.attempts ?? 0} → ${right?.attempts ?? 0}`;
     }
   });
   return words.length > 0 ? words.join(' · ') : inside ? 'inside' : '';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ViewRow } from '../../host/host';
-import { barOf, tookOf } from './bars';
+import { barOf, noteOf, tookOf } from './bars';
 import { columnsOf } from './density';
 
 const row = (more: Partial<ViewRow>) =>
@@ -25,6 +25,16 @@ test('status comes before kind, and what contains others is thin', () => {
   expect(barOf(row({ memoized: true }), newest).look).toBe('recorded');
   expect(barOf(row({ hasChildren: true }), newest)).toMatchObject({ look: 'whole', isThin: true });
   expect(barOf(row({ hasChildren: true, kind: 'generator' }), newest).isThin).toBe(false);
+});
+
+test('what a fork gave is told apart from what was taken from the log', () => {
+  expect(noteOf(row({ memoized: true }))?.word).toBe('from the log');
+  expect(noteOf(row({ memoized: true, edited: true }))).toEqual({
+    word: 'edited',
+    why: expect.stringContaining('output'),
+  });
+  expect(noteOf(row({ memoized: false, edited: true }))?.why).toContain('input');
+  expect(noteOf(row({ memoized: false }))).toBeNull();
 });
 
 test('columns of the overview keep every block and every failure', () => {

@@ -30,6 +30,13 @@ function lookOf(row: ViewRow): Look {
   return row.hasChildren ? 'whole' : 'work';
 }
 
+/** What a row says of itself when it did not run, or not with what its request was asked. */
+export function noteOf({ memoized, edited }: ViewRow): { word: string; why: string } | null {
+  if (edited && memoized) return { word: 'edited', why: 'The fork gave it this output; it did not run' };
+  if (edited) return { word: 'edited', why: 'The fork gave it this input' };
+  return memoized ? { word: 'from the log', why: 'Answered from the log; it did not run again' } : null;
+}
+
 /** How long it took, or has taken up to the instant; null where it had not begun. */
 export function tookOf(row: ViewRow, time: ShownTime): number | null {
   if (row.status === null) return null;

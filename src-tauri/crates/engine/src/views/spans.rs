@@ -12,7 +12,7 @@ mod span;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocks::BlockStatus;
 use crate::model::event::{BlockKind, Seq};
@@ -49,6 +49,8 @@ pub struct Spans {
     writes: FxHashMap<Seq, (SpanIndex, bool)>,
     /// What those spans wrote to shared memory.
     writes_of: FxHashMap<SpanIndex, SharedWrites>,
+    /// The spans in which a resume brought writes from the log into force again.
+    repeated: FxHashSet<SpanIndex>,
     /// What spans asked of models, of those that did.
     usage: FxHashMap<SpanIndex, Usage>,
     /// When the request was taken up again, and when it ended.
@@ -273,7 +275,8 @@ impl Spans {
         }
     }
 
-    /// Counts what a callback did that returned, and no longer what its earlier calls did.
+    /// Counts what a callback did that returned, and no longer what its earlier calls did. Notes where a
+    /// resume did that.
     fn settle(&mut self, is_memoized: bool, events: &[Seq], superseded: &[Seq]) {
         if self.writes.is_empty() {
             return;
@@ -283,6 +286,9 @@ impl Spans {
                 *is_kept = true;
                 let index = *index;
                 self.revoke_less(index);
+                if is_memoized {
+                    self.repeated.insert(index);
+                }
             }
         }
         for seq in superseded.iter().filter(|_| !is_memoized) {
@@ -306,6 +312,11 @@ impl Spans {
                 Some(end) => end.is_rolled_back(),
             };
         if is_rolled_back { span.changes - writes.revocable } else { span.changes }
+    }
+
+    /// Whether a resume brought writes from the log into force again in a span.
+    pub fn has_repeated(&self, index: SpanIndex) -> bool {
+        self.repeated.contains(&index)
     }
 
     /// Whether a span was running when the request ended.

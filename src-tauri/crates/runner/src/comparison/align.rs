@@ -99,15 +99,16 @@ fn differences((left, one): (&Side, Option<SpanIndex>), (right, other): (&Side, 
     let status = left.spans.status(ours, left.is_live) == right.spans.status(theirs, right.is_live);
     let input = left.digests.inputs.get(&ours.seq_start) == right.digests.inputs.get(&theirs.seq_start);
     let output = left.digests.outputs.get(&ours.seq_end) == right.digests.outputs.get(&theirs.seq_end);
-    let changes = left.spans.changes(one, left.is_live) == right.spans.changes(other, right.is_live);
+    let items = left.items(one) == right.items(other);
+    let is_counted = !left.has_repeated(one) && !right.has_repeated(other);
+    let changes = !is_counted || left.changes(one) == right.changes(other);
     let found = [
         (BlockDifference::Status, status),
         (BlockDifference::Input, input),
         // How it ended says that it made something else.
         (BlockDifference::Output, output || !status),
-        (BlockDifference::Items, ours.items == theirs.items),
+        (BlockDifference::Items, items),
         (BlockDifference::Changes, changes),
-        (BlockDifference::Attempts, left.attempts(ours.path) == right.attempts(theirs.path)),
     ];
     found.into_iter().filter(|(_, is_equal)| !is_equal).fold(0, |bits, (one, _)| bits | one.bit())
 }

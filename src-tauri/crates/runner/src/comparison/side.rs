@@ -20,6 +20,8 @@ pub(crate) struct Side {
     pub(crate) is_live: bool,
     /// How often each path ran, where it has more than one attempt.
     again: FxHashMap<PathNumber, u32>,
+    /// Of each path that was taken from the log: the newest execution that it may have been taken from.
+    source: FxHashMap<PathNumber, SpanIndex>,
 }
 
 impl Side {
@@ -30,7 +32,29 @@ impl Side {
         for span in spans.iter().filter(|span| !span.is_memoized) {
             again.entry(span.path).and_modify(|ran| *ran += 1);
         }
-        Side { request: request.to_owned(), spans, digests, is_live: !status.is_terminal(), again }
+        let source = sources(&spans);
+        Side { request: request.to_owned(), spans, digests, is_live: !status.is_terminal(), again, source }
+    }
+
+    /// The execution that did what a block stands for: what was taken from the log did nothing itself.
+    pub(super) fn source(&self, index: SpanIndex) -> SpanIndex {
+        let span = self.spans.get(index);
+        if span.is_memoized { self.source.get(&span.path).copied().unwrap_or(index) } else { index }
+    }
+
+    /// How many items a block added itself.
+    pub(super) fn items(&self, index: SpanIndex) -> u32 {
+        self.spans.get(self.source(index)).items
+    }
+
+    /// How many state operations a block made itself.
+    pub(super) fn changes(&self, index: SpanIndex) -> u32 {
+        self.spans.changes(self.source(index), self.is_live)
+    }
+
+    /// Whether a resume made writes again in a block, those of others among them: how many are its own is not known.
+    pub(super) fn has_repeated(&self, index: SpanIndex) -> bool {
+        self.spans.has_repeated(self.source(index))
     }
 
     /// How often a path ran.
@@ -64,6 +88,21 @@ impl Side {
             length_ms: ended - began,
         }
     }
+}
+
+/// Of each path with an execution that was taken from the log: its newest one that ran and ended.
+fn sources(spans: &Spans) -> FxHashMap<PathNumber, SpanIndex> {
+    let mut sources: FxHashMap<PathNumber, SpanIndex> = FxHashMap::default();
+    sources.extend((0..).zip(spans.iter()).filter(|(_, span)| span.is_memoized).map(|(at, span)| (span.path, at)));
+    if sources.is_empty() {
+        return sources;
+    }
+    for (at, span) in (0..).zip(spans.iter()) {
+        if !span.is_memoized && matches!(span.end, Some(SpanEnd::Completed | SpanEnd::Failed)) {
+            sources.entry(span.path).and_modify(|source| *source = at);
+        }
+    }
+    sources
 }
 
 /// The spans of events that are in memory. `number` gives each path its number.

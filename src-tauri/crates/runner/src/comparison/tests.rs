@@ -64,6 +64,89 @@ fn only_what_differs_is_shown_with_what_is_around_it() {
     assert_eq!((same.row_count(false), same.counts(), same.first()), (0, (6, 0), None));
 }
 
+#[test]
+fn a_single_equal_block_is_counted_and_not_listed() {
+    let left = [(1, DONE, 1), (2, DONE, 2), (3, DONE, 3)];
+    let right = [(1, DONE, 1), (2, DONE, 9), (3, DONE, 3)];
+    let comparison = Comparison::new(side(&left), side(&right), None);
+    assert_eq!(said(&comparison, false), ["0 []", "1 equal", "2 [Output]", "1 equal"]);
+    assert_eq!(said(&comparison, true), ["0 []", "1 []", "2 [Output]", "3 []"]);
+}
+
+/// A request whose block added an item and wrote to a record; or a fork of it that took the block from the log.
+fn forked(is_fork: bool) -> Side {
+    let (mut spans, mut digests, mut seq) = (Spans::default(), Digests::default(), 0);
+    spans.names_mut().number("block");
+    for (attempt, is_memoized) in [(0, false), (1, true)].into_iter().take(1 + usize::from(is_fork)) {
+        let wrote = [Fact::ItemAdded, Fact::Wrote { is_shared: false }];
+        let did = wrote.into_iter().filter(|_| !is_memoized);
+        let began = Fact::Started { name: 0, kind: BlockKind::Handler, parent: None };
+        let ended = Fact::Finished { end: DONE, is_memoized, is_caught: false };
+        let facts: Vec<Fact> = [began].into_iter().chain(did).chain([ended]).collect();
+        digests.inputs.insert(seq + 1, 7);
+        for fact in facts {
+            seq += 1;
+            spans.push(SpanEvent { seq, at: 100 * seq as i64, path: Some(1), attempt, fact });
+        }
+        digests.outputs.insert(seq, 8);
+    }
+    Side::new("r", RequestStatus::Completed, spans, digests)
+}
+
+#[test]
+fn what_was_taken_from_the_log_differs_in_nothing() {
+    let comparison = Comparison::new(forked(false), forked(true), None);
+    assert_eq!((comparison.counts(), comparison.row_count(false)), ((1, 0), 0));
+    let rows = comparison.rows((0, 1), true, |_| Ok(vec!["root".into()])).unwrap();
+    let did = |block: &Option<ComparedBlock>| block.as_ref().map(|block| (block.items, block.changes, block.attempts));
+    assert_eq!((did(&rows[0].left), did(&rows[0].right)), (Some((1, 1, 1)), Some((1, 1, 1))));
+}
+
+/// A resume makes the writes of what it takes from the log again in the chain around it: they are not the chain's.
+#[test]
+fn writes_that_a_resume_made_again_make_no_difference() {
+    let chain = |is_resumed: bool| {
+        let (mut spans, mut digests) = (Spans::default(), Digests::default());
+        spans.names_mut().number("chain");
+        let mut facts = vec![Fact::Started { name: 0, kind: BlockKind::Sequencer, parent: None }];
+        if is_resumed {
+            facts.push(Fact::Wrote { is_shared: true });
+            facts.push(Fact::CallbackReturned { is_memoized: true, events: vec![2], superseded: Vec::new() });
+        }
+        facts.push(Fact::Finished { end: DONE, is_memoized: false, is_caught: false });
+        let last = facts.len() as u64;
+        for (seq, fact) in (1..).zip(facts) {
+            spans.push(SpanEvent { seq, at: seq as i64, path: Some(1), attempt: 0, fact });
+        }
+        digests.inputs.insert(1, 7);
+        digests.outputs.insert(last, 8);
+        Side::new("r", RequestStatus::Completed, spans, digests)
+    };
+    assert_eq!(Comparison::new(chain(false), chain(true), None).counts(), (1, 0));
+}
+
+/// How often a block ran, and how long, makes no difference.
+#[test]
+fn attempts_make_no_difference() {
+    let ran = |times: u32| {
+        let (mut spans, mut digests, mut seq) = (Spans::default(), Digests::default(), 0);
+        spans.names_mut().number("block");
+        for attempt in 0..times {
+            for (fact, is_end) in [
+                (Fact::Started { name: 0, kind: BlockKind::Handler, parent: None }, false),
+                (Fact::Finished { end: DONE, is_memoized: false, is_caught: false }, true),
+            ] {
+                seq += 1;
+                let values = if is_end { &mut digests.outputs } else { &mut digests.inputs };
+                values.insert(seq, 7);
+                spans.push(SpanEvent { seq, at: 100 * seq as i64, path: Some(1), attempt, fact });
+            }
+        }
+        Side::new("r", RequestStatus::Completed, spans, digests)
+    };
+    assert_eq!(Comparison::new(ran(1), ran(3), None).counts(), (1, 0));
+}
+
 /// A resume begins an attempt of what it takes from the log; that is no second run.
 #[test]
 fn what_was_taken_from_the_log_ran_once() {

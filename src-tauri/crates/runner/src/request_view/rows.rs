@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::event::Seq;
-use engine::path::path_below;
+use engine::path::{ROOT, path_below};
 use engine::views::blocks::BlockStatus;
-use engine::views::spans::{PathNumber, SpanIndex};
+use engine::views::spans::{PathNumber, Span, SpanIndex};
 
 use super::histogram::part_of;
 use super::tree::grouping::CELLS;
@@ -66,6 +66,7 @@ impl RequestView {
         at: Option<Seq>,
     ) -> Result<Vec<ViewRow>, Fault> {
         nodes.iter().for_each(|(node, _)| self.keep_sums(*node));
+        self.read_edits(source)?;
         let texts = self.texts(source, &nodes)?;
         nodes.into_iter().map(|place| self.row(source, &texts, place, at)).collect()
     }
@@ -118,6 +119,7 @@ impl RequestView {
             seq_start: oldest.seq_start,
             seq_end: None,
             memoized: false,
+            edited: false,
             caught: false,
             changes: 0,
             items: 0,
@@ -160,6 +162,7 @@ impl RequestView {
             row.seq_end = Some(span.seq_end);
             (row.memoized, row.caught) = (span.is_memoized, span.is_caught);
         }
+        row.edited = (has_ended || !span.is_memoized) && self.is_edited(span, path);
         if has_ended || at.is_none() {
             let usage = self.spans.usage(index);
             (row.items, row.model_calls) = (span.items, usage.model_calls);
@@ -170,6 +173,21 @@ impl RequestView {
             row.error = source.error_at(span.seq_end)?.map(|error| error.message);
         }
         Ok(())
+    }
+
+    /// Reads what a fork edited: it did so before it was taken up.
+    fn read_edits(&mut self, source: &impl Source) -> Result<(), Fault> {
+        let resumes = self.spans.resumes().len();
+        if self.edits.0 != resumes {
+            self.edits = (resumes, source.edits()?);
+        }
+        Ok(())
+    }
+
+    /// Whether a fork gave a span its output, or the whole request its input.
+    fn is_edited(&self, span: &Span, path: &str) -> bool {
+        let of = if span.is_memoized { Some(span.path) } else { None };
+        (of.is_some() || path == ROOT) && self.edits.1.iter().any(|(seq, by)| *by == of && *seq < span.seq_start)
     }
 
     /// How a span stands as of an event, or now.

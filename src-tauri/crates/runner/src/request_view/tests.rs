@@ -15,7 +15,7 @@ use engine::views::blocks::BlockStatus;
 use engine::views::spans::{PathNumber, SpanEvent, Spans, fact};
 use fastrand::Rng;
 
-use super::{RequestView, Source};
+use super::{Edit, RequestView, Source};
 use crate::core::fault::Fault;
 use crate::views::{BlockQuery, FindQuery, RowsQuery, StepTo, ViewRow, span};
 use made_up::MadeUp;
@@ -71,6 +71,10 @@ impl Source for TestSource {
     /// A call costs as much as its event's number.
     fn costs(&self, calls: &[Seq]) -> Result<Vec<Option<f64>>, Fault> {
         Ok(calls.iter().map(|seq| Some(*seq as f64)).collect())
+    }
+
+    fn edits(&self) -> Result<Vec<Edit>, Fault> {
+        Ok(Vec::new())
     }
 
     fn writes_to(&self, _: &str) -> Result<Vec<(Seq, String)>, Fault> {

@@ -24,13 +24,11 @@ pub enum BlockDifference {
     Items,
     /// It changed state more often, or less.
     Changes,
-    /// It ran more often, or less.
-    Attempts,
 }
 
 impl BlockDifference {
     /// All of them, in the order in which they are told.
-    pub const ALL: [BlockDifference; 8] = [
+    pub const ALL: [BlockDifference; 7] = [
         BlockDifference::OnlyLeft,
         BlockDifference::OnlyRight,
         BlockDifference::Status,
@@ -38,7 +36,6 @@ impl BlockDifference {
         BlockDifference::Output,
         BlockDifference::Items,
         BlockDifference::Changes,
-        BlockDifference::Attempts,
     ];
 
     pub(crate) fn bit(self) -> u8 {
@@ -135,7 +132,7 @@ pub struct ComparedBlock {
     pub duration_ms: Option<i64>,
     /// How often its path ran.
     pub attempts: u32,
-    /// Taken from an earlier execution by a resume.
+    /// Taken from an earlier execution by a resume: what it did is what that one did.
     pub memoized: bool,
     /// How many items it added itself.
     pub items: u32,

@@ -3,7 +3,7 @@
 use engine::views::search::Where;
 use serde::Serialize;
 
-use super::Json;
+use super::{Json, ListedRequest};
 
 /// One operation that changed a place of a scope's state.
 #[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
@@ -38,4 +38,13 @@ pub struct HitRow {
     pub place: Where,
     /// The text around.
     pub snippet: String,
+}
+
+/// Some of the places of a text, and the requests that they are in.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+pub struct SearchPage {
+    /// The places.
+    pub hits: Vec<HitRow>,
+    /// Their requests, each once.
+    pub requests: Vec<ListedRequest>,
 }

@@ -12,6 +12,9 @@ use super::ErrorInfo;
 pub struct PlanRow {
     /// How many blocks end as recorded. One that is taken with all that is inside it counts once.
     pub from_log: u32,
+    /// How many blocks ended inside of those; absent where none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inside_from_log: Option<u32>,
     /// How many blocks that ran before run again.
     pub runs_again: u32,
     /// How many model calls these make that the log does not answer, if all goes as it went.

@@ -173,6 +173,9 @@ pub struct ViewRow {
     pub seq_end: Option<u64>,
     /// Taken from an earlier execution by a resume.
     pub memoized: bool,
+    /// Whether a fork gave it its output; or its input, where it is not memoized.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub edited: bool,
     /// Whether its error was caught.
     pub caught: bool,
     /// How many state operations it made itself. These four and the tokens are 0 where it had not ended at the instant

@@ -29,6 +29,15 @@ impl Workspace {
         self.with_words(self.requests(query)?)
     }
 
+    /// Requests by their ids, with what they were asked, without those that there are not.
+    pub(super) fn listed(&self, ids: &[&str]) -> Result<Vec<ListedRequest>, Fault> {
+        let mut rows = Vec::with_capacity(ids.len());
+        for id in ids {
+            rows.extend(self.store.request(id).map_err(Fault::internal)?.map(|row| self.request_row(row)));
+        }
+        self.with_words(rows)
+    }
+
     /// The first words of what a request was asked.
     pub fn input_words(&self, request: &str) -> Result<Option<String>, Fault> {
         let words = self.store.input_words(&[request]).map_err(Fault::internal)?;

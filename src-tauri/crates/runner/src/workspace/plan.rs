@@ -45,6 +45,7 @@ impl Workspace {
         let again: Vec<AgainRow> = plan.again.iter().map(row).collect();
         Ok(PlanRow {
             from_log: plan.from_log.len() as u32,
+            inside_from_log: Some(plan.inside_from_log as u32).filter(|inside| *inside > 0),
             runs_again: again.len() as u32,
             models_asked: again.iter().map(|block| block.models_asked).sum(),
             may_have_happened,

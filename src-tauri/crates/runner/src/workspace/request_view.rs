@@ -15,7 +15,7 @@ use engine::views::spans::PathNumber;
 use super::open_views::Opened;
 use super::{Workspace, lock};
 use crate::core::fault::Fault;
-use crate::request_view::{RequestView, Source};
+use crate::request_view::{Edit, RequestView, Source};
 use crate::views::*;
 
 /// At most this many batches a second.
@@ -292,6 +292,10 @@ impl Source for ViewSource<'_> {
 
     fn costs(&self, calls: &[Seq]) -> Result<Vec<Option<f64>>, Fault> {
         self.workspace.costs(self.request, calls)
+    }
+
+    fn edits(&self) -> Result<Vec<Edit>, Fault> {
+        self.workspace.store.edits(self.request).map_err(Fault::internal)
     }
 
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault> {

@@ -4,7 +4,7 @@ use store::SearchQuery;
 
 use super::Workspace;
 use crate::core::fault::Fault;
-use crate::views::HitRow;
+use crate::views::{HitRow, SearchPage};
 
 impl Workspace {
     /// Where a text stands in what was given, made, emitted, written, logged and thrown; the newest
@@ -25,5 +25,15 @@ impl Workspace {
             snippet: hit.snippet,
         };
         Ok(hits.into_iter().map(row).collect())
+    }
+
+    /// The same with the requests that the places are in. One that was deleted meanwhile is left out.
+    pub fn search_page(&self, query: &SearchQuery) -> Result<SearchPage, Fault> {
+        let hits = self.search(query)?;
+        let mut ids: Vec<&str> = hits.iter().map(|hit| hit.request_id.as_str()).collect();
+        // Those of one request stand together.
+        ids.dedup();
+        let requests = self.listed(&ids)?;
+        Ok(SearchPage { hits, requests })
     }
 }

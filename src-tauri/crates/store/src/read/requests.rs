@@ -14,7 +14,7 @@ use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
-/// Selects requests; the result is ordered newest first.
+/// Selects requests; the result is ordered by when they began, the newest first.
 #[derive(Clone, Debug, Default)]
 pub struct RequestQuery {
     /// Only of this session.
@@ -133,7 +133,11 @@ impl Store {
         let mut filter = Filter::default();
         filter.and("s.id = ?", query.session.clone());
         filter.and_status(query.status);
-        let sql = filter.select(&format!("{COLUMNS} {FROM}"), "r.n DESC", query.limit, query.offset);
+        // A session's rows are in the order of their beginnings; what was imported may have begun long before it came.
+        let newest_first = if query.session.is_some() { "r.n DESC" } else { "r.started_at DESC, r.n DESC" };
+        // Only the rows that are wanted are read as a whole.
+        let wanted = filter.select(&format!("SELECT r.n {FROM}"), newest_first, query.limit, query.offset);
+        let sql = format!("{COLUMNS} {FROM} WHERE r.n IN ({wanted}) ORDER BY {newest_first}");
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(&filter.values))?;

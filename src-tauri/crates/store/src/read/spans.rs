@@ -63,6 +63,20 @@ impl Store {
         Ok(events)
     }
 
+    /// The events with which a fork gave a block another output, or, without a path, the request another input. Reads
+    /// all events of a fork, and none of other requests.
+    pub fn edits(&self, request: &str) -> Result<Vec<(Seq, Option<PathNumber>)>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT e.seq, e.path FROM request r JOIN event e ON e.request = r.n
+                 WHERE r.id = ?1 AND r.forked_from IS NOT NULL AND e.kind IN ('input_edited', 'output_edited')
+                 ORDER BY e.seq",
+            )?;
+            let rows = statement.query_map((request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
     /// How many items of a request are numbered before an event. None where that depends on the whole log, because
     /// the request repeats something.
     pub fn items_before(&self, request: &str, seq: Seq) -> Result<Option<u64>, Error> {

@@ -1,7 +1,7 @@
 //! Rows, lists and totals follow the events.
 
 use engine::error::FlowError;
-use engine::event::{EventKind, Outcome, RequestStatus};
+use engine::event::{Event, EventKind, Outcome, RequestStatus};
 use engine::item::{ItemStatus, NewItem};
 use engine::log::{AppendMode, Log, NoteKind};
 use engine::scope::{ScopeKey, ScopeKind};
@@ -54,6 +54,20 @@ fn a_request_row_follows_its_events() {
     assert_eq!((row("r").status, row("r").error, row("r").last_seq), (RequestStatus::Failed, Some(error), 4));
     assert_eq!(row("r").finished_at, Some(1_700_000_000_004));
     assert!(bed.request("x").unwrap().is_none());
+}
+
+/// As an import does it: what came last may have begun first.
+#[test]
+fn requests_of_all_sessions_are_listed_by_when_they_began() {
+    let bed = bed();
+    for (id, session, at) in [("late", "s1", 3_000), ("early", "s2", 1_000), ("between", "s1", 2_000)] {
+        let event = Event { at, ..event(1, None, 0, started(session)) };
+        wait(bed.append(id, &first(), vec![event], AppendMode::Committed)).unwrap().unwrap();
+    }
+    let ids =
+        |query: RequestQuery| -> Vec<String> { bed.requests(&query).unwrap().into_iter().map(|row| row.id).collect() };
+    assert_eq!(ids(RequestQuery::default()), ["late", "between", "early"]);
+    assert_eq!(ids(RequestQuery { limit: Some(1), offset: Some(1), ..RequestQuery::default() }), ["between"]);
 }
 
 #[test]

@@ -28,6 +28,8 @@ use crate::model::path::{is_inside, parent, path_below, with_ancestors};
 pub struct Plan {
     /// The blocks whose recorded end is taken, in the order in which they are reached; those inside them are not named.
     pub from_log: Vec<Arc<str>>,
+    /// How many blocks ended inside of those.
+    pub inside_from_log: usize,
     /// The blocks that ran before and run again, in the order in which they began.
     pub again: Vec<RunsAgain>,
     /// The blocks that begin and never ran before, in the order in which they are reached; only those that are reached
@@ -118,6 +120,9 @@ impl Run {
                 continue;
             };
             let was_reached = around == &**path;
+            if how == Reached::Taken && !was_reached && ran.stopped.is_some() {
+                plan.inside_from_log += 1;
+            }
             if how == Reached::Taken || (how == Reached::Ended && !was_reached) {
                 continue;
             }
