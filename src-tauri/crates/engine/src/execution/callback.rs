@@ -36,6 +36,8 @@ pub(crate) struct CallbackCall {
     pub(crate) name: String,
     /// Its events.
     pub(crate) events: RefCell<Vec<Seq>>,
+    /// The answers of its `ctx.runOnce`, which a call that repeats it does not ask for again.
+    answers: RefCell<Vec<Seq>>,
     /// Its writes to durable records: functions of one block may run at the same time.
     pub(crate) transaction: Transaction,
     /// Its effects and their results.
@@ -61,6 +63,7 @@ impl CallbackCall {
             name: name.to_owned(),
             depth,
             events: RefCell::default(),
+            answers: RefCell::default(),
             transaction: Transaction::default(),
             effects: Rc::default(),
             ordinals: CallOrdinals::default(),
@@ -77,6 +80,7 @@ impl CallbackCall {
     fn repeat(&self) -> Self {
         CallbackCall {
             effects: AttemptEffects::after(self.effects.clone()),
+            answers: RefCell::new(self.answers.take()),
             ordinals: CallOrdinals::after(&self.ordinals),
             nested_results: self.nested_results.hand_on(),
             holds_permit: Cell::new(true),
@@ -87,6 +91,11 @@ impl CallbackCall {
     /// Notes that it read something that others may change: called again later, it might return something else.
     pub(crate) fn note_shared_read(&self) {
         self.has_read_shared.set(true);
+    }
+
+    /// Notes the event of an answer of its `ctx.runOnce`.
+    pub(crate) fn note_answer(&self, seq: Seq) {
+        self.answers.borrow_mut().push(seq);
     }
 
     /// Returns the number of its next clock or random value, counted by kind from 0.
@@ -181,7 +190,8 @@ async fn call_and_commit(
         let events = call.events.take();
         let stale = match returned {
             Ok(returned) => {
-                let (superseded, events) = (superseded.clone(), events.clone());
+                let events = [events.as_slice(), &call.answers.borrow()].concat();
+                let superseded = superseded.clone();
                 let end = ReturnedCall { name, function, returned: &returned, events, superseded };
                 if call.transaction.is_empty() {
                     let is_kept_for_reads = call.has_read_shared.get() && end.is_recordable();

@@ -56,7 +56,10 @@ impl Context {
             memoized: false,
         };
         let kept = self.run.recorder.boundary(Some(&self.frame.path), self.frame.attempt, event).await;
-        kept.map_err(|error| FlowError::storage(error.to_string()))?;
+        let kept = kept.map_err(|error| FlowError::storage(error.to_string()))?;
+        if let Some(call) = &self.call {
+            call.note_answer(kept);
+        }
         self.run.once.borrow_mut().insert(key, answer);
         Ok(())
     }
