@@ -42,6 +42,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             lists::sessions,
             lists::requests,
             home::pick_folder,
+            home::pick_file,
             home::open_examples,
             home::open_source,
             home::write_first_flow,

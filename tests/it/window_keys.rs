@@ -97,6 +97,15 @@ fn nothing_is_cut_off_in_the_smallest_window() {
         window.wait_for(&format!("[data-choice={choice}]"));
         assert_eq!(window.script(SEEN, &[&format!("[data-choice={choice}]")]), true, "{choice}");
     }
+    window.type_keys("1");
+    window.wait_for(&hook("timeline"));
+    for name in ["filter", "bar-colour", "switch-cut", "switch-critical"] {
+        assert_eq!(window.script(SEEN, &[&hook(name)]), true, "{name}");
+    }
+    // Tabs beyond an edge are told of, and gone to.
+    window.click(&hook("block-tabs-right"));
+    window.wait_for_none(&hook("block-tabs-right"));
+    assert_eq!(window.script(SEEN, &[&hook("block-tab-source")]), true);
     window.script("location.hash = 'flow=count&action=twice'", &[]);
     window.wait_for(&hook("run-form"));
     window.click(&hook("user"));

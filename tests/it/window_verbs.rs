@@ -265,6 +265,7 @@ fn a_session_goes_out_and_comes_back() {
     window.type_keys('\u{E00C}');
 
     menu(&window, "delete");
+    window.wait_for_text(&hook("delete-about"), "1 request");
     window.click(&hook("do-delete"));
     window.wait_for_none(&hook("request-header"));
     assert_eq!(place.get("sessions"), json!([]));

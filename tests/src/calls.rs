@@ -22,8 +22,8 @@ window.settled = [];
 "#;
 
 /// Commands that a page is not made to call at random: the channel of `watch` is no JSON, two start another program,
-/// and `pick_folder` waits for a person.
-const NOT_CALLED: [&str; 4] = ["watch", "open_log", "open_source", "pick_folder"];
+/// and two wait for a person.
+const NOT_CALLED: [&str; 5] = ["watch", "open_log", "open_source", "pick_folder", "pick_file"];
 
 /// The window's own commands with the names of their arguments, as the generated bindings have them, without
 /// `NOT_CALLED`.

@@ -20,6 +20,14 @@ const CONTROLS: readonly KeyGroup[] = [
     ],
   },
   {
+    title: 'Dialogs',
+    keys: [
+      ['Ctrl+Enter', 'Do what the dialog is for'],
+      ['Enter', 'The same, in a field of one line; it never deletes'],
+      ['Esc', 'Close it'],
+    ],
+  },
+  {
     title: 'Splitters',
     keys: [
       ['← →', 'Move; further with Shift'],

@@ -32,3 +32,14 @@ test.each(Object.entries(themes))('every text of the %s theme has a contrast of 
   const low = pairs.filter(([text, ground]) => contrast(colours[text] ?? '', colours[ground] ?? '') < 4.5);
   expect(low).toEqual([]);
 });
+
+test.each(Object.entries(themes))('what stands on a filled button of the %s theme can be read', (_, colours) => {
+  const pairs = [
+    ['on-accent', 'accent'],
+    ['on-accent', 'accent-strong'],
+    ['on-bad', 'bad'],
+    ['on-bad', 'bad-strong'],
+  ];
+  const low = pairs.filter(([text = '', ground = '']) => contrast(colours[text] ?? '', colours[ground] ?? '') < 4.5);
+  expect(low).toEqual([]);
+});

@@ -32,6 +32,11 @@ export const commands = {
 	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
 	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
 	/**
+	 *  Lets a person choose a file in the system's own dialog: one to be read, or with a path that is proposed one to be
+	 *  written. Null where the dialog was closed without one.
+	 */
+	pickFile: (proposed: string | null) => typedError<string | null, Fault>(__TAURI_INVOKE("pick_file", { proposed })),
+	/**
 	 *  Opens the example flows, which come with the program: they are written beside what the program keeps for this
 	 *  person, once, because a run is recorded in the folder of its flows.
 	 */

@@ -60,6 +60,10 @@ export abstract class FakeFiles extends FakeViews {
   async pickFolder(): Promise<string | null> {
     return null;
   }
+  /** As if the dialog was closed without one. */
+  async pickFile(_proposed: string | null): Promise<string | null> {
+    return null;
+  }
   async writeFirstFlow(): Promise<string> {
     throw NO_FILE;
   }

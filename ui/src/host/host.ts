@@ -81,6 +81,8 @@ export interface Host {
   trustWorkspace(dir: string): Promise<Workspace>;
   /** A folder from the system's own dialog; null where none was chosen. */
   pickFolder(): Promise<string | null>;
+  /** A file to be read, or with a path that is proposed one to be written. */
+  pickFile(proposed: string | null): Promise<string | null>;
   /** Opens the flows that the program brings along. */
   openExamples(): Promise<Workspace>;
   /** Writes a first flow file into the open folder; answers its name. */

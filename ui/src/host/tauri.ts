@@ -12,6 +12,7 @@ export function tauriHost(): Host {
     chooseWorkspace: (dir) => unwrap(commands.chooseWorkspace(dir)),
     trustWorkspace: (dir) => unwrap(commands.trustWorkspace(dir)),
     pickFolder: () => unwrap(commands.pickFolder()),
+    pickFile: (proposed) => unwrap(commands.pickFile(proposed)),
     openExamples: () => unwrap(commands.openExamples()),
     writeFirstFlow: () => unwrap(commands.writeFirstFlow()),
     openSource: async (file) => void (await unwrap(commands.openSource(file))),

@@ -53,6 +53,10 @@ export async function pickFolder(app: AppModel): Promise<boolean> {
   return dir !== null;
 }
 
+/** Lets a person choose a file in the system's own dialog: one to read, or where to write; null where none was chosen. */
+export const pickFile = async (app: AppModel, proposed: string | null): Promise<string | null> =>
+  (await app.try(() => app.host.pickFile(proposed))) ?? null;
+
 export async function abort(app: AppModel): Promise<void> {
   const { id } = app.request;
   if (id) await app.try(() => app.host.abort(id));

@@ -76,7 +76,10 @@ export class AppModel {
     this.items = new ItemPages(this.request);
     this.ahead = new LatestQuery((question) => planAhead(host, question), 500);
     this.requests = new SessionRequests(host);
-    route.onchange((place, before) => this.#arrive(place, before));
+    route.onchange((place, before) => {
+      this.window.arrive(place, before);
+      this.#arrive(place, before);
+    });
   }
 
   /** The seq that is shown: the chosen one, or the newest. */

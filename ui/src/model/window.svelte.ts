@@ -1,5 +1,7 @@
 // What the window has open besides a place: dialogs, one line that was said, and the parts that take commands.
+import { isWriting } from '../base/keys';
 import { recall, remember } from '../base/remember';
+import type { Place } from '../place';
 
 /** A part that is on screen and does what commands ask. It comes and goes with its component. */
 export type TimelineAct = 'zoomIn' | 'zoomOut' | 'earlier' | 'later' | 'fit' | 'fitBlock' | 'find';
@@ -42,6 +44,27 @@ export class WindowModel {
   form: FormPart | null = $state.raw(null);
   /** Keys without Ctrl or Alt can be pressed by mistake, or by what somebody dictates. */
   singleKeys = $state(recall('keys.single', true));
+
+  /** What was opened by a person and gets the focus as soon as it is on screen. */
+  #leadTo: 'timeline' | 'form' | null = $state(null);
+
+  /** Another place was gone to. What was opened before it came to the screen is no longer waited for. */
+  arrive(place: Place, before: Place): void {
+    const keys = ['request', 'flow', 'action'] as const;
+    if (keys.some((key) => place[key] !== before[key]))
+      this.#leadTo = place.request ? 'timeline' : place.action ? 'form' : null;
+    else if (place.tab !== before.tab) this.#leadTo = null;
+  }
+
+  /** Gives the focus to a part that is on screen, if it is awaited; never takes it from a text or from a dialog. */
+  lead(part: 'timeline' | 'form', focus: () => void): void {
+    if (this.#leadTo !== part || this.sheet !== null) return;
+    this.#leadTo = null;
+    // A dialog that closes gives the focus back to where it was first.
+    setTimeout(() => {
+      if (this.sheet === null && !isWriting(document.activeElement)) focus();
+    });
+  }
 
   askWriters(place: string): void {
     this.writersOf = place;

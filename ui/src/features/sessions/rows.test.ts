@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ListedRequest, ListedSession } from '../../host/host';
-import { about, rowsOf } from './rows';
+import { about } from '../../model/session';
+import { rowsOf } from './rows';
 
 const sessions = ['a', 'b'].map((id) => ({ id, requests: 250 }) as ListedSession);
 const requests = { rows: [{ id: 'r' } as ListedRequest], hasMore: false };

@@ -39,6 +39,3 @@ export function rowsOf(
   if (hasMore) rows.push({ is: 'more', id: 'more' });
   return rows;
 }
-
-/** What a session is about, in one line: its title, or what was asked last. */
-export const about = (session: ListedSession): string => session.title || session.words || session.id;
