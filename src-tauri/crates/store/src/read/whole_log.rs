@@ -65,8 +65,8 @@ struct Batch {
 
 /// A row of `event`.
 enum RawEvent {
-    /// Its body refers to payloads, which the connection had to read.
-    Decoded(Event),
+    /// Its body refers to payloads, which the connection had to read. Boxed, since it is several times the other.
+    Decoded(Box<Event>),
     Undecoded {
         seq: Seq,
         at: i64,
@@ -87,7 +87,7 @@ impl Batch {
     fn decode_into(self, events: &mut Vec<Event>) -> Result<(), Error> {
         for row in self.rows {
             events.push(match row {
-                RawEvent::Decoded(event) => event,
+                RawEvent::Decoded(event) => *event,
                 RawEvent::Undecoded { seq, at, path, attempt, kind, body, sum } => {
                     let (name, text) = (&self.bytes[kind], &self.bytes[body]);
                     Event { seq, at, path, attempt, kind: events::decoded(name, text, sum, body::event_in_place)? }
@@ -121,7 +121,7 @@ impl Reader<'_> {
         let (seq, at, attempt, sum) = (row.get(0)?, row.get(1)?, row.get(3)?, row.get(6)?);
         if std::str::from_utf8(text).is_ok_and(body::may_have_references) {
             let kind = events::decoded(name, text, sum, |kind, text| body::event(self.connection, kind, text))?;
-            return Ok(RawEvent::Decoded(Event { seq, at, path, attempt, kind }));
+            return Ok(RawEvent::Decoded(Box::new(Event { seq, at, path, attempt, kind })));
         }
         let mut keep = |part: &[u8]| {
             bytes.extend_from_slice(part);

@@ -78,7 +78,7 @@ fn an_event_is_found_by_its_time_between_two_others() {
     let at = |seq| bed.time_of("r", seq).unwrap();
     assert_eq!((at(1), at(40), at(41)), (Some(1_700_000_000_001), Some(1_700_000_000_040), None));
     assert_eq!(bed.time_of("x", 1).unwrap(), None);
-    let seq = |between, ms| bed.seq_at("r", between, 1_700_000_000_000 + ms).unwrap();
+    let seq = |between, ms: i64| bed.seq_at("r", between, 1_700_000_000_000 + ms).unwrap();
     for ms in 1..=40 {
         assert_eq!(seq((0, 40), ms), ms as u64);
     }
