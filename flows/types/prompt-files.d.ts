@@ -57,3 +57,12 @@ export declare class PromptFileLoadError extends Error {
 export declare class PromptFileParseError extends Error {
   readonly sourcePath?: string;
 }
+
+declare global {
+  /** Where a module lies; the workspace's folder is the root. */
+  interface ImportMeta {
+    url: string;
+    dirname: string;
+    filename: string;
+  }
+}

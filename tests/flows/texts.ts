@@ -6,6 +6,8 @@ import { defineFlow, defineResource, defineResourceCollection, generator, handle
 import { createPromptLoader, definePromptFile, loadPromptFile } from "@flow-state-dev/core/prompt-file";
 import { loadResourceTemplate } from "@flow-state-dev/core/resource-template";
 import { z } from "zod";
+import * as one from "./texts/one/prompts";
+import * as two from "./texts/two/prompts";
 
 const stateSchema = z.object({ title: z.string().default("Untitled"), summary: z.string().default("") });
 
@@ -77,6 +79,12 @@ const weigher = generator({
   user: "Weigh.",
 });
 
+// Modules whose files have the same names: each gets its own.
+const folders = handler({
+  name: "folders",
+  execute: (_input, ctx) => Promise.all([one.loaded, one.beside, two.loaded, two.beside].map((file) => file.prompt({}, ctx))),
+});
+
 export default defineFlow({
   kind: "texts",
   actions: {
@@ -84,5 +92,6 @@ export default defineFlow({
     wrong: { block: wrong },
     analyst: { block: analyst },
     weigher: { block: weigher },
+    folders: { block: folders },
   },
 });

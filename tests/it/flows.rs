@@ -210,14 +210,22 @@ impl Names {
     }
 }
 
+/// Writes a folder of these tests beside the flows of a place, with the folders in it.
+fn write_folder(place: &Place, name: &str) {
+    for entry in std::fs::read_dir(folder().join(name)).into_iter().flatten().flatten() {
+        let name = format!("{name}/{}", entry.file_name().to_string_lossy());
+        match entry.path().is_dir() {
+            true => write_folder(place, &name),
+            false => place.write(&format!("flows/{name}"), read(&name)),
+        }
+    }
+}
+
 /// Tries every case of a topic and fails with all that went wrong.
 fn check(topic: &str) {
-    let mut place = Place::new().file(&format!("flows/{topic}.ts"), &read(&format!("{topic}.ts")));
+    let place = Place::new().file(&format!("flows/{topic}.ts"), &read(&format!("{topic}.ts")));
     // The files that a topic's flow names lie in a folder of the topic's name.
-    for file in std::fs::read_dir(folder().join(topic)).into_iter().flatten().flatten() {
-        let name = format!("{topic}/{}", file.file_name().to_string_lossy());
-        place = place.file(&format!("flows/{name}"), &read(&name));
-    }
+    write_folder(&place, topic);
     let loaded = place.ask("check");
     assert_eq!(loaded.code, Some(0), "{topic}.ts does not load\n{loaded}");
     let flow = loaded.json()[0].clone();

@@ -102,6 +102,10 @@ pub(crate) fn with_import(workspace: &Path, id: &str, text: String) -> String {
 pub(crate) fn named_in(workspace: &Path, module: &Path, text: &str) -> BTreeSet<PathBuf> {
     let folder = module.parent().unwrap_or(workspace);
     let mut found = BTreeSet::new();
+    // A loader of its own folder is given the paths by other modules.
+    if text.contains("moduleDir") && folder != workspace {
+        found.extend(markdown_in(folder, DEEPEST));
+    }
     for named in plain_texts(text) {
         let relative = named.strip_prefix("file://").unwrap_or(named);
         for base in [folder, workspace] {

@@ -4,6 +4,7 @@
 // Must not: read anything. What was not put there is not there.
 
 import { describeValue } from './arguments';
+import { currentToken, native } from './host';
 
 /** The texts by their paths in the workspace. */
 const texts = new Map<string, string>();
@@ -25,16 +26,33 @@ function normal(path: string): string {
   return parts.join('/');
 }
 
+/** What an absolute path is from the workspace's folder: modules lie there as if it were the root. */
+export function fromRoot(path: string): string {
+  const { cwd } = JSON.parse(native.sync('process', currentToken(), '') as string) as { cwd: string };
+  return normal(path === cwd || path.startsWith(`${cwd}/`) ? path.slice(cwd.length) : path);
+}
+
+/** The folder of a module by its `import.meta.url`, as an absolute path; `undefined` where that is not one. */
+export function folderOfModule(url: unknown): string | undefined {
+  if (typeof url !== 'string' || !url.startsWith('file:///')) return undefined;
+  const path = decodeURIComponent(url.slice('file://'.length));
+  return path.slice(0, path.lastIndexOf('/') + 1);
+}
+
 /** A path as an author writes it, or with the module that it is meant from. */
 export type TextPath = string | { path: string; importerUrl?: string };
 
-/** Where a text is: beside a module that names it, or at the path from the workspace's folder. */
+/** Where a text is: beside the module that is said, or any that names it; or from the workspace's folder. */
 export function findText(given: TextPath, what: string): { path: string; text: string } | undefined {
-  const path = typeof given === 'object' && given !== null ? given.path : given;
+  const { path, importerUrl } = typeof given === 'object' && given !== null ? given : { path: given };
   if (typeof path !== 'string' || path === '') {
     throw new TypeError(`${what} must be the path of a file, like "./notes.md", got ${describeValue(path)}`);
   }
   const whole = path.replace(/^file:\/\//, '');
+  const beside = folderOfModule(importerUrl);
+  const absolute = whole.startsWith('/') ? fromRoot(whole) : beside && normal(`${beside}${whole}`);
+  const text = absolute === undefined ? undefined : texts.get(absolute);
+  if (absolute !== undefined && text !== undefined) return { path: absolute, text };
   const candidates = whole.startsWith('/')
     ? [...texts.keys()].filter((known) => whole.endsWith(`/${known}`))
     : [...[...folders].map((folder) => normal(`${folder}/${whole}`)), normal(whole)];
@@ -77,7 +95,11 @@ export function textsBeside(path: string, folder = path.slice(0, path.lastIndexO
 export function folderOf(given: string): string {
   const known = [...texts.keys()];
   const candidates = given.startsWith('/')
-    ? [...new Set(known.map((path) => path.slice(0, path.lastIndexOf('/'))))].filter((one) => given.endsWith(`/${one}`))
+    ? [
+        fromRoot(given),
+        ...known.map((path) => path.slice(0, path.lastIndexOf('/'))).filter((one) => given.endsWith(`/${one}`)),
+      ]
     : [...[...folders].map((folder) => normal(`${folder}/${given}`)), normal(given)];
-  return candidates.find((folder) => known.some((path) => path.startsWith(`${folder}/`))) ?? normal(given);
+  const holds = (folder: string) => known.some((path) => folder === '' || path.startsWith(`${folder}/`));
+  return candidates.find(holds) ?? candidates[0] ?? normal(given);
 }

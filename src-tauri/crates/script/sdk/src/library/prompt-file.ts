@@ -1,6 +1,7 @@
 // `@flow-state-dev/core/prompt-file`: a generator's prompt in a Markdown file (SEMANTICS §6.8).
 
-import { findText, folderOf, textsBeside, type TextPath } from '../base/texts';
+import { entriesIn, findText, folderOf, folderOfModule, fromRoot, textAt, textsBeside } from '../base/texts';
+import type { TextPath } from '../base/texts';
 import { PROMPT_FILE, type PromptParts } from '../define/prompt-files';
 import { templates, type Engine, type Filters, type Fragments } from './liquid';
 import { fragmentsOf, PARTS, splitMarkdown, type MarkdownParts, type PartName } from './markdown-parts';
@@ -155,8 +156,8 @@ interface LoadOptions {
 }
 
 /** A file of the project, found beside the module that names it. Other Markdown files beside it are its fragments. */
-export function loadPromptFile(path: TextPath, _importerUrl?: string, options: LoadOptions = {}): PromptFile {
-  const found = findText(path, 'loadPromptFile: the path');
+export function loadPromptFile(path: TextPath, importerUrl?: string, options: LoadOptions = {}): PromptFile {
+  const found = findText(typeof path === 'string' ? { path, importerUrl } : path, 'loadPromptFile: the path');
   if (!found) {
     throw new PromptFileLoadError(
       `there is no such file in the project, or its path is not written as a plain text where it is loaded`,
@@ -172,24 +173,31 @@ export function createPromptLoader(baseDir: string, shared: LoadOptions = {}) {
   if (typeof baseDir !== 'string' || baseDir === '')
     throw new TypeError('createPromptLoader needs the path of a folder');
   return (path: string, own: { filters?: Filters } = {}): PromptFile =>
-    loadPromptFile(`${folderOf(baseDir)}/${path}`, undefined, {
+    loadPromptFile(`/${folderOf(baseDir)}/${path}`, undefined, {
       ...shared,
       filters: { ...shared.filters, ...own.filters },
     });
 }
 
-/** The folder of a module: every one of a project is bundled into one file, whose folder is the workspace. */
-export function moduleDir(_importerUrl: string, relative = '.'): string {
-  return relative;
+/** A folder beside a module, as an absolute path: the workspace's folder is the root. */
+export function moduleDir(importerUrl: string | undefined, relative = '.'): string {
+  const folder = folderOfModule(importerUrl);
+  return folder === undefined ? relative : `/${fromRoot(`${folder}${relative}`)}`;
 }
 
-/** The first of several folders that holds texts. */
+/**
+ * The first of several folders that holds what is expected, else the first that holds texts: a flow sees no other
+ * files, so a folder cannot be told by its code.
+ */
 export function resolveBaseDir(
   candidates: readonly (string | undefined)[],
-  _options: { expect?: string } = {},
+  { expect }: { expect?: string } = {},
 ): string {
   const given = candidates.filter((one): one is string => typeof one === 'string');
-  const found = given.map(folderOf).find((folder) => Object.keys(textsBeside('', folder)).length > 0);
+  const folders = given.map((one) => `/${folderOf(one)}`);
+  const isThere = (path: string) => textAt(path) !== undefined || entriesIn(path) !== undefined;
+  const expected = expect === undefined ? undefined : folders.find((folder) => isThere(`${folder}/${expect}`));
+  const found = expected ?? folders.find(isThere);
   if (found !== undefined) return found;
   throw new Error(`resolveBaseDir: none of these folders holds prompt files: ${given.join(', ')}`);
 }

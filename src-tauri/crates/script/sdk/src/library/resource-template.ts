@@ -83,8 +83,8 @@ export function renderResourceTemplate(
 }
 
 /** A file of the project, found beside the module that names it. */
-export function loadResourceTemplate(path: TextPath, _importerUrl?: string, _options?: object): ResourceTemplate {
-  const found = findText(path, 'loadResourceTemplate: the path');
+export function loadResourceTemplate(path: TextPath, importerUrl?: string, _options?: object): ResourceTemplate {
+  const found = findText(typeof path === 'string' ? { path, importerUrl } : path, 'loadResourceTemplate: the path');
   if (!found) {
     const named = String(typeof path === 'object' ? path.path : path);
     throw new ResourceTemplateParseError('there is no such file in the project', { sourcePath: named });
