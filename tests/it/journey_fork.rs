@@ -44,7 +44,7 @@ fn a_failure_leads_to_its_cause_and_a_fork_with_an_edit_goes_well() {
     window.until_status("completed");
     // What it was given is told apart from what was taken from the log.
     let says = "return [...document.querySelectorAll('[data-testid=row-note]')].some((note) =>
-        note.textContent === 'edited' && note.closest('[data-path]')?.dataset.path === 'root/step:plan')";
+        note.textContent.endsWith('edited') && note.closest('[data-path]')?.dataset.path === 'root/step:plan')";
     window.until_script(says);
     let fork = newest(&place, &["r1"]);
     assert_eq!(place.get(&format!("show {fork}"))["output"], "good");

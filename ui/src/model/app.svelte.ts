@@ -173,7 +173,7 @@ export class AppModel {
   /** Moves the slider to an event of a kind; past the last failure the first one comes again. */
   async step(to: StepTo): Promise<void> {
     const { cursor, request } = this;
-    const id = request.id;
+    const { id } = request;
     const found = await this.try(async () => {
       const next = await request.step(cursor, to);
       return next === null && to === 'nextFailure' ? request.step(0, to) : next;
@@ -220,20 +220,18 @@ export class AppModel {
     this.watches.open(row.flow);
     if (isResumable(row)) this.ahead.ask({ request: id, seq: row.lastSeq });
     else if (this.ahead.question) this.ahead.clear();
-    const seq = this.cursor;
+    const { cursor: seq, selected: block } = this;
     this.time.look();
     // The end of a finished request is compared with its start, any other instant with the step before it.
+    const { base, tab, audience } = this.route.place;
     const whole = this.route.place.seq === null && !this.request.live;
-    const { base } = this.route.place;
     if (seq > 0) this.stateAt.ask({ request: id, seq, base, isWhole: whole });
     this.request.rows.instant(this.route.place.seq === null ? null : seq);
-    const block = this.selected;
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
-    const { tab, audience } = this.route.place;
     this.request.watchItems(tab === 'items');
     if (tab === 'items') this.items.show(audience, this.route.place.seq === null ? null : seq);
-    if (this.route.place.tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
-    const focus = this.route.place.tab === 'calls' ? this.focus : null;
+    if (tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
+    const focus = tab === 'calls' ? this.focus : null;
     if (focus) {
       const [call, tick] = [focus.block.instanceId, focus.tick.instanceId];
       // What a Call asked is answered after the execution that asked it ended.

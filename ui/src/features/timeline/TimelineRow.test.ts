@@ -29,8 +29,8 @@ async function show(change: Partial<ViewRow>) {
 test('which execution it is gives way to the name of the block', async () => {
   await show({ attempt: 1, memoized: true, status: 'completed' });
   const note = screen.getByTestId('row-note');
-  expect(note.textContent).toBe('attempt 2 resumed');
-  expect(note.title).toBe('attempt 2, answered from the log by a resume');
+  expect(note.textContent).toBe('attempt 2 from the log');
+  expect(note.title).toBe('attempt 2: Answered from the log; it did not run again');
   // Where there is too little room, the note is what becomes shorter.
   expect(note.className).toMatch(/\bmin-w-0 shrink-\[1000000\] truncate\b/);
   expect(screen.getByText('step:summarize-the-sources').className).not.toMatch(/\bshrink-/);
