@@ -32,6 +32,7 @@ pub(crate) use timeline::shown;
 pub(crate) use tree::{shown_folded, tree};
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use runner::{DispatchEnd, EventRow, FlowRow, Json, RequestRow, SessionRow, SourceView, Stats};
@@ -202,12 +203,23 @@ pub(crate) fn place(error: &runner::LoadErrorRow) -> String {
     }
 }
 
+/// A failure that several flows share stands once, with the files of all of them.
 pub(crate) fn check(flows: &[FlowRow]) -> String {
     let mut text = String::new();
+    let mut told = HashSet::new();
     for flow in flows {
-        match &flow.error {
+        match flow.error.as_ref().map(place) {
             None => drop(writeln!(text, "ok    {}  ({})", flow.kind, flow.file)),
-            Some(error) => drop(writeln!(text, "fail  {}", place(error))),
+            Some(failure) if told.contains(&failure) => {}
+            Some(failure) => {
+                let fails = |other: &&FlowRow| other.error.as_ref().map(place).as_ref() == Some(&failure);
+                let files: Vec<&str> = flows.iter().filter(fails).map(|other| other.file.as_str()).collect();
+                let _ = writeln!(text, "fail  {failure}");
+                if files.len() > 1 {
+                    let _ = writeln!(text, "      so none of these load: {}", files.join(", "));
+                }
+                told.insert(failure);
+            }
         }
         for warning in &flow.warnings {
             let _ = writeln!(text, "      warning: {}", place(warning));

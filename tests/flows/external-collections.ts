@@ -2,7 +2,10 @@
  * A collection whose instances the app keeps itself: they are read when a block asks for them.
  */
 
-import { defineExternalResourceCollection, defineFlow, handler } from "@flow-state-dev/core";
+import {
+  defineExternalResourceCollection, defineFlow, defineProjectedResourceCollection, defineResource, handler, readResourceContentTool,
+  resourceSearchTools,
+} from "@flow-state-dev/core";
 import { parseResourceTemplate } from "@flow-state-dev/core/resource-template";
 import { z } from "zod";
 
@@ -22,6 +25,27 @@ const goods = defineExternalResourceCollection({
   }),
   contentTemplate: parseResourceTemplate("<system>{{ state.name }}: {{ state.stock }}</system>"),
 });
+const queries: unknown[] = [];
+const songs = ["miles/so what", "miles/blue in green", "miles/all blues", "trane/blue train"];
+const records = defineProjectedResourceCollection({
+  pattern: "records/**",
+  scope: "project",
+  llmReadable: true,
+  stateSchema: z.object({ title: z.string() }),
+  read: ({ key }) => {
+    reads.push(key);
+    return songs.includes(key.replaceAll("-", " ")) ? { title: key.replaceAll("-", " ") } : null;
+  },
+  search: ({ query }) => {
+    queries.push(query);
+    const found = songs.filter((title) => title.includes(query.search ?? "")).slice(Number(query.cursor ?? 0));
+    const hits = found.slice(0, query.limit).map((title) => ({ key: title.replaceAll(" ", "-"), state: { title } }));
+    return { hits, ...(hits.length < found.length ? { nextCursor: String(hits.length) } : {}) };
+  },
+  contentTemplate: parseResourceTemplate("<system># {{ state.title }}</system>"),
+});
+const note = defineResource({ scope: "session", llmReadable: true, stateSchema: z.object({}).default({}), content: "blue notes are blue" });
+const { searchResources, globResources } = resourceSearchTools();
 const fails = async (what: () => Promise<unknown>) => {
   try { return await what(); } catch (error) { return (error as Error).message; }
 };
@@ -36,8 +60,21 @@ export default defineFlow({
     } }) },
     fail: { block: handler({ name: "fail", execute: async (_input, ctx) => {
       const all = ctx.resources.goods;
-      return [await fails(() => all.get("none")), await fails(() => all.get("broken")), "create" in all];
+      const before = reads.length;
+      const outside = [await fails(() => all.get("a/b")), await fails(() => all.getOptional("../lamp"))];
+      const asked = reads.length - before;
+      return [await fails(() => all.get("none")), await fails(() => all.get("broken")), "create" in all, outside, asked];
     } }) },
+    tools: { block: handler({ name: "tools", resources: { records }, execute: async (_input, ctx) => {
+      const page = await searchResources.run({ query: "blue", prefix: "records", limit: 2 }, ctx);
+      const next = await searchResources.run({ query: "blue", prefix: "records", limit: 2, cursor: page.nextCursor }, ctx);
+      const below = await searchResources.run({ query: "blue", prefix: "records/trane" }, ctx);
+      const elsewhere = await searchResources.run({ query: "blue", prefix: "notes" }, ctx);
+      const read = await readResourceContentTool().run({ uri: page.results[0].uri }, ctx);
+      return { page, next, below, elsewhere, read, globbed: await globResources.run({}, ctx), queries };
+    } }) },
+    both: { block: handler({ name: "both", resources: { records, note }, execute: async (_input, ctx) =>
+      searchResources.run({ query: "blue", limit: 3 }, ctx) }) },
     search: { block: handler({ name: "search", resources: { goods }, execute: async (query: string, ctx) => {
       const page = await ctx.resources.goods.list(query);
       const last = await ctx.resources.goods.list({ search: query, cursor: page.nextCursor });

@@ -224,12 +224,12 @@ export class AppModel {
     this.time.look();
     // The end of a finished request is compared with its start, any other instant with the step before it.
     const { base, tab, audience } = this.route.place;
-    const whole = this.route.place.seq === null && !this.request.live;
-    if (seq > 0) this.stateAt.ask({ request: id, seq, base, isWhole: whole });
-    this.request.rows.instant(this.route.place.seq === null ? null : seq);
+    const instant = this.route.place.seq === null ? null : seq;
+    if (seq > 0) this.stateAt.ask({ request: id, seq, base, isWhole: instant === null && !this.request.live });
+    this.request.rows.instant(instant);
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
     this.request.watchItems(tab === 'items');
-    if (tab === 'items') this.items.show(audience, this.route.place.seq === null ? null : seq);
+    if (tab === 'items') this.items.show(audience, instant);
     if (tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
     const focus = tab === 'calls' ? this.focus : null;
     if (focus) {

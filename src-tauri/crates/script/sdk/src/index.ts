@@ -13,7 +13,7 @@ export { dispatcher } from './context/dispatcher';
 export { defineResource, defineResourceCollection, defineResourceNamespace } from './define/resources';
 export {
   defineExternalResourceCollection,
-  defineExternalResourceCollection as defineProjectedResourceCollection,
+  defineProjectedResourceCollection,
   isProjectedResourceCollection,
 } from './define/resources';
 export { normalizeReactiveBinding } from './define/reactions';

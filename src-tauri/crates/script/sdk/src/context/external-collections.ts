@@ -8,6 +8,7 @@ import { parse, type AnySchema } from '../base/schema';
 import type { Config } from '../define/blocks';
 import { fillTemplate, type TextSource } from '../define/resource-texts';
 import { requestSignal } from '../globals/web';
+import { matchesPattern, resolveCollectionKey } from '../library/collection-keys';
 
 interface About {
   flow: string;
@@ -46,6 +47,16 @@ function trusted(token: number, scope: string): object {
   };
 }
 
+/** Why no instance can have a key, which the app is not asked for then. */
+function mismatch(pattern: string, key: string): string | undefined {
+  try {
+    if (matchesPattern(pattern, resolveCollectionKey(pattern, key))) return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return `the key ${JSON.stringify(key)} does not match the pattern "${pattern}"`;
+}
+
 /** `{{field}}` of a plain template. */
 function filled(template: string, state: object): string {
   return template.replace(/\{\{\s*(\w+)\s*\}\}/g, (_all, field: string) => {
@@ -61,6 +72,7 @@ export function externalHandle(
   { config, text }: { config: Config; text: TextSource },
 ): object {
   const { stateSchema, metadata } = config;
+  const label = `collection "${scope}/${pattern}"`;
   const ctx = () => trusted(token, scope);
   const pathOf = (key: string) => pattern.replace(/\*+$/, key);
   const uriOf = (key: string) => `${scope}/${pathOf(key)}`;
@@ -96,8 +108,10 @@ export function externalHandle(
   };
   const getOptional = (key: unknown): Promise<object | undefined> => {
     if (typeof key !== 'string' || key === '') {
-      return Promise.reject(new TypeError(`collection "${scope}/${pattern}": a key is a text that is not empty`));
+      return Promise.reject(new TypeError(`${label}: a key is a text that is not empty`));
     }
+    const wrong = mismatch(pattern, key);
+    if (wrong !== undefined) return Promise.reject(new TypeError(`${label}: ${wrong}`));
     const known = seen.get(key) ?? read(key);
     seen.set(key, known);
     return known;

@@ -207,8 +207,16 @@ export function isDefinedResourceCollection(value: unknown): boolean {
 export { defineResourceCollection as defineResourceNamespace };
 
 /** A collection whose instances an app keeps: `read` finds one, `search` a page of them. Nothing here writes it. */
+export function defineProjectedResourceCollection(config: unknown): Definition {
+  return defineProjected(config, 'defineProjectedResourceCollection');
+}
+
+/** Its older name. */
 export function defineExternalResourceCollection(config: unknown): Definition {
-  const where = 'defineExternalResourceCollection';
+  return defineProjected(config, 'defineExternalResourceCollection');
+}
+
+function defineProjected(config: unknown, where: string): Definition {
   if (typeof config !== 'object' || config === null) throw new Error(`${where} needs a configuration object`);
   const { pattern, scope, read, search, client, reactTo, contentTemplateRef } = config as Config;
   if (typeof pattern !== 'string' || !/^[^[\]*]*\*{1,2}$/.test(pattern)) {

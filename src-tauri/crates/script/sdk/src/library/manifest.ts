@@ -3,7 +3,7 @@
 import { z } from 'zod';
 
 import { handler } from '../define/blocks';
-import { readableCollections, isReadable, isWritable, resourcesOf, type Ref } from './resource-lists';
+import { readableProjected, isReadable, isWritable, resourcesOf, type Ref } from './resource-lists';
 
 export const MANIFEST_DOMAINS = ['seats', 'channels', 'skills', 'resources'] as const;
 export type ManifestDomain = (typeof MANIFEST_DOMAINS)[number];
@@ -60,7 +60,7 @@ async function resourceEntries(ctx: unknown): Promise<Entry[]> {
     contract: `Reachable by uri "${ref.uri}"; you may ${mayWrite(ref) ? 'read and write' : 'read'} its content.`,
   }));
   // What an app keeps itself is not listed: there may be any number of it.
-  const kept = readableCollections(ctx).map(({ scope, pattern }) => {
+  const kept = readableProjected(ctx).map(({ scope, pattern }) => {
     const name = pattern.replace(/\/?\*+$/, '');
     return {
       id: `${scope}/${name}`,

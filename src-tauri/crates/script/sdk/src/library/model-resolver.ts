@@ -31,13 +31,16 @@ const ELSEWHERE: [keyof ResolverOptions, string][] = [
   ['intentDefaults', 'a generator takes providerOptions itself'],
 ];
 
-/** The name of one model, whose place an error tells. */
+/** The name of one model, whose place an error tells. Without a provider it may be a name of flowglass.json. */
 function needConcrete(name: unknown, where: string): string {
   if (typeof name !== 'string' || name.trim() === '') {
     throw new Error(`${WHO}: ${where} must be the name of a model, got ${describeValue(name)}`);
   }
-  // A name without a provider may be one of flowglass.json.
-  if (!name.includes('/')) return name.trim();
+  return name.includes('/') ? needModelString(name, where) : name.trim();
+}
+
+/** The name of one model with its provider. */
+function needModelString(name: string, where: string): string {
   let type: string;
   try {
     ({ type } = parseModelString(name));
@@ -77,7 +80,7 @@ export function createModelResolver(options: ResolverOptions = {}) {
   checkIntents(intents, options.intentDefaults ?? {});
   const given = options.defaultModel === undefined ? undefined : needConcrete(options.defaultModel, 'defaultModel');
   const other = env.FSDEV_DEFAULT_MODEL;
-  const defaultModel = other === undefined ? given : needConcrete(other, 'FSDEV_DEFAULT_MODEL');
+  const defaultModel = other === undefined ? given : needModelString(other, 'FSDEV_DEFAULT_MODEL');
   const variables = new Map<string, string>();
   for (const intent of intents.keys()) {
     const variable = variableOf(intent);
@@ -85,7 +88,7 @@ export function createModelResolver(options: ResolverOptions = {}) {
     if (same !== undefined) throw new Error(`${WHO}: intents "${same}" and "${intent}" are both named ${variable}`);
     variables.set(variable, intent);
     const instead = env[variable];
-    if (instead !== undefined) intents.set(intent, [needConcrete(instead, variable)]);
+    if (instead !== undefined) intents.set(intent, [needModelString(instead, variable)]);
   }
   for (const variable of Object.keys(env)) {
     if (!variable.startsWith('FSDEV_INTENT_') || variables.has(variable)) continue;

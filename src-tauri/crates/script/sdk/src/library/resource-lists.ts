@@ -45,10 +45,27 @@ function reached(ctx: unknown): (Ref | Collection)[] {
   return shown(ctx).filter(({ config }) => !isExternal(config));
 }
 
+/** A collection that an app keeps itself. */
+export interface Projected {
+  pattern: string;
+  scope: string;
+  config: Ref['config'];
+  getOptional(key: string): Promise<Ref | undefined>;
+  list(query: { search?: string; prefix?: string; limit?: number; cursor?: string }): Promise<ProjectedPage>;
+}
+
+export interface ProjectedPage {
+  items: Ref[];
+  nextCursor?: string;
+}
+
+function projectedOf(ctx: unknown): Projected[] {
+  return shown(ctx).filter(({ config }) => isExternal(config)) as unknown as Projected[];
+}
+
 /** The collections that an app keeps itself, and a model may read. */
-export function readableCollections(ctx: unknown): Collection[] {
-  const isWanted = ({ config }: Collection) => isExternal(config) && isReadable(config);
-  return shown(ctx).filter(isCollection).filter(isWanted);
+export function readableProjected(ctx: unknown): Projected[] {
+  return projectedOf(ctx).filter(({ config }) => isReadable(config));
 }
 
 /** What the flow does not hide. */
@@ -80,10 +97,22 @@ export async function resourcesOf(ctx: unknown, mayRead = (_config: Ref['config'
 export const isReadable = ({ llmReadable }: Ref['config']): boolean => llmReadable === true;
 export const isWritable = (ref: Ref): boolean => ref.config.llmWritable === true && !readOnly.has(ref);
 
-/** By `<scope>/<path>`, or by the path alone. */
+/** By `<scope>/<path>`, or by the path alone; an instance that an app keeps itself by the former only. */
 export async function resourceAt(ctx: unknown, uri: string): Promise<Ref | undefined> {
   const all = await resourcesOf(ctx);
-  return all.find((ref) => ref.uri === uri) ?? all.find((ref) => ref.path === uri);
+  return (
+    all.find((ref) => ref.uri === uri) ?? (await projectedAt(ctx, uri)) ?? all.find((ref) => ref.path === uri)
+  );
+}
+
+async function projectedAt(ctx: unknown, uri: string): Promise<Ref | undefined> {
+  for (const collection of projectedOf(ctx)) {
+    const start = `${collection.scope}/`;
+    const key = uri.startsWith(start) ? keyIn(collection.pattern, uri.slice(start.length)) : undefined;
+    const found = typeof key === 'string' ? await collection.getOptional(key) : undefined;
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** A collection, and a key in it. */

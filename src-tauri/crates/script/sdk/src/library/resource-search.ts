@@ -4,9 +4,22 @@
 import { z } from 'zod';
 import { handler } from '../define/blocks';
 import { globOf } from './item-conditions';
-import { isReadable, resourcesOf, type Ref } from './resource-lists';
+import { isReadable, readableProjected, resourcesOf, type Projected, type Ref } from './resource-lists';
 
 const LONGEST_SNIPPET = 200;
+
+interface Search {
+  query: string;
+  prefix: string | null;
+  limit: number;
+  cursor: string | null;
+}
+
+interface Hit {
+  uri: string;
+  score: number;
+  snippet: string;
+}
 
 const prefix = z.string().nullable().default(null).describe('Only resources at this path or under it');
 const count = (usual: number, what: string) => z.number().int().positive().default(usual).describe(what);
@@ -16,11 +29,23 @@ function shortened(text: string): string {
   return line.length > LONGEST_SNIPPET ? `${line.slice(0, LONGEST_SNIPPET)}…` : line;
 }
 
+/** A path lies at another or below it. */
+function isUnder(path: string, under: string | null): boolean {
+  const start = under === null || under === '' || under.endsWith('/') ? (under ?? '') : `${under}/`;
+  return path === under || path.startsWith(start);
+}
+
+/** What the keys of an app's collection begin with at a path and below it; nothing where it has none there. */
+function startIn({ pattern }: Projected, under: string): string | undefined {
+  const root = pattern.replace(/\/?\*+$/, '');
+  if (isUnder(root, under)) return '';
+  return isUnder(under, root) ? under.slice(root.length).replace(/^\//, '') : undefined;
+}
+
 async function texts(ctx: unknown, under: string | null): Promise<{ ref: Ref; text: string }[]> {
   const found: { ref: Ref; text: string }[] = [];
-  const start = under === null || under === '' || under.endsWith('/') ? (under ?? '') : `${under}/`;
   for (const ref of await resourcesOf(ctx, isReadable)) {
-    if (ref.path !== under && !ref.path.startsWith(start)) continue;
+    if (!isUnder(ref.path, under)) continue;
     const text = await ref.readContent();
     if (text) found.push({ ref, text });
   }
@@ -79,23 +104,43 @@ export function resourceSearchTools() {
   const searchResources = handler({
     name: 'searchResources',
     description: 'Rank resources by how often the words of a query stand in their texts.',
-    inputSchema: z.object({ query: z.string(), prefix, limit: count(10, 'How many resources at most') }),
+    inputSchema: z.object({
+      query: z.string(),
+      prefix,
+      limit: count(10, 'How many resources at most'),
+      cursor: z.string().nullable().default(null).describe('The nextCursor of the page before'),
+    }),
     outputSchema: z.object({
       results: z.array(z.object({ uri: z.string(), score: z.number(), snippet: z.string() })),
+      nextCursor: z.string().optional(),
     }),
-    execute: async (
-      { query, prefix: under, limit }: { query: string; prefix: string | null; limit: number },
-      ctx: unknown,
-    ) => {
+    execute: async ({ query, prefix: under, limit, cursor }: Search, ctx: unknown) => {
       const words = query.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
-      const ranked = (await texts(ctx, under)).flatMap(({ ref, text }) => {
+      const hit = (ref: Ref, text: string): Hit => {
         const lower = text.toLowerCase();
         const score = words.reduce((sum, word) => sum + lower.split(word).length - 1, 0);
         const line = text.split('\n').find((one) => words.some((word) => one.toLowerCase().includes(word)));
-        return score === 0 ? [] : [{ uri: ref.uri, score, snippet: shortened(line ?? text) }];
-      });
+        return { uri: ref.uri, score, snippet: shortened(line ?? text) };
+      };
+      const kept = await texts(ctx, under);
+      const ranked = kept.map(({ ref, text }) => hit(ref, text)).filter(({ score }) => score > 0);
       ranked.sort((one, two) => two.score - one.score || (one.uri < two.uri ? -1 : 1));
-      return { results: ranked.slice(0, limit) };
+      // An app has its own order, which is kept. Only a single source can go on where its page ended.
+      const sources = readableProjected(ctx).filter((source) => under === null || startIn(source, under) !== undefined);
+      const isSingle = sources.length === 1 && kept.length === 0;
+      const found: Hit[] = [];
+      let nextCursor: string | undefined;
+      for (const source of sources) {
+        const start = startIn(source, under ?? '') ?? '';
+        const asked = { search: query, limit, ...(start === '' ? {} : { prefix: start }) };
+        const page = await source.list(isSingle && cursor !== null ? { ...asked, cursor } : asked);
+        for (const ref of page.items) {
+          if (isUnder(ref.path, under)) found.push(hit(ref, (await ref.readContent()) ?? JSON.stringify(ref.state)));
+        }
+        if (isSingle) ({ nextCursor } = page);
+      }
+      const results = [...ranked, ...found].slice(0, limit);
+      return nextCursor === undefined ? { results } : { results, nextCursor };
     },
   });
 
