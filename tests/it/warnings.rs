@@ -118,6 +118,46 @@ export default defineFlow({ kind: 'k', session: { createCheck: () => ({ ok: true
 }
 
 #[test]
+fn a_generator_with_the_older_emit_says_what_it_said_then() {
+    let source = "import { defineFlow, generator } from '@flow-state-dev/core';
+const says = (name: string, emit: unknown) => ({ block: generator({ name, model: 'm', prompt: 'p', emit } as any) });
+const { block: now } = says('now', undefined);
+export default defineFlow({ kind: 'k', actions: {
+  loud: says('loud', { reasoning: true }),
+  quiet: says('quiet', { messages: false }),
+  plain: says('plain', { reasoning: false }),
+  none: says('none', false),
+  now: { block: now },
+} });
+";
+    let reply = &json!({ "text": "Hello." });
+    let mock =
+        json!({ "generators": { "loud": [reply], "quiet": [reply], "plain": [reply], "none": [reply], "now": [reply] } })
+            .to_string();
+    let place = Place::new().file("flows/k.ts", source).file("flows/k.mock.json", &mock);
+    let check = place.run(&["check"]);
+    assert_eq!(check.code, Some(0), "{check}");
+    let seen = "itemVisibility: { client: true, history: true }";
+    for (name, read_as) in [
+        ("loud", seen),
+        ("plain", &format!("{seen}; its reasoning is shown too")),
+        ("quiet", "no identity, and no items; its reasoning is not shown either"),
+        ("none", "no identity, and no items"),
+    ] {
+        let told = format!("generator \"{name}\": \"emit\" is an older form, read as {read_as}\n");
+        assert!(check.stdout.contains(&told), "{check}");
+    }
+    assert_eq!(check.stdout.matches("warning: ").count(), 4, "{check}");
+    for (action, messages) in [("loud", 1), ("plain", 1), ("quiet", 0), ("none", 0), ("now", 0)] {
+        let answer = place.ask(&format!("run k {action} --user ada --session {action} --mock"));
+        assert_eq!(answer.json()["output"], "Hello.", "{answer}");
+        let items = place.get(&format!("items --session {action} --view client"));
+        let said = items.as_array().expect("a list").iter().filter(|item| item["type"] == "message").count();
+        assert_eq!(said, messages, "{action}: {items}");
+    }
+}
+
+#[test]
 fn an_option_that_nobody_knows_is_told_while_a_block_runs_once() {
     let source = "import { defineFlow, generator, handler } from '@flow-state-dev/core';
 const go = handler({ name: 'go', execute: (_input, ctx: any) => {

@@ -7,7 +7,7 @@ import { checkPolicy } from './approval';
 import { checkConfig, checkIdentity, checkLoop, checkName, needBlock, needHandlers, type ToolIdentity } from './checks';
 import { knownTools, laterTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
-import { withIdentity } from './identity';
+import { withIdentity, withOlderEmit } from './identity';
 import { warnOfAbsent, withPromptFile } from './prompt-files';
 import { warnOfUnknown } from './known-keys';
 import { warnInsideBlock } from './nested-keys';
@@ -250,7 +250,7 @@ export function router(config: Config): Block {
 
 export function generator(given: Config): Block {
   const named = `generator "${String(given?.name)}"`;
-  const config = withIdentity(withPromptFile(given), named);
+  const config = withOlderEmit(withIdentity(withPromptFile(given), named), named);
   const block = built('generator', config);
   if (block.config.model === undefined) throw new Error(`Generator "${block.name}" needs a model`);
   const { tools } = config;

@@ -171,7 +171,7 @@ const IDLE: Record<string, Record<string, string>> = {
   generator: {
     search: 'a model is offered the blocks of "tools" only',
     caching: 'what a provider keeps of a prompt is left to it',
-    emit: 'everything a generator says is an item, and "itemVisibility" says who sees it',
+    emit: '"agentType" or "itemVisibility" says who sees what it says',
   },
 };
 

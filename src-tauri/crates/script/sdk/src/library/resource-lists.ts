@@ -100,9 +100,7 @@ export const isWritable = (ref: Ref): boolean => ref.config.llmWritable === true
 /** By `<scope>/<path>`, or by the path alone; an instance that an app keeps itself by the former only. */
 export async function resourceAt(ctx: unknown, uri: string): Promise<Ref | undefined> {
   const all = await resourcesOf(ctx);
-  return (
-    all.find((ref) => ref.uri === uri) ?? (await projectedAt(ctx, uri)) ?? all.find((ref) => ref.path === uri)
-  );
+  return all.find((ref) => ref.uri === uri) ?? (await projectedAt(ctx, uri)) ?? all.find((ref) => ref.path === uri);
 }
 
 async function projectedAt(ctx: unknown, uri: string): Promise<Ref | undefined> {
