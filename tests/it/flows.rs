@@ -214,9 +214,10 @@ impl Names {
 fn write_folder(place: &Place, name: &str) {
     for entry in std::fs::read_dir(folder().join(name)).into_iter().flatten().flatten() {
         let name = format!("{name}/{}", entry.file_name().to_string_lossy());
-        match entry.path().is_dir() {
-            true => write_folder(place, &name),
-            false => place.write(&format!("flows/{name}"), read(&name)),
+        if entry.path().is_dir() {
+            write_folder(place, &name);
+        } else {
+            place.write(&format!("flows/{name}"), read(&name));
         }
     }
 }

@@ -20,7 +20,9 @@ function show(text: string, more: Partial<ViewItem>) {
     content: [{ type: 'text', text }],
   };
   const shown: ViewItem = { item, isTail: false, isCut: false, ...more };
-  render(ItemRow, { props: { shown, position: 1, total: 1, since: (at: number) => at, chosen: false, onblock: () => {} } });
+  render(ItemRow, {
+    props: { shown, position: 1, total: 1, since: (at: number) => at, chosen: false, onblock: () => {} },
+  });
 }
 
 test('a text of which a part was read is as long as the whole', () => {

@@ -74,7 +74,7 @@ fn requests_of_all_sessions_are_listed_by_when_they_began() {
 fn an_event_is_found_by_its_time_between_two_others() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
-    request.append((2..=40).map(|n| note(&n.to_string())).collect(), AppendMode::Committed).unwrap();
+    request.append((2..=40).map(|n| note(n.to_string())).collect(), AppendMode::Committed).unwrap();
     let at = |seq| bed.time_of("r", seq).unwrap();
     assert_eq!((at(1), at(40), at(41)), (Some(1_700_000_000_001), Some(1_700_000_000_040), None));
     assert_eq!(bed.time_of("x", 1).unwrap(), None);

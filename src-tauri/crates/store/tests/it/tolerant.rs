@@ -63,7 +63,7 @@ fn a_whole_log_is_read_as_its_events_are() {
         let bed = bed();
         let mut request = Request::begin(&bed, "r");
         let large = "large ".repeat(2_000);
-        let texts = (0..NOTES).map(|n| if n % 700 == 0 { note(&large) } else { note(&format!("word {n}.")) });
+        let texts = (0..NOTES).map(|n| if n % 700 == 0 { note(&large) } else { note(format!("word {n}.")) });
         request.append(texts.collect(), AppendMode::Committed).unwrap();
         request.write(&session_scope(), 0, &[push("list", json!(1))]).unwrap();
         let whole = || bed.log_of("r").unwrap().expect("it is there").1;
