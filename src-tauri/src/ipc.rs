@@ -34,6 +34,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             workspace,
             choose_workspace,
             trust_workspace,
+            reopen_workspace,
             flows,
             code::source,
             starting::start_run,
@@ -151,6 +152,13 @@ async fn choose_workspace(state: State<'_, WindowState>, dir: String) -> Result<
 #[specta::specta]
 async fn trust_workspace(state: State<'_, WindowState>, dir: String) -> Result<WorkspaceRow, Fault> {
     state.trust(&dir)?.row()
+}
+
+/// Opens the folder that is open again, where its database is only read and was changed by somebody.
+#[tauri::command]
+#[specta::specta]
+async fn reopen_workspace(state: State<'_, WindowState>, dir: String) -> Result<WorkspaceRow, Fault> {
+    state.reopen(&dir)?.row()
 }
 
 /// Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is.

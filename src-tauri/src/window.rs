@@ -95,7 +95,23 @@ impl WindowState {
         if workspace.is_trusted() {
             return Ok(workspace);
         }
-        self.show(open_watched(options, &self.watchers, &self.notifier)?)
+        self.show_instead_of(&workspace, options)
+    }
+
+    /// Opens the same folder again: its database is only read, and somebody changed it since.
+    pub(crate) fn reopen(&self, dir: &str) -> Result<Arc<Workspace>, Fault> {
+        let Open { workspace, options } = lock(&self.workspace).clone().ok_or_else(no_folder)?;
+        if workspace.row()?.dir != dir {
+            return Ok(workspace);
+        }
+        self.show_instead_of(&workspace, options)
+    }
+
+    /// Opens the folder of a workspace again. Where another folder was opened meanwhile, that one stays.
+    fn show_instead_of(&self, before: &Arc<Workspace>, options: OpenOptions) -> Result<Arc<Workspace>, Fault> {
+        let again = open_watched(options, &self.watchers, &self.notifier)?;
+        let now = self.workspace()?;
+        if Arc::ptr_eq(before, &now) { self.show(again) } else { Ok(now) }
     }
 
     fn show(&self, open: Open) -> Result<Arc<Workspace>, Fault> {

@@ -88,6 +88,25 @@ fn nothing_is_written_into_a_folder_before_it_is_trusted() {
     window.wait_for_text(&hook("block-path"), "root");
 }
 
+/// The command line needs no trust, so a run of it shows in a window that only reads: where there was no database, and
+/// where there was one without a log.
+#[test]
+fn what_others_write_into_a_folder_before_it_is_trusted_is_shown() {
+    let (own, fresh, recorded) = (Place::with_flow(FLOW), Place::with_flow(FLOW), Place::with_flow(FLOW));
+    recorded.get("run greeter go --user ada --session before --request r1 --input 1");
+    let window = Window::open(&program(), &["open", &own.dir().display().to_string()]);
+    window.wait_for(&hook("action-greeter-go"));
+    for place in [fresh, recorded] {
+        choose(&window, &place);
+        window.wait_for(&hook("trust"));
+        for session in ["first", "second"] {
+            place.get(&format!("run greeter go --user ada --session {session} --input 1"));
+            window.wait_for(&hook(&format!("session-{session}")));
+        }
+        assert!(run(&window).starts_with("refused:"), "{}", run(&window));
+    }
+}
+
 #[test]
 fn a_folder_that_is_opened_in_the_window_is_asked_for_once() {
     let own = Place::with_flow(FLOW);

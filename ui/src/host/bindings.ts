@@ -15,6 +15,8 @@ export const commands = {
 	 *  folder that was shown, and another may have been opened meanwhile.
 	 */
 	trustWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("trust_workspace", { dir })),
+	/**  Opens the folder that is open again, where its database is only read and was changed by somebody. */
+	reopenWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("reopen_workspace", { dir })),
 	/**  All flows, up to date with their files. */
 	flows: () => typedError<FlowRow[], Fault>(__TAURI_INVOKE("flows")),
 	/**  The text of a flow file. */
@@ -1314,6 +1316,13 @@ workspace: string } |
 /**  Sessions came or went. */
 { kind: "sessions"; 
 /**  The database of the workspace that they are in. */
+workspace: string } | 
+/**
+ *  The database is read as it lay when the workspace was opened, and somebody changed it since: the workspace is to
+ *  be opened again. Told until it is.
+ */
+{ kind: "outdated"; 
+/**  The database. */
 workspace: string } | 
 /**  Another process keeps the database locked, and whoever wants to write waits for it. */
 { kind: "busy"; 

@@ -48,6 +48,9 @@ export class FakeHost extends FakeFiles implements Host {
     this.#workspace.isTrusted = true;
     return this.#workspace;
   }
+  async reopenWorkspace() {
+    return this.#workspace;
+  }
   async openExamples() {
     return this.#workspace;
   }

@@ -79,6 +79,8 @@ export interface Host {
   workspace(): Promise<Workspace | null>;
   chooseWorkspace(dir: string): Promise<Workspace>;
   trustWorkspace(dir: string): Promise<Workspace>;
+  /** Opens the folder again, whose database is only read and was changed by somebody. */
+  reopenWorkspace(dir: string): Promise<Workspace>;
   /** A folder from the system's own dialog; null where none was chosen. */
   pickFolder(): Promise<string | null>;
   /** A file to be read, or with a path that is proposed one to be written. */

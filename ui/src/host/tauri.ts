@@ -11,6 +11,7 @@ export function tauriHost(): Host {
     workspace: () => unwrap(commands.workspace()),
     chooseWorkspace: (dir) => unwrap(commands.chooseWorkspace(dir)),
     trustWorkspace: (dir) => unwrap(commands.trustWorkspace(dir)),
+    reopenWorkspace: (dir) => unwrap(commands.reopenWorkspace(dir)),
     pickFolder: () => unwrap(commands.pickFolder()),
     pickFile: (proposed) => unwrap(commands.pickFile(proposed)),
     openExamples: () => unwrap(commands.openExamples()),

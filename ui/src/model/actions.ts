@@ -37,6 +37,19 @@ export async function copyLink(app: AppModel): Promise<void> {
 /** Has the flows of the open folder loaded, now and whenever it is opened again. Views of before are closed by it. */
 export async function trustFolder(app: AppModel, dir: string): Promise<void> {
   await app.host.trustWorkspace(dir);
+  reload(app);
+}
+
+/** Reads everything again of a folder whose database is only read and was changed by somebody. */
+export async function reopenFolder(app: AppModel): Promise<void> {
+  const folder = app.workspace.info.answer;
+  if (!folder || app.workspace.info.busy) return;
+  // The notice is told again while it cannot be opened, because somebody makes it just now.
+  const isOpen = await app.host.reopenWorkspace(folder.dir).catch(() => null);
+  if (isOpen) reload(app);
+}
+
+function reload(app: AppModel) {
   app.workspace.load();
   app.request.reload();
 }

@@ -1,11 +1,13 @@
 // What the window does about a change that the host tells of.
 import type { Notice } from '../host/host';
 import type { AppModel } from './app.svelte';
+import { reopenFolder } from './actions';
 import { goneFault } from './gone';
 
 const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on then.' };
 
 export function heed(app: AppModel, notice: Notice): void {
+  if (notice.kind === 'outdated') return void reopenFolder(app);
   if (notice.kind === 'flows') return app.workspace.reloadFlows();
   if (notice.kind === 'busy')
     return app.faults.tell('Another process keeps the database locked. What you run waits until it lets go.', BUSY);

@@ -64,7 +64,7 @@ pub use transfer::compact::Compacted;
 pub use transfer::delete::{Cleared, Deleted};
 pub use write::code::CodeOffer;
 
-use file::read_only::Readable;
+use file::read_only::{Readable, Stamp, Unwatched};
 use transfer::removal::Remover;
 use transfer::sliced_work::SlicedWork;
 use write::append_batch::QueuedAppend;
@@ -118,6 +118,7 @@ pub struct Store {
     /// Declared before `writer`, so that its thread has ended when the writer is dropped.
     _remover: Option<Remover>,
     writer: Writer,
+    unwatched: Option<Unwatched>,
     /// The temporary folder of a copy that is read instead of the original; declared last, so deleted last.
     _copy: Option<tempfile::TempDir>,
 }
@@ -132,15 +133,20 @@ impl Store {
         if options.access == Access::ReadWrite {
             return Store::open_here(path, options);
         }
-        match read_only::readable(path, options.create)? {
-            Readable::Here => Store::open_here(path, options),
+        let before = Stamp::of(path);
+        let readable = read_only::readable(path, options.create)?;
+        let unwatched = Some(Unwatched::new(path, before, &readable));
+        let mut store = match readable {
+            Readable::Here => Store::open_here(path, options)?,
             Readable::Copy(copy, folder) => {
                 let options = Options { access: Access::ReadWrite, create: true, ..options };
                 let mut store = Store::open_here(&copy, options)?;
                 store._copy = Some(folder);
-                Ok(store)
+                store
             }
-        }
+        };
+        store.unwatched = unwatched;
+        Ok(store)
     }
 
     fn open_here(path: &Path, options: Options) -> Result<Store, OpenError> {
@@ -169,6 +175,7 @@ impl Store {
             code_offers,
             _remover: remover,
             writer,
+            unwatched: None,
             _copy: None,
         })
     }
@@ -207,6 +214,12 @@ impl Store {
     /// limit.
     pub fn limit_pages(&self, pages: Option<u32>) {
         self.writer.limit_pages(pages);
+    }
+
+    /// Whether somebody changed what was opened with [`Access::ReadOnly`] and is read without SQLite's notice of
+    /// changes (as immutable, as a copy, as empty where there was none): it must be opened again to be read as it is.
+    pub fn is_outdated(&self) -> bool {
+        self.unwatched.as_ref().is_some_and(Unwatched::is_outdated)
     }
 
     /// Whether another process has committed since the last call of this method.

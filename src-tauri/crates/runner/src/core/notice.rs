@@ -20,6 +20,12 @@ pub enum Notice {
         /// The database of the workspace that they are in.
         workspace: Arc<str>,
     },
+    /// The database is read as it lay when the workspace was opened, and somebody changed it since: the workspace is to
+    /// be opened again. Told until it is.
+    Outdated {
+        /// The database.
+        workspace: Arc<str>,
+    },
     /// Another process keeps the database locked, and whoever wants to write waits for it.
     Busy {
         /// The database.

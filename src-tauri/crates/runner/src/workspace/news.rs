@@ -141,6 +141,10 @@ impl Others {
     }
 
     fn look(&mut self, workspace: &Workspace) -> Result<(), Fault> {
+        if workspace.store.is_outdated() {
+            workspace.notices.tell(&Notice::Outdated { workspace: workspace.name.clone() });
+            return Ok(());
+        }
         self.has_news |= workspace.store.changed_elsewhere().map_err(Fault::internal)?;
         if self.has_news {
             let (newest, rows) = workspace.store.changed_requests(self.newest).map_err(Fault::internal)?;

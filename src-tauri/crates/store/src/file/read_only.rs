@@ -4,8 +4,12 @@
 //! log, the file is complete and is opened with `immutable=1`. If there is a log without a usable index, or the format
 //! is an older one, a copy in a temporary folder is read. Nothing may be created or changed in the database's folder
 //! (ARCHITECTURE §7.7).
+//!
+//! Somebody else may write to it all the same. SQLite tells nothing of that for a file that is immutable or a copy, so
+//! a [`Stamp`] tells whether what was opened is still what lies there.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use tempfile::TempDir;
 
@@ -44,6 +48,38 @@ pub(crate) fn readable(path: &Path, create: bool) -> Result<Readable, OpenError>
         }
     }
     Ok(Readable::Copy(copy, folder))
+}
+
+/// What lies at a path while SQLite does not look: the length and the time of change of the database and of its log.
+#[derive(PartialEq)]
+pub(crate) struct Stamp([Option<(u64, Option<SystemTime>)>; 2]);
+
+impl Stamp {
+    /// Of now. It is taken before the database is opened, so that a change in between counts.
+    pub(crate) fn of(path: &Path) -> Stamp {
+        let one = |suffix| std::fs::metadata(sibling(path, suffix)).ok().map(|file| (file.len(), file.modified().ok()));
+        Stamp(["", "-wal"].map(one))
+    }
+
+    fn has_log(&self) -> bool {
+        self.0[1].is_some()
+    }
+}
+
+/// What was opened, where SQLite does not tell that it changed; nothing where it is read with its log, which does.
+pub(crate) struct Unwatched(Option<(PathBuf, Stamp)>);
+
+impl Unwatched {
+    /// What is read, from where the stamp was taken.
+    pub(crate) fn new(path: &Path, before: Stamp, readable: &Readable) -> Unwatched {
+        let is_watched = matches!(readable, Readable::Here) && before.has_log();
+        Unwatched((!is_watched).then(|| (path.to_owned(), before)))
+    }
+
+    /// Whether something else lies there now.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.0.as_ref().is_some_and(|(path, before)| Stamp::of(path) != *before)
+    }
 }
 
 /// Whether a database has a write-ahead log.

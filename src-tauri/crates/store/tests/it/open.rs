@@ -6,7 +6,7 @@ use std::path::Path;
 
 use engine::log::{AppendMode as Wait, Log};
 use rusqlite::Connection;
-use store::{Durability, OpenError, Options, Store};
+use store::{Access, Durability, OpenError, Options, Store};
 
 use crate::support::*;
 
@@ -161,4 +161,34 @@ fn power_durability_writes_the_same_log() {
     request.append(vec![note("a"), note("b")], Wait::Committed).unwrap();
     assert_eq!(store.last_seq("r").unwrap(), 3);
     assert_eq!(store.record(&session_scope()).unwrap().version, 0);
+}
+
+/// SQLite does not say that a file changed that it reads as immutable, or that one came to be.
+#[test]
+fn what_is_only_read_is_outdated_once_somebody_changed_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log.db");
+    let read = || Options { access: Access::ReadOnly, ..create() };
+    let missing = Store::open(&path, read()).unwrap();
+    assert!(!missing.is_outdated() && !path.exists());
+    let other = Store::open(&path, create()).unwrap();
+    assert!(missing.is_outdated());
+    Request::begin(&other, "r1").finish();
+    // The log lies there, so SQLite tells of changes.
+    let beside = Store::open(&path, read()).unwrap();
+    beside.changed_elsewhere().unwrap();
+    Request::begin(&other, "r2").finish();
+    assert!(beside.changed_elsewhere().unwrap() && !beside.is_outdated());
+    assert_eq!(beside.stats().unwrap().requests, 2);
+    drop((beside, other));
+
+    let alone = Store::open(&path, read()).unwrap();
+    assert!(!alone.is_outdated());
+    let other = Store::open(&path, create()).unwrap();
+    Request::begin(&other, "r3").finish();
+    assert!(alone.is_outdated());
+    assert!(!other.is_outdated(), "what is written to is read with its log");
+    drop(other);
+    assert!(alone.is_outdated());
+    assert_eq!(Store::open(&path, read()).unwrap().stats().unwrap().requests, 3);
 }
