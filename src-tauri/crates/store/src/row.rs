@@ -6,6 +6,7 @@ pub(crate) mod attempts;
 pub(crate) mod body;
 pub(crate) mod error;
 pub(crate) mod filter_block;
+pub(crate) mod item_text;
 pub(crate) mod measure;
 pub(crate) mod payload;
 pub(crate) mod query;

@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{EventKind, Seq};
-use engine::views::items::follow::last_text;
 use engine::views::search::{Needle, Where, texts};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::Store;
 use crate::row::body;
 use crate::row::error::Error;
+use crate::row::item_text::{keep_end, text_before};
 use crate::row::trigrams::{may_hold, trigrams};
 
 /// What to look for.
@@ -205,7 +205,7 @@ impl DeltaTexts<'_> {
         text_so_far.push_str(text);
         *text = text_so_far.clone();
         let is_hit = needle.is_in(text_so_far);
-        text_so_far.drain(..start_of_last(text_so_far, reach));
+        keep_end(text_so_far, reach);
         if !is_hit {
             return Ok(false);
         }
@@ -215,39 +215,6 @@ impl DeltaTexts<'_> {
         };
         Ok(!ended_items.contains(of))
     }
-}
-
-/// The byte index at which the last `count` characters of a text begin.
-fn start_of_last(text: &str, count: usize) -> usize {
-    text.char_indices().rev().take(count).last().map_or(text.len(), |(at, _)| at)
-}
-
-/// The last `count` characters of an item's text before the event `seq`.
-fn text_before(connection: &Connection, request: i64, of: Seq, seq: Seq, count: usize) -> Result<String, Error> {
-    let mut statement = connection.prepare_cached(
-        "SELECT kind, body FROM event WHERE request = ?1 AND seq < ?2 AND seq >= ?3
-         AND (seq = ?3 OR kind IN ('item_delta', 'item_updated')
-         AND CASE WHEN json_valid(body) THEN json_extract(body, '$.of') END = ?3) ORDER BY seq DESC",
-    )?;
-    let mut rows = statement.query((request, seq, of))?;
-    let mut text_so_far = String::new();
-    while text_so_far.chars().count() < count
-        && let Some(row) = rows.next()?
-    {
-        match body::event_if_readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)? {
-            Some(EventKind::ItemDelta { text, .. }) => text_so_far.insert_str(0, &text),
-            Some(EventKind::ItemAdded { item }) => {
-                text_so_far.insert_str(0, last_text(&item.payload).unwrap_or_default());
-            }
-            // It has all that was there before.
-            Some(EventKind::ItemUpdated { patch, .. }) if last_text(&patch).is_some() => {
-                text_so_far.insert_str(0, last_text(&patch).unwrap_or_default());
-                break;
-            }
-            _ => {}
-        }
-    }
-    Ok(text_so_far.split_off(start_of_last(&text_so_far, count)))
 }
 
 fn ended_items(connection: &Connection, request: i64) -> Result<HashSet<Seq>, Error> {

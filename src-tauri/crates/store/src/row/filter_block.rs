@@ -14,6 +14,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::row::body;
 use crate::row::error::Error;
+use crate::row::item_text::{keep_end, text_before};
 use crate::row::span_page::{self, Numbers, PageBuilder, StoredPage};
 use crate::row::totals::{self, Sums};
 use crate::row::trigrams::{TrigramFilter, each_trigram};
@@ -68,22 +69,8 @@ pub(crate) struct BlockReader {
 
 impl BlockReader {
     /// A reader of a request's unindexed tail, which begins at `first`.
-    pub(crate) fn new(connection: &Connection, request: i64, first: Seq) -> Result<BlockReader, Error> {
-        let mut reader = BlockReader { request, next: first, item_texts: HashMap::new(), numbers: Numbers::default() };
-        // For the items that were in progress where the tail begins.
-        let mut statement = connection.prepare_cached(
-            "SELECT kind, body FROM event WHERE request = ?1 AND seq >= ?2 AND seq < ?3 ORDER BY seq",
-        )?;
-        let mut rows = statement.query((request, first.saturating_sub(MAX_BLOCK_EVENTS as Seq), first))?;
-        while let Some(row) = rows.next()? {
-            let kind = body::lossy(row, 0)?;
-            if matches!(&*kind, "item_delta" | "item_updated" | "item_done")
-                && let Some(kind) = body::event_if_readable(connection, &kind, &body::lossy(row, 1)?)?
-            {
-                reader.join_delta(connection, &kind, &mut TrigramFilter::default())?;
-            }
-        }
-        Ok(reader)
+    pub(crate) fn new(request: i64, first: Seq) -> BlockReader {
+        BlockReader { request, next: first, item_texts: HashMap::new(), numbers: Numbers::default() }
     }
 
     /// Reads the next block. If it is not full, it is the end of what is stored, and may be empty.
@@ -99,15 +86,14 @@ impl BlockReader {
         while !trigrams.is_full()
             && let Some(row) = rows.next()?
         {
-            let text = body::lossy(row, 2)?;
+            let (seq, text) = (row.get(0)?, body::lossy(row, 2)?);
             // An event that cannot be read has no texts.
             let kind = body::event_if_readable(connection, &body::lossy(row, 1)?, &text)?;
             sums += Sums::of_stored(kind.as_ref(), text.len());
             if let Some(kind) = &kind {
                 texts(kind, &mut |_, text| each_trigram(text, |trigram| trigrams.add(trigram)));
-                self.join_delta(connection, kind, &mut trigrams)?;
+                self.join_delta(connection, (seq, kind), &mut trigrams)?;
             }
-            let seq = row.get(0)?;
             let number = |path: &str| self.numbers.of(connection, path);
             page.add((seq, row.get(3)?), (row.get(4)?, row.get(5)?), kind.as_ref(), number);
             self.next = seq + 1;
@@ -128,50 +114,32 @@ impl BlockReader {
     fn join_delta(
         &mut self,
         connection: &Connection,
-        kind: &EventKind,
+        (seq, kind): (Seq, &EventKind),
         trigrams: &mut TrigramFilter,
     ) -> Result<(), Error> {
         match kind {
             EventKind::ItemDelta { of, text } => {
                 let text_so_far = match self.item_texts.entry(*of) {
                     Entry::Occupied(known) => known.into_mut(),
-                    Entry::Vacant(none) => none.insert(text_at_first(connection, self.request, *of)?),
+                    Entry::Vacant(none) => {
+                        none.insert(text_before(connection, self.request, *of, seq, MAX_OVERLAP_LETTERS)?)
+                    }
                 };
                 text_so_far.push_str(text);
                 each_trigram(text_so_far, |trigram| trigrams.add(trigram));
-                keep_end(text_so_far);
+                keep_end(text_so_far, MAX_OVERLAP_LETTERS);
             }
             EventKind::ItemUpdated { of, patch } => {
                 if let Some(text) = last_text(patch) {
                     let known = self.item_texts.entry(*of).or_default();
                     text.clone_into(known);
-                    keep_end(known);
+                    keep_end(known, MAX_OVERLAP_LETTERS);
                 }
             }
             EventKind::ItemDone { of, .. } => drop(self.item_texts.remove(of)),
             _ => {}
         }
         Ok(())
-    }
-}
-
-/// The end of the text that an item was added with: a message that was emitted has one before it grows.
-fn text_at_first(connection: &Connection, request: i64, of: Seq) -> Result<String, Error> {
-    let mut statement =
-        connection.prepare_cached("SELECT body FROM event WHERE request = ?1 AND seq = ?2 AND kind = 'item_added'")?;
-    let mut rows = statement.query((request, of))?;
-    let Some(row) = rows.next()? else { return Ok(String::new()) };
-    let added = body::event_if_readable(connection, "item_added", &body::lossy(row, 0)?)?;
-    let Some(EventKind::ItemAdded { item }) = added else { return Ok(String::new()) };
-    let mut text = last_text(&item.payload).unwrap_or_default().to_owned();
-    keep_end(&mut text);
-    Ok(text)
-}
-
-/// Drops what no hit that ends behind a text can reach.
-fn keep_end(text: &mut String) {
-    if let Some((cut, _)) = text.char_indices().rev().nth(MAX_OVERLAP_LETTERS - 1) {
-        text.drain(..cut);
     }
 }
 
@@ -219,7 +187,7 @@ fn insert(connection: &Connection, block: &FilterBlock, is_end: bool) -> Result<
 /// Indexes all tails in the caller's transaction, those of requests that did not end too.
 pub(crate) fn index_all_tails(connection: &Connection) -> Result<(), Error> {
     for (request, first, _) in unindexed_tails(connection)? {
-        let mut reader = BlockReader::new(connection, request, first)?;
+        let mut reader = BlockReader::new(request, first);
         loop {
             let block = reader.next_block(connection)?;
             insert(connection, &block, !block.is_full)?;

@@ -94,6 +94,27 @@ fn a_word_in_pieces_is_found_across_the_end_of_a_block() {
     assert_eq!(bed.store.check().unwrap().problems, Vec::new());
 }
 
+/// The filters were made up to a piece of a word, and the next one comes after more events than a block holds.
+#[test]
+fn a_word_is_found_whose_pieces_lie_blocks_and_passes_apart() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r1");
+    let item = json!({ "type": "message", "status": "in_progress", "payload": { "content": [] } });
+    request.commit(serde_json::from_value(json!({ "kind": "item_added", "item": item })).unwrap()).unwrap();
+    let of = request.last;
+    request.commit(EventKind::ItemDelta { of, text: "a sepa".to_owned() }).unwrap();
+    request.append((0..200).map(|n| note(format!("other {n}."))).collect(), AppendMode::Committed).unwrap();
+    wait_for_filters(&bed.store);
+    assert!(filters(&bed).len() >= 3);
+    request.commit(EventKind::ItemDelta { of, text: "rator".to_owned() }).unwrap();
+    let at = request.last;
+    assert_eq!(hits(&bed, "separator"), found(&[("r1", at)]));
+    request.append((0..200).map(|n| note(format!("more {n}."))).collect(), AppendMode::Committed).unwrap();
+    wait_for_filters(&bed.store);
+    assert_eq!(hits(&bed, "separator"), found(&[("r1", at)]));
+    assert_eq!(bed.store.check().unwrap().problems, Vec::new());
+}
+
 /// A message that an author emits is done, and has a text before it grows.
 #[test]
 fn a_word_is_found_that_begins_before_the_first_piece() {

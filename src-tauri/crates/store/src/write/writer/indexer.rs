@@ -138,7 +138,7 @@ fn index_request(
     (request, first): (i64, Seq),
     is_running: bool,
 ) -> Result<(), Error> {
-    let mut reader = BlockReader::new(connection, request, first)?;
+    let mut reader = BlockReader::new(request, first);
     let mut blocks = Vec::new();
     loop {
         let block = reader.next_block(connection)?;
