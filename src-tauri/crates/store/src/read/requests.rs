@@ -2,7 +2,7 @@
 
 use engine::data::from_json;
 use engine::error::FlowError;
-use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
+use engine::event::{Event, ForkedFrom, RequestStatus, Seq};
 use engine::resource::record::{self, Address, Place};
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
@@ -10,7 +10,6 @@ use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 use crate::Store;
 use crate::read::sessions::LINEAGE;
 use crate::read::whole_log;
-use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
@@ -223,25 +222,26 @@ impl Store {
         self.read(|connection| resource_records(connection, scope))
     }
 
-    /// The users that have requests or state, by name. The copies that forks have of users are left out.
+    /// The users that have requests or state, by name. The copies that forks have of users are left out, and so is the
+    /// state that a flow keeps apart from that of others.
     pub fn users(&self) -> Result<Vec<String>, Error> {
-        self.names(
-            "SELECT user FROM request
-             UNION SELECT id FROM scope WHERE kind = 'user' AND instr(id, '~fork_') = 0 ORDER BY 1",
-        )
+        self.names(ScopeKind::User)
     }
 
-    /// The projects that have requests or state, by name. The copies that forks have of projects are left out.
+    /// The projects that have requests or state, by name; left out is what [`users`](Self::users) leaves out.
     pub fn projects(&self) -> Result<Vec<String>, Error> {
-        self.names(
-            "SELECT project FROM request WHERE project IS NOT NULL
-             UNION SELECT id FROM scope WHERE kind = 'project' AND instr(id, '~fork_') = 0 ORDER BY 1",
-        )
+        self.names(ScopeKind::Project)
     }
 
-    fn names(&self, sql: &str) -> Result<Vec<String>, Error> {
+    fn names(&self, kind: ScopeKind) -> Result<Vec<String>, Error> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached(sql)?;
+            // `user` and `project` are columns and kinds of scopes alike.
+            let kind = kind.as_str();
+            let mut statement = connection.prepare_cached(&format!(
+                "SELECT id FROM scope WHERE kind = '{kind}' AND instr(id, '~fork_') = 0
+                 EXCEPT SELECT {kind} || ':' || flow FROM request
+                 UNION SELECT {kind} FROM request WHERE {kind} IS NOT NULL ORDER BY 1"
+            ))?;
             let rows = statement.query_map((), |row| row.get(0))?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
@@ -258,15 +258,15 @@ pub(crate) fn status(text: &str) -> Result<RequestStatus, Error> {
 
 /// A request's own number, and its user, its project and its session.
 pub(crate) fn owners(connection: &Connection, id: &str) -> Result<Option<(i64, Vec<Owner>)>, Error> {
-    let row: Option<(i64, String, String, Option<String>, bool)> = connection
+    let row: Option<(i64, String, String, String, Option<String>, bool)> = connection
         .prepare_cached(
-            "SELECT r.n, s.id, r.user, r.project, s.forked_from IS NOT NULL FROM request r
+            "SELECT r.n, r.flow, s.id, r.user, r.project, s.forked_from IS NOT NULL FROM request r
              JOIN session s ON s.n = r.session WHERE r.id = ?1",
         )?
-        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?)))
+        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)))
         .optional()?;
-    let Some((n, session, user, project, is_fork)) = row else { return Ok(None) };
-    let (flow, isolated) = kept_apart(connection, n)?;
+    let Some((n, flow, session, user, project, is_fork)) = row else { return Ok(None) };
+    let isolated = kept_apart(connection, n)?;
     let of = |key: ScopeKey| if is_fork { ScopeKey::overlay(key.kind, &key.id, &session) } else { key };
     let owner = |kind, id: String| {
         let key = of(ScopeKey::new(kind, id.as_str()));
@@ -280,21 +280,14 @@ pub(crate) fn owners(connection: &Connection, id: &str) -> Result<Option<(i64, V
     Ok(Some((n, owners)))
 }
 
-/// A request's flow, and the scopes whose state is that flow's own. Only its first event has them; where that cannot be
-/// read, none is.
-fn kept_apart(connection: &Connection, request: i64) -> Result<(String, Vec<ScopeKind>), Error> {
-    let text = |row: &Row<'_>, column: usize| -> rusqlite::Result<String> {
-        Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes().unwrap_or_default()).into_owned())
-    };
-    let first = connection
-        .prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = 1")?
-        .query_row((request,), |row| Ok((text(row, 0)?, text(row, 1)?)))
-        .optional()?;
-    let first = first.and_then(|(kind, body)| body::event(connection, &kind, &body).ok());
-    Ok(match first {
-        Some(EventKind::RequestStarted { flow, isolated, .. }) => (flow, isolated),
-        _ => Default::default(),
-    })
+/// The scopes whose state a request's flow keeps apart from that of others. Only its first event has them; where that
+/// cannot be read, there are none.
+fn kept_apart(connection: &Connection, request: i64) -> Result<Vec<ScopeKind>, Error> {
+    let sql = "SELECT json_extract(CASE WHEN json_valid(body) THEN body END, '$.isolated') FROM event
+               WHERE request = ?1 AND seq = 1 AND kind = 'request_started'";
+    let kinds: Option<Option<String>> =
+        connection.prepare_cached(sql)?.query_row((request,), |row| row.get(0)).optional()?;
+    Ok(kinds.flatten().and_then(|kinds| serde_json::from_str(&kinds).ok()).unwrap_or_default())
 }
 
 fn own_scopes(connection: &Connection, request: i64) -> Result<Vec<ScopeKey>, Error> {

@@ -119,7 +119,14 @@ fn lists_are_newest_first_and_narrowed_by_what_is_asked() {
         bed.input_words(&["r1", "none", "r2"]).unwrap(),
         [Some("why?".to_owned()), None, Some("why?".to_owned())]
     );
-    assert_eq!((bed.users().unwrap(), bed.projects().unwrap()), (vec!["ada".to_owned()], vec!["apollo".to_owned()]));
+    let people = || (bed.users().unwrap(), bed.projects().unwrap());
+    assert_eq!(people(), (vec!["ada".to_owned()], vec!["apollo".to_owned()]));
+    // What a flow keeps apart of them is nobody's name; a user without a request is known by the state.
+    let mut request = Request::begin_in(&bed, "r7", "s1");
+    request.write(&ScopeKey::isolated(ScopeKind::User, "ada", "support"), 0, &[push("list", json!(1))]).unwrap();
+    request.write(&ScopeKey::isolated(ScopeKind::Project, "apollo", "support"), 0, &[push("list", json!(1))]).unwrap();
+    request.write(&ScopeKey::new(ScopeKind::User, "eve"), 0, &[push("list", json!(1))]).unwrap();
+    assert_eq!(people(), (vec!["ada".to_owned(), "eve".to_owned()], vec!["apollo".to_owned()]));
 }
 
 #[test]
