@@ -146,6 +146,29 @@ fn one_request_travels_with_the_records_it_began_on() {
     assert_eq!(get(&place, "there", "state --request r3 --at 0")["session"]["notes"], json!([1]));
 }
 
+/// A flow that keeps a user's state apart brings that, and nothing of what other flows know of the user.
+#[test]
+fn state_that_is_kept_apart_travels_alone() {
+    let apart = r#"
+import { defineFlow, handler } from "@flow-state-dev/core";
+import { z } from "zod";
+const go = handler({ name: "go", execute: async (i, ctx) => { await ctx.user.incState({ runs: 1 }); return ctx.user.state.runs; } });
+export default defineFlow({ kind: "apart", isolateUserState: true,
+  user: { stateSchema: z.object({ runs: z.number().default(0) }) }, actions: { go: { block: go } } });"#;
+    let place = Place::with_flow(FLOW).file("flows/apart.ts", apart);
+    note(&place, "here", "s", "r1", 1);
+    get(&place, "here", "run apart go --user ada --session alone --request a1");
+    assert_eq!(get(&place, "here", "state --user ada")["user"], json!({ "runs": 1 }));
+    get(&place, "here", "export --session alone --out a.flowglass");
+    get(&place, "there", "import a.flowglass");
+    let same = |line: &str| assert_eq!(get(&place, "here", line), get(&place, "there", line), "{line}");
+    ["state --request a1", "show a1"].into_iter().for_each(same);
+    assert_eq!(get(&place, "there", "state --request a1")["user"], json!({ "runs": 1 }));
+    assert_eq!(get(&place, "there", "state --user ada")["user"], json!({}));
+    assert_eq!(get(&place, "there", "run apart go --user ada")["output"], 2);
+    assert_eq!(get(&place, "there", "run main note --user ada --input 1")["output"]["runs"], 1);
+}
+
 #[test]
 fn two_pasts_of_one_user_do_not_mix() {
     let place = two_machines();

@@ -171,10 +171,11 @@ fn scopes_around(connection: &Connection, names: &str) -> Result<Vec<ScopeKey>, 
         let mut owners = requests::owners(connection, &id)?.map(|(_, owners)| owners).unwrap_or_default();
         // The session, which is last, first.
         owners.reverse();
-        for key in owners.into_iter().flat_map(|owner| [owner.key, owner.state]) {
-            if !scopes.contains(&key) {
-                scopes.extend(resources(connection, &key)?);
-                scopes.push(key);
+        for owner in owners {
+            // State that a flow keeps apart comes without what other flows share.
+            if !scopes.contains(&owner.state) {
+                scopes.extend(resources(connection, &owner.key)?);
+                scopes.push(owner.state);
             }
         }
     }
