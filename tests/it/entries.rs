@@ -165,9 +165,12 @@ fn a_block_may_require_a_project() {
         "const own = handler({ name: \"own\", requireOrg: true, execute: (_input, ctx) => ctx.org?.identity.id });\n\
          export default defineFlow({ kind: \"team\", actions: { go: { block: sequencer({ name: \"s\" }).step(own) } } });",
     );
-    let answer = place.ask("run team go --user ada");
-    assert_eq!(answer.code, Some(2), "{answer}");
-    assert!(answer.stderr.contains("--project"), "{answer}");
+    // The default organisation is one that nobody named.
+    for nobody in ["", "--project __fsd_default_org__"] {
+        let answer = place.ask(&format!("run team go --user ada {nobody}"));
+        assert_eq!(answer.code, Some(2), "{answer}");
+        assert!(answer.stderr.contains("--project"), "{answer}");
+    }
     assert_eq!(place.get("run team go --user ada --project acme")["output"], "acme");
 }
 
@@ -186,7 +189,7 @@ fn settings_of_an_instance_reach_its_blocks() {
 #[test]
 fn what_changes_nothing_is_told_once_where_it_stands() {
     let source = "import { defineFlow, generator } from '@flow-state-dev/core';\n\
-                  const bot = generator({ name: 'bot', model: 'm', search: true, caching: {}, emit: {} } as any);\n\
+                  const bot = generator({ name: 'bot', model: 'm', search: true, caching: {}, emit: {}, agentType: 'primary' } as any);\n\
                   const authentication = { resolvePrincipal: () => ({ userId: 'u' }), requireOrg: true };\n\
                   export default defineFlow({ kind: 'k', mcp: { enabled: true }, voice: {}, work: {}, defaultBlockRenderer: 'x',\n\
                   tokenCounter: {}, authentication, chat: { streamToThread: true }, schedules: { resolve: () => null },\n\
@@ -227,4 +230,32 @@ fn a_session_that_somebody_named_sends_messages_whatever_its_name() {
     assert_eq!(refused("--session ephemeral_mine --input \"nobody\""), "unknown-recipient");
     assert_eq!(refused("--session other --input \"ephemeral_mine\""), json!(null));
     assert_eq!(refused("--input \"other\""), "no-durable-sender");
+}
+
+/// Two messages are made at once, and which is ready first differs from one attempt to the next.
+#[test]
+fn a_retry_finds_what_it_sent_though_its_messages_are_ready_in_another_order() {
+    let place = Place::with_flow(
+        "const send = handler({ name: \"send\", retry: { maxAttempts: 2 }, execute: async (to, ctx) => {\n\
+           const say = (payload) => ctx.requestHost.sendMessage({ to, kind: \"say\", payload });\n\
+           const told = await Promise.all([say(\"one\"), say(\"two\")]);\n\
+           if (ctx.attempt === 1) throw new Error(\"again\");\n\
+           return told.map((one) => one.deliveryRequestId); } });\n\
+         let made = 0;\n\
+         const input = async ({ payload }) => {\n\
+           const isSlow = [true, false, false, true][made++];\n\
+           if (isSlow) await new Promise((done) => setTimeout(done, 300));\n\
+           return payload; };\n\
+         export default defineFlow({ kind: \"talk\", actions: { send: { block: send } },\n\
+           relay: { on: { say: { block: handler({ name: \"say\", execute: (said) => said }), input } } } });",
+    );
+    place.get("run talk send --user ada --session other --input \"nobody\"");
+    let sent = place.get("run talk send --user ada --session s --input \"other\"");
+    let said: Vec<_> = sent["output"]
+        .as_array()
+        .expect("two")
+        .iter()
+        .map(|id| place.get(&format!("show {}", id.as_str().expect("an id")))["output"].clone())
+        .collect();
+    assert_eq!(said, ["one", "two"], "{sent}");
 }

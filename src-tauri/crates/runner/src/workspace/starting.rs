@@ -105,7 +105,9 @@ pub(super) fn isolated_of(flow: &FlowDescription) -> Isolated {
 /// Refuses to run for nobody's project what a block of it needs one for.
 pub(super) fn needs_project(loaded_flow: &LoadedFlow, options: &RunOptions) -> Result<(), Fault> {
     let action = loaded_flow.flow.actions.iter().find(|action| action.name == options.action);
-    if options.project.is_some() || !action.is_some_and(|action| action.requires_project) {
+    // A request that was dispatched by one of the default organisation names that one, which nobody named.
+    let is_named = options.project.as_ref().is_some_and(|project| project != DEFAULT_ORG);
+    if is_named || !action.is_some_and(|action| action.requires_project) {
         return Ok(());
     }
     Err(Fault::invalid(format!(

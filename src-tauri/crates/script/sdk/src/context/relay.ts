@@ -4,7 +4,7 @@
 
 import { describeValue } from '../base/arguments';
 import { mappingOf, relayTarget } from '../define/relay';
-import { sendOnce } from './sending';
+import { nextPlace, sendOnce } from './sending';
 
 interface Sender {
   session: string;
@@ -36,6 +36,7 @@ async function send(token: number, { session, ephemeral }: Sender, message: unkn
   if (typeof to !== 'string' || to === '') return refusal('unknown-recipient', `"to" is ${describeValue(to)}`);
   const map = typeof kind === 'string' ? mappingOf(kind) : undefined;
   if (!map) return refusal('no-relay-door', `the flow takes no message ${describeValue(kind)}`);
+  const place = nextPlace(token);
   const input = await map({ kind: kind as string, payload, from: session });
   const spec = {
     type: 'internal',
@@ -44,7 +45,7 @@ async function send(token: number, { session, ephemeral }: Sender, message: unkn
     payload: input,
     from: kind,
   };
-  const told = await sendOnce(token, spec, `the message "${kind as string}"`);
+  const told = await sendOnce(token, spec, `the message "${kind as string}"`, place);
   if (told.refused !== undefined) return refusal(REFUSALS[told.refused] ?? told.refused, told.detail);
   return { ok: true, outcome: 'accepted', deliveryRequestId: told.requestId };
 }

@@ -17,12 +17,14 @@ interface Sent {
 }
 type Told = Sent | { refused: string; detail: string };
 
+/** What is sent next, by the engine's count: taken in the order of the calls, before anything is waited for. */
+export const nextPlace = (token: number): string => native.sync('send', token, '') as string;
+
 /**
- * The engine names what is sent next, so that a retry and a resume find what was sent before. A refusal is kept as a
- * failure, which is no answer: a retry asks again.
+ * What is sent has a place, so that a retry and a resume find what was sent before. A refusal is kept as a failure,
+ * which is no answer: a retry asks again.
  */
-export async function sendOnce(token: number, spec: Config, what: string): Promise<Told> {
-  const place = native.sync('send', token, '') as string;
+export async function sendOnce(token: number, spec: Config, what: string, place = nextPlace(token)): Promise<Told> {
   const asked = toJson({ ...spec, place }, what) as string;
   try {
     const sent = await runOnce(token, `send ${place}`, async () => {
