@@ -4,7 +4,7 @@
 
 import {
   defineExternalResourceCollection, defineFlow, defineProjectedResourceCollection, defineResource, handler, readResourceContentTool,
-  resourceSearchTools,
+  resolveResourceByPath, resourceSearchTools, writeResourceContentTool,
 } from "@flow-state-dev/core";
 import { parseResourceTemplate } from "@flow-state-dev/core/resource-template";
 import { z } from "zod";
@@ -72,6 +72,17 @@ export default defineFlow({
       const elsewhere = await searchResources.run({ query: "blue", prefix: "notes" }, ctx);
       const read = await readResourceContentTool().run({ uri: page.results[0].uri }, ctx);
       return { page, next, below, elsewhere, read, globbed: await globResources.run({}, ctx), queries };
+    } }) },
+    kept: { block: handler({ name: "kept", resources: { goods, records }, execute: async (_input, ctx) => {
+      const [read, write] = [readResourceContentTool(), writeResourceContentTool()];
+      const before = reads.length;
+      const told = [
+        await fails(() => read.run({ uri: "user/goods/lamp" }, ctx)), await fails(() => read.run({ uri: "project/records/../lamp" }, ctx)),
+        await fails(() => write.run({ uri: "user/goods/lamp", content: "x" }, ctx)),
+        await fails(() => write.run({ uri: "project/records/miles/all-blues", content: "x" }, ctx)),
+      ];
+      const author = await resolveResourceByPath("user/goods/lamp", ctx);
+      return [told, author?.state ?? null, (await resolveResourceByPath("project/records/../lamp", ctx)) ?? null, reads.slice(before)];
     } }) },
     both: { block: handler({ name: "both", resources: { records, note }, execute: async (_input, ctx) =>
       searchResources.run({ query: "blue", limit: 3 }, ctx) }) },

@@ -8,7 +8,7 @@ import { parse, type AnySchema } from '../base/schema';
 import type { Config } from '../define/blocks';
 import { fillTemplate, type TextSource } from '../define/resource-texts';
 import { requestSignal } from '../globals/web';
-import { matchesPattern, resolveCollectionKey } from '../library/collection-keys';
+import { keyMismatch } from '../library/collection-keys';
 
 interface About {
   flow: string;
@@ -45,16 +45,6 @@ function trusted(token: number, scope: string): object {
     flowKind: flow,
     signal: requestSignal,
   };
-}
-
-/** Why no instance can have a key, which the app is not asked for then. */
-function mismatch(pattern: string, key: string): string | undefined {
-  try {
-    if (matchesPattern(pattern, resolveCollectionKey(pattern, key))) return undefined;
-  } catch (error) {
-    return (error as Error).message;
-  }
-  return `the key ${JSON.stringify(key)} does not match the pattern "${pattern}"`;
 }
 
 /** `{{field}}` of a plain template. */
@@ -110,7 +100,7 @@ export function externalHandle(
     if (typeof key !== 'string' || key === '') {
       return Promise.reject(new TypeError(`${label}: a key is a text that is not empty`));
     }
-    const wrong = mismatch(pattern, key);
+    const wrong = keyMismatch(pattern, key);
     if (wrong !== undefined) return Promise.reject(new TypeError(`${label}: ${wrong}`));
     const known = seen.get(key) ?? read(key);
     seen.set(key, known);

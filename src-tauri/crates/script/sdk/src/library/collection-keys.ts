@@ -77,3 +77,13 @@ export function resolveCollectionKey(pattern: string, key: string | Record<strin
   });
   return parts.join('/');
 }
+
+/** Why no instance can have a key; nothing where one can. An app is not asked for what cannot be. */
+export function keyMismatch(pattern: string, key: string): string | undefined {
+  try {
+    if (matchesPattern(pattern, resolveCollectionKey(pattern, key))) return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return `the key ${JSON.stringify(key)} does not match the pattern "${pattern}"`;
+}

@@ -3,6 +3,7 @@
 
 import { visibilityOf } from '../define/resource-rule';
 import { isExternal } from '../define/resources';
+import { keyMismatch } from './collection-keys';
 
 export interface Ref {
   uri: string;
@@ -97,17 +98,25 @@ export async function resourcesOf(ctx: unknown, mayRead = (_config: Ref['config'
 export const isReadable = ({ llmReadable }: Ref['config']): boolean => llmReadable === true;
 export const isWritable = (ref: Ref): boolean => ref.config.llmWritable === true && !readOnly.has(ref);
 
-/** By `<scope>/<path>`, or by the path alone; an instance that an app keeps itself by the former only. */
-export async function resourceAt(ctx: unknown, uri: string): Promise<Ref | undefined> {
+/**
+ * By `<scope>/<path>`, or by the path alone; an instance that an app keeps itself by the former only, and the app is
+ * asked for it only where `mayAsk` says so of its collection.
+ */
+export async function resourceAt(
+  ctx: unknown,
+  uri: string,
+  mayAsk = (_config: Ref['config']) => true,
+): Promise<Ref | undefined> {
   const all = await resourcesOf(ctx);
-  return all.find((ref) => ref.uri === uri) ?? (await projectedAt(ctx, uri)) ?? all.find((ref) => ref.path === uri);
+  const asked = projectedOf(ctx).filter(({ config }) => mayAsk(config));
+  return all.find((ref) => ref.uri === uri) ?? (await projectedAt(asked, uri)) ?? all.find((ref) => ref.path === uri);
 }
 
-async function projectedAt(ctx: unknown, uri: string): Promise<Ref | undefined> {
-  for (const collection of projectedOf(ctx)) {
-    const start = `${collection.scope}/`;
-    const key = uri.startsWith(start) ? keyIn(collection.pattern, uri.slice(start.length)) : undefined;
-    const found = typeof key === 'string' ? await collection.getOptional(key) : undefined;
+async function projectedAt(collections: Projected[], uri: string): Promise<Ref | undefined> {
+  for (const { pattern, scope, getOptional } of collections) {
+    const key = uri.startsWith(`${scope}/`) ? keyIn(pattern, uri.slice(scope.length + 1)) : undefined;
+    if (typeof key !== 'string' || keyMismatch(pattern, key) !== undefined) continue;
+    const found = await getOptional(key);
     if (found) return found;
   }
   return undefined;

@@ -94,7 +94,7 @@ export function readResourceContentTool() {
     execute: async (asked: Asked, ctx: unknown) => {
       const uri = asked.uri ?? asked.name;
       if (uri === undefined) return { uris: (await resourcesOf(ctx, isReadable)).map((ref) => ref.uri).sort() };
-      const ref = await resourceAt(ctx, uri);
+      const ref = await resourceAt(ctx, uri, isReadable);
       if (!ref || !isReadable(ref.config)) throw new Error(`Readable resource not found for uri: ${uri}`);
       return { uri, content: await ref.readContent() };
     },
@@ -109,7 +109,8 @@ export function writeResourceContentTool() {
     inputSchema: z.object({ uri: z.string(), content: z.string() }),
     outputSchema: z.object({ uri: z.string(), ok: z.literal(true) }),
     execute: async ({ uri, content }: { uri: string; content: string }, ctx: unknown) => {
-      const ref = await resourceAt(ctx, uri);
+      // What an app keeps itself is never written here.
+      const ref = await resourceAt(ctx, uri, () => false);
       if (!ref || !isWritable(ref)) throw new Error(`Writable resource not found for uri: ${uri}`);
       await ref.writeContent(content);
       return { uri, ok: true };
