@@ -101,7 +101,7 @@ impl WindowState {
     /// Opens the same folder again: its database is only read, and somebody changed it since.
     pub(crate) fn reopen(&self, dir: &str) -> Result<Arc<Workspace>, Fault> {
         let Open { workspace, options } = lock(&self.workspace).clone().ok_or_else(no_folder)?;
-        if workspace.row()?.dir != dir {
+        if workspace.row()?.dir != dir || !workspace.is_outdated() {
             return Ok(workspace);
         }
         self.show_instead_of(&workspace, options)

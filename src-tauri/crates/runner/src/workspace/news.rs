@@ -141,7 +141,7 @@ impl Others {
     }
 
     fn look(&mut self, workspace: &Workspace) -> Result<(), Fault> {
-        if workspace.store.is_outdated() {
+        if workspace.is_outdated() {
             workspace.notices.tell(&Notice::Outdated { workspace: workspace.name.clone() });
             return Ok(());
         }

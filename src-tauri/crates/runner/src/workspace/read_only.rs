@@ -47,6 +47,12 @@ pub(super) fn open_store(data: &Path, options: &OpenOptions, settings: Options) 
 }
 
 impl Workspace {
+    /// Whether the database is read as it lay when it was opened, and somebody changed it since: told as
+    /// [`Notice::Outdated`](crate::Notice::Outdated).
+    pub fn is_outdated(&self) -> bool {
+        self.store.is_outdated()
+    }
+
     /// Refuses what would be written where nothing can be.
     pub(super) fn check_writable(&self) -> Result<(), Fault> {
         self.unwritable.clone().map_or(Ok(()), Err)
