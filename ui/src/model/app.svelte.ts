@@ -1,14 +1,7 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
-import {
-  asFault,
-  type BlockDetail,
-  type Host,
-  type PlanRow,
-  type RunOptions,
-  type StepTo,
-  type Workspace as Info,
-} from '../host/host';
+import { asFault } from '../host/host';
+import type { BlockDetail, Host, PlanRow, RunOptions, StepTo, Workspace as Info } from '../host/host';
 import { HOME, type Place } from '../place';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
