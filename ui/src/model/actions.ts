@@ -1,4 +1,5 @@
 // What commands do to the open request beyond going somewhere.
+import { asFault } from '../host/host';
 import type { Tab } from '../place';
 import type { AppModel } from './app.svelte';
 import { linkOf } from './link';
@@ -40,18 +41,36 @@ export async function trustFolder(app: AppModel, dir: string): Promise<void> {
   reload(app);
 }
 
+/** How often opening again fails in silence: somebody may be making the database just now. */
+const MAX_FAILURES = 10;
+let isReopening = false;
+let failures = 0;
+
 /** Reads everything again of a folder whose database is only read and was changed by somebody. */
 export async function reopenFolder(app: AppModel): Promise<void> {
   const folder = app.workspace.info.answer;
-  if (!folder || app.workspace.info.busy) return;
-  // The notice is told again while it cannot be opened, because somebody makes it just now.
-  const isOpen = await app.host.reopenWorkspace(folder.dir).catch(() => null);
-  if (isOpen) reload(app);
+  if (!folder || app.workspace.info.busy || isReopening) return;
+  isReopening = true;
+  const began = performance.now();
+  try {
+    const opened = await app.host.reopenWorkspace(folder.dir);
+    failures = 0;
+    // Another one may have been chosen meanwhile.
+    if (opened.dir === folder.dir && app.workspace.info.answer?.dir === folder.dir) reload(app);
+  } catch (thrown) {
+    failures += 1;
+    if (failures === MAX_FAILURES) app.faults.add(asFault(thrown));
+  }
+  // It is told twice a second; what takes long is not done all the time.
+  await new Promise((resolve) => setTimeout(resolve, 2 * (performance.now() - began)));
+  isReopening = false;
 }
 
 function reload(app: AppModel) {
   app.workspace.load();
+  app.requests.refresh();
   app.request.reload();
+  app.items.again();
 }
 
 /** Opens the flows that the program brings along. */

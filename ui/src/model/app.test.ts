@@ -78,6 +78,20 @@ test('after another folder was opened, notices of the first one reach nothing', 
   expect(app.faults.notes).toHaveLength(1);
 });
 
+test('a folder that somebody changed is read again once, with its filter and its conversation', async () => {
+  const host = await open('session=ses-2&request=req-2&tab=items');
+  await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));
+  await vi.waitFor(() => expect(app.items.answer).not.toBeNull());
+  await app.request.setFilter('status:failed');
+  const rows = app.request.rows.total;
+  const asked = (['reopenWorkspace', 'openView', 'viewItems', 'requests'] as const).map((name) => vi.spyOn(host, name));
+  for (let n = 0; n < 3; n++) tell({ kind: 'outdated', workspace: '.flowglass/flowglass.db' });
+  await vi.waitFor(() => expect(asked.every((spy) => spy.mock.calls.length > 0)).toBe(true));
+  await vi.waitFor(() => expect(app.request.rows.total).toBe(rows));
+  expect(asked[0]?.mock.calls).toHaveLength(1);
+  expect(asked[1]?.mock.calls).toHaveLength(1);
+});
+
 test('a request that is deleted while it is looked at is said to be gone', async () => {
   const host = await open('session=ses-2&request=req-2');
   await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));

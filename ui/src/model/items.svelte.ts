@@ -45,6 +45,11 @@ export class ItemPages {
     this.#isStale = false;
   }
 
+  /** The request is opened anew: what is shown stays, and is read again once it is open. */
+  again(): void {
+    this.#want = null;
+  }
+
   /** Reads what an audience saw as of an event, or sees now. */
   show(audience: Audience, at: number | null): void {
     if (this.#want?.audience === audience && this.#want.at === at) return;

@@ -116,7 +116,7 @@ export class OpenRequest {
   /** When an event was; null where there is none of that number. */
   async timeOf(seq: number): Promise<number | null> {
     if (seq === this.seq) return this.to;
-    return this.#view === null ? null : this.host.viewTimeOf(this.#view, seq);
+    return this.#view === null ? Promise.reject(new Error('not open')) : this.host.viewTimeOf(this.#view, seq);
   }
 
   /** How long after its first event something was: every time of this request is shown so. */
@@ -193,13 +193,15 @@ export class OpenRequest {
       await this.#connected.catch(() => {});
       if (round !== this.#round) return;
       const head = await this.host.openView(id);
+      // Opened anew it is filtered as it was.
+      const kept = this.filter ? await this.host.viewFilter(head.view, this.filter).catch(() => null) : null;
       if (round !== this.#round) return void this.host.closeView(head.view).catch(() => {});
       this.#view = head.view;
       this.start = head.start;
       this.words = head.words;
       this.fault = null;
       this.#show(head);
-      this.rows.open(head.view, head.rows, head.page);
+      this.rows.open(head.view, kept?.rows ?? head.rows, kept ? undefined : head.page);
       if (this.#isWatchingItems) void this.host.viewWatchItems(head.view, true).catch(() => {});
       const early = this.#early.get(head.view);
       this.#early.clear();
