@@ -53,3 +53,9 @@ test('the form that has the focus comes first; of several none is meant from out
   expect(pressed(html, '#two input')).toEqual({ two: 1 });
   expect(pressed(html, '#outside', { ctrlKey: true })).toEqual({});
 });
+
+test('a key in a question that cannot be approved approves no other one', () => {
+  const question = `<div data-form id="one"><input />${BUTTON}</div><div data-form id="two"><input /></div>`;
+  expect(pressed(question, '#two input', { ctrlKey: true })).toEqual({});
+  expect(pressed(`${question}<input id="outside" />`, '#outside')).toEqual({});
+});

@@ -9,6 +9,8 @@ const NO_LINE = ['button', 'submit', 'reset', 'file', 'image', 'hidden', 'color'
 const takesEnter = (target: Element): boolean =>
   target instanceof HTMLInputElement ? !NO_LINE.includes(target.type) : target.matches('[role=radio]');
 
+const isOutside = (button: Element): boolean => !button.closest('[data-form]');
+
 /** A key that was pressed somewhere in `root`. The form that has the focus comes first, if it has such a button. */
 export function confirmByKey(event: KeyboardEvent, root: HTMLElement): void {
   const { target } = event;
@@ -20,10 +22,11 @@ export function confirmByKey(event: KeyboardEvent, root: HTMLElement): void {
   if (!isStrong && !takesEnter(target)) return;
   const wanted = isStrong ? '[data-primary]' : '[data-primary=enter]';
   const form = target.closest<HTMLElement>('form, [data-form]');
-  const inside = form && root.contains(form) ? form.querySelector<HTMLButtonElement>('[data-primary]') : null;
-  const all = root.querySelectorAll<HTMLButtonElement>('[data-primary]');
-  // Of several none is meant from outside of their forms.
-  const button = inside ?? (all.length === 1 ? all[0] : null);
+  const own = form && root.contains(form) ? form : null;
+  // Of several none is meant from outside of their forms, and no key of one question answers another.
+  const [first, ...more] = [...root.querySelectorAll<HTMLButtonElement>('[data-primary]')].filter(isOutside);
+  const inside = own?.querySelector<HTMLButtonElement>('[data-primary]') ?? null;
+  const button = inside ?? (own?.matches('[data-form]') || more.length > 0 ? null : first);
   if (!button?.matches(wanted)) return;
   event.preventDefault();
   event.stopPropagation();
