@@ -165,16 +165,19 @@ fn scopes_around(connection: &Connection, names: &str) -> Result<Vec<ScopeKey>, 
     let mut statement =
         connection.prepare_cached("SELECT id FROM request WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY n")?;
     let mut rows = statement.query((names,))?;
-    let mut scopes: Vec<ScopeKey> = Vec::new();
+    let (mut scopes, mut keys): (Vec<ScopeKey>, _) = (Vec::new(), BTreeSet::new());
     while let Some(row) = rows.next()? {
         let id: String = row.get(0)?;
         let mut owners = requests::owners(connection, &id)?.map(|(_, owners)| owners).unwrap_or_default();
         // The session, which is last, first.
         owners.reverse();
         for owner in owners {
-            // State that a flow keeps apart comes without what other flows share.
-            if !scopes.contains(&owner.state) {
+            // A user's requests may keep state apart or not, by the flow they ran; the resources come once.
+            if keys.insert(owner.key.clone()) {
                 scopes.extend(resources(connection, &owner.key)?);
+            }
+            // State that is kept apart comes without what other flows share.
+            if !scopes.contains(&owner.state) {
                 scopes.push(owner.state);
             }
         }
