@@ -3,7 +3,7 @@ import { placeOf, type Axis } from './axis';
 import type { Colours } from './colours';
 import type { Density } from './range.svelte';
 
-type Scene = { density: Density | null; axis: Axis; width: number; height: number; colours: Colours };
+type Scene = { density: readonly Density[]; axis: Axis; width: number; height: number; colours: Colours };
 
 export function drawDensity(ctx: CanvasRenderingContext2D, { density, axis, width, height, colours }: Scene): void {
   ctx.clearRect(0, 0, width, height);
@@ -17,21 +17,25 @@ export function drawDensity(ctx: CanvasRenderingContext2D, { density, axis, widt
     for (let y = 0; y <= height; y += 4) ctx.lineTo(left + size / 2 + (y % 8 === 0 ? -2 : 2), y);
     ctx.stroke();
   }
-  if (!density) return;
-  // The axis of a running request reaches beyond what happened.
-  const room = (placeOf(axis, density.to) / axis.length) * width;
-  const columns = columnsOf(density, Math.max(1, Math.floor(room / 3)));
-  const size = room / columns.length;
-  const most = Math.max(1, ...columns.map((column) => column.count));
-  columns.forEach(({ count, failed }, n) => {
-    // A root of the share, so that a single block stays visible beside a thousand.
-    const top = count > 0 ? Math.max(2, Math.sqrt(count / most) * (height - 3)) : 0;
-    ctx.fillStyle = colours.barEdge;
-    ctx.fillRect(n * size, height - top, Math.max(1, size - 1), top);
-    if (failed === 0) return;
-    ctx.fillStyle = colours.bad;
-    ctx.fillRect(n * size, 0, 2, height);
+  // Each stretch is laid on the axis of now: that of a running request goes on, and its cuts are other ones by then.
+  const drawn = density.map((part) => {
+    const left = (placeOf(axis, part.from) / axis.length) * width;
+    const room = (placeOf(axis, part.to) / axis.length) * width - left;
+    const columns = columnsOf(part, Math.max(1, Math.floor(room / 3)));
+    return { left, size: Math.max(0, room) / columns.length, columns };
   });
+  const most = Math.max(1, ...drawn.flatMap((part) => part.columns.map((column) => column.count)));
+  for (const { left, size, columns } of drawn) {
+    columns.forEach(({ count, failed }, n) => {
+      // A root of the share, so that a single block stays visible beside a thousand.
+      const top = count > 0 ? Math.max(2, Math.sqrt(count / most) * (height - 3)) : 0;
+      ctx.fillStyle = colours.barEdge;
+      ctx.fillRect(left + n * size, height - top, Math.max(1, size - 1), top);
+      if (failed === 0) return;
+      ctx.fillStyle = colours.bad;
+      ctx.fillRect(left + n * size, 0, 2, height);
+    });
+  }
 }
 
 /** As many columns as there is room for, each with the sum of its cells. */

@@ -9,9 +9,9 @@ import { axisOf, fitted, liveEnd, placeOf, timeAt, zoomed, type Axis, type Windo
 
 /** Whether it still runs is part of the question: only what ended has a critical path. */
 type Question = { request: string | null; seq: number; isLive: boolean; width: number; isCut: boolean };
-/** Density along the axis up to a time: a cell for each pixel or so, cuts left empty. */
-export type Density = { cells: number[]; failures: number[]; to: number };
-type Answer = { overview: Overview; density: Density };
+/** How dense a stretch of time is: a cell for each pixel or so, even in time. What is cut has none. */
+export type Density = Pick<Overview, 'from' | 'to' | 'cells' | 'failures'>;
+type Answer = { overview: Overview; density: Density[] };
 
 const NEVER_BEFORE_MS = 250;
 /** The share of the view that is left free behind the newest. */
@@ -46,8 +46,8 @@ export class TimeRange {
     return this.#overview.answer?.overview.gaps ?? [];
   }
 
-  get density(): Density | null {
-    return this.#overview.answer?.density ?? null;
+  get density(): readonly Density[] {
+    return this.#overview.answer?.density ?? [];
   }
 
   /** Asks for the density at a width; it is asked again when the request has gone on. */
@@ -137,16 +137,11 @@ export class TimeRange {
     const overview = await this.request.overview(width);
     if (!overview) throw new Error('The request was closed.');
     const axis = axisOf(overview, overview.gaps, isCut);
-    if (!axis.pieces.some((piece) => piece.isCut)) return { overview, density: overview };
-    const parts = await Promise.all(
-      axis.pieces.map(async (piece) => {
-        const cells = Math.max(1, Math.round((piece.size / axis.length) * width));
-        if (piece.isCut) return { cells: Array<number>(cells).fill(0), failures: Array<number>(cells).fill(0) };
-        const part = await this.request.overview(cells, piece.from, piece.to);
-        return { cells: part?.cells ?? [], failures: part?.failures ?? [] };
-      }),
+    if (!axis.pieces.some((piece) => piece.isCut)) return { overview, density: [overview] };
+    const shown = axis.pieces.filter((piece) => !piece.isCut);
+    const parts = shown.map(({ size, from, to }) =>
+      this.request.overview(Math.max(1, Math.round((size / axis.length) * width)), from, to),
     );
-    const [cells, failures] = [parts.flatMap((part) => part.cells), parts.flatMap((part) => part.failures)];
-    return { overview, density: { cells, failures, to: overview.to } };
+    return { overview, density: (await Promise.all(parts)).filter((part) => part !== null) };
   }
 }
