@@ -1,8 +1,10 @@
 // The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
 // those on screen; payloads, state and items belong to whoever shows them.
+import { nextFrame } from '../base/frame';
 import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow, type Sums } from '../host/host';
 import type { BlockQuery, ItemsQuery, ItemsUpdate, StepQuery, ViewBatch, ViewCalls, ViewHead } from '../host/host';
 import type { ViewItems, ViewRow, ViewUpdate } from '../host/host';
+import { arrange, noteFold, type Folds } from './arrangement';
 import { RowPages } from './rows.svelte';
 import { RunClock } from './run-clock.svelte';
 import { isOver } from './status';
@@ -10,10 +12,6 @@ import { NO_SUMS } from './totals';
 
 const SPEAK_EVERY_MS = 3000;
 const NONE: Counts = { blocks: 0, finished: 0, running: 0, failed: 0, suspended: 0, items: 0, ticks: 0, calls: 0 };
-
-/** Once in a frame; where nothing is drawn, soon. */
-const nextFrame = (act: () => void): void =>
-  void ('requestAnimationFrame' in globalThis && !document.hidden ? requestAnimationFrame(act) : setTimeout(act, 16));
 
 export class OpenRequest {
   id: string | null = $state.raw(null);
@@ -43,6 +41,7 @@ export class OpenRequest {
 
   #view: number | null = null;
   #isWatchingItems = false;
+  readonly #folds: Folds = new Map();
   #round = 0;
   #connected: Promise<void> = Promise.resolve();
   #disconnect = () => {};
@@ -86,6 +85,7 @@ export class OpenRequest {
     this.seq = 0;
     this.filter = this.spoken = '';
     this.words = null;
+    this.#folds.clear();
     this.#spokenAt = 0;
     this.clock.run(false, 0);
     if (id) void this.#enter(id);
@@ -148,6 +148,7 @@ export class OpenRequest {
   }
 
   fold(node: number | null, folded: boolean): Promise<number | null> {
+    noteFold(this.#folds, node, folded);
     return this.rows.rearrange(
       (view) => this.host.viewFold(view, { node, folded }),
       (rows) => rows,
@@ -193,15 +194,14 @@ export class OpenRequest {
       await this.#connected.catch(() => {});
       if (round !== this.#round) return;
       const head = await this.host.openView(id);
-      // Opened anew it is filtered as it was.
-      const kept = this.filter ? await this.host.viewFilter(head.view, this.filter).catch(() => null) : null;
+      const arranged = await arrange(this.host, head.view, this.#folds, this.filter);
       if (round !== this.#round) return void this.host.closeView(head.view).catch(() => {});
       this.#view = head.view;
       this.start = head.start;
       this.words = head.words;
       this.fault = null;
       this.#show(head);
-      this.rows.open(head.view, kept?.rows ?? head.rows, kept ? undefined : head.page);
+      this.rows.open(head.view, arranged ?? head.rows, arranged === null ? head.page : undefined);
       if (this.#isWatchingItems) void this.host.viewWatchItems(head.view, true).catch(() => {});
       const early = this.#early.get(head.view);
       this.#early.clear();

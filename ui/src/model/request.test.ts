@@ -111,3 +111,25 @@ test('the step before an instant is the end before it, and at last the start', a
   expect(request.start).toBe((request.rows.get(0)?.seqStart ?? 0) - 1);
   request.disconnect();
 });
+
+test('opened anew, its rows are folded and filtered as they were; another request is as it comes', async () => {
+  const host = new FakeHost(0, 0, true);
+  const { request } = await open(host, 'req-4');
+  await request.fold(null, false);
+  const row = Array.from({ length: 40 }, (_, n) => request.rows.get(n)).find(
+    (one) => one?.hasChildren && one.depth > 0,
+  );
+  await request.fold(row?.node ?? 0, true);
+  const [total, shown] = [request.rows.total, statuses(request)];
+  request.reload();
+  await vi.waitFor(() => expect(request.rows.total).toBe(total));
+  await request.rows.settled();
+  expect(request.rows.get(request.rows.indexOf((one) => one.node === row?.node))?.isFolded).toBe(true);
+  expect(statuses(request)).toEqual(shown);
+  await request.fold(row?.node ?? 0, false);
+  expect(request.rows.total).toBeGreaterThan(total);
+  const asked = vi.spyOn(host, 'viewFold');
+  request.open('req-1');
+  await vi.waitFor(() => expect(request.rows.total).toBeGreaterThan(0));
+  expect(asked).not.toHaveBeenCalled();
+});
