@@ -47,10 +47,15 @@ export class WindowModel {
 
   /** What was opened by a person and gets the focus as soon as it is on screen. */
   #leadTo: 'timeline' | 'form' | null = $state(null);
+  /** What had the focus when it was opened. */
+  #leadFrom: Element | null = null;
 
   /** Another place was gone to. What was opened before it came to the screen is no longer waited for. */
   arrive(place: Place, before: Place): void {
     const keys = ['request', 'flow', 'action'] as const;
+    this.#leadFrom = document.activeElement;
+    // A tab that nobody has shown by now was meant for the block that was selected before.
+    this.inspectorTab = null;
     if (keys.some((key) => place[key] !== before[key]))
       this.#leadTo = place.request ? 'timeline' : place.action ? 'form' : null;
     else if (place.tab !== before.tab) this.#leadTo = null;
@@ -60,10 +65,18 @@ export class WindowModel {
   lead(part: 'timeline' | 'form', focus: () => void): void {
     if (this.#leadTo !== part || this.sheet !== null) return;
     this.#leadTo = null;
+    if (this.#wentElsewhere()) return;
     // A dialog that closes gives the focus back to where it was first.
     setTimeout(() => {
       if (this.sheet === null && !isWriting(document.activeElement)) focus();
     });
+  }
+
+  /** Whether somebody moved the focus while they waited; a dialog that closed took its own along. */
+  #wentElsewhere(): boolean {
+    const { activeElement, body } = document;
+    const isLeft = activeElement !== null && activeElement !== body && activeElement !== this.#leadFrom;
+    return isLeft && (this.#leadFrom === body || this.#leadFrom?.isConnected === true);
   }
 
   askWriters(place: string): void {
