@@ -169,6 +169,42 @@ export default defineFlow({ kind: "apart", isolateUserState: true,
     assert_eq!(get(&place, "there", "run main note --user ada --input 1")["output"]["runs"], 1);
 }
 
+/// A flow that began to keep a user's state apart: its session has requests of before and of after, and one user.
+#[test]
+fn what_a_user_keeps_comes_once_whether_a_request_kept_state_apart_or_not() {
+    let flow = |options: &str| {
+        let text = r#"
+import { defineFlow, defineResource, handler } from "@flow-state-dev/core";
+import { z } from "zod";
+const prefs = defineResource({ ref: "prefs", scope: "user", flowIsolation: false, stateSchema: z.object({ seen: z.number().default(0) }) });
+const go = handler({ name: "go", execute: async (i, ctx) => {
+  await ctx.user.incState({ runs: 1 });
+  await ctx.resources.prefs.incState({ seen: 1 });
+  return { runs: ctx.user.state.runs, seen: ctx.resources.prefs.state.seen };
+} });
+export default defineFlow({ kind: "main", OPTIONS resources: { prefs },
+  user: { stateSchema: z.object({ runs: z.number().default(0) }) }, actions: { go: { block: go } } });"#;
+        text.replace("OPTIONS", options)
+    };
+    let place = Place::new();
+    place.write("flows/main.ts", flow(""));
+    let go = |machine, more: &str| get(&place, machine, &format!("run main go --user ada --session s {more}"));
+    go("here", "--request r1");
+    place.write("flows/main.ts", flow("isolateUserState: true,"));
+    assert_eq!(go("here", "--request r2")["output"], json!({ "runs": 1, "seen": 2 }));
+    get(&place, "here", "export --session s --out s.flowglass");
+    let lines = opened(&place.dir().join("s.flowglass"));
+    let records =
+        lines.lines().filter(|line| line.starts_with("{\"record\"") && line.contains("user/ada/prefs")).count();
+    assert_eq!(records, 1, "{lines}");
+    get(&place, "there", "import s.flowglass");
+    assert_same(
+        &everything(&place, "here", &["r1", "r2"], Some("s")),
+        &everything(&place, "there", &["r1", "r2"], Some("s")),
+    );
+    assert_eq!(go("there", "")["output"], json!({ "runs": 2, "seen": 3 }));
+}
+
 #[test]
 fn two_pasts_of_one_user_do_not_mix() {
     let place = two_machines();
