@@ -22,7 +22,7 @@ use runner::{
     WorkspaceRow,
 };
 use serde::Deserialize;
-use tauri::State;
+use tauri::{AppHandle, Manager, State};
 use tauri_specta::{Builder, collect_commands};
 
 use crate::window::WindowState;
@@ -125,40 +125,49 @@ async fn off_the_main_thread<R: Send + 'static>(
     ask: impl FnOnce(Arc<Workspace>) -> Result<R, Fault> + Send + 'static,
 ) -> Result<R, Fault> {
     let workspace = state.workspace()?;
-    let answer = tauri::async_runtime::spawn_blocking(move || ask(workspace)).await;
+    blocking(move || ask(workspace)).await
+}
+
+/// Opens a folder, which reads its flows, and of a database that is only read a copy.
+async fn opening(
+    app: AppHandle,
+    open: impl FnOnce(&WindowState) -> Result<Arc<Workspace>, Fault> + Send + 'static,
+) -> Result<WorkspaceRow, Fault> {
+    blocking(move || open(&app.state::<WindowState>())?.row()).await
+}
+
+async fn blocking<R: Send + 'static>(act: impl FnOnce() -> Result<R, Fault> + Send + 'static) -> Result<R, Fault> {
+    let answer = tauri::async_runtime::spawn_blocking(act).await;
     answer.unwrap_or_else(|error| Err(Fault::Internal { message: error.to_string() }))
 }
 
 /// The folder that is open; null where none was chosen yet. Fails where the one that was named cannot be opened.
 #[tauri::command]
 #[specta::specta]
-async fn workspace(state: State<'_, WindowState>) -> Result<Option<WorkspaceRow>, Fault> {
-    match state.named()? {
-        Some(_) => off_the_main_thread(state, |workspace| workspace.row().map(Some)).await,
-        None => Ok(None),
-    }
+async fn workspace(app: AppHandle) -> Result<Option<WorkspaceRow>, Fault> {
+    blocking(move || app.state::<WindowState>().named()?.map(|workspace| workspace.row()).transpose()).await
 }
 
 /// Opens another folder.
 #[tauri::command]
 #[specta::specta]
-async fn choose_workspace(state: State<'_, WindowState>, dir: String) -> Result<WorkspaceRow, Fault> {
-    state.choose(&dir)?.row()
+async fn choose_workspace(app: AppHandle, dir: String) -> Result<WorkspaceRow, Fault> {
+    opening(app, move |state| state.choose(&dir)).await
 }
 
 /// Keeps the person's answer that the flows of the folder that is open may be loaded and run. The answer is about the
 /// folder that was shown, and another may have been opened meanwhile.
 #[tauri::command]
 #[specta::specta]
-async fn trust_workspace(state: State<'_, WindowState>, dir: String) -> Result<WorkspaceRow, Fault> {
-    state.trust(&dir)?.row()
+async fn trust_workspace(app: AppHandle, dir: String) -> Result<WorkspaceRow, Fault> {
+    opening(app, move |state| state.trust(&dir)).await
 }
 
 /// Opens the folder that is open again, where its database is only read and was changed by somebody.
 #[tauri::command]
 #[specta::specta]
-async fn reopen_workspace(state: State<'_, WindowState>, dir: String) -> Result<WorkspaceRow, Fault> {
-    state.reopen(&dir)?.row()
+async fn reopen_workspace(app: AppHandle, dir: String) -> Result<WorkspaceRow, Fault> {
+    opening(app, move |state| state.reopen(&dir)).await
 }
 
 /// Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is.

@@ -8,7 +8,7 @@ use tauri::{AppHandle, Manager, State, Wry};
 use tauri_plugin_dialog::{DialogExt, FileDialogBuilder, FilePath};
 use tokio::sync::oneshot;
 
-use super::off_the_main_thread;
+use super::{off_the_main_thread, opening};
 use crate::samples;
 use crate::window::WindowState;
 
@@ -64,19 +64,20 @@ async fn answer(chosen: oneshot::Receiver<Option<FilePath>>) -> Result<Option<St
 /// person, once, because a run is recorded in the folder of its flows.
 #[tauri::command]
 #[specta::specta]
-pub(super) async fn open_examples(app: AppHandle, state: State<'_, WindowState>) -> Result<WorkspaceRow, Fault> {
+pub(super) async fn open_examples(app: AppHandle) -> Result<WorkspaceRow, Fault> {
     let data = app.path().data_dir().map_err(|error| Fault::Internal {
         message: format!("there is no folder to put the examples into: {error}; set XDG_DATA_HOME or HOME"),
     })?;
     let dir = data.join("flowglass").join("examples");
-    let is_ours = samples::write_examples(&dir)
-        .map_err(|error| Fault::Internal { message: format!("{} cannot be written: {error}", dir.display()) })?;
-    let mut workspace = state.choose(&dir.display().to_string())?;
-    // What the program brought along needs nobody's trust; what a person changed in it is asked about like any folder.
-    if is_ours && !workspace.is_trusted() {
-        workspace = state.trust(&workspace.row()?.dir)?;
-    }
-    workspace.row()
+    opening(app, move |state| {
+        let is_ours = samples::write_examples(&dir)
+            .map_err(|error| Fault::Internal { message: format!("{} cannot be written: {error}", dir.display()) })?;
+        let workspace = state.choose(&dir.display().to_string())?;
+        // What the program brought along needs nobody's trust; what a person changed in it is asked about like any
+        // folder.
+        if is_ours && !workspace.is_trusted() { state.trust(&workspace.row()?.dir) } else { Ok(workspace) }
+    })
+    .await
 }
 
 /// Opens a flow file with whatever this system opens such files with. Only what `source` shows is opened.
