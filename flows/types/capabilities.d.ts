@@ -40,8 +40,16 @@ export interface Capability<T extends CapabilityTypes = any, Presets extends str
   readonly with: (bag: any) => Capability<T, Presets, Value>;
 }
 
+/** Older places for resources, by scope; what is listed in `resources` is typed. */
+interface OlderPlaces {
+  sessionResources?: ResourceDefinitions;
+  userResources?: ResourceDefinitions;
+  projectResources?: ResourceDefinitions;
+  orgResources?: ResourceDefinitions;
+}
+
 /** What a preset of a capability adds to a block. */
-export interface Preset {
+export interface Preset extends OlderPlaces {
   resources?: ResourceDefinitions;
   requestStateSchema?: Schema;
   sessionStateSchema?: Schema;
@@ -100,7 +108,8 @@ export interface CapabilityConfig<
   Presets extends string = string,
   Value = any,
   Parsed = any,
-> extends Schemas<RS, SS, US, PS> {
+>
+  extends Schemas<RS, SS, US, PS>, OlderPlaces {
   /** What the block finds it by: `ctx.cap.<name>`. */
   name: N;
   /** Joins the block's own state. Two declarations of one field have to be the same schema object. */

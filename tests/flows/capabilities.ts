@@ -2,7 +2,7 @@
  * Capabilities: what several blocks share, given by name.
  */
 
-import { defineCapability, defineFlow, generator, handler, sequencer } from "@flow-state-dev/core";
+import { defineCapability, defineFlow, defineResource, generator, handler, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const tally = defineCapability({
@@ -23,6 +23,12 @@ const own = defineCapability({ name: "own", stateSchema: z.object({ second: z.nu
 const pick = handler({ name: "pick", description: "Picks", execute: () => "picked" });
 const closer = defineCapability({ name: "closer", context: (input: string) => `Closer to ${input}.`, tools: [pick] });
 const modelled = (name: string) => defineCapability({ name, model: name, fns: () => ({}) });
+
+const kept = (field: string) => defineResource({ ref: field, stateSchema: z.object({ n: z.number().default(0) }) });
+const mine = kept("mine");
+const placed = defineCapability({ name: "placed", sessionResources: { own: kept("own") }, userResources: { mine }, fns: (ctx: any) => ({ note: async () => { await ctx.session.resources.own.incState({ n: 1 }); await ctx.user.resources.mine.incState({ n: 10 }); return ctx.session.resources.own.state.n + ctx.user.resources.mine.state.n; } }) });
+const placedAgain = defineCapability({ name: "placedAgain", userResources: { mine }, fns: (ctx: any) => ({ read: () => ctx.user.resources.mine.state.n }) });
+const valued = defineCapability({ name: "valued", config: { schema: z.object({ n: z.number().default(1) }), resolve: ({ n }: any) => ({ context: `Value ${n}.` }) } });
 
 const skills = defineCapability({
   name: "skills",
@@ -50,6 +56,8 @@ const asked = (name: string, uses: any[], more = {}) => ({ block: generator({ na
 export default defineFlow({
   kind: "capabilities",
   actions: {
+    olderPlaces: { block: sequencer({ name: "olderPlaces", inputSchema: z.any() }).step(handler({ name: "places", uses: [placed, placedAgain], execute: async (_input, ctx: any) => [await ctx.cap.placed.note(), await ctx.cap.placed.note(), await ctx.cap.placedAgain.read()] })) },
+    sameValue: asked("sameValue", [valued.config({}), valued.config({ n: 1 })]),
     presetsAsTheyAre: asked("presetsAsTheyAre", [skills]),
     presetsChosen: asked("presetsChosen", [skills.presets({ basics: false, extra: true })]),
     presetChanged: asked("presetChanged", [skills.presets({ basics: (preset: any) => ({ context: `${preset.context} More.` }) })]),

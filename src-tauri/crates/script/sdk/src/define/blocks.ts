@@ -12,7 +12,7 @@ import { warnOfAbsent, withPromptFile } from './prompt-files';
 import { warnOfUnknown } from './known-keys';
 import { warnInsideBlock } from './nested-keys';
 import { runBlock } from './running';
-import { declaredIn, reactionsTo, type Declared, type Definitions } from './resources';
+import { declaredIn, reactionsTo, RESOURCE_PLACES, type Declared, type Definitions } from './resources';
 import { isSchema, type AnySchema } from '../base/schema';
 import { refuseUnstrict } from '../base/unstrict';
 
@@ -49,15 +49,6 @@ export interface Handler {
   block: Block;
 }
 
-/** Where a block declares resources, and the scope each place names. */
-const BLOCK_PLACES: [string, string?][] = [
-  ['resources'],
-  ['sessionResources', 'session'],
-  ['userResources', 'user'],
-  ['projectResources', 'project'],
-  ['orgResources', 'project'],
-];
-
 /** Where each configuration was first used: the stack of the builder's call. Kept for errors that are found later. */
 const sites = new WeakMap<Config, string>();
 
@@ -86,7 +77,7 @@ export class Block {
       const where = `${kind} "${name}"`;
       checkName(name, kind);
       checkConfig(config, where);
-      this.ownResources = declaredIn(config, BLOCK_PLACES, where);
+      this.ownResources = declaredIn(config, RESOURCE_PLACES, where);
     }
     this.kind = kind;
     this.name = name;

@@ -13,6 +13,7 @@ import {
   flattened,
   FOR_MODELS,
   getBaseCapability,
+  NAMED,
   OWN_STATES,
   partsOf,
   STATES,
@@ -94,8 +95,7 @@ export function withCapabilities(kind: string, config: Config): Config {
   const merged: Config = { ...config };
   for (const part of parts) {
     refuseOutOfPlace(kind, where, part);
-    joinNamed(merged, 'resources', part, where);
-    joinNamed(merged, 'targetStateSchemas', part, where);
+    for (const key of NAMED) joinNamed(merged, key, part, where);
     for (const key of OWN_STATES) {
       if (part.brings[key]) merged.stateSchema = joinState(merged, part.brings[key] as AnySchema, part, where);
     }
@@ -128,7 +128,7 @@ function joinNamed(merged: Config, key: string, part: Part, where: string): void
   const all: Config = { ...(merged[key] as Config | undefined) };
   for (const [name, given] of Object.entries(brings[key] as Config)) {
     if (name in all && all[name] !== given) {
-      const what = key === 'resources' ? 'Resource' : 'Target state';
+      const what = key === 'targetStateSchemas' ? 'Target state' : 'Resource';
       throw new Error(`${what} conflict: "${name}" of ${where} has another definition in ${nameOf(part)}`);
     }
     all[name] = given;
@@ -186,23 +186,14 @@ async function chosen(config: Config, ctx: unknown): Promise<Config[]> {
 }
 
 /** What has to be known before a block runs. */
-const CHOSEN_TOO_LATE = [
-  ...STATES,
-  ...OWN_STATES,
-  'targetStateSchemas',
-  'resources',
-  'model',
-  'providerOptions',
-  'caching',
-  'fns',
-];
+const CHOSEN_TOO_LATE = [...STATES, ...OWN_STATES, ...NAMED, 'model', 'providerOptions', 'caching', 'fns'];
 
 /** Whether the block, or a capability that it always has, brings the same. */
 function isThere(value: unknown, config: Config, key: string): boolean {
   const same = (other: unknown): boolean => {
     if (other === value) return true;
     if (typeof value !== 'object' || typeof other !== 'object' || value === null || other === null) return false;
-    if (key !== 'resources' && key !== 'targetStateSchemas') return false;
+    if (!NAMED.includes(key)) return false;
     return Object.entries(value).every(([name, one]) => (other as Config)[name] === one);
   };
   return same(config[key]) || used(config).parts.some((part) => same(part.brings[key]));

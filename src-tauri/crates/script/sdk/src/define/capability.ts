@@ -8,7 +8,7 @@ import { isOpen, isSchema, parse, shapeOf, type AnySchema } from '../base/schema
 import type { Config } from './blocks';
 import { nearest, warn } from './known-keys';
 import { warnOfOthers } from './nested-keys';
-import { declaredIn } from './resources';
+import { declaredIn, RESOURCE_PLACES } from './resources';
 
 /** State that a capability speaks of; the flow merges these with all other declarations. */
 export const STATES = [
@@ -23,7 +23,9 @@ export const FOR_MODELS = ['context', 'tools', 'controlTools', 'model', 'provide
 export const OWN_STATES = ['stateSchema', 'sequencerStateSchema'];
 
 /** What a capability, a preset of it or its configuration may bring. */
-const SURFACE = [...STATES, ...FOR_MODELS, ...OWN_STATES, 'resources', 'targetStateSchemas', 'description'];
+/** The keys of what is joined by name: one name, one definition. */
+export const NAMED = [...RESOURCE_PLACES.map(([key]) => key), 'targetStateSchemas'];
+const SURFACE = [...STATES, ...FOR_MODELS, ...OWN_STATES, ...NAMED, 'description'];
 /** What else a capability may say. Some of it is for types alone. */
 const KNOWN = [
   ...SURFACE,
@@ -165,7 +167,7 @@ function checkSurface(given: Config, where: string): void {
       throw new TypeError(`${where}: ${key} must be an array of blocks, got ${describeValue(list)}`);
     }
   }
-  declaredIn(given, [['resources']], where);
+  declaredIn(given, RESOURCE_PLACES, where);
 }
 
 function checkPresets(capability: Capability, where: string): void {
@@ -272,7 +274,13 @@ function joined(known: Capability, reference: Capability): Capability {
   const [one, two] = [known.settings.value, reference.settings.value];
   if (!two) return known;
   if (!one) return known.config(two.of);
-  if (one.of !== two.of && JSON.stringify(one.of) !== JSON.stringify(two.of)) {
+  const { schema } = configOf(known);
+  // What is left out and what is said with the same default are one value.
+  const told = (value: unknown) => {
+    const answer = schema ? parse(schema, value) : undefined;
+    return JSON.stringify(answer?.ok ? answer.data : value);
+  };
+  if (one.of !== two.of && told(one.of) !== told(two.of)) {
     throw new Error(
       `Conflicting .config() for capability "${known.name}": it is used twice with different values; configure it once`,
     );

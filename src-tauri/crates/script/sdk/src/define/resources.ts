@@ -278,6 +278,15 @@ export function isProjectedResourceCollection(value: unknown): boolean {
   return value instanceof Definition && value.kind === 'resource-collection' && isExternal(value.config);
 }
 
+/** Where a block or a capability declares resources, and the scope that each place names. */
+export const RESOURCE_PLACES: [string, string?][] = [
+  ['resources'],
+  ['sessionResources', 'session'],
+  ['userResources', 'user'],
+  ['projectResources', 'project'],
+  ['orgResources', 'project'],
+];
+
 /** The resources under some keys of a configuration, each with the scope that its place names. */
 export function declaredIn(
   config: Config | undefined,
