@@ -231,9 +231,16 @@ fn a_definition_and_its_instance_are_one_flow_and_others_are_their_own() {
         "import chat from './one';\nimport { defineFlow, handler } from '@flow-state-dev/core';\n\
         export { chat };\nexport * from './many';\nexport const own = defineFlow({ kind: 'own', actions: {} });\n",
     );
+    place.write(
+        "src/list.ts",
+        format!(
+            "{IMPORTS}const flow = (kind) => defineFlow({{ kind, actions: {{ go: {{ block: {block} }} }} }});\n\
+         export default [flow('up')({{ id: 'one' }}), flow('down')({{ id: 'two' }})];\n"
+        ),
+    );
     let mut all = kinds(&place);
     all.sort();
-    assert_eq!(all, ["chat", "left", "middle", "own", "right"]);
+    assert_eq!(all, ["chat", "down", "left", "middle", "own", "right", "up"]);
     let flows = place.get("flows");
     assert!(flows.as_array().expect("a list").iter().all(|flow| flow["error"].is_null()), "{flows}");
     check_output(&place, "left", &json!("from the left"));

@@ -90,12 +90,13 @@ export function placeOf(flow: Flow): string {
 }
 
 /**
- * The flows that a file exports, in the order of its exports. Each instance of a collection is one. Otherwise a
- * definition and its instances are one: that of the default export, or else its first instance.
+ * The flows that a file exports, in the order of its exports; a list exports each that it holds. Each instance of a
+ * collection is one. Otherwise a definition and its instances are one: that of the default export, or else its first
+ * instance.
  */
 export function flowsOf(exported: unknown[], main: unknown): Flow[] {
   const found = new Map<Config, Flow[]>();
-  for (const flow of new Set(exported.filter(isFlow))) {
+  for (const flow of new Set(exported.flat().filter(isFlow))) {
     found.set(root(flow), [...(found.get(root(flow)) ?? []), flow]);
   }
   return [...found].flatMap(([definition, same]) => {
@@ -165,9 +166,9 @@ export function defineFlow(definition: Config): FlowType {
   needUser(definition);
   checkOffers(definition);
   checkIdentity(definition);
-  checkScopeKeys(definition);
   // An instance is told of where its definition stands.
   const isInstance = madeOf.has(definition);
+  checkScopeKeys(definition);
   if (!isInstance) {
     warnInsideFlow(definition, runnableOf(definition));
     warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);
