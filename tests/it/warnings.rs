@@ -117,6 +117,21 @@ export default defineFlow({ kind: 'k', session: { createCheck: () => ({ ok: true
     assert_eq!(place.get("items --session s")[0]["agentType"], "primary");
 }
 
+/// An instance has the settings of its definition, which was told of them.
+#[test]
+fn a_setting_that_changes_nothing_is_told_once_of_a_definition_and_its_instance() {
+    let source = "import { defineFlow, handler } from '@flow-state-dev/core';
+const go = handler({ name: 'go', execute: () => 1 });
+const flow = defineFlow({ kind: 'k', actions: { go: { block: go } }, session: { bogus: 1 } } as any);
+export default flow({ id: 'one', request: { other: 2 } } as any);
+";
+    let answer = Place::new().file("flows/k.ts", source).run(&["check"]);
+    let told: Vec<&str> = answer.stdout.lines().filter(|line| line.contains("no setting of")).collect();
+    assert!(told.len() == 2, "{answer}");
+    assert!(told[0].contains("flows/k.ts:3:14") && told[0].contains("\"bogus\""), "{answer}");
+    assert!(told[1].contains("flows/k.ts:4:16") && told[1].contains("\"other\""), "{answer}");
+}
+
 #[test]
 fn a_generator_with_the_older_emit_says_what_it_said_then() {
     let source = "import { defineFlow, generator } from '@flow-state-dev/core';

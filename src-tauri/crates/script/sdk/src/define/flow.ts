@@ -168,7 +168,7 @@ export function defineFlow(definition: Config): FlowType {
   checkIdentity(definition);
   // An instance is told of where its definition stands.
   const isInstance = madeOf.has(definition);
-  checkScopeKeys(definition);
+  checkScopeKeys(definition, madeOf.get(definition));
   if (!isInstance) {
     warnInsideFlow(definition, runnableOf(definition));
     warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);

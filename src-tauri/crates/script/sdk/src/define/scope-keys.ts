@@ -24,13 +24,17 @@ const KEYS: Record<string, readonly string[]> = {
   ],
 };
 
-/** Tells of every key in a flow's scopes that none of them has, and of what is not done here. */
-export function checkScopeKeys(definition: Config): void {
+/**
+ * Tells of every key in a flow's scopes that none of them has, and of what is not done here. What an instance has from
+ * the definition that it was made of was told of there.
+ */
+export function checkScopeKeys(definition: Config, madeOf?: Config): void {
   const flow = `Flow "${definition.kind as string}"`;
   for (const [scope, known] of Object.entries(KEYS)) {
     const config = definition[scope] as Config | undefined;
     for (const key of Object.keys(config ?? {})) {
-      if (known.includes(key) || config?.[key] === undefined) continue;
+      const before = (madeOf?.[scope] as Config | undefined)?.[key];
+      if (known.includes(key) || config?.[key] === undefined || config[key] === before) continue;
       const meant = nearest(key, known);
       const hint = meant ? `; did you mean "${meant}"?` : '';
       warn(`${flow}: "${key}" is no setting of ${scope} and changes nothing${hint}`);
