@@ -342,6 +342,7 @@ const handles = handler({
     await ctx.session.setState("topics", ["a"]);
     const known = await ctx.resources.plan.getOrPatchState("steps", () => ["never"]);
     const edge = await ctx.resources.note.edges.add({ from: graph.nodeRef("t", "A"), to: "b", type: "about" });
+    await ctx.resources.files.create("b.md");
     await ctx.resources.files.create("a.md");
     const page = await ctx.resources.files.list({ limit: 1 });
     const scanned: string[] = [];

@@ -117,13 +117,15 @@ const USUAL_PAGE = 50;
 const LARGEST_PAGE = 1000;
 
 /** All instances, or with an object a page of them, `{ items, nextCursor? }`: the cursor is the last key of a page. */
+const byKey = (one: Entry, two: Entry): number => (one.key < two.key ? -1 : 1);
+
 function paged(asked: unknown, list: (prefix: unknown) => Entry[], instance: (entry: Entry) => object): object {
   if (typeof asked !== 'object' || asked === null) {
     const all = list(asked).map(instance);
     return Object.defineProperty(all, 'items', { value: all });
   }
   const { prefix, limit = USUAL_PAGE, cursor } = asked as Page;
-  const entries = list(prefix).sort((one, two) => (one.key < two.key ? -1 : 1));
+  const entries = list(prefix).sort(byKey);
   const rest = cursor === undefined ? entries : entries.filter((entry) => entry.key > cursor);
   const page = rest.slice(0, Math.min(Math.max(1, limit), LARGEST_PAGE));
   const items = page.map(instance);
@@ -173,7 +175,7 @@ function collectionHandle(token: number, listed: Listed): object {
       instance(await ask('upsert', key, { fields: fields('upsert', update), only: fields('upsert', createOnly) })),
     list: async (asked?: unknown) => paged(asked, list, instance),
     scan: async function* (asked: Page = {}): AsyncGenerator<object> {
-      for (const entry of list(asked.prefix)) {
+      for (const entry of list(asked.prefix).sort(byKey)) {
         if (asked.signal?.aborted) return;
         yield instance(entry);
       }
