@@ -51,6 +51,25 @@ fn a_client_sees_what_is_exposed_and_derived_and_nothing_else() {
     }
 }
 
+/// A resource that only a block declares is the flow's like any other, to what is derived as well.
+#[test]
+fn a_client_sees_what_a_block_declares() {
+    let place = Place::with_flow(
+        r#"
+import { defineResource } from "@flow-state-dev/core";
+const soul = defineResource({ ref: "soul", scope: "session", client: { expose: ["tone"] },
+  stateSchema: z.object({ tone: z.string().default("calm"), secret: z.string().default("s") }) });
+const work = handler({ name: "work", resources: { soul }, execute: (_input, ctx) => ctx.resources.soul.patchState({ tone: "warm" }) });
+export default defineFlow({ kind: "shown",
+  session: { client: { derived: { mood: ({ resources }) => `${resources.soul.state.tone}!` } } },
+  actions: { work: { block: sequencer({ name: "outer", inputSchema: z.any() }).step(work) } } });
+"#,
+    );
+    place.get("run shown work --user ada --session s");
+    let seen = json!({ "session": { "mood": "warm!" }, "resources": { "soul": { "tone": "warm" } } });
+    assert_matches("a block's", &place.get("state --session s")["clientData"], &seen);
+}
+
 #[test]
 fn a_flow_that_shows_nothing_has_no_client_data() {
     let place = Place::with_flow(

@@ -43,6 +43,20 @@ export class Flow {
   get ownResources(): readonly Declared[] {
     return resourcesOf(this.definition);
   }
+
+  /** Those, and what its blocks declare under other names. */
+  get allResources(): readonly Pick<Declared, 'accessor' | 'definition'>[] {
+    return allResources(this.definition);
+  }
+}
+
+function allResources(definition: Config): Pick<Declared, 'accessor' | 'definition'>[] {
+  const found: Pick<Declared, 'accessor' | 'definition'>[] = [...resourcesOf(definition)];
+  const roots = runnableOf(definition).map(([, action]) => (action.block ?? action.steps) as Block);
+  for (const [accessor, one] of roots.flatMap((root) => Object.entries(root.declaredResources ?? {}))) {
+    if (!found.some((known) => known.accessor === accessor)) found.push({ accessor, definition: one });
+  }
+  return found;
 }
 
 function resourcesOf(definition: Config): readonly Declared[] {
@@ -213,11 +227,8 @@ function needUser(definition: Config): void {
   };
   if (stateSchema) refuse('user.stateSchema');
   if (client && Object.keys(client).length > 0) refuse('user.client');
-  const own = resourcesOf(definition).map(({ accessor, definition: one }) => [accessor, one] as const);
-  const roots = runnableOf(definition).map(([, action]) => (action.block ?? action.steps) as Block);
-  const all = [...own, ...roots.flatMap((root) => Object.entries(root.declaredResources ?? {}))];
-  const personal = all.find(([, one]) => one.scope === 'user');
-  if (personal) refuse(`the user resource "${personal[0]}"`);
+  const personal = allResources(definition).find(({ definition: one }) => one.scope === 'user');
+  if (personal) refuse(`the user resource "${personal.accessor}"`);
 }
 
 export function isFlow(value: unknown): value is Flow {

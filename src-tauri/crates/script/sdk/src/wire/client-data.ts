@@ -24,13 +24,13 @@ function projection(flow: Flow, scope: string): { expose: string[]; derived: Con
 export function hasClientData(flow: Flow): boolean {
   return (
     SCOPES.some((scope) => projection(flow, scope)) ||
-    flow.ownResources.some(({ definition }) => definition.config.client)
+    flow.allResources.some(({ definition }) => definition.config.client)
   );
 }
 
 function resourcesByName(flow: Flow, states: States): Record<string, { state: Config }> {
   const found: Record<string, { state: Config }> = {};
-  for (const { accessor, definition } of flow.ownResources) {
+  for (const { accessor, definition } of flow.allResources) {
     if (definition.kind !== 'resource') continue;
     const owner = isIsolated(definition) ? `${definition.scope}:${flow.kind}` : definition.scope;
     const path = `${owner}/${String(definition.config.ref ?? accessor)}`;
@@ -65,7 +65,7 @@ export async function clientData(flow: Flow, states: States): Promise<Config> {
     seen[scope] = values;
   }
   const projected: Config = {};
-  for (const { accessor, definition } of flow.ownResources) {
+  for (const { accessor, definition } of flow.allResources) {
     const resource = resources[accessor];
     if (definition.config.client && resource) {
       projected[accessor] = await ofResource(definition.config.client as Config, resource.state);
