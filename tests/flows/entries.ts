@@ -51,6 +51,7 @@ export default defineFlow({
     },
     resolve: async (id: string, { flowKind }: any) => {
       const [userId = "", key] = id.split("/");
+      if (key === "never") return { cron: "61 * * * *", block: asks, principal: { userId } };
       return key === "reminder" ? { cron: "0 9 * * *", block: asks, input: `${flowKind} ${id}`, principal: { userId } } : null;
     },
   },

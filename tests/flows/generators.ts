@@ -39,7 +39,7 @@ export default defineFlow({
     tools: { block: bot("tools", { tools: [add, broken], user: "Go" }) },
     toolsTogether: { block: bot("toolsTogether", { tools: [slow] }) },
     toolNames: { block: bot("toolNames", { tools: [named("foo.bar"), named("foo/bar"), named("foo_baz")] }) },
-    toolsMade: { block: bot("toolsMade", { tools: (input: any) => (input.may ? [add] : []) }) },
+    toolsMade: { block: bot("toolsMade", { tools: (input: any) => (input.may ? [add, add] : []) }) },
     toolMapped: { block: bot("toolMapped", { tools: [place] }) },
     toolIsGenerator: { block: bot("toolIsGenerator", { tools: [helper], agentType: "primary" }) },
     toolIsChain: { block: bot("toolIsChain", { tools: [sequencer({ name: "sums", description: "Sums", inputSchema: z.object({ a: z.number(), b: z.number() }) }).step(add).map((out) => out.sum)] }) },

@@ -7,6 +7,7 @@
 
 import { describeValue } from '../base/arguments';
 import { extend, isSchema, type AnySchema } from '../base/schema';
+import { standsFor } from '../base/sources';
 import type { Config } from './blocks';
 import {
   Capability,
@@ -227,7 +228,8 @@ export function laterTools(config: Config): Maker | undefined {
       .parts.flatMap(({ brings }) => keys.map((key) => ofCapability(brings[key])))
       .filter((one) => !!one),
   ];
-  if (used(config).choosers.length === 0 && known.length <= 1) return known[0];
+  const [only] = known;
+  if (used(config).choosers.length === 0 && known.length <= 1) return only && onceEach(only);
   return async (input, ctx) => {
     const found = new Set<unknown>();
     const given = (await chosen(config, ctx)).flatMap((brings) => keys.map((key) => brings[key]));
@@ -237,6 +239,16 @@ export function laterTools(config: Config): Maker | undefined {
     }
     return [...found];
   };
+}
+
+/** The same tool twice in a list is one. */
+function onceEach(make: Maker): Maker {
+  const once = (given: unknown): unknown => (Array.isArray(given) ? [...new Set(given as unknown[])] : given);
+  const later: Maker = (input, ctx) => {
+    const given = make(input, ctx);
+    return given instanceof Promise ? given.then(once) : once(given);
+  };
+  return standsFor(later, make);
 }
 
 /** The entries of a generator's context: its own, then its capabilities', then those chosen for the step. */

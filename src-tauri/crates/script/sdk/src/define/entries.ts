@@ -158,6 +158,11 @@ function checkSchedule({ name, action }: Entry, what: string): void {
     throw new Error(`${what} has an invalid id: it is of lower-case letters, digits and dashes, at most 64`);
   }
   checkCron(action.cron, what);
+  checkScheduled(action, what);
+}
+
+/** Refuses what no schedule can say, also one that a flow's `resolve` gives for an id. */
+export function checkScheduled(action: Config, what: string): void {
   const schema = action.inputSchema ?? ((action.block ?? action.steps) as Block).inputSchema;
   if (action.input !== undefined && typeof action.input !== 'function' && isSchema(schema)) {
     const issues = refused(schema, action.input);

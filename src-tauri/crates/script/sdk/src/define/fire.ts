@@ -5,7 +5,8 @@
 
 import { describeValue, type Fn } from '../base/arguments';
 import type { Config } from './blocks';
-import { actionOf, addressOf, checkBlock, entriesOf, type Entry } from './entries';
+import { checkCron } from './cron';
+import { actionOf, addressOf, checkBlock, checkScheduled, entriesOf, type Entry } from './entries';
 import { WebHeaders } from '../globals/fetch';
 import { Encoder } from '../globals/web';
 
@@ -74,7 +75,10 @@ export async function resolved(definition: Config, address: string): Promise<Ent
   })) as Config | null | undefined;
   if (!action) throw new Error(`Flow "${kind}": schedules.resolve knows no schedule "${id}"`);
   const entry: Entry = { type: 'schedule', name: id, action: actionOf(definition, action) as Config };
-  checkBlock(entry, `Flow "${kind}": schedule "${id}"`);
+  const what = `Flow "${kind}": schedule "${id}"`;
+  checkBlock(entry, what);
+  if (entry.action.cron !== undefined) checkCron(entry.action.cron, what);
+  checkScheduled(entry.action, what);
   return entry;
 }
 
