@@ -206,7 +206,10 @@ export declare function defineResourceCollection<S extends object = LooseState>(
 ): DefinedResourceCollection<S, any>;
 
 /** An older spelling of `defineResource`. */
-export declare const resource: typeof defineResource;
+export declare const resource: typeof defineResource & {
+  /** An entry of a generator's `context` that tells the model of a resource by its path. */
+  (path: string, options?: object): () => { role: "system"; content: string };
+};
 
 export declare function isDefinedResourceCollection(value: unknown): value is DefinedResourceCollection;
 /** An older spelling of `isDefinedResourceCollection`. */

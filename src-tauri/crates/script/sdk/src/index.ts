@@ -54,9 +54,9 @@ export {
   SuspensionRejectedError,
   SuspensionTimeoutError,
 } from './base/errors';
-export { defineResource as resource, isDefinedResourceCollection } from './define/resources';
+export { isDefinedResourceCollection } from './define/resources';
 export { isDefinedResourceCollection as isDefinedResourceNamespace } from './define/resources';
-export { contextFn, providerTool } from './library/context-functions';
+export { contextFn, providerTool, resource } from './library/context-functions';
 export { mapLimit } from './library/async-work';
 export { warnOnceDev, composeSideChainSignal } from './library/commands';
 export { rootCause, isAbortLike, serializeError, errorDetailsWithCause } from './library/failures';

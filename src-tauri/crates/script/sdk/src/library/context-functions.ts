@@ -1,6 +1,7 @@
-// `contextFn` and `providerTool`: parts of a generator's settings that are made elsewhere.
+// `contextFn`, `providerTool` and `resource`: parts of a generator's settings that are made elsewhere.
 
 import { describeValue, needFunction } from '../base/arguments';
+import { defineResource } from '../define/resources';
 
 interface Scope {
   state?: unknown;
@@ -25,4 +26,10 @@ export function providerTool(name: string, tool: unknown) {
     throw new TypeError(`providerTool needs the tool's name, got ${describeValue(name)}`);
   }
   return { __providerTool: true as const, name, tool };
+}
+
+/** A declared resource; of a path alone, an entry of `context` that tells the model of the resource by its path. */
+export function resource(given: unknown, options?: object): unknown {
+  if (typeof given !== 'string') return defineResource(given);
+  return () => ({ role: 'system', content: JSON.stringify({ ref: given, options }) });
 }

@@ -1,6 +1,7 @@
 // `@flow-state-dev/core/types`: types, and the few values that stand among them.
 
-export { defineResource, defineResource as resource } from '../define/resources';
+export { defineResource } from '../define/resources';
+export { resource } from './context-functions';
 export { defineResourceCollection, defineResourceNamespace, isDefinedResourceCollection } from '../define/resources';
 export { isDefinedResourceCollection as isDefinedResourceNamespace } from '../define/resources';
 export {
