@@ -25,6 +25,9 @@ export type ContextSlot<I, Ctx> =
   | ContextTags<I, Ctx>
   | readonly ContextSlot<I, Ctx>[];
 
+/** Something a user says; a function may say nothing. */
+export type UserPart<I, Ctx> = Dynamic<string | ModelMessage | readonly ModelMessage[] | null | undefined, I, Ctx>;
+
 /** Texts by tag. Null keeps a tag's place without filling it. */
 export interface ContextTags<I, Ctx> {
   [tag: string]:
@@ -80,7 +83,7 @@ export interface ModelConfig<I, Ctx> {
   /** `true` for the whole conversation, a query for part of it. Without it the model sees no earlier turns. */
   history?: boolean | ItemQuery | Dynamic<ModelMessage | readonly ModelMessage[], I, Ctx>;
   /** The user's message. It is left out when the history already ends with it. */
-  user?: Dynamic<string | ModelMessage | readonly ModelMessage[], I, Ctx>;
+  user?: UserPart<I, Ctx> | readonly UserPart<I, Ctx>[];
   /** Blocks the model may call. Their descriptions and input schemas are what the model sees. */
   tools?: Dynamic<readonly Block[], I, Ctx>;
   /** Tools that a provider runs itself. */

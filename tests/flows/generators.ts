@@ -33,6 +33,8 @@ export default defineFlow({
         user: (input: any) => [{ role: "user", content: input.who }],
       }),
     },
+    contextLater: { block: bot("contextLater", { context: () => ({ late: () => "Found.", deep: { who: async (input: any) => `For ${input.who}.` } }), user: "u" }) },
+    userParts: { block: bot("userParts", { user: ["First.", (input: any) => `From ${input.who}.`, () => undefined, async () => [{ role: "user", content: "Last." }]] }) },
     promptNull: { block: bot("promptNull", { prompt: null, user: () => "just me" }) },
     models: { block: bot("models", { model: (input: any) => input.model }) },
     noModel: { block: bot("noModel") },

@@ -10,6 +10,7 @@ import { modelInstance } from './own-models';
 import { promptSlots } from './prompt-files';
 import { functionId, retry, text } from './tables';
 import type { AnySchema } from '../base/schema';
+import { standsFor } from '../base/sources';
 
 export function generatorSettings(config: Config, flowTools: Config, child: (block: Block) => number): Config {
   const entries = contextEntries(config, resolved);
@@ -25,7 +26,7 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
     prompt: prompt.map(text).filter((part) => part !== undefined),
     context: contextParts(file?.context ? [file.context] : entries),
     ...historyOf(config.history),
-    user: text(file ? file.user : config.user),
+    user: userSlot(file ? file.user : config.user),
     structured: output !== undefined && kind !== 'ZodString' && kind !== 'string',
     agentType: config.agentType,
     itemVisibility: config.itemVisibility,
@@ -52,22 +53,50 @@ function historyOf(history: unknown): Config {
   return isItemQuery(history) ? { history } : { historySlot: text(history) };
 }
 
+/** What the user says: one thing, or a list of them, in which a function may say nothing. */
+function userSlot(user: unknown): Config | undefined {
+  if (!Array.isArray(user) || !holdsFunction(user)) return text(user);
+  return text(async (input: unknown, ctx: unknown) => {
+    const said = (await resolved(user, input, ctx)) as unknown[];
+    return said.flat().filter((one) => one !== undefined && one !== null);
+  });
+}
+
 /** The entries of `context`, in order; objects stay whole, their functions become one call. */
 function contextParts(context: unknown): (Config | undefined)[] {
   if (context === undefined || context === null) return [];
   if (Array.isArray(context)) return context.flatMap(contextParts);
-  if (typeof context !== 'object' || 'content' in context) return [text(context)];
-  if (!holdsFunction(context)) return [text(context)];
+  if (typeof context === 'function') return [text(toTheEnd(context as Maker))];
+  if (typeof context !== 'object' || 'content' in context || !holdsFunction(context)) return [text(context)];
   return [text((input: unknown, ctx: unknown) => resolved(context, input, ctx))];
 }
 
-function holdsFunction(value: unknown): boolean {
+type Maker = (input: unknown, ctx: unknown) => unknown;
+
+/** A function whose answer may hold functions, too. */
+function toTheEnd(make: Maker): Maker {
+  const later = (input: unknown, ctx: unknown) => {
+    const finish = (given: unknown) => (holdsFunction(given) ? resolved(given, input, ctx) : given);
+    const given = make(input, ctx);
+    return given instanceof Promise ? given.then(finish) : finish(given);
+  };
+  return standsFor(later, make);
+}
+
+/** Whether functions stand in a value's own lists and plain objects. What holds itself is refused where it is kept. */
+function holdsFunction(value: unknown, around: readonly unknown[] = []): boolean {
   if (typeof value === 'function') return true;
-  return typeof value === 'object' && value !== null && Object.values(value).some(holdsFunction);
+  if (typeof value !== 'object' || value === null || around.includes(value)) return false;
+  if (!Array.isArray(value) && Object.getPrototypeOf(value) !== Object.prototype) return false;
+  const within = [...around, value];
+  return Object.values(value).some((one) => holdsFunction(one, within));
 }
 
 async function resolved(value: unknown, input: unknown, ctx: unknown): Promise<unknown> {
-  if (typeof value === 'function') return (value as (i: unknown, c: unknown) => unknown)(input, ctx);
+  if (typeof value === 'function') {
+    const given = await (value as Maker)(input, ctx);
+    return holdsFunction(given) ? resolved(given, input, ctx) : given;
+  }
   if (Array.isArray(value)) {
     const all: unknown[] = [];
     for (const entry of value) all.push(await resolved(entry, input, ctx));
