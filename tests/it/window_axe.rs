@@ -66,6 +66,9 @@ const SHEETS: [&str; 12] = [
     "Export this session",
 ];
 
+/// Nothing on the page is still being read.
+const WHOLE: &str = "return !/Reading…|Finding out/.test(document.body.textContent)";
+
 /// What axe says of all screens and sheets, each line with the name of its screen; pictures where a folder is named.
 fn look_at_all(is_dark: bool, pictures: Option<&std::path::Path>) -> Vec<String> {
     let place = place();
@@ -89,6 +92,7 @@ fn look_at_all(is_dark: bool, pictures: Option<&std::path::Path>) -> Vec<String>
     for (name, address, there) in SCREENS {
         window.script("location.hash = arguments[0]", &[address]);
         window.wait_for(&hook(there));
+        window.until_script(WHOLE);
         look(&window, name, &mut wrong);
     }
     window.script("location.hash = 'session=s&request=good'", &[]);
@@ -96,6 +100,7 @@ fn look_at_all(is_dark: bool, pictures: Option<&std::path::Path>) -> Vec<String>
     for title in SHEETS {
         window.palette(title);
         window.wait_for("[role=dialog]");
+        window.until_script(WHOLE);
         look(&window, title, &mut wrong);
         window.type_keys(key::ESCAPE);
         window.wait_for_none("[role=dialog]");
