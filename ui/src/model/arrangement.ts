@@ -12,13 +12,13 @@ export function noteFold(folds: Folds, node: number | null, isFolded: boolean): 
   folds.set(node, isFolded);
 }
 
-/** Answers how many rows there are then; null where nothing was arranged, or where it failed. */
+/** Answers how many rows there are then; null where nothing was arranged. A node that is no longer there is left out. */
 export async function arrange(host: Host, view: number, folds: Folds, filter: string): Promise<number | null> {
-  try {
-    let rows: number | null = null;
-    for (const [node, folded] of folds) rows = await host.viewFold(view, { node, folded });
-    return filter ? (await host.viewFilter(view, filter)).rows : rows;
-  } catch {
-    return null;
-  }
+  let rows: number | null = null;
+  for (const [node, folded] of folds) rows = await host.viewFold(view, { node, folded }).catch(() => rows);
+  if (!filter) return rows;
+  return host.viewFilter(view, filter).then(
+    (fits) => fits.rows,
+    () => rows,
+  );
 }
