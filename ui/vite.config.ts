@@ -23,6 +23,8 @@ export default defineConfig({
   test: {
     // Two processors may be busy with other things; a test that hangs is found all the same.
     testTimeout: 30_000,
+    // One processor less is the default, which leaves one of two idle.
+    maxWorkers: '100%',
     environment: 'jsdom',
     setupFiles: ['src/setup.test-env.ts'],
     include: ['src/**/*.test.ts'],
