@@ -232,6 +232,26 @@ fn a_session_that_somebody_named_sends_messages_whatever_its_name() {
     assert_eq!(refused("--input \"other\""), "no-durable-sender");
 }
 
+/// A provider sends an event again when its answer is late.
+#[test]
+fn a_key_may_be_of_the_delivery_of_an_event() {
+    let place = Place::with_flow(
+        "const key = ({ metadata }) => { throw new Error(JSON.stringify(metadata)); };\n\
+         const wait = handler({ name: \"wait\", execute: () => 1 });\n\
+         export default defineFlow({ kind: \"shop\", actions: { wait: { block: wait } }, webhooks: { stripe: { on: {\n\
+           paid: { block: wait, input: (event) => event.payload, concurrency: { policy: \"reject\", key } } } } } });",
+    );
+    let told = |input: &str| {
+        let answer = place.run(&["trigger", "shop", "stripe/paid", "--input", input]);
+        assert_eq!(answer.code, Some(7), "{answer}");
+        answer.stderr
+    };
+    let whole = told(r#"{"payload":1,"deliveryId":"d1"}"#);
+    assert!(whole.contains(r#"{"webhook":{"provider":"stripe","eventType":"paid","deliveryId":"d1"}}"#), "{whole}");
+    let bare = told(r#"{"deliveryId":"of the payload"}"#);
+    assert!(bare.contains(r#"{"webhook":{"provider":"stripe","eventType":"paid"}}"#), "{bare}");
+}
+
 /// Two messages are made at once, and which is ready first differs from one attempt to the next.
 #[test]
 fn a_retry_finds_what_it_sent_though_its_messages_are_ready_in_another_order() {

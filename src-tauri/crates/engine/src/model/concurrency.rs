@@ -40,7 +40,8 @@ pub enum Key {
     Custom(KeyFunction),
 }
 
-/// The author's function of `{ flowKind, actionName, sessionId?, userId, projectId?, orgId? }`.
+/// The author's function of `{ flowKind, actionName, sessionId?, userId, projectId?, orgId?, metadata? }`; for an event
+/// of a provider, `metadata` is `{ webhook: { provider, eventType, deliveryId? } }`.
 pub type KeyFunction = Rc<dyn Fn(&Value) -> Result<Option<String>, FlowError>>;
 
 /// What a key may depend on: the flow, the action, and the caller's ids.
@@ -56,6 +57,8 @@ pub struct Caller<'a> {
     pub user: &'a str,
     /// The team, if any.
     pub project: Option<&'a str>,
+    /// The event that an entry was fired with.
+    pub trigger: Option<&'a Value>,
 }
 
 /// The key that a request holds while it runs. Requests with equal keys run one at a time, whatever their actions and
@@ -106,6 +109,15 @@ fn caller_json(caller: Caller<'_>) -> Value {
         json["projectId"] = project.into();
         json["orgId"] = project.into();
     }
+    if let Some((provider, event)) = caller.action.strip_prefix("webhook:").and_then(|name| name.split_once('/')) {
+        let mut webhook = json!({ "provider": provider, "eventType": event });
+        // What has a payload is the event as a whole, anything else is its payload.
+        let whole = caller.trigger.filter(|event| event.get("payload").is_some());
+        if let Some(delivery) = whole.and_then(|event| event.get("deliveryId")) {
+            webhook["deliveryId"] = delivery.clone();
+        }
+        json["metadata"] = json!({ "webhook": webhook });
+    }
     json
 }
 
@@ -114,7 +126,8 @@ fn caller_json(caller: Caller<'_>) -> Value {
 mod tests {
     use super::*;
 
-    const CALLER: Caller<'_> = Caller { flow: "chat", action: "say", session: Some("s"), user: "ada", project: None };
+    const CALLER: Caller<'_> =
+        Caller { flow: "chat", action: "say", session: Some("s"), user: "ada", project: None, trigger: None };
 
     fn key(key: Key, caller: Caller<'_>) -> Option<String> {
         let claim = Concurrency { policy: Policy::Queue, key }.claim(caller).unwrap();
@@ -142,5 +155,15 @@ mod tests {
         for part in ["flowKind", "say", "sessionId", "ada", "projectId", "orgId"] {
             assert!(key.contains(part), "{key}");
         }
+    }
+
+    #[test]
+    fn a_function_is_told_of_a_providers_event() {
+        let told = |trigger: &Value| {
+            let json = Key::Custom(Rc::new(|caller| Ok(Some(caller["metadata"].to_string()))));
+            key(json, Caller { action: "webhook:stripe/paid", trigger: Some(trigger), ..CALLER }).unwrap()
+        };
+        assert!(told(&json!({ "payload": 1, "deliveryId": "d1" })).contains(r#"\"deliveryId\":\"d1\""#));
+        assert!(!told(&json!({ "deliveryId": "of the payload" })).contains("deliveryId"));
     }
 }

@@ -64,6 +64,7 @@ fn caller<'a>(flow: &'a str, asked: &'a StartRequest) -> Caller<'a> {
         session: (!asked.ephemeral).then_some(&*asked.session),
         user: &asked.user,
         project: asked.project.as_deref(),
+        trigger: asked.trigger.as_ref(),
     }
 }
 
