@@ -68,15 +68,24 @@ export interface ModelReply {
   resolvedIdentity?: ModelIdentity;
 }
 
-/** A piece of a streamed answer. What `finish` says of the whole answer counts; without it, the pieces are the answer. */
+/**
+ * A piece of a streamed answer: what it says stands in itself, or in a field that is named after its type. What `finish`
+ * says of the whole answer counts; without it, the pieces are the answer.
+ */
 export type ModelChunk =
   | { type: "text_delta" | "reasoning_delta"; delta: string }
+  | { type: "text_delta"; textDelta: string }
+  | { type: "reasoning_delta"; reasoningDelta: string }
   | { type: "tool_call_delta"; toolCallId?: string; toolName: string; args?: unknown; providerExecuted?: boolean }
+  /** A piece of the JSON of a call's arguments. */
+  | { type: "tool_call_delta"; toolCallDelta: { toolCallId: string; toolName: string; argsDelta?: string } }
   /** What came of a call that the provider ran itself. */
   | { type: "tool_result"; toolCallId: string; toolName?: string; result?: unknown; [more: string]: unknown }
+  | { type: "tool_result"; toolResult: { toolCallId: string; toolName: string; result: unknown } }
   | { type: "tool_input_start"; toolCallId?: string; toolName?: string; [more: string]: unknown }
   | { type: "source_url"; url: string; title?: string }
-  | { type: "finish"; fullResult: ModelReply };
+  | { type: "source_url"; source: { url: string; title?: string } }
+  | { type: "finish"; fullResult?: ModelReply; finishReason?: string; usage?: Partial<ModelUsage> };
 
 type Answers<Name extends string> = { [name in Name]: (options: ModelOptions) => Promise<ModelReply> };
 type Streams<Name extends string> = { [name in Name]: (options: ModelOptions) => AsyncIterable<ModelChunk> };

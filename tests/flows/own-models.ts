@@ -96,6 +96,32 @@ const streaming = generator({
     },
   } as any,
 });
+const streamingNamed = generator({
+  name: 'streamingNamed',
+  prompt: 'Say it.',
+  agentType: 'primary',
+  tools: [search],
+  model: {
+    modelId: 'streams',
+    async *streamStep({ stepNumber }: any): AsyncGenerator<any, any, any> {
+      if (stepNumber === 0) {
+        yield { type: 'reasoning_delta', reasoningDelta: 'I think' };
+        yield { type: 'tool_call_delta', toolCallDelta: { toolCallId: 'one', toolName: 'search', argsDelta: '{"q":' } };
+        yield { type: 'tool_call_delta', toolCallDelta: { toolCallId: 'one', toolName: 'search', argsDelta: '"tea"}' } };
+        return yield { type: 'finish', finishReason: 'tool-calls', usage: { promptTokens: 3, completionTokens: 4 } };
+      }
+      yield { type: 'text_delta', textDelta: 'hel' };
+      yield { type: 'text_delta', textDelta: 'lo' };
+      yield { type: 'source_url', source: { url: 'https://tea.example', title: 'Tea' } };
+    },
+  } as any,
+});
+const brokenCall = generator({
+  name: 'brokenCall',
+  prompt: 'Say it.',
+  agentType: 'primary',
+  model: { modelId: 'one', async *streamStep() { yield { type: 'tool_call_delta', toolCallDelta: { toolCallId: 'c', toolName: 'search', argsDelta: '{"q' } }; } } as any,
+});
 const streamingWhole = generator({
   name: 'streamingWhole',
   prompt: 'Say it.',
@@ -133,6 +159,8 @@ export default defineFlow({
     watched: { block: watched },
     streaming: { block: streaming },
     streamingWhole: { block: streamingWhole },
+    streamingNamed: { block: sequencer({ name: 'named-then-told', inputSchema: z.any() }).step(streamingNamed).step(told) },
+    brokenCall: { block: brokenCall },
     silent: { block: silent },
     onlyStream: { block: onlyStream },
     noChunks: { block: noChunks },

@@ -10,18 +10,35 @@ import { toJson } from '../base/values';
 
 type Answer = (options: unknown, ctx: unknown) => unknown;
 
-/** A piece of a streamed answer. */
+/** A piece of a streamed answer: what it says stands in itself, or in a field that is named after its type. */
 interface Chunk {
   type?: unknown;
   delta?: unknown;
+  textDelta?: unknown;
+  reasoningDelta?: unknown;
   toolCallId?: unknown;
   toolName?: unknown;
   args?: unknown;
+  toolCallDelta?: { toolCallId?: unknown; toolName?: unknown; args?: unknown; argsDelta?: unknown };
   providerExecuted?: unknown;
   result?: unknown;
+  toolResult?: { toolCallId?: unknown; result?: unknown };
   url?: unknown;
   title?: unknown;
+  source?: { url?: unknown; title?: unknown };
+  usage?: unknown;
+  finishReason?: unknown;
   fullResult?: object;
+}
+
+/** A call as it comes; `written` is what came of its arguments' JSON so far. */
+interface HeardCall {
+  toolCallId: unknown;
+  toolName?: unknown;
+  args?: unknown;
+  written: string;
+  providerExecuted?: unknown;
+  result?: unknown;
 }
 
 const METHODS = ['generate', 'generateStep', 'stream', 'streamStep'];
@@ -85,30 +102,58 @@ async function gathered(where: string, token: number, answer: unknown): Promise<
     throw new TypeError(`${where} must give chunks, as an async generator function does, got ${describeValue(chunks)}`);
   }
   const said = { text: '', reasoning: '' };
-  const toolCalls: { toolCallId: unknown; [more: string]: unknown }[] = [];
+  const calls: HeardCall[] = [];
   const sources: object[] = [];
   let whole: object = {};
   for await (const chunk of chunks) {
-    const { type, delta, toolCallId, toolName, args, providerExecuted, result, url, title } = chunk;
+    const { type } = chunk;
     if (type === 'text_delta' || type === 'reasoning_delta') {
-      if (typeof delta !== 'string')
-        throw new TypeError(`${where}: a ${type} has a text in \`delta\`, got ${describeValue(delta)}`);
       const kind = type === 'text_delta' ? 'text' : 'reasoning';
+      const delta = chunk.delta ?? chunk[`${kind}Delta`];
+      if (typeof delta !== 'string')
+        throw new TypeError(`${where}: a ${type} has a text in \`${kind}Delta\`, got ${describeValue(delta)}`);
       said[kind] += delta;
       native.sync('say', token, JSON.stringify([kind, delta]));
-    } else if (type === 'tool_call_delta' && args !== undefined) {
-      toolCalls.push({ toolCallId, toolName, args, providerExecuted });
+    } else if (type === 'tool_call_delta') {
+      hearCall(calls, chunk);
     } else if (type === 'tool_result') {
       // Only whoever ran a tool can tell its result.
-      const call = toolCalls.find((known) => known.toolCallId === toolCallId);
+      const { toolCallId, result } = chunk.toolResult ?? chunk;
+      const call = calls.find((known) => known.toolCallId === toolCallId);
       if (call) Object.assign(call, { providerExecuted: true, result });
     } else if (type === 'source_url') {
+      const { url, title } = chunk.source ?? chunk;
       sources.push({ url, title });
     } else if (type === 'finish') {
-      whole = chunk.fullResult ?? {};
+      const { usage, finishReason } = chunk;
+      whole = { ...(usage !== undefined && { usage }), ...(finishReason !== undefined && { finishReason }) };
+      Object.assign(whole, chunk.fullResult);
     }
   }
-  const told: Config = { toolCalls, sources };
+  const told: Config = { sources };
+  if (!('toolCalls' in whole)) told.toolCalls = calls.map((call) => callOf(where, call));
   for (const kind of ['text', 'reasoning'] as const) if (said[kind] !== '') told[kind] = said[kind];
   return { ...told, ...whole };
+}
+
+/** Arguments come as a whole, or as pieces of their JSON. */
+function hearCall(calls: HeardCall[], chunk: Chunk): void {
+  const { toolCallId, toolName, args, argsDelta } = chunk.toolCallDelta ?? { ...chunk, argsDelta: undefined };
+  if (args === undefined && chunk.toolCallDelta === undefined) return;
+  let call = calls.find((known) => known.toolCallId === toolCallId);
+  if (!call) calls.push((call = { toolCallId, toolName, written: '' }));
+  if (args !== undefined) call.args = args;
+  if (chunk.providerExecuted !== undefined) call.providerExecuted = chunk.providerExecuted;
+  if (typeof argsDelta === 'string') call.written += argsDelta;
+}
+
+function callOf(where: string, { written, ...call }: HeardCall): object {
+  if (call.args !== undefined) return call;
+  try {
+    return { ...call, args: written === '' ? {} : (JSON.parse(written) as unknown) };
+  } catch {
+    throw new TypeError(
+      `${where}: the arguments of the call of ${describeValue(call.toolName)} are no JSON: ${written}`,
+    );
+  }
 }
