@@ -74,6 +74,23 @@ fn every_scope_begins_with_its_defaults() {
     check(&[("return s.state;", with(json!({})), with(json!({})))]);
 }
 
+/// Null says that there is nothing yet, and is a value: of schemas, of a sequencer's own start, and of what clients see.
+#[test]
+fn a_field_may_begin_as_null() {
+    let place = Place::with_flow(
+        "const stateSchema = z.object({ a: z.string().nullable().default(null), b: z.string().nullable().default(\"b\") });\n\
+         const tells = handler({ name: \"tells\", execute: (_input, ctx) => [ctx.session.state, ctx.sequencer.state] });\n\
+         const chain = sequencer({ name: \"chain\", stateSchema, defaultState: { b: null } }).step(tells);\n\
+         export default defineFlow({ kind: \"nulls\", session: { stateSchema, client: { expose: [\"a\"] } },\n\
+           actions: { go: { block: chain } } });",
+    );
+    let output = place.get("run nulls go --user ada --session s")["output"].clone();
+    assert_eq!(output, json!([{ "a": null, "b": "b" }, { "a": null, "b": null }]));
+    let state = place.get("state --session s");
+    assert_matches("the state", &state["session"], &json!({ "a": null, "b": "b" }));
+    assert_matches("what clients see", &state["clientData"], &json!({ "session": { "a": null } }));
+}
+
 #[test]
 fn patches_merge_one_level_and_answer_whether_anything_changed() {
     check(&[

@@ -107,6 +107,11 @@ pub fn exact<'de, T: Exact, D: Deserializer<'de>>(deserializer: D) -> Result<T, 
     T::exact(deserializer)
 }
 
+/// As [`exact`], for a field in which null is a value like any other: only what is not there is `None`.
+pub fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::exact(deserializer).map(Some)
+}
+
 /// The types that [`exact`] can deserialize.
 pub trait Exact: Sized {
     /// Deserializes a value unchanged.

@@ -140,7 +140,7 @@ impl WireState {
 #[derive(Deserialize)]
 pub(crate) struct WireField {
     pub(crate) name: String,
-    #[serde(default, deserialize_with = "engine::json::exact")]
+    #[serde(default, deserialize_with = "engine::json::given")]
     pub(crate) default: Option<Value>,
     pub(crate) transient: bool,
     pub(crate) plain: Option<Plain>,
