@@ -12,6 +12,8 @@ import type { StateHandle } from "./state.js";
 export interface ResourceHandle<S = any> extends StateHandle<S> {
   readonly state: S;
   readonly path: string;
+  /** Another word for the path. */
+  readonly name: string;
   readonly scope: ResourceScope;
   /** `<scope>/<path>`. */
   readonly uri: string;

@@ -358,7 +358,7 @@ const handles = handler({
       known,
       topics: ctx.session.state.topics,
       edges: [edge.from, graph.traverse(ctx.resources.note.edges.all(), "b").length],
-      page: page.items.map((file) => file.path),
+      page: page.items.map((file) => file.name),
       scanned,
       refused: await ctx.resources.files.create("a.exe").catch((error: Error) => error.message),
       components: ctx.response.getItems().flatMap((item) => (item.type === "component" ? [item.data] : [])),

@@ -70,6 +70,7 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
   const template = (): Template | undefined => (ref === undefined ? undefined : templateIn(token, ref, label));
   const made: StateHandle = handle(token, target, label, {
     path,
+    name: path,
     scope: listed.scope,
     uri: `${listed.scope}/${path}`,
     key: entry?.key,
