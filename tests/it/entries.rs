@@ -232,6 +232,16 @@ fn a_session_that_somebody_named_sends_messages_whatever_its_name() {
     assert_eq!(refused("--input \"other\""), "no-durable-sender");
 }
 
+#[test]
+fn an_event_may_come_to_null() {
+    let place = Place::with_flow(
+        "const tells = handler({ name: \"tells\", inputSchema: z.null(), execute: (input) => ({ input }) });\n\
+         export default defineFlow({ kind: \"shop\", actions: { go: { block: tells } },\n\
+           webhooks: { stripe: { on: { paid: { block: tells, input: () => null } } } } });",
+    );
+    assert_eq!(place.get("trigger shop stripe/paid --input 1")["output"], json!({ "input": null }));
+}
+
 /// A provider sends an event again when its answer is late.
 #[test]
 fn a_key_may_be_of_the_delivery_of_an_event() {

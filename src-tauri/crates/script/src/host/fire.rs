@@ -40,7 +40,7 @@ pub struct Given {
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Fired {
     /// The input of its action.
-    #[serde(default, deserialize_with = "engine::json::exact")]
+    #[serde(default, deserialize_with = "engine::json::given")]
     pub input: Option<Value>,
     /// For whom it runs.
     pub user: String,
