@@ -2,7 +2,7 @@
  * Generators: what the model is asked, what its answer becomes, its tools, its limits and its repairs.
  */
 
-import { defineFlow, FlowError, generator, handler, sequencer } from "@flow-state-dev/core";
+import { defineFlow, FlowError, generator, handler, resource, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
@@ -34,6 +34,7 @@ export default defineFlow({
       }),
     },
     contextLater: { block: bot("contextLater", { context: () => ({ late: () => "Found.", deep: { who: async (input: any) => `For ${input.who}.` } }), user: "u" }) },
+    contextNames: { block: bot("contextNames", { context: [resource("notes/today", { optional: true })], user: "u" }) },
     userParts: { block: bot("userParts", { user: ["First.", (input: any) => `From ${input.who}.`, () => undefined, async () => [{ role: "user", content: "Last." }]] }) },
     promptNull: { block: bot("promptNull", { prompt: null, user: () => "just me" }) },
     models: { block: bot("models", { model: (input: any) => input.model }) },
