@@ -181,16 +181,26 @@ impl<'a> Calls<'a> {
         let mut waiting: Vec<usize> = (0..self.calls.len()).collect();
         let mut running = FuturesUnordered::new();
         let mut suspended = None;
+        // Why the request cannot go on: nothing more starts, and what has begun ends first (SEMANTICS §3.3).
+        let mut stopped: Option<FlowError> = None;
         loop {
             let mut later = Vec::new();
-            for at in std::mem::take(&mut waiting) {
+            let may_start = if stopped.is_none() { std::mem::take(&mut waiting) } else { Vec::new() };
+            for at in may_start {
                 let is_ready = self.refused.contains_key(&at)
                     || self.order.waits_for(at).all(|before| self.ended.contains_key(&before));
                 if !is_ready {
                     later.push(at);
                     continue;
                 }
-                let Some((plan, input)) = self.prepare(at).await? else { continue };
+                let (plan, input) = match self.prepare(at).await {
+                    Ok(Some(prepared)) => prepared,
+                    Ok(None) => continue,
+                    Err(error) => {
+                        stopped = Some(error);
+                        break;
+                    }
+                };
                 let block = blocks::call(self.of, &self.tool(at));
                 let (run, parent) = (self.cx.run.clone(), Some(self.cx.frame.clone()));
                 let needs_person = input["confirm"] == true;
@@ -208,7 +218,7 @@ impl<'a> Calls<'a> {
             }
             waiting = later;
             let Some((at, plan, ran)) = running.next().await else {
-                if waiting.is_empty() || suspended.is_some() {
+                if waiting.is_empty() || suspended.is_some() || stopped.is_some() {
                     break;
                 }
                 // Nothing runs, and what waits was not unblocked by an end above: look again.
@@ -238,13 +248,16 @@ impl<'a> Calls<'a> {
                     suspended = Some(error);
                     continue;
                 }
-                Err(error) if error.is_uncatchable() || super::is_script_incomplete(&error) => return Err(error),
+                Err(error) if error.is_uncatchable() || super::is_script_incomplete(&error) => {
+                    stopped.get_or_insert(error);
+                    continue;
+                }
                 Err(error) => End::Failed(error),
             };
             self.ended.insert(at, end);
         }
-        if let Some(suspension) = suspended {
-            return Err(suspension);
+        if let Some(error) = stopped.or(suspended) {
+            return Err(error);
         }
         let mut messages = Vec::new();
         for (at, end) in &self.ended {
