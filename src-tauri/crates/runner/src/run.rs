@@ -266,7 +266,9 @@ async fn carry_out(
         let _ = accepted.send(Ok(()));
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
         let is_committing = || run.recorder.is_committing();
-        let mut work = Box::pin(run_to_end(work, awaited, is_committing, || loaded.fail_waiting_calls()).fuse());
+        let settle = || run.settle_next();
+        let unblock = || loaded.fail_waiting_calls();
+        let mut work = Box::pin(run_to_end(work, awaited, is_committing, settle, unblock).fuse());
         let mut tick = Box::pin(flush(run.clone()).fuse());
         let mut watching = Box::pin(stop_when_asked(&mut abort, &wish, loaded, stop).fuse());
         loop {

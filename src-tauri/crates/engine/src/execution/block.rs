@@ -75,7 +75,8 @@ pub(crate) fn try_block(
                 ..FlowError::new("LimitError", format!("blocks are nested deeper than {MAX_NESTING} levels"))
             });
         }
-        let mut tries = 0;
+        let mut tries = failed_tries(&block, run.replay_cache.failed_tries(&path)).of_block;
+        let mut is_first = true;
         let mut conflicts = 0;
         // Kept while a body runs again because a record changed under it.
         let mut permit: Option<CommitPermit<'_>> = None;
@@ -89,7 +90,7 @@ pub(crate) fn try_block(
             if run.abort.is_set() {
                 return Err(FlowError::aborted());
             }
-            if tries == 0 && conflicts == 0 {
+            if std::mem::take(&mut is_first) {
                 match run.take_recorded_end(&block, &path, parent.as_ref(), &input)? {
                     RecordedEnd::Nothing => {}
                     RecordedEnd::Ended(frame, Ok(output)) => {
@@ -328,6 +329,29 @@ pub(crate) async fn resolve_value(
             Ok(callback::call(cx, role, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
         }
     }
+}
+
+/// Tries that had failed before the request was interrupted: of the execution that goes on now, by whose settings they
+/// were retried.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct FailedTries {
+    /// By the block's own settings, since its caller ran it last.
+    pub(crate) of_block: u32,
+    /// By the caller, as the settings of tools do.
+    pub(crate) of_caller: u32,
+}
+
+/// Returns by whose settings the tries of a block were retried that failed with these errors, in order.
+pub(crate) fn failed_tries(block: &Block, errors: &[FlowError]) -> FailedTries {
+    let mut tries = FailedTries::default();
+    for error in errors {
+        if should_retry(block, error, tries.of_block) {
+            tries.of_block += 1;
+        } else {
+            tries = FailedTries { of_block: 0, of_caller: tries.of_caller + 1 };
+        }
+    }
+    tries
 }
 
 fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {

@@ -6,3 +6,4 @@ pub mod memory_log;
 pub mod plan;
 pub(crate) mod prior_attempt;
 pub(crate) mod resume;
+pub(crate) mod turns;

@@ -27,6 +27,7 @@ use crate::execution::note::Note;
 use crate::execution::recorder::{Recorder, RecorderOptions};
 use crate::execution::replay::cache::ReplayCache;
 use crate::execution::replay::effect_log::EffectLog;
+use crate::execution::replay::turns::Turns;
 use crate::execution::state::shared::SharedState;
 use crate::execution::step_value::StepValue;
 use crate::execution::{container, hooks};
@@ -48,6 +49,7 @@ use crate::views::usage::Usage;
 
 use prior_run::{has_state, run_once};
 
+pub(crate) use prior_run::OnceAnswer;
 pub use prior_run::PriorRun;
 pub use start::{Isolated, StartRequest};
 
@@ -88,8 +90,8 @@ pub struct Run {
     pub usage: RefCell<Usage>,
     /// Which messages its model calls have stored in the log.
     pub(crate) stored_messages: RefCell<StoredMessages>,
-    /// Results of `ctx.runOnce`, by key.
-    pub(crate) once: RefCell<HashMap<String, Value>>,
+    /// Answers of `ctx.runOnce`, by key.
+    pub(crate) once: RefCell<HashMap<String, OnceAnswer>>,
     pub(crate) tool_cache: RefCell<ToolCache>,
     /// When it began, milliseconds since the epoch.
     pub(crate) began_at: i64,
@@ -109,6 +111,8 @@ pub struct Run {
     pub(crate) prior_status: RequestStatus,
     /// Whether the log has writes to the state of the request scope from before this run.
     pub(crate) had_state: bool,
+    /// Recorded results that wait for their turn.
+    pub(crate) turns: Turns,
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
     pub(crate) reactions_run: Cell<u32>,
@@ -206,7 +210,7 @@ impl Run {
             effects,
             state: Rc::new(container),
             abort,
-            status_line: RefCell::default(),
+            status_line: RefCell::new(replay_cache.status_line.clone()),
             notes: RefCell::new(notes),
             commits: FifoMutex::default(),
             replay_cache,
@@ -216,6 +220,7 @@ impl Run {
             unfinished_background: RefCell::default(),
             prior_status,
             had_state: has_state(events),
+            turns: Turns::default(),
             effect_log: None,
             only_plans: false,
             usage: RefCell::new(Usage::of(events)),
@@ -338,6 +343,11 @@ impl Run {
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
         frame.register(&self.roots);
         frame
+    }
+
+    /// Returns the number of the newest attempt of a path that has begun.
+    pub(crate) fn newest_attempt(&self, path: &Arc<str>) -> u32 {
+        self.attempts.borrow().get(path).map_or(0, |next| next.saturating_sub(1))
     }
 
     /// Returns the key of a durable scope of this request; `None` for the project if there is none.

@@ -43,9 +43,13 @@ impl Context {
             known.filter(|_| run.effect_log.is_none()).and_then(|recorded| recorded.request.differences(&request));
         match (known, differences) {
             (Some(recorded), None) => {
-                if let Some(resolved) = &recorded.resolved {
+                if let Some(resolved) = recorded.resolved.clone() {
                     run.used_answers.borrow_mut().insert(resolved.id.clone());
-                    return Ok(resolved.clone());
+                    match recorded.answered {
+                        Some(position) => run.wait_for_turn(position).await,
+                        None => self.wait_behind_log().await,
+                    }
+                    return Ok(resolved);
                 }
             }
             (Some(recorded), Some(differences)) => {

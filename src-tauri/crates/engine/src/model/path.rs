@@ -86,6 +86,12 @@ pub fn operation(path: &str) -> &str {
     path[start..].find('[').map_or(path, |at| &path[..start + at])
 }
 
+/// Returns whether a path is that of a block that a function (`block.run`) or a model (a tool) called.
+pub(crate) fn is_called(path: &str) -> bool {
+    let segment = path.rsplit('/').next().unwrap_or_default();
+    segment.starts_with("run:") || segment.starts_with("tool:")
+}
+
 /// Returns the path of the innermost background task that a path is or is inside of, if any.
 pub fn background_task(path: &str) -> Option<&str> {
     let mut end = path.len();

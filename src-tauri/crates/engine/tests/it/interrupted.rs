@@ -33,12 +33,12 @@ use engine::views::suspensions::suspensions;
 use engine::views::trace::trace;
 use engine::written::{Function, flow, handler, sequencer, step};
 use futures_channel::oneshot;
-use futures_executor::{LocalPool, block_on};
+use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::runs::{Counted, asked};
+use crate::runs::{Counted, asked, settling};
 
 /// What every question is answered with.
 const ANSWER: i64 = 3;
@@ -330,10 +330,15 @@ impl Bed {
         let flow = Rc::new(flow("test", &self.root));
         let effects = Rc::new(Counted::after(events.last().map_or(0, |event| event.at)));
         let run = Run::after(earlier, flow, asked("request", json!(1)), log, effects, Abort::default());
-        let ended = block_on(async {
-            let input = if events.is_empty() { run.begin().await } else { run.begin_resumed(answers.to_vec()).await };
-            Some(run.execute(input.ok()?).await)
-        });
+        let answers = answers.to_vec();
+        let work = {
+            let (run, is_new) = (run.clone(), events.is_empty());
+            async move {
+                let input = if is_new { run.begin().await } else { run.begin_resumed(answers).await };
+                Some(run.execute(input.ok()?).await)
+            }
+        };
+        let ended = settling(&run, work).unwrap_or_else(|| panic!("it stands still: {:#?}", self.events()));
         (ended, run)
     }
 

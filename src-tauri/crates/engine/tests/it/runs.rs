@@ -1,6 +1,6 @@
 //! Runs of flows over a log in memory, with a world that is the same every time.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,8 +13,10 @@ use engine::flow::{Block, Flow};
 use engine::memory_log::MemoryLog;
 use engine::request::{Ended, Run, StartRequest};
 use engine::written::flow;
+use futures_executor::LocalPool;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use futures_util::task::LocalSpawnExt;
 use serde_json::Value;
 
 /// A clock that moves by one with every look, and sleeps that end at once.
@@ -78,6 +80,24 @@ pub(crate) fn asked(request: &str, input: Value) -> StartRequest {
         claim: None,
         fork: None,
         isolated: Default::default(),
+    }
+}
+
+/// Runs the work of a request to its end, and lets recorded results settle. Returns `None` if it stands still.
+pub(crate) fn settling<T: 'static>(run: &Rc<Run>, work: impl Future<Output = T> + 'static) -> Option<T> {
+    let mut pool = LocalPool::new();
+    let ended = Rc::new(RefCell::new(None));
+    let end = ended.clone();
+    let work = async move { drop(end.replace(Some(work.await))) };
+    pool.spawner().spawn_local(work).expect("the pool runs");
+    loop {
+        pool.run_until_stalled();
+        if let Some(ended) = ended.take() {
+            return Some(ended);
+        }
+        if !run.settle_next() {
+            return None;
+        }
     }
 }
 

@@ -4,6 +4,8 @@
 //! comes from outside: an effect, or the log's answer. A request that was polled, woke nobody and waits
 //! for nothing from outside will never move again. This is exact as long as every wait for the outside
 //! is counted; a count too many only leaves a request waiting.
+//!
+//! Recorded results settle one at a time, each when the request makes no progress by itself (ARCHITECTURE §5.11).
 
 use std::cell::Cell;
 use std::future::Future;
@@ -51,12 +53,13 @@ impl Drop for Counted {
     }
 }
 
-/// Polls a request's work until it ends. When it cannot go on by itself, `unblock` is asked to make
-/// something move; it answers whether it did.
+/// Polls a request's work until it ends. Whenever it makes no progress by itself, `settle` may let a recorded result
+/// settle. If nothing from outside can make it move either, `unblock` is asked to. Both return whether something moved.
 pub(crate) async fn run_to_end<T>(
     mut work: Pin<Box<impl Future<Output = T>>>,
     awaited: Awaited,
     is_committing: impl Fn() -> bool,
+    settle: impl Fn() -> bool,
     unblock: impl Fn() -> bool,
 ) -> T {
     std::future::poll_fn(|cx| {
@@ -65,8 +68,11 @@ pub(crate) async fn run_to_end<T>(
             if let Poll::Ready(ended) = work.poll_unpin(&mut Context::from_waker(&waker)) {
                 return Poll::Ready(ended);
             }
-            let can_move = woken.0.load(Ordering::SeqCst) || !awaited.is_none() || is_committing();
-            if can_move || !unblock() {
+            if woken.0.load(Ordering::SeqCst) {
+                return Poll::Pending;
+            }
+            let can_move = || !awaited.is_none() || is_committing();
+            if !settle() && (can_move() || !unblock()) {
                 return Poll::Pending;
             }
         }
@@ -105,6 +111,7 @@ mod tests {
         runtime.block_on(run_to_end(
             Box::pin(work),
             awaited,
+            || false,
             || false,
             || {
                 times.set(times.get() + 1);

@@ -82,7 +82,7 @@ fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowErr
             stop.set();
             is_first
         };
-        Ok::<_, Fault>(run_to_end(work, Awaited::default(), || false, unblock).await)
+        Ok::<_, Fault>(run_to_end(work, Awaited::default(), || false, || run.settle_next(), unblock).await)
     })?;
     run.flush();
     let last = before.events.last().map_or(0, |event| event.seq);

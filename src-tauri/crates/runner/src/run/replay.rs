@@ -76,7 +76,8 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>
         let input = run.begin().await.map_err(Fault::internal)?;
         loaded.attach(&run);
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
-        run_to_end(work, Awaited::default(), || false, || effect_log.advance() || loaded.fail_waiting_calls()).await;
+        let (settle, unblock) = (|| effect_log.advance(), || loaded.fail_waiting_calls());
+        run_to_end(work, Awaited::default(), || false, settle, unblock).await;
         run.flush();
         Ok::<_, Fault>(())
     })?;

@@ -56,6 +56,7 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
             cx.sleep(ms.max(0.0) as u64).await;
             Ok(String::new())
         }
+        (Some(cx), "once") => once(&cx, &call.payload).await,
         (Some(cx), "beginOnce") => begin_once(&cx, &call.payload).await,
         (Some(cx), "endOnce") => end_once(&vm, &cx, &call.payload).await,
         (Some(cx), "fetch") => crate::host::fetch::fetch(&cx, &call.payload, call.stopped).await,
@@ -106,6 +107,13 @@ fn finish_apply(shared: &Shared, token: u32) {
             at += 1;
         }
     }
+}
+
+/// `ctx.runOnce`, if the request has its answer.
+async fn once(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    let key: String = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    let answer = cx.once(&key).await;
+    answer.map(|answer| answer.to_string()).ok_or_else(|| FlowError::plain(format!("runOnce has no answer \"{key}\"")))
 }
 
 /// `ctx.runOnce`, before the author's function is called.

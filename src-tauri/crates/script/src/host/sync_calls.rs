@@ -101,7 +101,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             cx.stream_delta(if asked[0] == "reasoning" { ModelDelta::Reasoning(text) } else { ModelDelta::Text(text) });
             None
         }
-        "once" => cx.once(parsed()?.as_str().unwrap_or_default()).map(|answer| answer.to_string()),
+        "hasOnce" => cx.has_once(parsed()?.as_str().unwrap_or_default()).then(String::new),
         "send" => Some(cx.next_send()),
         "usage" => {
             let usage = cx.run.usage.borrow();

@@ -2,4 +2,5 @@
 
 mod host;
 mod load;
+mod recorded_order;
 mod run;

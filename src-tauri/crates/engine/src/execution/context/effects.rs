@@ -12,14 +12,25 @@ use serde_json::Value;
 use super::Context;
 use crate::execution::replay::cache::Pause;
 use crate::execution::replay::effect_log::RecordedEffect;
+use crate::execution::request::OnceAnswer;
 use crate::model::effects::{EffectKind, FetchCall, FetchReply, ModelDelta, SyncEffect};
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
 
 impl Context {
-    /// Returns the result of an earlier `ctx.runOnce` of this request with this key.
-    pub fn once(&self, key: &str) -> Option<Value> {
-        self.run.once.borrow().get(key).cloned()
+    /// Returns whether the request has an answer of `ctx.runOnce` with this key.
+    pub fn has_once(&self, key: &str) -> bool {
+        self.run.once.borrow().contains_key(key)
+    }
+
+    /// Returns the answer of an earlier `ctx.runOnce` of this request with this key, if there is one. A recorded answer
+    /// settles in recorded order.
+    pub async fn once(&self, key: &str) -> Option<Value> {
+        let answer = self.run.once.borrow().get(key).cloned()?;
+        if let Some(settled) = answer.settled {
+            self.run.wait_for_turn(settled).await;
+        }
+        Some(answer.value)
     }
 
     /// Starts a `ctx.runOnce`. Returns when the start is committed: only then may the author's function run, so that
@@ -43,6 +54,7 @@ impl Context {
             Ok(answer) => answer,
             Err(error) => {
                 self.effect_finished(EffectKind::Once, ordinal, Some(seq), Err(error), false);
+                self.wait_to_settle_once(ordinal).await;
                 return Ok(());
             }
         };
@@ -60,8 +72,22 @@ impl Context {
         if let Some(call) = &self.call {
             call.note_answer(kept);
         }
-        self.run.once.borrow_mut().insert(key, answer);
+        self.run.once.borrow_mut().insert(key, OnceAnswer { value: answer, settled: None });
+        self.wait_to_settle_once(ordinal).await;
         Ok(())
+    }
+
+    /// Waits for the turn of an answer of this run.
+    async fn wait_to_settle_once(&self, ordinal: u32) {
+        match &self.run.effect_log {
+            Some(effect_log) => {
+                match effect_log.effect(&self.frame.path, self.frame.attempt, EffectKind::Once, ordinal) {
+                    Some(recorded) => effect_log.wait_until_due(&recorded).await,
+                    None => effect_log.wait_behind_log().await,
+                }
+            }
+            None => self.wait_behind_log().await,
+        }
     }
 
     /// Passes on a delta that an author's own model streams. Without a listener it is dropped, because the final reply
@@ -105,6 +131,13 @@ impl Context {
             return;
         }
         let kept = self.run.replay_cache.pause(&self.frame.path, ordinal).filter(|pause| pause.ms == ms);
+        if let Some((pause, ended)) = kept.and_then(|pause| Some((pause, pause.ended?)))
+            && self.run.effect_log.is_none()
+        {
+            self.run.wait_for_turn((0, ended)).await;
+            self.effect_finished(EffectKind::Sleep, ordinal, Some(pause.started), Ok(Value::Null), true);
+            return;
+        }
         self.stop_if_only_planned().await;
         let started = match kept {
             Some(pause) => pause.started,
@@ -124,6 +157,7 @@ impl Context {
                 // Limited to `ms`, in case the clock was set back.
                 let left = left.map_or(ms, |left| u64::try_from(left).unwrap_or(0).min(ms));
                 self.run.effects.sleep(left).await;
+                self.wait_behind_log().await;
             }
         }
         self.effect_finished(EffectKind::Sleep, ordinal, Some(started), Ok(Value::Null), false);

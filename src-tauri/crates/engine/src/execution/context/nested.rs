@@ -122,7 +122,13 @@ impl Context {
         let (value, role) = (StepValue::new(input.clone()), BlockRole::Called(self.call.clone()));
         let (run, parent) = (self.run.clone(), Some(self.frame.clone()));
         self.run.has_concurrent_blocks.set(true);
-        match run_block_as(run, block, parent, path.clone(), value, role).await {
+        let was_recorded = self.run.replay_cache.has_ended(&path);
+        self.run.wait_for_recorded_end(&path).await;
+        let ended = run_block_as(run, block, parent, path.clone(), value, role).await;
+        if ended.as_ref().err().is_none_or(|error| !error.is_uncatchable()) {
+            self.wait_to_settle(&path, was_recorded).await;
+        }
+        match ended {
             Err(error) if error.is_uncatchable() => {
                 self.frame.nested.stop(error);
                 self.frame.suspended.set();

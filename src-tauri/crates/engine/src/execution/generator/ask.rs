@@ -97,7 +97,7 @@ pub(crate) async fn ask(
     match chosen {
         ChosenModel::Instance(instance) => {
             let call = ModelCall { model: instance.id.clone(), ..call };
-            let answer = match take_from_log(cx, &call, None) {
+            let answer = match take_from_log(cx, &call, None).await {
                 Some(answer) if cx.run.effect_log.is_none() => {
                     crate::execution::callback::skip_recorded_call(cx, instance::FUNCTION);
                     answer
@@ -121,7 +121,7 @@ pub(crate) async fn ask(
                 for attempt in 0..attempts {
                     let call = ModelCall { model: model.clone(), ..call.clone() };
                     let recalled = match take_from_earlier_attempt(cx, &call, listener.as_ref()).await {
-                        None => take_from_log(cx, &call, listener.as_ref()),
+                        None => take_from_log(cx, &call, listener.as_ref()).await,
                         answer => answer,
                     };
                     let is_recalled = recalled.is_some();
@@ -164,7 +164,11 @@ pub(crate) async fn ask(
 
 /// Takes the reply to this call from the log, if the block received it before a resume: the model is not called
 /// again. A listener gets the reply as deltas, because the items of the earlier attempt no longer count.
-fn take_from_log(cx: &Context, call: &ModelCall, listener: Option<&Listener>) -> Option<Result<ModelReply, FlowError>> {
+async fn take_from_log(
+    cx: &Context,
+    call: &ModelCall,
+    listener: Option<&Listener>,
+) -> Option<Result<ModelReply, FlowError>> {
     let done = cx.run.replay_cache.call(&cx.frame.path, cx.peek(EffectKind::Model.as_str()))?;
     if done.asked.as_ref().map(AskedWith::whole) != Some(public_request(cx, call)) {
         // A handler that now asks something else makes a new call.
@@ -177,8 +181,12 @@ fn take_from_log(cx: &Context, call: &ModelCall, listener: Option<&Listener>) ->
         );
         cx.record(EventKind::Drift { drift: DriftKind::ModelCall, text });
     }
-    stream_reply(listener, &done.answer);
     let ordinal = cx.ordinal(EffectKind::Model.as_str());
+    if !cx.frame.block.asks_models_itself() {
+        // A handler may wait for several results at once.
+        cx.run.wait_for_turn((0, done.ended)).await;
+    }
+    stream_reply(listener, &done.answer);
     let result = done.answer.as_ref().map(|reply| serde_json::to_value(reply).unwrap_or_default());
     cx.effect_finished(EffectKind::Model, ordinal, done.held_by, result.map_err(Clone::clone), true);
     Some(done.answer.clone())

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::messages::message;
 use super::stream_items::{fields, identity};
 use super::{denied, tool_cache};
-use crate::execution::block::{WillRetry, run_block_as, try_block};
+use crate::execution::block::{WillRetry, failed_tries, run_block_as, try_block};
 use crate::execution::callback;
 use crate::execution::caught::BlockRole;
 use crate::execution::context::{Context, EmitOptions};
@@ -327,6 +327,9 @@ async fn run_with_retries(
     let settings = &generator.tool_settings;
     let path = join(&cx.frame.path, &format!("tool:{place}"));
     let attempts = settings.retry.as_ref().map_or(1, |retry| retry.max_attempts.max(1));
+    let was_recorded = cx.run.replay_cache.has_ended(&path);
+    cx.run.wait_for_recorded_end(&path).await;
+    let mut failed = failed_tries(&tool.block, cx.run.replay_cache.failed_tries(&path)).of_caller;
     let mut attempt = 0;
     loop {
         attempt += 1;
@@ -344,6 +347,11 @@ async fn run_with_retries(
         let running = try_block(run, block, parent, path.clone(), input, (BlockRole::Tool, will_retry.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
         let is_known = cx.run.replay_cache.callback(&cx.frame.path, &number).is_some();
+        if !is_known && failed > 0 {
+            // It had failed before the request was interrupted.
+            failed -= 1;
+            continue;
+        }
         match with_timeout(cx, settings.timeout_ms, &tool.block.name, number, running).await {
             Err(error) if will_retry.is_some_and(|will_retry| will_retry(&error)) => {
                 // If the timeout is in the log, what the log has at the path belongs to the next attempt: it is kept.
@@ -351,7 +359,12 @@ async fn run_with_retries(
                     cx.run.replay_cache.discard_attempt(&path.as_str().into());
                 }
             }
-            ended => return ended,
+            ended => {
+                if ended.as_ref().err().is_none_or(|error| !error.is_uncatchable()) {
+                    cx.wait_to_settle(&path, was_recorded).await;
+                }
+                return ended;
+            }
         }
         if let Some(retry) = &settings.retry {
             let pause = retry.base_delay_ms.saturating_mul(1 << (attempt - 1).min(20)).min(retry.max_delay_ms);

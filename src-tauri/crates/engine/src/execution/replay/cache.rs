@@ -10,6 +10,7 @@ mod numbers;
 mod pauses;
 mod shared_writes;
 mod suspensions;
+mod tries;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -69,6 +70,8 @@ pub(crate) struct RecordedModelCall {
     pub(crate) asked: Option<AskedWith>,
     /// The event that holds the request.
     pub(crate) held_by: Option<Seq>,
+    /// The event that ended it.
+    pub(crate) ended: Seq,
     pub(crate) answer: Result<ModelReply, FlowError>,
 }
 
@@ -132,6 +135,10 @@ pub(crate) struct ReplayCache {
     suspended: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
     pub(crate) attempts: HashMap<Arc<str>, u32>,
+    /// The tries of a block that have failed since it last ended.
+    failed_tries: tries::FailedTries,
+    /// The text of the status slot, as the blocks that ended left it.
+    pub(crate) status_line: Option<String>,
     /// Whether the log has the item that `userMessage` made.
     pub(crate) has_user_message: bool,
     /// The event that holds the request's input.
@@ -154,6 +161,8 @@ struct OpenBlock {
     sync_effects: Vec<(Seq, EffectKind, Value)>,
     /// The callbacks that suspended; `None` for the body.
     suspended_in: HashSet<Option<String>>,
+    /// The last text that it put into the status slot.
+    status: Option<(Seq, String)>,
 }
 
 impl OpenBlock {
@@ -172,6 +181,19 @@ impl OpenBlock {
 /// A write to shared state: by which attempt, by which event, to which state, and the operation.
 type SharedWrite = (Attempt, Seq, SharedStateOwner, Operation);
 
+/// The newest text of the status slot that an ended block or a returned callback put there. What an attempt that was
+/// cut off put there is not restored: its block puts it there again.
+#[derive(Default)]
+struct Status(Option<(Seq, String)>);
+
+impl Status {
+    fn settle(&mut self, status: Option<(Seq, String)>) {
+        if status.as_ref().map(|(seq, _)| *seq) > self.0.as_ref().map(|(seq, _)| *seq) {
+            self.0 = status;
+        }
+    }
+}
+
 /// Builds the cache, reading a log from its first event to its last.
 struct LogReader<'e> {
     view: Events<'e>,
@@ -180,6 +202,7 @@ struct LogReader<'e> {
     open: HashMap<Attempt, OpenBlock>,
     detached: Detached,
     last_parent: failures::LastParent,
+    status: Status,
     settled: Vec<SharedWrite>,
     /// Writes that are kept even if the attempt is discarded: those of callbacks that had returned, of blocks that
     /// ended inside a retried attempt, and edits of a fork.
@@ -202,12 +225,14 @@ impl ReplayCache {
             open: HashMap::default(),
             detached: Detached::default(),
             last_parent: None,
+            status: Status::default(),
             settled: Vec::new(),
             kept: Vec::new(),
         };
         events.iter().for_each(|event| reader.read(event));
-        let LogReader { mut replay_cache, settled, mut kept, .. } = reader;
-        answers.iter().for_each(|answer| replay_cache.suspensions.answer(&answer.id, Some(answer)));
+        let LogReader { mut replay_cache, settled, mut kept, status, .. } = reader;
+        replay_cache.status_line = status.0.map(|(_, text)| text);
+        answers.iter().for_each(|answer| replay_cache.suspensions.answer(&answer.id, Some(answer), None));
         kept.extend(settled.into_iter().filter(|(by, ..)| replay_cache.has_ended_in(by)));
         kept.sort_by_key(|(_, seq, ..)| *seq);
         for ((path, _), seq, shared, change) in kept.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
@@ -244,9 +269,9 @@ impl ReplayCache {
             match (&event.kind, &event.path) {
                 (EventKind::Suspended(request), Some(path)) => replay_cache.suspensions.ask(path, event.seq, request),
                 (EventKind::SuspensionResolved(resolved), _) => {
-                    replay_cache.suspensions.answer(&resolved.id, Some(resolved))
+                    replay_cache.suspensions.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)))
                 }
-                (EventKind::SuspensionReopened { id }, _) => replay_cache.suspensions.answer(id, None),
+                (EventKind::SuspensionReopened { id }, _) => replay_cache.suspensions.answer(id, None, None),
                 _ => {}
             }
         }
@@ -309,10 +334,7 @@ impl ReplayCache {
         if done.result.is_ok() {
             return Some((done.ended, true));
         }
-        let rescue = format!("{path}/rescue:");
-        let is_rescue = |other: &str| other.strip_prefix(&rescue).is_some_and(|rest| !rest.contains('/'));
-        let rescue = self.finished.iter().find(|(other, _)| is_rescue(other)).map(|(_, done)| done);
-        let done = rescue.unwrap_or(done);
+        let done = self.rescue_of(path).and_then(|rescue| self.ended(rescue)).unwrap_or(done);
         Some((done.ended, done.result.is_ok()))
     }
 
@@ -375,9 +397,9 @@ impl LogReader<'_> {
                 }
                 EventKind::RequestFinished { error: Some(error), .. } => replay_cache.forget_failures(error),
                 EventKind::SuspensionResolved(resolved) => {
-                    replay_cache.suspensions.answer(&resolved.id, Some(resolved))
+                    replay_cache.suspensions.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)))
                 }
-                EventKind::SuspensionReopened { id } => replay_cache.suspensions.answer(id, None),
+                EventKind::SuspensionReopened { id } => replay_cache.suspensions.answer(id, None, None),
                 _ => {}
             }
             return;
@@ -394,8 +416,11 @@ impl LogReader<'_> {
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
                 let (changes, sync_effects, suspended_in) = (Vec::new(), Vec::new(), HashSet::default());
-                self.open
-                    .insert(key, OpenBlock { name, kind, fingerprint, input, changes, sync_effects, suspended_in });
+                let status = None;
+                self.open.insert(
+                    key,
+                    OpenBlock { name, kind, fingerprint, input, changes, sync_effects, suspended_in, status },
+                );
                 replay_cache.suspended.remove(path);
                 let next = replay_cache.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
@@ -427,6 +452,7 @@ impl LogReader<'_> {
                     return;
                 }
                 self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
+                self.status.settle(open.status.take_if(|(seq, _)| own.contains(seq)));
                 replay_cache.calls.get_mut(path).into_iter().for_each(|calls| calls.take_out(|seq| own.contains(&seq)));
                 let (fingerprint, returned) = (fingerprint.clone(), returned.clone());
                 let done = RecordedCallback { fingerprint, returned, ended: event.seq };
@@ -455,7 +481,7 @@ impl LogReader<'_> {
                     None => Ok(crate::model::json::from_value(result.clone()).unwrap_or_default()),
                 };
                 let (held_by, asked) = self.requests.asked(event).unzip();
-                let call = RecordedModelCall { asked: asked.cloned(), held_by, answer };
+                let call = RecordedModelCall { asked: asked.cloned(), held_by, ended: event.seq, answer };
                 replay_cache.calls.entry(path.clone()).or_default().insert(&key, *ordinal, event.seq, call);
             }
             EventKind::EffectFinished {
@@ -481,6 +507,12 @@ impl LogReader<'_> {
                         .extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
                 "message" if replay_cache.attempts.is_empty() => replay_cache.has_user_message = true,
+                "status" => {
+                    let text = item.payload.get("message").and_then(Value::as_str);
+                    if let (Some(text), Some(open)) = (text, self.open.get_mut(&key)) {
+                        open.status = Some((event.seq, text.to_owned()));
+                    }
+                }
                 _ => {}
             },
             EventKind::BlockFinished { outcome, output, error, caught, memoized, .. } => {
@@ -506,10 +538,17 @@ impl LogReader<'_> {
                     (Outcome::Failed, Some(error)) if !error.is_abort() && error.name != "StorageError" => {
                         Err(Box::new(error.clone()))
                     }
-                    (Outcome::Abandoned, Some(_)) => return self.discard_below(path),
+                    (Outcome::Abandoned, Some(error)) => {
+                        self.status.settle(open.status);
+                        self.discard_below(path);
+                        self.replay_cache.failed_tries.add(path, error);
+                        return;
+                    }
                     _ => return,
                 };
-                let OpenBlock { name, kind, fingerprint, input, changes, .. } = open;
+                let OpenBlock { name, kind, fingerprint, input, changes, status, .. } = open;
+                self.status.settle(status);
+                replay_cache.failed_tries.forget(path);
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.settled.extend(changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);

@@ -10,18 +10,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use futures_channel::oneshot;
-use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
 
 use crate::execution::frame::Frame;
+use crate::execution::replay::turns::{Position, Turns};
 use crate::execution::request::{Run, defaults};
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, Seq};
 use crate::model::log::Record;
 use crate::model::operation::equal;
+use crate::model::path::is_called;
 use crate::model::scope::ScopeKey;
 use crate::views::diff::diff;
 use crate::views::edited_input;
@@ -32,7 +32,8 @@ use crate::views::replay_order::ReplayOrder;
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedEffect {
     pub(crate) seq: Seq,
-    at: i64,
+    /// When it settled: if a resume took it from the log, when it settled before that.
+    settled: Position,
     pub(crate) request: Option<AskedWith>,
     pub(crate) result: Value,
     pub(crate) error: Option<FlowError>,
@@ -53,19 +54,21 @@ pub type SeenRecords = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
 pub struct EffectLog {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
     /// When callbacks returned: by path, attempt and name.
-    returned: HashMap<(Arc<str>, usize, String), (i64, Seq)>,
+    returned: HashMap<(Arc<str>, usize, String), Position>,
+    /// When attempts ended of blocks that a function or a model called: by path and attempt.
+    called_ends: HashMap<(Arc<str>, u32), Position>,
     /// The records that others had written, as blocks saw them.
     seen: RefCell<SeenRecords>,
     /// When attempts started that ran again after a crash or an abort: a replay starts them no earlier.
-    late_starts: HashMap<(Arc<str>, u32), (i64, Seq)>,
+    late_starts: HashMap<(Arc<str>, u32), Position>,
     /// Attempts that had not ended when the recording ended.
     unfinished: HashSet<(Arc<str>, u32)>,
     /// Effects that were started and did not end while their block ran: the block did not await them.
     unawaited: HashSet<(Arc<str>, u32, EffectKind, u32)>,
     /// How often the request had been resumed when an attempt started; absent for 0.
     resume_counts: HashMap<(Arc<str>, u32), u32>,
-    /// What waits to become due, by recorded time and event.
-    waiting: RefCell<BTreeMap<(i64, Seq), oneshot::Sender<()>>>,
+    /// What waits to become due.
+    turns: Turns,
     now: Cell<i64>,
     timers: Cell<Seq>,
     /// The first effect that the replay asked for and the log does not have.
@@ -111,7 +114,7 @@ impl EffectLog {
                 continue;
             };
             // The time of the real call, not of a resume that took it from the log.
-            let happened: &mut (i64, Seq) = return_times.entry((path, callback)).or_insert((event.at, event.seq));
+            let happened: &mut Position = return_times.entry((path, callback)).or_insert((event.at, event.seq));
             if !memoized {
                 *happened = (event.at, event.seq);
             }
@@ -122,7 +125,11 @@ impl EffectLog {
         // The request of a memoized call is that of the original call: what a resume would have asked may differ.
         let mut kept: HashMap<(&Arc<str>, usize, EffectKind), u32> = HashMap::new();
         let mut first_asked: HashMap<(&Arc<str>, EffectKind, u32), Option<&AskedWith>> = HashMap::new();
+        // By the part of the request, counted by resumes: a conflict repeats effects within one part.
+        let mut first_settled: HashMap<(&Arc<str>, EffectKind, u32), (u32, Position)> = HashMap::new();
+        let mut part = 0;
         for event in events {
+            part += u32::from(matches!(event.kind, EventKind::RequestResumed { .. }));
             let (EventKind::EffectFinished { effect, ordinal, result, error, memoized, .. }, Some(path)) =
                 (&event.kind, &event.path)
             else {
@@ -131,6 +138,11 @@ impl EffectLog {
             let (asked, request) = ((path, *effect, *ordinal), requests.asked(event).map(|(_, request)| request));
             let request = if *memoized { first_asked.get(&asked).copied().unwrap_or(request) } else { request };
             first_asked.insert(asked, request);
+            let mut settled = (event.at, event.seq);
+            match first_settled.get(&asked) {
+                Some((before, first)) if *memoized && *before < part => settled = *first,
+                _ => drop(first_settled.insert(asked, (part, settled))),
+            }
             let Some(nth) = counting.place_to_end(event).filter(|_| event.seq > own) else { continue };
             let of_path = attempts.entry(path.clone()).or_default();
             of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
@@ -143,7 +155,7 @@ impl EffectLog {
             };
             let recorded = RecordedEffect {
                 seq: event.seq,
-                at: event.at,
+                settled,
                 request: request.cloned(),
                 result: result.clone(),
                 error: error.clone(),
@@ -162,11 +174,12 @@ impl EffectLog {
             unawaited,
             attempts,
             returned,
+            called_ends: called_ends(events, &counting),
             late_starts,
             resume_counts,
             unfinished,
             seen: RefCell::new(seen),
-            waiting: RefCell::default(),
+            turns: Turns::default(),
             // The minimum: the events that a fork shares with another request are older than its first event.
             now: Cell::new(events.iter().map(|event| event.at).min().unwrap_or(0)),
             timers: Cell::new(Seq::MAX / 2),
@@ -182,19 +195,13 @@ impl EffectLog {
     /// A pause of the engine itself (not of a flow), in the recording's time.
     pub fn timer(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
         self.timers.set(self.timers.get() + 1);
-        self.wait((self.now.get().saturating_add_unsigned(ms), self.timers.get()))
+        self.turns.wait((self.now.get().saturating_add_unsigned(ms), self.timers.get()))
     }
 
     /// Completes the next effect or timer that something waits for. Returns whether there was one.
     pub fn advance(&self) -> bool {
-        loop {
-            let Some(((at, _), waiter)) = self.waiting.borrow_mut().pop_first() else { return false };
-            self.now.set(self.now.get().max(at));
-            // A waiter that was dropped is skipped.
-            if waiter.send(()).is_ok() {
-                return true;
-            }
-        }
+        // What has no position comes last, at no time of its own.
+        self.turns.next(|(at, _)| self.now.set(if at == i64::MAX { self.now.get() } else { self.now.get().max(at) }))
     }
 
     /// Returns the first effect that was asked for and not found.
@@ -250,7 +257,7 @@ impl EffectLog {
     /// Waits until an attempt may start: returns at once, unless it ran again after a crash or an abort.
     pub(crate) async fn wait_for_recorded_start(&self, path: &Arc<str>, attempt: u32) {
         if let Some(due) = self.late_starts.get(&(path.clone(), attempt)) {
-            self.wait(*due).await;
+            self.turns.wait(*due).await;
         }
     }
 
@@ -267,12 +274,30 @@ impl EffectLog {
         function: &str,
     ) -> Option<LocalBoxFuture<'static, ()>> {
         let due = self.returned.get(&(path.clone(), attempt as usize, function.to_owned()))?;
-        Some(self.wait(*due))
+        Some(self.turns.wait(*due))
     }
 
     /// Returns a future that completes when the effect is due.
     pub(crate) fn wait_until_due(&self, effect: &RecordedEffect) -> LocalBoxFuture<'static, ()> {
-        self.wait((effect.at, effect.seq))
+        self.turns.wait(effect.settled)
+    }
+
+    /// Returns a future that completes when an attempt is due to end, or behind everything that the log has.
+    pub(crate) fn wait_until_ended(&self, path: &Arc<str>, attempt: u32) -> LocalBoxFuture<'static, ()> {
+        match self.called_ends.get(&(path.clone(), attempt)) {
+            Some(due) => self.turns.wait(*due),
+            None => self.turns.wait_behind_log(),
+        }
+    }
+
+    /// Returns a future that completes behind everything that the log has.
+    pub(crate) fn wait_behind_log(&self) -> LocalBoxFuture<'static, ()> {
+        self.turns.wait_behind_log()
+    }
+
+    /// Returns a future that completes at a position of the log.
+    pub(crate) fn wait_for(&self, position: Position) -> LocalBoxFuture<'static, ()> {
+        self.turns.wait(position)
     }
 
     /// Takes the records that others had written and an attempt saw; for resources when it first read them.
@@ -286,18 +311,16 @@ impl EffectLog {
         let Some(all) = seen.get_mut(&(path.clone(), attempt)) else { return Vec::new() };
         all.extract_if(.., |(scope, _)| is_wanted(scope)).collect()
     }
+}
 
-    fn wait(&self, due: (i64, Seq)) -> LocalBoxFuture<'static, ()> {
-        let (sender, receiver) = oneshot::channel();
-        self.waiting.borrow_mut().insert(due, sender);
-        // The sender is only dropped with the log itself.
-        async move {
-            if receiver.await.is_err() {
-                std::future::pending::<()>().await;
-            }
-        }
-        .boxed_local()
-    }
+/// Returns when the attempts that count ended, of blocks that a function or a model called.
+fn called_ends(events: &[Event], counting: &ReplayOrder) -> HashMap<(Arc<str>, u32), Position> {
+    let ends = events.iter().filter(|event| matches!(event.kind, EventKind::BlockFinished { memoized: false, .. }));
+    ends.filter_map(|event| {
+        let path = event.path.clone().filter(|path| is_called(path))?;
+        Some(((path, counting.place(event)? as u32), (event.at, event.seq)))
+    })
+    .collect()
 }
 
 impl Run {

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use crate::execution::replay::turns::Position;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, RequestStatus};
 use crate::model::scope::ScopeKind;
@@ -33,8 +34,16 @@ pub(super) fn has_state(events: &[Event]) -> bool {
         .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
 }
 
-/// Returns the recorded results of `ctx.runOnce`, by key.
-pub(super) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashMap<String, Value> {
+/// An answer of `ctx.runOnce`.
+#[derive(Clone, Debug)]
+pub(crate) struct OnceAnswer {
+    pub(crate) value: Value,
+    /// When it settled, if an earlier run recorded it.
+    pub(crate) settled: Option<Position>,
+}
+
+/// Returns the recorded answers of `ctx.runOnce`, by key.
+pub(super) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashMap<String, OnceAnswer> {
     let (mut keys, mut answers) = (HashMap::new(), HashMap::new());
     for event in events {
         match &event.kind {
@@ -46,7 +55,8 @@ pub(super) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashM
                     Some(Value::String(key)) => Some(key),
                     _ => started.and_then(|started| keys.get(&started).copied()),
                 };
-                answers.extend(key.map(|key| (key.clone(), result.clone())));
+                let answer = OnceAnswer { value: result.clone(), settled: Some((event.at, event.seq)) };
+                answers.extend(key.map(|key| (key.clone(), answer)));
             }
             _ => {}
         }

@@ -25,8 +25,8 @@ export function runOnce(token: number, key: unknown, fn: unknown): Promise<unkno
 }
 
 async function run(token: number, key: string, fn: () => unknown): Promise<unknown> {
-  const recorded = native.sync('once', token, JSON.stringify(key));
-  if (recorded !== undefined) return answerOf(recorded);
+  const isKnown = native.sync('hasOnce', token, JSON.stringify(key)) !== undefined;
+  if (isKnown) return answerOf(await ask(token, 'once', key));
   const begun = JSON.parse(await ask(token, 'beginOnce', key)) as object;
   let json: string | undefined;
   try {

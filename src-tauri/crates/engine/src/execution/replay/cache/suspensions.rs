@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::execution::replay::turns::Position;
 use crate::model::event::Seq;
 use crate::model::path::is_at_or_inside;
 use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
@@ -20,6 +21,8 @@ pub(crate) struct RecordedSuspension {
     pub(crate) request: SuspensionRequest,
     /// The answer, if there is one.
     pub(crate) resolved: Option<Resolved>,
+    /// When it was answered; `None` if the log does not have the answer yet.
+    pub(crate) answered: Option<Position>,
 }
 
 /// Which callback of a block, and the ordinal of the suspension there.
@@ -33,15 +36,15 @@ impl RecordedSuspensions {
     /// Adds a suspension.
     pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, request: &SuspensionRequest) {
         let number = (request.callback.clone(), request.ordinal);
-        let suspension = RecordedSuspension { seq, request: request.clone(), resolved: None };
+        let suspension = RecordedSuspension { seq, request: request.clone(), resolved: None, answered: None };
         self.0.entry(path.clone()).or_default().insert(number, suspension);
     }
 
-    /// Sets the answer of the suspension with this id, or removes it.
-    pub(super) fn answer(&mut self, id: &str, answer: Option<&Resolved>) {
+    /// Sets the answer of the suspension with this id, given at a position of the log, or removes it.
+    pub(super) fn answer(&mut self, id: &str, answer: Option<&Resolved>, answered: Option<Position>) {
         let all = self.0.values_mut().flat_map(HashMap::values_mut);
         all.filter(|suspension| suspension.request.id == id)
-            .for_each(|suspension| suspension.resolved = answer.cloned());
+            .for_each(|suspension| (suspension.resolved, suspension.answered) = (answer.cloned(), answered));
     }
 
     /// Returns the suspension with this ordinal.

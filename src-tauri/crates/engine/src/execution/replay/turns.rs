@@ -1,0 +1,154 @@
+//! Recorded order: results that the log answers settle in the order of the log's events (ARCHITECTURE §5.11).
+//!
+//! A result that the log answers is there at once. Code that runs several blocks together would see such results in the
+//! order in which it asked for them, and a race would have another winner than when it ran. So each waits for its turn:
+//! the result of the lowest event settles first, one at a time, and only when the request can make no other progress.
+//! A result of this run has its turn after all recorded ones. Must not know what waits, nor why.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+
+use crate::execution::context::Context;
+use crate::execution::request::Run;
+use crate::model::event::Seq;
+
+/// A position in a log: a time in milliseconds since the epoch (0 if only the event decides), and an event.
+pub(crate) type Position = (i64, Seq);
+
+/// The position of what has no event in the log yet.
+const AFTER_THE_LOG: Position = (i64::MAX, Seq::MAX);
+
+/// What waits for its turn, by position. Those of one position have their turns in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Turns {
+    waiting: RefCell<BTreeMap<(Position, u64), oneshot::Sender<()>>>,
+    count: Cell<u64>,
+}
+
+impl Turns {
+    /// Returns a future that completes when it is the turn of a position.
+    pub(crate) fn wait(&self, position: Position) -> LocalBoxFuture<'static, ()> {
+        let (sender, receiver) = oneshot::channel();
+        self.count.set(self.count.get() + 1);
+        self.waiting.borrow_mut().insert((position, self.count.get()), sender);
+        // The sender is dropped only together with the request.
+        async move {
+            if receiver.await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+        .boxed_local()
+    }
+
+    /// Returns a future that completes after everything that has a position in the log.
+    pub(crate) fn wait_behind_log(&self) -> LocalBoxFuture<'static, ()> {
+        self.wait(AFTER_THE_LOG)
+    }
+
+    /// Completes the first of those that wait. Returns its position, or `None` if nothing waits. `pass` gets the
+    /// position of each, also of one that was dropped.
+    pub(crate) fn next(&self, pass: impl Fn(Position)) -> bool {
+        loop {
+            let Some(((position, _), waiter)) = self.waiting.borrow_mut().pop_first() else { return false };
+            pass(position);
+            // A waiter that was dropped is skipped.
+            if waiter.send(()).is_ok() {
+                return true;
+            }
+        }
+    }
+}
+
+impl Run {
+    /// Lets the next recorded result settle. Call it whenever the request can make no progress by itself, even if it
+    /// waits for something outside. Returns whether a result settled.
+    pub fn settle_next(&self) -> bool {
+        self.turns.next(|_| {})
+    }
+
+    /// Waits for the turn of a recorded result.
+    pub(crate) async fn wait_for_turn(&self, position: Position) {
+        match &self.effect_log {
+            Some(effect_log) => effect_log.wait_for(position).await,
+            // A resume waits for no time, and clocks may have been set back.
+            None => self.turns.wait((0, position.1)).await,
+        }
+    }
+
+    /// Waits for the turn of a block that a function or a model is about to call, if the log has its end.
+    pub(crate) async fn wait_for_recorded_end(&self, path: &str) {
+        if self.effect_log.is_none()
+            && let Some((ended, _)) = self.replay_cache.end_of(path)
+        {
+            self.wait_for_turn((0, ended)).await;
+        }
+    }
+}
+
+impl Context {
+    /// Waits until the recorded results have settled that this execution asks for, if it repeats one that an
+    /// interruption or a question ended: a result of this run came after them.
+    pub(crate) async fn wait_behind_log(&self) {
+        if self.run.effect_log.is_none() && self.run.replay_cache.attempts.contains_key(&self.frame.path) {
+            self.run.turns.wait_behind_log().await;
+        }
+    }
+
+    /// Waits for the turn of a block of this run that a function or a model called and that has ended. `was_recorded`
+    /// says whether its end was in the log.
+    pub(crate) async fn wait_to_settle(&self, path: &str, was_recorded: bool) {
+        match &self.run.effect_log {
+            Some(effect_log) => {
+                let path: Arc<str> = path.into();
+                let attempt = self.run.newest_attempt(&path);
+                effect_log.wait_until_ended(&path, attempt).await;
+            }
+            None if !was_recorded => self.wait_behind_log().await,
+            None => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[test]
+    fn the_lowest_position_settles_first_and_one_at_a_time() {
+        let turns = Turns::default();
+        let order = &RefCell::new(Vec::new());
+        let positions = [(0, 7), (0, 3), AFTER_THE_LOG, (0, 5), (0, 5)];
+        let waiting = positions.iter().enumerate().map(|(at, position)| {
+            let turn = turns.wait(*position);
+            async move {
+                turn.await;
+                order.borrow_mut().push(at);
+            }
+        });
+        let mut all = Box::pin(join_all(waiting));
+        for settled in 0..positions.len() {
+            assert!((&mut all).now_or_never().is_none());
+            assert_eq!(order.borrow().len(), settled);
+            assert!(turns.next(|_| {}));
+        }
+        assert!((&mut all).now_or_never().is_some());
+        assert_eq!(order.take(), [1, 3, 4, 0, 2]);
+    }
+
+    #[test]
+    fn a_dropped_waiter_is_skipped() {
+        let turns = Turns::default();
+        drop(turns.wait((0, 1)));
+        let second = turns.wait((0, 2));
+        assert!(turns.next(|_| {}));
+        assert!(second.now_or_never().is_some());
+        assert!(!turns.next(|_| {}));
+    }
+}
