@@ -7,11 +7,11 @@
 //! a run that goes on has the same outside as the undisturbed one.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 
 use engine::abort::Abort;
@@ -20,8 +20,10 @@ use engine::effect_log::{EffectLog, SeenRecords};
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply};
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
+use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
 use engine::request::{Ended, PriorRun, Run, StartRequest};
+use engine::scope::ScopeKey;
 use engine::views::trace::trace;
 use futures_channel::oneshot;
 use futures_util::future::LocalBoxFuture;
@@ -163,6 +165,57 @@ impl Effects for Clock {
     }
 }
 
+/// A log that answers appends only when the request makes no other progress, as a disk does.
+struct SlowLog {
+    memory: Arc<MemoryLog>,
+    answers: Mutex<VecDeque<(Answer, oneshot::Receiver<Result<(), AppendError>>)>>,
+}
+
+type Answer = oneshot::Sender<Result<(), AppendError>>;
+
+impl SlowLog {
+    /// Answers the oldest append that is still waited for. Returns whether there was one.
+    fn answer(&self) -> bool {
+        while let Some((answer, result)) = { self.answers.lock().expect("no panic").pop_front() } {
+            let result = result.now_or_never().and_then(Result::ok).expect("memory answers at once");
+            if answer.send(result).is_ok() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Log for SlowLog {
+    fn append(
+        &self,
+        request: &str,
+        lease: &Lease,
+        events: Vec<Event>,
+        mode: AppendMode,
+    ) -> oneshot::Receiver<Result<(), AppendError>> {
+        let (answer, receiver) = oneshot::channel();
+        let result = self.memory.append(request, lease, events, mode);
+        self.answers.lock().expect("no panic").push_back((answer, result));
+        receiver
+    }
+    fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
+        self.memory.record(scope)
+    }
+    fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
+        self.memory.may_leave_queue(request)
+    }
+    fn own_events(&self, request: &str) -> Result<Vec<Event>, AppendError> {
+        self.memory.own_events(request)
+    }
+    fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
+        self.memory.session_events(session, before, newest)
+    }
+    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
+        self.memory.notes(session, before, kind)
+    }
+}
+
 /// A waker that remembers whether it was used.
 #[derive(Default)]
 struct Noted(AtomicBool);
@@ -226,8 +279,9 @@ fn run(plan: &Value, events: &[Event]) -> (Ended, Vec<Event>) {
     let flow = loaded.flow.clone().expect("the file exports a flow");
     let clock = Clock::at(events.last().map_or(0, |event| event.at));
     let log = Arc::new(MemoryLog::after("r", events.to_vec()));
+    let slow = Arc::new(SlowLog { memory: log.clone(), answers: Mutex::default() });
     let earlier = PriorRun { events, prior_status: RequestStatus::Interrupted, answers: &[] };
-    let run = Run::after(earlier, flow, asked(plan), log.clone(), Rc::new(clock.clone()), Abort::default());
+    let run = Run::after(earlier, flow, asked(plan), slow.clone(), Rc::new(clock.clone()), Abort::default());
     let ended = finish(
         async {
             let begun = if events.is_empty() { run.begin().await } else { run.begin_resumed(Vec::new()).await };
@@ -240,7 +294,7 @@ fn run(plan: &Value, events: &[Event]) -> (Ended, Vec<Event>) {
         },
         || {
             run.flush();
-            run.settle_next() || clock.advance()
+            run.settle_next() || slow.answer() || clock.advance()
         },
     );
     run.flush();
@@ -307,7 +361,7 @@ fn check(step: &Step) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn killed_anywhere_a_handler_ends_as_it_would_have(step in step()) {
         // Deep recursion of the script needs more stack than a test's thread has.

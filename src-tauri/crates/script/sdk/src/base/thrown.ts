@@ -124,9 +124,11 @@ function revived(wire: Wire): Error {
   if (wire.retryable !== undefined) options.retryable = wire.retryable;
   if (wire.details !== undefined) options.details = wire.details;
   const error = make(wire, options);
-  error.name = wire.ownName ?? wire.name;
+  // Not enumerable, as on an error that was thrown: code that lists or serializes an error sees no difference.
+  const own = { writable: true, configurable: true, enumerable: false };
+  Object.defineProperty(error, 'name', { ...own, value: wire.ownName ?? wire.name });
   // Where it was made says nothing; who asked for what failed may put its own place here.
-  error.stack = '';
+  Object.defineProperty(error, 'stack', { ...own, value: '' });
   const flow = error as FlowError;
   if (wire.code !== undefined && flow.code === undefined) flow.code = wire.code;
   if (wire.details !== undefined && flow.details === undefined) flow.details = wire.details;
