@@ -483,6 +483,7 @@ fn two_requests_are_compared_at_their_ends() {
         json!([
             { "scope": "session", "path": "total", "kind": "changed", "old": 2, "new": 5, "…": 0 },
             { "scope": "user", "path": "seen[1]", "kind": "added", "new": 3, "…": 0 },
+            { "scope": "sequencer", "path": "last", "kind": "changed", "old": 2, "new": 5, "…": 0 },
         ]),
     );
 }

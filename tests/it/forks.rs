@@ -455,6 +455,29 @@ fn the_common_part_is_the_parents_and_two_requests_can_be_compared() {
     assert!(within.contains(&"\"user\" \"n\"".to_owned()), "{within:?}");
 }
 
+/// Ids of instances name the request, so the state of sequencers was never compared.
+#[test]
+fn sequencers_of_two_requests_are_compared_by_path() {
+    let place = place();
+    run(&place, "nested", "here");
+    let places = |left: &str, right: &str| -> Vec<Value> {
+        let found = place.get(&format!("diff {left} --with {right}"));
+        let found = found.as_array().expect("a list").iter().filter(|one| one["scope"] == "sequencer");
+        found.map(|one| json!([one["instanceId"], one["path"], one["kind"], one["old"], one["new"]])).collect()
+    };
+    let edited = fork(&place, r#"here --at root/step:a --set sequencer[root].plan[1].t="z""#);
+    assert_eq!(places("here", &edited), [json!(["here:root:0", "plan[1].t", "changed", "y", "z"])]);
+    let inner = fork(&place, r#"here --at root/step:a --set sequencer[root].seen=["a","b"]"#);
+    assert_eq!(places("here", &inner), [json!(["here:root:0", "seen[1]", "added", null, "b"])], "{inner}");
+    // What ended before the fork is in the log of the other request alone.
+    let after = fork(&place, "here --at root/step:inner");
+    assert_eq!(places("here", &after), [] as [Value; 0], "{after}");
+    run(&place, "chain", "other");
+    let only = places("here", "other");
+    assert_eq!(only.len(), 2, "the states of both sequencers are gone: {only:?}");
+    assert!(only.iter().all(|one| one[2] == "removed"), "{only:?}");
+}
+
 #[test]
 fn a_request_that_still_runs_can_be_forked_and_two_forks_may_run_at_once() {
     let place = place();

@@ -9,7 +9,7 @@ use super::value::at;
 #[derive(Args)]
 pub(crate) struct Diff {
     pub(crate) request: String,
-    /// Only so that `diff R1 R2` can be told what it is called.
+    /// Accepted only to reject `diff R1 R2` with a hint to use --with.
     #[arg(hide = true)]
     other: Option<String>,
     /// The earlier instant: an event's number, or a block's path, just after it finished (default: before the first
@@ -19,8 +19,8 @@ pub(crate) struct Diff {
     /// The later instant, likewise (default: the end); with --with, it is one of REQUEST2
     #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
     pub(crate) to: Option<At>,
-    /// Compare with this request: the state of session, user, project and resources at both ends, or at --from and
-    /// --to; the text also says which of status, input, output, error and blocks differ
+    /// Compare with this request: the state of every scope at both ends, or at --from and --to, sequencers by their
+    /// paths; the text also says which of status, input, output, error and blocks differ
     #[arg(long, value_name = "REQUEST2")]
     pub(crate) with: Option<String>,
     #[command(flatten)]

@@ -3,12 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::event::Seq;
-use engine::scope::ScopeKey;
+use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::diff;
 use engine::views::place::Place;
 use serde_json::Value;
 use store::EventQuery;
 
+use super::instances::Stood;
 use super::records::{instance_of, shown};
 use super::{At, Workspace};
 use crate::catalogue::STACK;
@@ -35,18 +36,16 @@ impl Workspace {
             (None, None) => self.before_first_block(request)?,
         };
         let to = self.seq_at(other, to)?;
-        let mut changes = Vec::new();
-        let mut scopes = self.scopes_of(request)?;
         if with.is_some() {
-            scopes.retain(|scope| scope.kind.is_durable());
+            return self.diff_of_two((request, from), (other, to));
         }
-        let sides = self.two_instants(&scopes, (request, from), (other, to))?;
+        let mut changes = Vec::new();
+        let scopes = self.scopes_of(request)?;
+        let sides = self.two_instants(&scopes, request, (from, to))?;
         let mut recalled = HashMap::new();
         for (scope, (old, new)) in scopes.into_iter().zip(sides) {
             let mut found = changes_of(&scope, old, new);
-            if with.is_none() {
-                self.name_writers(scope, request, (from.min(to), from.max(to)), &mut found, &mut recalled)?;
-            }
+            self.name_writers(scope, request, (from.min(to), from.max(to)), &mut found, &mut recalled)?;
             changes.extend(found);
         }
         Ok(changes)
@@ -58,32 +57,80 @@ impl Workspace {
         Ok(changes_of(scope, shown(scope, old), shown(scope, new)))
     }
 
-    /// What scopes held at two instants, read side by side: reading is most of what a difference costs.
+    /// The differences between an instant of one request and an instant of another. Records are matched by their owner,
+    /// states of blocks by path: ids of instances name the request, and never match.
+    fn diff_of_two(&self, (left, from): (&str, u64), (right, to): (&str, u64)) -> Result<Vec<Change>, Fault> {
+        let mut pairs = Vec::new();
+        for scope in self.records_beside(left, right)? {
+            let theirs = self.counterpart(&scope, left, right)?;
+            pairs.push((Some(Stood::new(left, scope, from)), Some(Stood::new(right, theirs, to))));
+        }
+        let (ours, theirs) = (self.blocks_at(left, from)?, self.blocks_at(right, to)?);
+        let mut others: HashMap<_, Stood> = theirs.iter().map(|(place, stood)| (place, stood.clone())).collect();
+        for (place, stood) in &ours {
+            pairs.push((Some(stood.clone()), others.remove(place)));
+        }
+        for (place, stood) in &theirs {
+            if others.contains_key(place) {
+                pairs.push((None, Some(stood.clone())));
+            }
+        }
+        pairs.sort_by_key(|(left, right)| left.as_ref().or(right.as_ref()).map(|stood| stood.scope.kind));
+        let read = |stood: &Option<Stood>| -> Result<Shown, Fault> {
+            let Some(Stood { request, scope, seq }) = stood else { return Ok(None) };
+            Ok(shown(scope, self.record_at(scope, request, *seq)?))
+        };
+        let (olds, news) = side_by_side(
+            || pairs.iter().map(|(left, _)| read(left)).collect::<Result<Vec<_>, Fault>>(),
+            || pairs.iter().map(|(_, right)| read(right)).collect::<Result<Vec<_>, Fault>>(),
+        )?;
+        let mut changes = Vec::new();
+        for ((pair, old), new) in pairs.into_iter().zip(olds).zip(news) {
+            if let Some(stood) = pair.0.or(pair.1) {
+                changes.extend(changes_of(&stood.scope, old, new));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// The records of two requests, under the keys of the left one: its own state, and each shared record that either
+    /// of them has.
+    fn records_beside(&self, left: &str, right: &str) -> Result<Vec<ScopeKey>, Fault> {
+        let shared = |request: &str| {
+            let scopes = self.scopes_of(request)?;
+            Ok::<_, Fault>(scopes.into_iter().filter(|scope| scope.kind.is_durable()).collect::<Vec<_>>())
+        };
+        let mut scopes = vec![ScopeKey::new(ScopeKind::Request, left)];
+        scopes.extend(shared(left)?);
+        let known: HashSet<ScopeKey> = scopes.iter().cloned().collect();
+        for theirs in shared(right)? {
+            let ours = self.counterpart(&theirs, right, left)?;
+            if !known.contains(&ours) {
+                scopes.push(ours);
+            }
+        }
+        Ok(scopes)
+    }
+
+    /// What scopes held at two instants of a request.
     fn two_instants(
         &self,
         scopes: &[ScopeKey],
-        (request, from): (&str, u64),
-        (other, to): (&str, u64),
+        request: &str,
+        (from, to): (u64, u64),
     ) -> Result<Vec<(Shown, Shown)>, Fault> {
-        let before = self.superseded_at(scopes, request, from)?;
-        let after = if request == other { self.superseded_at(scopes, other, to)? } else { HashSet::new() };
-        let old = |scope: &ScopeKey| {
-            if before.contains(scope) { Ok(nothing()) } else { Ok(shown(scope, self.record_at(scope, request, from)?)) }
+        let read = |seq: u64| {
+            let superseded = self.superseded_at(scopes, request, seq)?;
+            let value = |scope: &ScopeKey| -> Result<Shown, Fault> {
+                if superseded.contains(scope) {
+                    return Ok(nothing());
+                }
+                Ok(shown(scope, self.record_at(scope, request, seq)?))
+            };
+            scopes.iter().map(value).collect::<Result<Vec<_>, Fault>>()
         };
-        let new = |scope: &ScopeKey| {
-            if after.contains(scope) {
-                return Ok(nothing());
-            }
-            let theirs = self.counterpart(scope, request, other)?;
-            Ok(shown(scope, self.record_at(&theirs, other, to)?))
-        };
-        std::thread::scope(|side| {
-            let reading = std::thread::Builder::new().stack_size(STACK);
-            let olds = reading.spawn_scoped(side, || scopes.iter().map(old).collect::<Result<Vec<_>, Fault>>())?;
-            let news = scopes.iter().map(new).collect::<Result<Vec<_>, Fault>>();
-            let olds = olds.join().map_err(|_| Fault::internal("an instant could not be read"))??;
-            Ok(olds.into_iter().zip(news?).collect())
-        })
+        let (olds, news) = side_by_side(|| read(from), || read(to))?;
+        Ok(olds.into_iter().zip(news).collect())
     }
 
     /// The instant when all scopes have their initial state and no block has begun.
@@ -134,6 +181,19 @@ impl Workspace {
 /// What is seen of an instance that a later one has taken the place of.
 fn nothing() -> Shown {
     Some(Value::Object(serde_json::Map::new()))
+}
+
+/// Reads two instants at the same time: reading is most of what a difference costs.
+fn side_by_side<T: Send>(
+    left: impl FnOnce() -> Result<T, Fault> + Send,
+    right: impl FnOnce() -> Result<T, Fault>,
+) -> Result<(T, T), Fault> {
+    std::thread::scope(|side| {
+        let left = std::thread::Builder::new().stack_size(STACK).spawn_scoped(side, left)?;
+        let right = right();
+        let left = left.join().map_err(|_| Fault::internal("an instant could not be read"))??;
+        Ok((left, right?))
+    })
 }
 
 fn changes_of(scope: &ScopeKey, old: Shown, new: Shown) -> Vec<Change> {

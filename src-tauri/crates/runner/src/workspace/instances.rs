@@ -19,7 +19,47 @@ pub(super) fn is_of_block(scope: &ScopeKey) -> bool {
 /// A kind of state, a request, and a path in it.
 type Place<'k> = (ScopeKind, &'k str, &'k str);
 
+/// A scope of a request at an instant.
+#[derive(Clone, Debug)]
+pub(super) struct Stood {
+    pub(super) request: String,
+    pub(super) scope: ScopeKey,
+    pub(super) seq: u64,
+}
+
+impl Stood {
+    pub(super) fn new(request: &str, scope: ScopeKey, seq: u64) -> Stood {
+        Stood { request: request.to_owned(), scope, seq }
+    }
+}
+
 impl Workspace {
+    /// The states of blocks that a request has at an instant, by kind and path, in the order in which they began. A
+    /// fork has those of its request up to where it leaves it, except where its own execution took their place.
+    pub(super) fn blocks_at(&self, request: &str, seq: u64) -> Result<Vec<((ScopeKind, String), Stood)>, Fault> {
+        let mut found = Vec::new();
+        if let Some(from) = self.request(request)?.forked_from {
+            found = self.blocks_at(&from.request_id, from.seq.min(seq))?;
+            if seq <= from.seq {
+                return Ok(found);
+            }
+        }
+        let scopes = self.scopes_of(request)?;
+        let superseded = self.superseded_at(&scopes, request, seq)?;
+        let mut own = Vec::new();
+        for scope in scopes.into_iter().filter(|scope| is_of_block(scope) && !superseded.contains(scope)) {
+            let Some(owner) = StateOwner::parse(&scope.id) else { continue };
+            if self.had_begun(&scope, request, seq)? {
+                let place = (scope.kind, owner.instance.path.to_owned());
+                own.push((place, Stood::new(request, scope, seq)));
+            }
+        }
+        let places: HashSet<_> = own.iter().map(|(place, _)| place.clone()).collect();
+        found.retain(|(place, _)| !places.contains(place));
+        found.extend(own);
+        Ok(found)
+    }
+
     /// Those of a request's scopes whose instance a later one had taken the place of by an instant.
     pub(super) fn superseded_at(
         &self,
