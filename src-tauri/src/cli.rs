@@ -267,7 +267,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }
         Command::Requests { session, status, page } => {
-            let query = RequestQuery { session, status, limit: page.limit, offset: page.offset };
+            let query =
+                RequestQuery { session, status, limit: page.limit, offset: page.offset, ..RequestQuery::default() };
             let requests = workspace.requests_with_totals(query)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }

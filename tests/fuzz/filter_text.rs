@@ -181,9 +181,15 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
     let told = |fault: runner::Fault| format!("sessions: {fault}");
     sessions(None, None).map_err(told)?;
     sessions(text("session"), text("kind")).map_err(told)?;
-    let _ = workspace.requests(RequestQuery { session: text("session"), status: status(), limit, offset });
+    let _ = workspace.requests(RequestQuery {
+        session: text("session"),
+        status: status(),
+        limit,
+        offset,
+        ..RequestQuery::default()
+    });
     workspace
-        .requests(RequestQuery { session: None, status: status(), limit, offset })
+        .requests(RequestQuery { session: None, status: status(), limit, offset, ..RequestQuery::default() })
         .map_err(|fault| format!("requests: {fault}"))?;
     for request in ["go", "ask", "fail"] {
         let query = EventQuery {

@@ -1,7 +1,7 @@
 //! The window's lists: sessions and requests, a page at a time, with the first words of what was asked.
 
 use engine::event::RequestStatus;
-use runner::{Fault, ListedRequest, ListedSession, SessionOrder};
+use runner::{Fault, ListedRequest, ListedSession, RequestOrder, SessionOrder};
 use serde::Deserialize;
 use tauri::State;
 
@@ -76,18 +76,26 @@ pub(super) async fn sessions(state: State<'_, WindowState>, query: SessionQuery)
     .await
 }
 
-/// Which requests; newest first.
+/// Which requests.
 #[derive(Debug, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct RequestQuery {
     #[serde(default)]
     session: Option<String>,
     #[serde(default)]
     status: Option<RequestStatus>,
+    #[serde(default)]
+    flow: Option<String>,
+    #[serde(default)]
+    action: Option<String>,
+    /// Those with the newest events first, instead of the newest requests.
+    #[serde(default)]
+    by_change: bool,
     limit: u32,
     offset: u32,
 }
 
-/// Requests, newest first.
+/// Requests, newest first, or those that changed last first.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn requests(state: State<'_, WindowState>, query: RequestQuery) -> Result<Vec<ListedRequest>, Fault> {
@@ -95,6 +103,9 @@ pub(super) async fn requests(state: State<'_, WindowState>, query: RequestQuery)
         workspace.listed_requests(runner::RequestQuery {
             session: query.session,
             status: query.status,
+            flow: query.flow,
+            action: query.action,
+            order: if query.by_change { RequestOrder::Changed } else { RequestOrder::Started },
             limit: Some(query.limit.into()),
             offset: Some(query.offset.into()),
         })

@@ -23,6 +23,6 @@ pub use core::notice::Notice;
 pub use engine::views::items::Audience;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
-pub use store::{EventQuery, RequestQuery, SearchQuery, SessionOrder, SessionQuery};
+pub use store::{EventQuery, RequestOrder, RequestQuery, SearchQuery, SessionOrder, SessionQuery};
 pub use views::*;
 pub use workspace::{At, DispatchEnd, Edits, Mock, OpenOptions, Resolution, RunOptions, TriggerOptions, Workspace};

@@ -52,6 +52,7 @@ pub use read::digests::Digests;
 pub use read::event_query::EventQuery;
 pub use read::events::Step;
 pub use read::item_facts::ItemEvent;
+pub use read::request_order::RequestOrder;
 pub use read::requests::{Owner, RequestQuery, RequestRow};
 pub use read::search::{Hit, SearchQuery};
 pub use read::sessions::{Note, SessionOrder, SessionQuery, SessionRow};

@@ -9,6 +9,7 @@ pub(crate) mod events;
 pub(crate) mod input_words;
 pub(crate) mod item_facts;
 pub(crate) mod rebased_values;
+pub(crate) mod request_order;
 pub(crate) mod requests;
 pub(crate) mod search;
 pub(crate) mod sessions;

@@ -38,4 +38,6 @@ pub struct ListedRequest {
     /// The first words of what it was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
+    /// When it had its newest event, in milliseconds since the epoch.
+    pub changed_at: i64,
 }

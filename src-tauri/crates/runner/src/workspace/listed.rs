@@ -24,7 +24,7 @@ impl Workspace {
         Ok(listed.collect())
     }
 
-    /// Requests, newest first, with what they were asked.
+    /// Requests, in the order that is asked for, with what they were asked.
     pub fn listed_requests(&self, query: RequestQuery) -> Result<Vec<ListedRequest>, Fault> {
         self.with_words(self.requests(query)?)
     }
@@ -47,6 +47,8 @@ impl Workspace {
     fn with_words(&self, rows: Vec<RequestRow>) -> Result<Vec<ListedRequest>, Fault> {
         let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
         let words = self.store.input_words(&ids).map_err(Fault::internal)?;
-        Ok(rows.into_iter().zip(words).map(|(row, words)| ListedRequest { row, words }).collect())
+        let times = self.store.changed_at(&ids).map_err(Fault::internal)?;
+        let listed = rows.into_iter().zip(words).zip(times);
+        Ok(listed.map(|((row, words), changed_at)| ListedRequest { row, words, changed_at }).collect())
     }
 }

@@ -27,26 +27,25 @@ impl Store {
     /// The first words of the inputs of requests, in their order; `None` where a request has no input that reads as
     /// text, or is not there.
     pub fn input_words<I: AsRef<str>>(&self, requests: &[I]) -> Result<Vec<Option<String>>, Error> {
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(
-                "SELECT e.body FROM event e
-                 WHERE e.request = (SELECT n FROM request WHERE id = ?1) AND e.seq = 1 AND e.kind = 'request_started'",
-            )?;
-            let words = requests.iter().map(|request| {
-                let Some(body) = statement.query_row((request.as_ref(),), |row| row.get::<_, String>(0)).optional()?
-                else {
-                    return Ok(None);
-                };
-                // Damaged events are reported by `check`.
-                // An input that is undefined is a word instead of `{"value": …}`.
-                let value = |mut body: Value| body.get_mut("input")?.get_mut("value").map(Value::take);
-                let input = engine::json::parse(&body).ok().and_then(value);
-                let words = input.map(|input| words_of(connection, &input, 0)).transpose()?.flatten();
-                Ok(words.map(|words| cut(&words)).filter(|words| !words.is_empty()))
-            });
-            words.collect()
-        })
+        self.read(|connection| requests.iter().map(|request| of_request(connection, request.as_ref())).collect())
     }
+}
+
+/// The first words of the input of one request.
+pub(super) fn of_request(connection: &Connection, request: &str) -> Result<Option<String>, Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT e.body FROM event e
+         WHERE e.request = (SELECT n FROM request WHERE id = ?1) AND e.seq = 1 AND e.kind = 'request_started'",
+    )?;
+    let Some(body) = statement.query_row((request,), |row| row.get::<_, String>(0)).optional()? else {
+        return Ok(None);
+    };
+    // Damaged events are reported by `check`.
+    // An input that is undefined is a word instead of `{"value": …}`.
+    let value = |mut body: Value| body.get_mut("input")?.get_mut("value").map(Value::take);
+    let input = engine::json::parse(&body).ok().and_then(value);
+    let words = input.map(|input| words_of(connection, &input, 0)).transpose()?.flatten();
+    Ok(words.map(|words| cut(&words)).filter(|words| !words.is_empty()))
 }
 
 fn words_of(connection: &Connection, value: &Value, depth: usize) -> Result<Option<String>, Error> {

@@ -8,12 +8,13 @@ use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::Store;
+use crate::read::request_order::{CHANGED_LAST, RequestOrder};
 use crate::read::sessions::LINEAGE;
 use crate::read::whole_log;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
-/// Selects requests; the result is ordered by when they began, the newest first.
+/// Selects requests.
 #[derive(Clone, Debug, Default)]
 pub struct RequestQuery {
     /// Only of this session.
@@ -21,6 +22,12 @@ pub struct RequestQuery {
     /// Only with this recorded status. Whether a process still runs a request is not known here: `Interrupted`, which
     /// is never recorded, selects all requests that have not ended.
     pub status: Option<RequestStatus>,
+    /// Only of this flow.
+    pub flow: Option<String>,
+    /// Only of this action.
+    pub action: Option<String>,
+    /// By what they are ordered.
+    pub order: RequestOrder,
     /// At most this many.
     pub limit: Option<u64>,
     /// How many to skip.
@@ -127,13 +134,26 @@ impl Store {
         })
     }
 
-    /// Requests, newest first.
+    /// Requests, in the order that is asked for.
     pub fn requests(&self, query: &RequestQuery) -> Result<Vec<RequestRow>, Error> {
         let mut filter = Filter::default();
         filter.and("s.id = ?", query.session.clone());
         filter.and_status(query.status);
         // A session's rows are in the order of their beginnings; what was imported may have begun long before it came.
-        let newest_first = if query.session.is_some() { "r.n DESC" } else { "r.started_at DESC, r.n DESC" };
+        let newest_first = match query.order {
+            RequestOrder::Changed => CHANGED_LAST,
+            RequestOrder::Started if query.session.is_some() => "r.n DESC",
+            RequestOrder::Started => "r.started_at DESC, r.n DESC",
+        };
+        filter.and("r.flow = ?", query.flow.clone());
+        filter.and("r.action = ?", query.action.clone());
+        if let (RequestOrder::Changed, Some(limit)) = (query.order, query.limit) {
+            // A session changes with each of its requests, so those that changed last are in those that did.
+            let most = i64::try_from(query.offset.unwrap_or(0).saturating_add(limit)).unwrap_or(i64::MAX);
+            if filter.is_empty() {
+                filter.and("s.n IN (SELECT n FROM session ORDER BY updated_at DESC, n DESC LIMIT ?)", Some(most));
+            }
+        }
         // Only the rows that are wanted are read as a whole.
         let wanted = filter.select(&format!("SELECT r.n {FROM}"), newest_first, query.limit, query.offset);
         let sql = format!("{COLUMNS} {FROM} WHERE r.n IN ({wanted}) ORDER BY {newest_first}");

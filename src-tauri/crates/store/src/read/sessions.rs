@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row, params_from_iter};
 use serde_json::Value;
 
 use crate::Store;
+use crate::read::input_words;
 use crate::read::requests::status;
 use crate::row::body;
 use crate::row::error::Error;
@@ -52,7 +53,8 @@ pub struct SessionQuery {
     pub project: Option<String>,
     /// Only those whose newest request has this status, as in [`RequestQuery`](crate::RequestQuery).
     pub status: Option<RequestStatus>,
-    /// Part of an id, a title, a user's or a flow's name; the case of ASCII letters does not matter.
+    /// Part of what a list shows of a session: its id, title, user, flow and last action, the first words of its
+    /// newest input, and its newest error. The case of letters does not matter.
     pub search: Option<String>,
     /// Only those that changed at this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
@@ -149,19 +151,33 @@ impl Store {
         filter.and("s.flow = ?", query.flow.clone());
         filter.and("s.project = ?", query.project.clone());
         filter.and_status(query.status);
-        filter.and(
-            "(instr(lower(s.id), ?) OR instr(lower(s.title), ?) OR instr(lower(s.user), ?) OR instr(lower(s.flow), ?))",
-            // As SQLite's `lower`, ASCII only. `instr` because SQLite limits the length of a LIKE pattern.
-            query.search.as_deref().map(str::to_ascii_lowercase),
-        );
         filter.and("s.updated_at >= ?", query.since);
-        let sql = filter.select(SESSIONS, query.order.sql(), query.limit, query.offset);
+        let wanted = query.search.as_deref().map(str::to_lowercase).filter(|text| !text.is_empty());
+        // What is searched for is not in the columns alone, so that rows are counted here.
+        let (limit, offset) = if wanted.is_some() { (None, None) } else { (query.limit, query.offset) };
+        let sql = filter.select(SESSIONS, query.order.sql(), limit, offset);
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(&filter.values))?;
             let mut found = Vec::new();
-            while let Some(row) = rows.next()? {
-                found.push(session(row)?);
+            let Some(wanted) = &wanted else {
+                while let Some(row) = rows.next()? {
+                    found.push(session(row)?);
+                }
+                return Ok(found);
+            };
+            let mut skipped = 0;
+            while query.limit.is_none_or(|limit| (found.len() as u64) < limit) {
+                let Some(row) = rows.next()? else { break };
+                let row = session(row)?;
+                if !holds(connection, &row, wanted)? {
+                    continue;
+                }
+                if skipped < query.offset.unwrap_or(0) {
+                    skipped += 1;
+                } else {
+                    found.push(row);
+                }
             }
             Ok(found)
         })
@@ -230,6 +246,20 @@ impl Attempt {
         }
         Ok(has_returned && !is_abandoned)
     }
+}
+
+/// Whether what a list shows of a session has a text in it, which is in small letters.
+fn holds(connection: &Connection, row: &SessionRow, wanted: &str) -> Result<bool, Error> {
+    let has = |text: &str| text.to_lowercase().contains(wanted);
+    let name = format!("{}.{}", row.flow, row.last_action);
+    let known = [Some(&row.id), row.title.as_ref(), Some(&row.user), row.project.as_ref(), Some(&name)];
+    if known.into_iter().flatten().any(|text| has(text)) {
+        return Ok(true);
+    }
+    if row.last_error.as_ref().is_some_and(|error| has(&format!("{}: {}", error.name, error.message))) {
+        return Ok(true);
+    }
+    Ok(input_words::of_request(connection, &row.last_request)?.is_some_and(|words| has(&words)))
 }
 
 fn session(row: &Row<'_>) -> Result<SessionRow, Error> {

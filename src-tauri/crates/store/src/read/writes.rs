@@ -62,6 +62,24 @@ impl Store {
         Ok(writes)
     }
 
+    /// The other requests that changed a scope up to an event of a request, the last one first.
+    pub fn writers_before(&self, scope: &ScopeKey, request: &str, seq: Seq, limit: u32) -> Result<Vec<String>, Error> {
+        self.read(|connection| {
+            let (Some(scope), Some(last)) =
+                (states::find(connection, scope)?, states::event_id(connection, request, seq)?)
+            else {
+                return Ok(Vec::new());
+            };
+            let mut statement = connection.prepare_cached(
+                "SELECT r.id FROM change c JOIN event e ON e.id = c.event JOIN request r ON r.n = e.request
+                 WHERE c.scope = ?1 AND c.event <= ?2 AND r.id <> ?3
+                 GROUP BY r.n ORDER BY max(c.event) DESC LIMIT ?4",
+            )?;
+            let rows = statement.query_map((scope, last, request, limit), |row| row.get(0))?;
+            Ok(rows.collect::<Result<Vec<String>, _>>()?)
+        })
+    }
+
     /// For each of several places of a scope, which are known to differ between the events `from` and `to` of a
     /// request: the request's last write to it up to `to`. `None` if it has none, or another request wrote later.
     /// `live` says whether the request was running at `to`. The writes in `recommits` repeat earlier ones, which are

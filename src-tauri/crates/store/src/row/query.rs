@@ -18,6 +18,11 @@ impl Filter {
         }
     }
 
+    /// Whether it selects everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.clauses.is_empty()
+    }
+
     /// Adds a condition on the status of the request with the alias `r`.
     pub(crate) fn and_status(&mut self, status: Option<RequestStatus>) {
         match status {
