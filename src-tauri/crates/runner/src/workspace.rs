@@ -192,7 +192,7 @@ pub struct Workspace {
     /// The program that bundles flows.
     bundler: Option<PathBuf>,
     /// Held by whoever loads flows.
-    loading: Mutex<()>,
+    loads: flows::Loads,
     running: Arc<Mutex<Runs>>,
     tokens: AtomicU64,
     /// What this process writes.
@@ -253,7 +253,7 @@ impl Workspace {
             name,
             catalogue: Mutex::default(),
             bundler: options.bundler,
-            loading: Mutex::default(),
+            loads: flows::Loads::default(),
             running: Arc::default(),
             tokens: AtomicU64::default(),
             written: news::Written::default(),

@@ -42,8 +42,15 @@ pub(crate) fn watch(root: &Path, changed: impl Fn() + Send + 'static) -> Result<
     let own = Arc::downgrade(&watched);
     let base = root.to_owned();
     let heard = move |result: DebounceEventResult| {
-        let Ok(events) = result else { return };
-        // What was in a folder when it came is told by no event of its own.
+        // The system's queue overflowed, or the watch failed: any file may have changed.
+        let events = match result {
+            Ok(events) if !events.iter().any(|event| event.need_rescan()) => events,
+            _ => {
+                follow_again(&own, &base);
+                return changed();
+            }
+        };
+        // Files inside a new folder produce no events of their own, so a new folder counts as a change.
         let has_folder = follow_new(&own, &base, &events);
         let is_source = |event: &DebouncedEvent| event.paths.iter().any(|path| is_source(&base, path));
         if has_folder || events.iter().any(|event| !event.kind.is_access() && is_source(event)) {
@@ -81,11 +88,23 @@ fn follow_new(watched: &Weak<Mutex<Watched>>, root: &Path, events: &[DebouncedEv
     true
 }
 
+/// Watches the folders that there are now: those that came while events were lost, and not those that are gone.
+fn follow_again(watched: &Weak<Mutex<Watched>>, root: &Path) {
+    let Some(watched) = watched.upgrade() else { return };
+    let mut watched = lock(&watched);
+    watched.folders.retain(|folder| folder.is_dir());
+    // A root that is gone is told when flows are asked for.
+    let _ = watched.follow(root);
+}
+
 impl Watched {
     /// Watches a folder and those in it. Fails if it cannot be watched itself.
     fn follow(&mut self, folder: &Path) -> notify::Result<()> {
         let Some(debouncer) = &mut self.debouncer else { return Ok(()) };
         if self.folders.len() >= MAX_FOLDERS {
+            self.folders.retain(|folder| folder.is_dir());
+        }
+        if self.folders.len() >= MAX_FOLDERS && !self.folders.contains(folder) {
             return Ok(());
         }
         // One that was watched may have been replaced.

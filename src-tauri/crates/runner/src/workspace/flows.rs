@@ -1,6 +1,7 @@
 //! The flows of a workspace: loaded when they are asked for, a few at once, and told as soon as they are known.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use crate::catalogue::loading::{Loading, load_all};
 use crate::catalogue::{Catalogue, FlowRow};
@@ -10,6 +11,15 @@ use crate::core::ordinary_files;
 use crate::views::LoadErrorRow;
 
 use super::{Workspace, lock};
+
+/// The loads of a workspace's flows: one at a time.
+#[derive(Default)]
+pub(super) struct Loads {
+    /// Held while flows are loaded.
+    current: Mutex<()>,
+    /// Whether another load waits for the current one.
+    is_next_waiting: AtomicBool,
+}
 
 impl Workspace {
     /// Whether a folder looks like one that is worked in: it has settings, flow files, or what was recorded of their
@@ -47,7 +57,7 @@ impl Workspace {
     /// Reads the catalogue when everything is loaded.
     pub(super) fn with_catalogue<R>(&self, read: impl FnOnce(&Catalogue) -> Result<R, Fault>) -> Result<R, Fault> {
         self.check_trusted()?;
-        let loading = lock(&self.loading);
+        let loading = lock(&self.loads.current);
         self.load()?;
         drop(loading);
         read(&lock(&self.catalogue))
@@ -61,25 +71,31 @@ impl Workspace {
         })
     }
 
-    /// Loads what is not loaded on a thread of its own, unless somebody does.
+    /// Loads what is not loaded on a thread of its own. If a load is under way, another one follows it: a file that was
+    /// read already may have been saved again since.
     fn load_beside(self: &Arc<Self>) {
-        if self.loading.try_lock().is_err() {
+        if self.loads.is_next_waiting.swap(true, Ordering::AcqRel) {
             return;
         }
         let workspace = self.clone();
-        // Without a thread the next question loads.
-        let _ = std::thread::Builder::new().name("flows".to_owned()).spawn(move || {
-            let Ok(_loading) = workspace.loading.try_lock() else { return };
+        let load = move || {
+            let _loading = lock(&workspace.loads.current);
+            // From here on a change is not seen by this load, and needs one of its own.
+            workspace.loads.is_next_waiting.store(false, Ordering::Release);
             let rows = || {
                 let rows = lock(&workspace.catalogue).rows(&workspace.dir).unwrap_or_default();
                 serde_json::to_string(&rows).unwrap_or_default()
             };
             let before = rows();
-            // What still does not load is no news: whoever hears of news asks again.
+            // Notify only on change: listeners ask for the flows again on every notice, which would loop.
             if workspace.load().is_ok() && rows() != before {
                 workspace.notices.tell(&Notice::Flows { workspace: workspace.name.clone() });
             }
-        });
+        };
+        // Without a thread the next question loads.
+        if std::thread::Builder::new().name("flows".to_owned()).spawn(load).is_err() {
+            self.loads.is_next_waiting.store(false, Ordering::Release);
+        }
     }
 
     /// Where flows were looked for, and what to do where there are none.
