@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::event::BlockKind;
 use crate::model::flow::{AgentPart, Block, Body, Side};
+use crate::model::path::encode;
 
 /// Deeper nesting is not drawn; a block that is reused at many places would grow without end.
 const DEEPEST: usize = 24;
@@ -17,6 +18,10 @@ pub struct BlockShape {
     pub name: String,
     /// Its kind.
     pub kind: BlockKind,
+    /// The part that its path adds to that of the block around it, without the index of an item, a call or a pass:
+    /// `step:plan`, `parallel/left`. Absent where only a run decides it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<String>,
     /// For people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -48,8 +53,11 @@ fn shape_at(block: &Rc<Block>, depth: usize) -> BlockShape {
             steps
                 .iter()
                 .map(|step| {
-                    let blocks: Vec<_> =
-                        step.operation.blocks().into_iter().map(|block| shape_at(block, depth + 1)).collect();
+                    let inner = |(key, block): (String, &Rc<Block>)| {
+                        let segment = Some(format!("{}{key}", step.segment));
+                        BlockShape { segment, ..shape_at(block, depth + 1) }
+                    };
+                    let blocks: Vec<_> = step.operation.blocks_by_key().into_iter().map(inner).collect();
                     let names = blocks.iter().map(|block| block.name.as_str()).collect::<Vec<_>>().join(", ");
                     let op = step.operation.name().to_owned();
                     let label = if names.is_empty() { op.clone() } else { format!("{op} {names}") };
@@ -63,14 +71,14 @@ fn shape_at(block: &Rc<Block>, depth: usize) -> BlockShape {
                 .map(|route| StepShape {
                     op: "route".to_owned(),
                     label: format!("route {}", route.name),
-                    blocks: vec![shape_at(route, depth + 1)],
+                    blocks: vec![named("route", route, depth + 1)],
                 })
                 .collect(),
         ),
         Body::Tool { block, .. } => Some(vec![StepShape {
             op: "tool".to_owned(),
             label: format!("tool {}", block.name),
-            blocks: vec![shape_at(block, depth + 1)],
+            blocks: vec![named("tool", block, depth + 1)],
         }]),
         Body::Agent(part) => Some(agent_steps(part, depth)),
         Body::Calls(part) => Some(
@@ -87,7 +95,18 @@ fn shape_at(block: &Rc<Block>, depth: usize) -> BlockShape {
         ),
         Body::Handler { .. } | Body::Generator(_) => None,
     };
-    BlockShape { name: block.name.to_string(), kind: block.kind(), description: block.description.clone(), steps }
+    BlockShape {
+        name: block.name.to_string(),
+        kind: block.kind(),
+        segment: None,
+        description: block.description.clone(),
+        steps,
+    }
+}
+
+/// The shape of a block whose segment is its name after a word.
+fn named(word: &str, block: &Rc<Block>, depth: usize) -> BlockShape {
+    BlockShape { segment: Some(format!("{word}:{}", encode(&block.name))), ..shape_at(block, depth) }
 }
 
 /// The sides of an agent with their prompts, and the tools of its file.
