@@ -171,11 +171,12 @@ impl Side {
     fn block(&self, index: SpanIndex, path: &str) -> ComparedBlock {
         let span: &Span = self.spans.get(index);
         let usage = self.spans.usage(self.source(index));
+        let began = self.at(span.seq_start, span.started_at);
         ComparedBlock {
             instance_id: format!("{}:{path}:{}", self.request, span.attempt),
             status: self.spans.status(span, self.is_live),
-            started_ms: length(self.began(), span.started_at),
-            duration_ms: span.finished_at().map(|end| length(span.started_at, end)),
+            started_ms: length(self.began(), began),
+            duration_ms: span.finished_at().map(|end| length(began, self.at(span.seq_end, end))),
             attempts: self.attempts(span.path),
             memoized: span.is_memoized,
             items: self.items(index),

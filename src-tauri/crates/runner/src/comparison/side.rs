@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, RequestStatus};
+use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::views::Events;
-use engine::views::spans::{PathNumber, SpanEnd, SpanEvent, SpanIndex, Spans, fact};
+use engine::views::spans::{PathNumber, Span, SpanEnd, SpanEvent, SpanIndex, Spans, fact};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use store::Digests;
@@ -18,6 +18,8 @@ pub(crate) struct Side {
     pub(crate) spans: Spans,
     pub(crate) digests: Digests,
     pub(crate) is_live: bool,
+    /// Of a fork: the last event that it has from its request, and the milliseconds between that and its own first.
+    gap: Option<(Seq, i64)>,
     /// How often each path ran, where it has more than one attempt.
     again: FxHashMap<PathNumber, u32>,
     /// Of each path that was taken from the log: the newest execution that it may have been taken from.
@@ -33,7 +35,23 @@ impl Side {
             again.entry(span.path).and_modify(|ran| *ran += 1);
         }
         let source = sources(&spans);
-        Side { request: request.to_owned(), spans, digests, is_live: !status.is_terminal(), again, source }
+        Side { request: request.to_owned(), spans, digests, is_live: !status.is_terminal(), gap: None, again, source }
+    }
+
+    /// A fork from an event on, which began at a time: the time between is no part of how long it took.
+    pub(crate) fn forked(mut self, seq: Seq, began_at: i64) -> Side {
+        let ends = |span: &Span| span.finished_at().filter(|_| span.seq_end <= seq).unwrap_or(span.started_at);
+        let left = self.spans.iter().filter(|span| span.seq_start <= seq).map(ends).max();
+        self.gap = left.map(|left| (seq, (began_at - left).max(0)));
+        self
+    }
+
+    /// When something was, on the clock of the request itself.
+    pub(super) fn at(&self, seq: Seq, time: i64) -> i64 {
+        match self.gap {
+            Some((last, gap)) if seq > last => time - gap,
+            _ => time,
+        }
     }
 
     /// The execution that did what a block stands for: what was taken from the log did nothing itself.
@@ -74,7 +92,8 @@ impl Side {
     /// What it comes to as a whole.
     pub(super) fn summary(&self, request: RequestRow) -> ComparedSide {
         let began = self.began();
-        let ended = self.spans.iter().filter_map(|span| span.finished_at()).max().unwrap_or(began);
+        let ends = self.spans.iter().filter_map(|span| Some(self.at(span.seq_end, span.finished_at()?)));
+        let ended = ends.max().unwrap_or(began);
         let usage = self.spans.whole_usage();
         let sum = |of: fn(&engine::views::spans::Span) -> u64| self.spans.iter().map(of).sum();
         ComparedSide {

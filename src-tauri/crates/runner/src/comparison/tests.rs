@@ -174,3 +174,28 @@ fn a_hundred_thousand_blocks_are_compared_at_once() {
     assert_eq!(said(&comparison, false), ["0 []", "70000 equal", "70001 [Output]", "29999 equal"]);
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
+
+/// A fork that is made an hour later took no hour.
+#[test]
+fn the_time_before_a_fork_is_no_part_of_it() {
+    let (mut spans, names) = (Spans::default(), "block");
+    spans.names_mut().number(names);
+    let begin = |parent| Fact::Started { name: 0, kind: BlockKind::Handler, parent };
+    let finish = Fact::Finished { end: SpanEnd::Completed, is_memoized: false, is_caught: false };
+    let hour = 3_600_000;
+    let told = [
+        (1, 0, 0, begin(None)),
+        (2, 5, 1, begin(Some((0, 0)))),
+        (3, 10, 1, finish.clone()),
+        (4, hour, 2, begin(Some((0, 0)))),
+        (5, hour + 20, 2, finish.clone()),
+        (6, hour + 25, 0, finish),
+    ];
+    for (seq, at, path, fact) in told {
+        spans.push(SpanEvent { seq, at, path: Some(path), attempt: 0, fact });
+    }
+    let side = Side::new("r", RequestStatus::Completed, spans, Digests::default()).forked(3, hour);
+    let times: Vec<_> =
+        (0..3).map(|index| side.block(index, "p")).map(|block| (block.started_ms, block.duration_ms)).collect();
+    assert_eq!(times, [(0, Some(35)), (5, Some(5)), (10, Some(20))]);
+}

@@ -83,7 +83,11 @@ impl Workspace {
         let mut spans = Spans::default();
         self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
         let digests = self.store.digests(&row.id).map_err(Fault::internal)?;
-        Ok(Side::new(&row.id, row.status, spans, digests))
+        let side = Side::new(&row.id, row.status, spans, digests);
+        Ok(match &row.forked_from {
+            Some(from) => side.forked(from.seq, row.started_at),
+            None => side,
+        })
     }
 
     fn keep(&self, opened: Opened, (left, right): (RequestRow, RequestRow)) -> Result<ComparisonHead, Fault> {
