@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use runner::{
-    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, Exported, Fault, Imported, Json,
-    SearchPage, SearchQuery, Stats, WriteRow,
+    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, EarlierWrite, Exported, Fault, Imported,
+    Json, SearchPage, SearchQuery, Stats, WriteRow,
 };
 use serde::Deserialize;
 use tauri::State;
@@ -46,6 +46,18 @@ pub(super) async fn history(
     place: String,
 ) -> Result<Vec<WriteRow>, Fault> {
     off_the_main_thread(state, move |workspace| workspace.history(&request_id, &place)).await
+}
+
+/// The newest write of another request to a place, as of an event of this one; null where there is none.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn written_before(
+    state: State<'_, WindowState>,
+    request_id: String,
+    place: String,
+    seq: u64,
+) -> Result<Option<EarlierWrite>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.written_before(&request_id, &place, seq)).await
 }
 
 /// A session's journal, oldest first.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use runner::Fault;
-use tauri::{AppHandle, State};
+use tauri::{AppHandle, State, Theme, WebviewWindow};
 
 use crate::desktop::menu::{self, MenuEntry};
 use crate::desktop::{Desktop, DesktopEvent};
@@ -21,6 +21,27 @@ pub(super) async fn desktop_events(
 ) -> Result<(), Fault> {
     desktop.watch(on_event);
     Ok(())
+}
+
+/// Makes the text of the window larger or smaller, in percent of the size it was made in.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn set_zoom(window: WebviewWindow, percent: u32) -> Result<(), Fault> {
+    // Sizes at which nothing can be read, or nothing fits, would leave no way back.
+    let scale = f64::from(percent.clamp(50, 300)) / 100.0;
+    window.set_zoom(scale).map_err(|error| Fault::Internal { message: format!("the size stays as it is: {error}") })
+}
+
+/// Colours what the system draws around the page, such as the menu: `light`, `dark`, or as the system has it.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn set_theme(window: WebviewWindow, theme: String) -> Result<(), Fault> {
+    let theme = match theme.as_str() {
+        "light" => Some(Theme::Light),
+        "dark" => Some(Theme::Dark),
+        _ => None,
+    };
+    window.set_theme(theme).map_err(|error| Fault::Internal { message: format!("the theme stays as it is: {error}") })
 }
 
 /// Shows these commands in the menu, and no others.

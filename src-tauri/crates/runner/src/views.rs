@@ -42,7 +42,7 @@ pub use block::{BlockDetail, BlockSource, EffectRow, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use comparison::*;
 pub use entries::EntryRow;
-pub use findings::{HitRow, SearchPage, WriteRow};
+pub use findings::{EarlierWrite, HitRow, SearchPage, WriteRow};
 pub use listed::{ListedRequest, ListedSession};
 pub(crate) use model_call::parameters;
 pub use model_call::{MessageSource, ModelCallRow, ModelRetry, ModelTokens, ModelToolRow, StreamedPiece};

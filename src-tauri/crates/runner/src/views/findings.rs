@@ -48,3 +48,19 @@ pub struct SearchPage {
     /// Their requests, each once.
     pub requests: Vec<ListedRequest>,
 }
+
+/// A write of another request to a shared record.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierWrite {
+    /// The request that wrote.
+    pub request_id: String,
+    /// Its session.
+    pub session_id: String,
+    /// Its flow.
+    pub flow: String,
+    /// Its action.
+    pub action: String,
+    /// What it wrote.
+    pub write: WriteRow,
+}

@@ -11,7 +11,7 @@ use store::EventQuery;
 
 use super::Workspace;
 use crate::core::fault::Fault;
-use crate::views::{Json, WriteRow};
+use crate::views::{EarlierWrite, Json, WriteRow};
 
 /// What a scope may be called.
 const SCOPES: &str = "session, user, project (or org), request, sequencer, sequencer[PATH] or block[PATH]";
@@ -62,7 +62,40 @@ impl Workspace {
     }
 }
 
+/// How many other requests are looked through for an earlier write.
+const MAX_WRITERS: u32 = 200;
+
 impl Workspace {
+    /// The newest write of another request to a place, as of an event of this one: where a value came from that this
+    /// request found. `None` if no other request wrote there.
+    pub fn written_before(&self, request: &str, address: &str, seq: u64) -> Result<Option<EarlierWrite>, Fault> {
+        let parsed = Address::parse(address, "--path ")?;
+        let row = self.request(request)?;
+        // A fork begins with what its request had, under keys of its own.
+        if let Some(from) = &row.forked_from {
+            let last = self.history(&from.request_id, address)?.into_iter().rfind(|write| write.seq <= from.seq);
+            return match last {
+                Some(write) => self.earlier(&from.request_id, write).map(Some),
+                None => self.written_before(&from.request_id, address, from.seq),
+            };
+        }
+        for scope in self.scopes_of(request)?.iter().filter(|scope| scope.kind.is_durable() && parsed.names(scope)) {
+            let others = self.store.writers_before(scope, request, seq, MAX_WRITERS).map_err(Fault::internal)?;
+            for other in others {
+                // What it wrote last may have come after the instant, while both ran.
+                if let Some(write) = self.history(&other, address)?.pop() {
+                    return self.earlier(&other, write).map(Some);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn earlier(&self, request: &str, write: WriteRow) -> Result<EarlierWrite, Fault> {
+        let row = self.request(request)?;
+        Ok(EarlierWrite { request_id: row.id, session_id: row.session_id, flow: row.flow, action: row.action, write })
+    }
+
     /// The writes of a request that a resume only put in force again.
     pub(super) fn recalled(&self, request: &str) -> Result<HashSet<Seq>, Fault> {
         // Each resume gives the owner a new number, which is known without looking at events.
