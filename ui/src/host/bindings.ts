@@ -29,7 +29,7 @@ export const commands = {
 	abort: (requestId: string) => typedError<RequestStatus, Fault>(__TAURI_INVOKE("abort", { requestId })),
 	/**  Sessions, in the order that is asked for. */
 	sessions: (query: SessionQuery) => typedError<ListedSession[], Fault>(__TAURI_INVOKE("sessions", { query })),
-	/**  Requests, newest first. */
+	/**  Requests, newest first, or those that changed last first. */
 	requests: (query: RequestQuery) => typedError<ListedRequest[], Fault>(__TAURI_INVOKE("requests", { query })),
 	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
 	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
@@ -87,6 +87,8 @@ export const commands = {
 	search: (query: TextQuery) => typedError<SearchPage, Fault>(__TAURI_INVOKE("search", { query })),
 	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
 	history: (requestId: string, place: string) => typedError<WriteRow[], Fault>(__TAURI_INVOKE("history", { requestId, place })),
+	/**  The newest write of another request to a place, as of an event of this one; null where there is none. */
+	writtenBefore: (requestId: string, place: string, seq: number) => typedError<EarlierWrite | null, Fault>(__TAURI_INVOKE("written_before", { requestId, place, seq })),
 	/**  A session's journal, oldest first. */
 	journal: (session: string) => typedError<Json[], Fault>(__TAURI_INVOKE("journal", { session })),
 	/**  The checkpoints of a request's sequencers. */
@@ -127,6 +129,10 @@ export const commands = {
 	showMenu: (entries: MenuEntry[]) => typedError<null, Fault>(__TAURI_INVOKE("show_menu", { entries })),
 	/**  Says which commands of the menu can be done now, by their ids. */
 	enableInMenu: (ids: string[]) => typedError<null, Fault>(__TAURI_INVOKE("enable_in_menu", { ids })),
+	/**  Makes the text of the window larger or smaller, in percent of the size it was made in. */
+	setZoom: (percent: number) => typedError<null, Fault>(__TAURI_INVOKE("set_zoom", { percent })),
+	/**  Colours what the system draws around the page, such as the menu: `light`, `dark`, or as the system has it. */
+	setTheme: (theme: string) => typedError<null, Fault>(__TAURI_INVOKE("set_theme", { theme })),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
 	/**  Raw events, oldest first. */
@@ -398,6 +404,11 @@ export type BlockShape = {
 	name: string,
 	/**  Its kind. */
 	kind: BlockKind,
+	/**
+	 *  The part that its path adds to that of the block around it, without the index of an item, a call or a pass:
+	 *  `step:plan`, `parallel/left`. Absent where only a run decides it.
+	 */
+	segment?: string | null,
 	/**  For people. */
 	description?: string | null,
 	/**  A sequencer's operations, a router's routes, a generator's tools. */
@@ -743,6 +754,20 @@ export type Divergence = {
 	recorded: Json,
 	/**  What it does now. */
 	found: Json,
+};
+
+/**  A write of another request to a shared record. */
+export type EarlierWrite = {
+	/**  The request that wrote. */
+	requestId: string,
+	/**  Its session. */
+	sessionId: string,
+	/**  Its flow. */
+	flow: string,
+	/**  Its action. */
+	action: string,
+	/**  What it wrote. */
+	write: WriteRow,
 };
 
 /**  [`EffectRow`](super::EffectRow) as the window gets it. */
@@ -1149,6 +1174,8 @@ export type LargeValue = {
 export type ListedRequest = {
 	/**  The first words of what it was asked. */
 	words?: string | null,
+	/**  When it had its newest event, in milliseconds since the epoch. */
+	changedAt: number,
 } & RequestRow;
 
 /**  A session of a list, with what its newest request was about. */
@@ -1587,10 +1614,14 @@ export type Reply =
 /**  With nothing: `SUSPENSION_SKIPPED` in the flow. */
 "skip";
 
-/**  Which requests; newest first. */
+/**  Which requests. */
 export type RequestQuery = {
 	session?: string | null,
 	status?: RequestStatus | null,
+	flow?: string | null,
+	action?: string | null,
+	/**  Those with the newest events first, instead of the newest requests. */
+	byChange?: boolean,
 	limit: number,
 	offset: number,
 };

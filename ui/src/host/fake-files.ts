@@ -2,7 +2,16 @@
 // It has no engine and no file, and says so where one would be needed.
 import { FakeViews } from './fake-views';
 import type { BlockSource, Change, ComparedQuery, ComparedRow, CompareQuery, DifferenceQuery, Fault } from './host';
-import type { ComparisonHead, GoingOn, PlanRow, Replay, SearchPage, SuspensionRow, WriteRow } from './host';
+import type {
+  ComparisonHead,
+  EarlierWrite,
+  GoingOn,
+  PlanRow,
+  Replay,
+  SearchPage,
+  SuspensionRow,
+  WriteRow,
+} from './host';
 import { notRecorded } from './recording';
 import { lists, type Comparison } from './recorded';
 
@@ -75,6 +84,9 @@ export abstract class FakeFiles extends FakeViews {
     if (!found) throw notRecorded(`who wrote to ${place}`);
     return found;
   }
+  async writtenBefore(): Promise<EarlierWrite | null> {
+    return null;
+  }
   async journal(): Promise<unknown[]> {
     return [];
   }
@@ -146,4 +158,6 @@ export abstract class FakeFiles extends FakeViews {
   }
   async showMenu() {}
   async enableInMenu() {}
+  async setZoom() {}
+  async setTheme() {}
 }

@@ -26,6 +26,10 @@ export function sessionOf(mine: readonly Recording[], known: ListedSession | und
   };
 }
 
+/** What a list shows of a session, which is what is searched. */
+const shownOf = ({ id, title, flow, lastAction, userId, words, lastError: error }: ListedSession) =>
+  [id, title, `${flow}.${lastAction}`, userId, words, error && `${error.name}: ${error.message}`].join('\n');
+
 export function pageOfSessions(all: Iterable<ListedSession>, query: Parameters<Host['sessions']>[0]): ListedSession[] {
   const wanted = query.search?.toLowerCase() ?? '';
   const by: Record<string, (one: ListedSession) => number> = {
@@ -41,7 +45,7 @@ export function pageOfSessions(all: Iterable<ListedSession>, query: Parameters<H
     .filter((one) => !query.project || one.projectId === query.project)
     .filter((one) => !query.status || one.lastStatus === query.status)
     .filter((one) => one.updatedAt >= (query.since ?? 0))
-    .filter((one) => `${one.id} ${one.title ?? ''} ${one.flow} ${one.userId}`.toLowerCase().includes(wanted))
+    .filter((one) => shownOf(one).toLowerCase().includes(wanted))
     .sort((a, b) => rank(b) - rank(a))
     .slice(query.offset, query.offset + query.limit)
     .map((one) => ({ ...one }));
@@ -49,8 +53,10 @@ export function pageOfSessions(all: Iterable<ListedSession>, query: Parameters<H
 
 export function pageOfRequests(all: Iterable<Recording>, query: Parameters<Host['requests']>[0]): ListedRequest[] {
   return [...all]
-    .map((one) => ({ ...one.row, words: one.words }))
-    .sort((a, b) => b.startedAt - a.startedAt)
+    .map((one) => ({ ...one.row, words: one.words, changedAt: one.row.startedAt + (one.row.durationMs ?? 0) }))
+    .sort((a, b) => (query.byChange ? b.changedAt - a.changedAt : b.startedAt - a.startedAt))
+    .filter((one) => !query.flow || one.flow === query.flow)
+    .filter((one) => !query.action || one.action === query.action)
     .filter((one) => !query.session || one.sessionId === query.session)
     .filter((one) => !query.status || one.status === query.status)
     .slice(query.offset, query.offset + query.limit);

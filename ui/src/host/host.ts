@@ -37,6 +37,7 @@ import type {
   ListedSession,
   Notice,
   Overview,
+  EarlierWrite,
   OverviewQuery,
   PayloadHits,
   PayloadPage,
@@ -116,6 +117,7 @@ export interface Host {
   search(query: TextQuery): Promise<SearchPage>;
   /** Who wrote to a place, such as `session.topic`. */
   history(requestId: string, place: string): Promise<WriteRow[]>;
+  writtenBefore(requestId: string, place: string, seq: number): Promise<EarlierWrite | null>;
   journal(session: string): Promise<unknown[]>;
   checkpoints(requestId: string): Promise<CheckpointRow[]>;
   compare(query: CompareQuery): Promise<Change[]>;
@@ -140,6 +142,8 @@ export interface Host {
   desktopEvents(onEvent: (event: DesktopEvent) => void): Promise<() => void>;
   showMenu(entries: MenuEntry[]): Promise<void>;
   enableInMenu(ids: string[]): Promise<void>;
+  setZoom(percent: number): Promise<void>;
+  setTheme(theme: string): Promise<void>;
   sessions(query: SessionQuery): Promise<ListedSession[]>;
   requests(query: RequestQuery): Promise<ListedRequest[]>;
   block(requestId: string, instanceId: string): Promise<BlockDetail>;

@@ -1,13 +1,13 @@
 // The requests of a session, newest first: one list that grows page by page at its end and is kept current at its front.
 // A page is never read for more than it holds, so that a long session costs no more than a short one.
-import { asFault, type Fault, type Host, type RequestRow } from '../host/host';
+import { asFault, type Fault, type Host, type ListedRequest } from '../host/host';
 
 export const REQUEST_PAGE = 200;
 const NEVER_BEFORE_MS = 300;
 
 export class SessionRequests {
   session: string | null = $state.raw(null);
-  rows: RequestRow[] | null = $state.raw(null);
+  rows: ListedRequest[] | null = $state.raw(null);
   hasMore = $state(false);
   busy = $state(false);
   fault: Fault | null = $state.raw(null);
@@ -102,7 +102,7 @@ export class SessionRequests {
     this.rows = (this.rows ?? []).map((row) => byId.get(row.id) ?? row);
   }
 
-  async #read(offset: number): Promise<RequestRow[] | null> {
+  async #read(offset: number): Promise<ListedRequest[] | null> {
     const { session } = this;
     const round = this.#round;
     const rows = await this.host.requests({ session, limit: REQUEST_PAGE, offset });

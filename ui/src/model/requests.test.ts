@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import type { Host, RequestRow } from '../host/host';
+import type { Host, ListedRequest } from '../host/host';
 import { REQUEST_PAGE, SessionRequests } from './requests.svelte';
 
 /** A session of `count` requests, newest first; what is asked for is remembered as offsets. */
 function session(count: number) {
-  const rows = Array.from({ length: count }, (_, n) => ({ id: `r${count - n}`, status: 'completed' }) as RequestRow);
+  const rows = Array.from({ length: count }, (_, n) => ({ id: `r${count - n}`, status: 'completed' }) as ListedRequest);
   const asked: number[] = [];
   const requests: Host['requests'] = async ({ offset, limit }) => {
     asked.push(offset);
@@ -54,7 +54,7 @@ test('new requests come to the front and none is lost or shown twice', async () 
   const { rows, list } = session(2 * REQUEST_PAGE);
   list.open('s');
   await idle(list);
-  rows.unshift({ id: 'new1' } as RequestRow, { id: 'new2' } as RequestRow);
+  rows.unshift({ id: 'new1' } as ListedRequest, { id: 'new2' } as ListedRequest);
   await more(list);
   list.refresh('new1');
   await idle(list);
@@ -67,7 +67,7 @@ test('so many new ones that nothing joins them to the old list begin it anew', a
   list.open('s');
   await idle(list);
   await more(list);
-  rows.unshift(...Array.from({ length: REQUEST_PAGE }, (_, n) => ({ id: `new${n}` }) as RequestRow));
+  rows.unshift(...Array.from({ length: REQUEST_PAGE }, (_, n) => ({ id: `new${n}` }) as ListedRequest));
   list.refresh();
   await idle(list);
   expect([list.rows?.length, list.hasMore]).toEqual([REQUEST_PAGE, true]);
@@ -82,7 +82,7 @@ test('a request far down that changes is read again in its place', async () => {
   await idle(list);
   await more(list);
   await more(list);
-  const far = rows[2 * REQUEST_PAGE + 5] as RequestRow;
+  const far = rows[2 * REQUEST_PAGE + 5] as ListedRequest;
   far.status = 'in_progress';
   list.refresh(far.id);
   await idle(list);
@@ -91,14 +91,14 @@ test('a request far down that changes is read again in its place', async () => {
 });
 
 test('what a session that was left answers is dropped; a failure is kept beside the list', async () => {
-  let answer: (rows: RequestRow[]) => void = () => {};
+  let answer: (rows: ListedRequest[]) => void = () => {};
   const requests = vi.fn<Host['requests']>(() => new Promise((resolve) => (answer = resolve)));
   const list = new SessionRequests({ requests } as unknown as Host);
   list.open('s');
   const late = answer;
   list.open('t');
-  late([{ id: 'of s' } as RequestRow]);
-  answer([{ id: 'of t' } as RequestRow]);
+  late([{ id: 'of s' } as ListedRequest]);
+  answer([{ id: 'of t' } as ListedRequest]);
   await idle(list);
   expect(ids(list)).toEqual(['of t']);
   requests.mockRejectedValueOnce(new Error('disk'));
