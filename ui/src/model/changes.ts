@@ -11,6 +11,14 @@ export type ChangeRow = {
   note?: string;
 };
 
+/** `session`, or which of several: `sequencer[root/step:plan]`, `session/notes`. */
+function scopeOf({ scope, instanceId }: Change): string {
+  if (!instanceId) return scope;
+  if (scope === 'resource') return instanceId;
+  const path = instanceId.slice(instanceId.indexOf(':') + 1).replace(/:\d+$/, '');
+  return path === 'root' ? scope : `${scope}[${path}]`;
+}
+
 /** One row a difference, named by its scope and place; a note says which block wrote it, and when. */
 export const changeRows = (changes: readonly Change[]): ChangeRow[] =>
   changes.map((change, n) => {
@@ -18,7 +26,7 @@ export const changeRows = (changes: readonly Change[]): ChangeRow[] =>
     return {
       id: `${n} ${change.scope} ${change.path}`,
       group: change.scope,
-      path: change.path ? `${change.scope} ${change.path}` : change.scope,
+      path: change.path ? `${scopeOf(change)}.${change.path}`.replace('.[', '[') : scopeOf(change),
       kind: change.kind,
       old: change.old,
       new: change.new,

@@ -7,6 +7,7 @@ const PAGE = 100;
 export class ComparedRows {
   #pages = new Map<number, ComparedRow[]>();
   #asked = new Set<number>();
+  #window = { first: 0, last: 1 };
   #version = $state(0);
   fault: Fault | null = $state.raw(null);
   /** Also blocks that are equal. */
@@ -28,6 +29,12 @@ export class ComparedRows {
     this.#version++;
   }
 
+  /** Reads again what failed. */
+  again(): void {
+    this.fault = null;
+    void this.look(this.#window.first, this.#window.last);
+  }
+
   at(index: number): ComparedRow | undefined {
     void this.#version;
     return this.#pages.get(Math.floor(index / PAGE))?.[index % PAGE];
@@ -36,6 +43,7 @@ export class ComparedRows {
   /** Reads what is in view and not there yet. */
   async look(first: number, last: number): Promise<void> {
     const all = this.all;
+    this.#window = { first, last };
     for (let page = Math.floor(first / PAGE); page * PAGE < Math.min(last, this.count); page++) {
       if (this.#asked.has(page)) continue;
       this.#asked.add(page);
@@ -46,6 +54,8 @@ export class ComparedRows {
         this.#version++;
       } catch (thrown) {
         this.fault = asFault(thrown);
+        // It is read again when it is asked for again.
+        this.#asked.delete(page);
         return;
       }
     }

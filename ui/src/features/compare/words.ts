@@ -2,8 +2,12 @@
 import { thousands } from '../../base/thousands';
 import { plural } from '../../base/json';
 import { duration } from '../../base/time';
-import type { ComparedRow } from '../../host/host';
+import { isRecord } from '../../base/json';
+import type { ComparedRow, ComparisonHead, Replay } from '../../host/host';
 import { lookOf } from '../../model/status';
+import { valueChanges } from './value-changes';
+
+type Divergence = NonNullable<Replay['divergence']>;
 
 /** In what two blocks differ. */
 export function differsIn({ differs, left, right, inside, equal }: ComparedRow): string {
@@ -50,4 +54,25 @@ export const more = (left: number | undefined, right: number | undefined): strin
 function signed(difference: number, words: (n: number) => string): string {
   if (difference === 0) return '0';
   return `${difference < 0 ? '−' : '+'}${words(Math.abs(difference))}`;
+}
+
+/** Where a replay stopped, and how much of what was recorded it did not come to. */
+export function stopOf({ left, right, replay }: ComparisonHead): { where: string; what: string; rest: number } | null {
+  const divergence = replay?.divergence;
+  if (!divergence) return null;
+  const last = divergence.path.split('/').at(-1) ?? divergence.path;
+  const name = last.slice(last.indexOf(':') + 1).replace(/[~[].*$/, '') || last;
+  return { where: name, what: whatDiffers(divergence), rest: Math.max(0, left.blocks - right.blocks) };
+}
+
+/** In what a recorded event and today's differ, in a word or two. */
+function whatDiffers({ recorded, found }: Divergence): string {
+  if (found === 'nothing more') return 'it does less than was recorded';
+  if (found === 'did not run') return 'it does not run any more';
+  if (recorded === 'did not run' || recorded === 'no such call') return 'it does something that was not recorded';
+  if (!isRecord(recorded) || !isRecord(found)) return 'it does something else';
+  const [place] = valueChanges('', recorded, found);
+  const keys = place?.path.split(/[.[]/) ?? [];
+  if (keys.some((key) => key === 'messages' || key === 'prompt' || key === 'system')) return 'the prompt differs';
+  return keys[0] ? `${keys[0].replaceAll('_', ' ')} differs` : 'it does something else';
 }
