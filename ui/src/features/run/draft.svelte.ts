@@ -1,6 +1,6 @@
 // The input that is being written: one value behind the form and the raw JSON beside it, and what is wrong with it.
 // It sends nothing.
-import { pretty } from '../../base/json';
+import { isRecord, pretty } from '../../base/json';
 import { formatPath, withValue, type Step } from '../../base/path';
 import { check, samePath, startOf, type Problem } from './check';
 import type { Field } from './schema';
@@ -16,7 +16,7 @@ export class Draft {
   #visited: ReadonlySet<string> = $state.raw(new Set());
   #refused: Problem[] = $state.raw([]);
   /** JSON fields whose text is not JSON yet; it would be lost if the value were sent. */
-  #unread: ReadonlyMap<string, string> = $state.raw(new Map());
+  #unread: readonly Unread[] = $state.raw([]);
 
   readonly field: Field;
   #checked: { value: unknown; problems: Problem[] } | null = null;
@@ -30,7 +30,10 @@ export class Draft {
   get problems(): Problem[] {
     const { value } = this;
     if (!this.#checked || this.#checked.value !== value) this.#checked = { value, problems: check(this.field, value) };
-    return [...this.#checked.problems, ...[...this.#unread].map(([path, message]) => ({ path, message }))];
+    return [
+      ...this.#checked.problems,
+      ...this.#unread.map(({ path, message }) => ({ path: formatPath(path), message })),
+    ];
   }
 
   get text(): string {
@@ -40,7 +43,7 @@ export class Draft {
   /** The raw editor keeps what was typed, to the space; the form follows as soon as it is JSON. */
   type(text: string): void {
     this.#raw = text;
-    this.#unread = new Map();
+    this.#unread = [];
     try {
       this.value = text.trim() === '' ? undefined : JSON.parse(text);
       this.rawProblem = null;
@@ -62,7 +65,28 @@ export class Draft {
     this.#raw = null;
     this.rawProblem = null;
     this.#refused = this.#refused.filter((problem) => problem.path !== text);
-    this.unread(path, null);
+    // Text of a field that the form no longer has would be a problem that nobody can mend.
+    this.#unread = this.#unread.filter(
+      (one) => formatPath(one.path) !== text && isShown(this.field, this.value, one.path),
+    );
+  }
+
+  /** Takes an entry out of a list: what belongs to the entries after it moves up with them. */
+  remove(path: readonly Step[]): void {
+    const at = path.length - 1;
+    const gone = Number(path[at]);
+    const list = formatPath(path.slice(0, at));
+    const entry = (one: readonly Step[]) =>
+      one.length > at && typeof one[at] === 'number' && formatPath(one.slice(0, at)) === list ? one[at] : null;
+    const moved = this.#unread.flatMap((one) => {
+      const index = entry(one.path);
+      if (index === null || index < gone) return [one];
+      return index === gone ? [] : [{ ...one, path: one.path.with(at, index - 1) }];
+    });
+    this.#visited = new Set();
+    this.#refused = [];
+    this.set(path, undefined);
+    this.#unread = moved;
   }
 
   /** Another value in place of all of it. */
@@ -71,14 +95,22 @@ export class Draft {
     this.#raw = null;
     this.rawProblem = null;
     this.#refused = [];
-    this.#unread = new Map();
+    this.#unread = [];
   }
 
-  unread(path: readonly Step[], message: string | null): void {
-    const next = new Map(this.#unread);
-    if (message === null) next.delete(formatPath(path));
-    else next.set(formatPath(path), message);
-    this.#unread = next;
+  /** Keeps the text of a field that is not JSON, with the reason. */
+  unread(path: readonly Step[], text: string, message: string): void {
+    const known = formatPath(path);
+    this.#unread = [
+      ...this.#unread.filter((one) => formatPath(one.path) !== known),
+      { path: [...path], text, message },
+    ];
+  }
+
+  /** The text of a field that is not JSON yet; null where the value is shown. */
+  unreadAt(path: readonly Step[]): string | null {
+    const known = formatPath(path);
+    return this.#unread.find((one) => formatPath(one.path) === known)?.text ?? null;
   }
 
   visit(path: readonly Step[]): void {
@@ -103,6 +135,26 @@ export class Draft {
     collect(this.field, '', known);
     return this.#refused.filter((problem) => !known.has(problem.path.replace(/\[\d+\]/g, '[]')));
   }
+}
+
+type Unread = { path: Step[]; text: string; message: string };
+
+/** Whether the form has a field at a path. */
+function isShown(field: Field, value: unknown, [head, ...rest]: readonly Step[]): boolean {
+  if (head === undefined) return true;
+  if (field.kind === 'list')
+    return (
+      !!field.each &&
+      Array.isArray(value) &&
+      Number(head) < value.length &&
+      isShown(field.each, value[Number(head)], rest)
+    );
+  const inner = isRecord(value) ? value[head] : undefined;
+  if (field.kind === 'record')
+    return !!field.each && isRecord(value) && head in value && isShown(field.each, inner, rest);
+  const one = field.fields?.find(({ name }) => name === head)?.field;
+  if (!one || (rest.length > 0 && inner === undefined && !one.required)) return false;
+  return isShown(one, inner, rest);
 }
 
 function collect(field: Field, path: string, known: Set<string>): void {

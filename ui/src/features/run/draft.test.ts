@@ -55,6 +55,40 @@ test('a bare text input works like any other', () => {
 
 test('an unread JSON field is a problem of its own', () => {
   const draft = new Draft(plan, { topic: 'x' });
-  draft.unread(['extra'], 'This is not JSON.');
+  draft.unread(['extra'], '{"a"', 'This is not JSON.');
   expect(draft.problems).toEqual([{ path: 'extra', message: 'This is not JSON.' }]);
+});
+
+const lists = fieldOf({
+  type: 'object',
+  properties: {
+    steps: { type: 'array', items: {} },
+    named: { type: 'object', additionalProperties: {} },
+    inner: { type: 'object', properties: { extra: {} } },
+  },
+});
+
+test('an entry that is not JSON goes with its place in the list', () => {
+  const draft = new Draft(lists, { steps: [1, null, null] });
+  draft.unread(['steps', 1], '{"b"', 'no JSON');
+  draft.unread(['steps', 2], '{"c"', 'no JSON');
+  draft.remove(['steps', 0]);
+  expect(draft.problems.map((one) => one.path)).toEqual(['steps[0]', 'steps[1]']);
+  expect([draft.unreadAt(['steps', 0]), draft.unreadAt(['steps', 1])]).toEqual(['{"b"', '{"c"']);
+  draft.remove(['steps', 0]);
+  draft.remove(['steps', 0]);
+  expect(draft.problems).toEqual([]);
+  expect(draft.value).toEqual({ steps: [] });
+});
+
+test('text of a field that is gone is no problem any more', () => {
+  const draft = new Draft(lists, { named: { a: null, b: null }, inner: {}, steps: [null] });
+  draft.unread(['named', 'a'], '{', 'no JSON');
+  draft.unread(['inner', 'extra'], '{', 'no JSON');
+  draft.unread(['steps', 0], '{', 'no JSON');
+  draft.set(['named'], { b: null });
+  expect(draft.problems.map((one) => one.path)).toEqual(['inner.extra', 'steps[0]']);
+  draft.set(['inner'], undefined);
+  draft.set(['steps'], []);
+  expect(draft.problems).toEqual([]);
 });

@@ -27,8 +27,8 @@ export class EarlierInputs {
   }
 
   async #read() {
-    const rows = await this.host.requests({ limit: 300, offset: 0 });
-    return rows.filter((row) => row.flow === this.flow && row.action === this.action).slice(0, MAX_INPUTS);
+    const { flow, action } = this;
+    return this.host.requests({ flow, action, limit: MAX_INPUTS, offset: 0 });
   }
 }
 
