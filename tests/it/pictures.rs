@@ -21,7 +21,7 @@ const RUNS: [(&str, &str, &str); 7] = [
 const PICTURES: [(&str, bool, &str, &str, &str); 4] = [
     ("timeline", false, "session=study&request=study", "timeline", "tap:investigate"),
     ("compare", false, "compare=refund&with=complaint", "first-difference", "Completed → Failed"),
-    ("home", true, "", "home-waiting", "waits for your approval"),
+    ("home", true, "", "home-waiting", "Approve "),
     ("failed", true, "session=complaint&request=complaint", "request-error", "above the limit of 200"),
 ];
 

@@ -34,7 +34,7 @@ fn open(place: &Place) -> Window {
 fn without_a_folder_the_examples_are_one_click_away() {
     let home = tempfile::tempdir().expect("a temporary folder can be made");
     let window = open_in(home.path());
-    window.wait_for_text(&hook("home"), "Flowglass shows what AI flows do");
+    window.wait_for_text(&hook("home"), "See what your AI flows do");
     window.wait_for(&hook("home-open"));
     window.wait_for_none(&hook("workspace"));
     assert!(!home.path().join(".flowglass").exists(), "nothing is written where nobody asked for it");

@@ -4,7 +4,7 @@ import { tick } from 'svelte';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
-import type { RequestRow } from './host/host';
+import type { ListedRequest } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
 
@@ -313,7 +313,10 @@ test('the age of a session grows while nothing else happens', async () => {
 test('a session of more than a page of requests can be read to its first one', async () => {
   const host = new FakeHost(0, 0);
   const [row] = await host.requests({ session: 'ses-1', limit: 1, offset: 0 });
-  const all = Array.from({ length: 450 }, (_, n) => ({ ...row, id: n === 0 ? 'req-1' : `older-${n}` })) as RequestRow[];
+  const all = Array.from({ length: 450 }, (_, n) => ({
+    ...row,
+    id: n === 0 ? 'req-1' : `older-${n}`,
+  })) as ListedRequest[];
   host.requests = async ({ limit, offset }) => all.slice(offset, offset + limit);
   await open('session=ses-1&request=req-1', host);
   await waitFor(() => expect(app.requests.rows).toHaveLength(200));
@@ -343,8 +346,10 @@ test('an address of two requests lays them side by side', async () => {
   await open('compare=req-2&with=req-3');
   const page = await screen.findByTestId('compare');
   await waitFor(() => expect(page.textContent).toContain('differ'), { timeout: 5000 });
-  expect(screen.getByTestId('compare-left').textContent).toContain('req-2');
-  expect(screen.getByTestId('compare-right').textContent).toContain('req-3');
+  expect(screen.getByTestId('compare-left').dataset.request).toBe('req-2');
+  expect(screen.getByTestId('compare-right').dataset.request).toBe('req-3');
+  expect(screen.getByTestId('compare-left').textContent).toContain('wild bees');
+  expect(screen.getByTestId('compare-columns').textContent).toContain('differs in');
   const rows = screen.getAllByTestId('compare-row');
   expect(rows.length).toBeGreaterThan(0);
   expect(rows.every((row) => row.dataset.differs !== 'no')).toBe(true);

@@ -1,38 +1,65 @@
 // What the command palette offers: the commands of the table that can be done now, and where one can go.
-import { keyName } from './base/keys';
 import { firstPart } from './base/textdiff';
+import { ago } from './base/time';
+import type { ListedSession } from './host/host';
 import type { AppModel } from './model/app.svelte';
-import { COMMANDS } from './model/commands';
-import { keymap } from './model/keymap.svelte';
+import { COMMANDS, keyOf } from './model/commands';
 import { isFired, runnables } from './model/runnables';
+import { lookOf } from './model/status';
 
 /** What of a title fits into a row. */
 const MAX_CHARS = 70;
 
 export type Entry = { id: string; group: string; title: string; icon: string; hint?: string; run: () => void };
 
-export function entriesOf(app: AppModel): Entry[] {
-  const found: Entry[] = [];
-  // Commands that act only where the focus is have nothing to act on from here.
-  for (const one of COMMANDS.filter((one) => one.scope === 'window' && one.id !== 'palette' && one.when(app))) {
-    const hint = keymap.keysOf(one).map(keyName).join(', ');
-    const { id, title, icon } = one;
-    found.push({ id, group: 'Command', title, icon, ...(hint && { hint }), run: () => one.run(app) });
-  }
-  const add = (id: string, group: string, title: string, icon: string, run: () => void) =>
-    found.push({ id, group, title, icon, run });
-  for (const flow of app.workspace.flows.answer ?? []) {
-    for (const action of runnables(flow)) {
+/** How many of the last runs come before everything else. */
+const MAX_RECENT = 5;
+
+export function entriesOf(app: AppModel, query: string): Entry[] {
+  const sessions = (app.workspace.sessions.answer ?? []).map((one) => sessionEntry(app, one));
+  const known = [...commandEntries(app), ...flowEntries(app)];
+  if (query.trim()) return [...known, ...sessions];
+  // Before anything is typed, what was worked on last is what is looked for most.
+  return [...sessions.slice(0, MAX_RECENT), ...flowEntries(app), ...commandEntries(app)];
+}
+
+function sessionEntry(app: AppModel, session: ListedSession): Entry {
+  const { id, title, words, flow, lastAction, lastStatus, updatedAt, forkedFrom } = session;
+  // A palette finds what it shows, and a row shows no more than this of a session.
+  const about = firstPart(`${flow}.${lastAction} ${title || words || id}`, MAX_CHARS);
+  return {
+    id: `session ${id}`,
+    group: 'Session',
+    title: forkedFrom ? `${about} (fork)` : about,
+    icon: lookOf(lastStatus).icon,
+    hint: `${lookOf(lastStatus).label} · ${ago(updatedAt, Date.now())}`,
+    run: () => app.openSession(id),
+  };
+}
+
+function flowEntries(app: AppModel): Entry[] {
+  return (app.workspace.flows.answer ?? []).flatMap((flow) => [
+    ...runnables(flow).map((action): Entry => {
       const name = `${flow.kind}.${action.name}`;
       const group = isFired(action) ? 'Fire' : 'Run';
-      add(`action ${name}`, group, name, 'play', () => app.openAction(flow.kind, action.name));
-    }
-    add(`flow ${flow.kind}`, 'Flow', flow.kind, 'flow', () => app.openAction(flow.kind, null));
-  }
-  for (const { id, title, words, flow, lastAction } of app.workspace.sessions.answer ?? []) {
-    // A palette finds what it shows, and a row shows no more than this of a session.
-    const name = firstPart(`${flow}.${lastAction} ${title || words || id}`, MAX_CHARS);
-    add(`session ${id}`, 'Session', name, 'chat', () => app.openSession(id));
-  }
-  return found;
+      const run = () => app.openAction(flow.kind, action.name);
+      return { id: `action ${name}`, group, title: name, icon: 'play', run };
+    }),
+    {
+      id: `flow ${flow.kind}`,
+      group: 'Flow',
+      title: flow.kind,
+      icon: 'flow',
+      run: () => app.openAction(flow.kind, null),
+    },
+  ]);
+}
+
+/** Commands that act only where the focus is have nothing to act on from here. */
+function commandEntries(app: AppModel): Entry[] {
+  const offered = COMMANDS.filter((one) => one.scope === 'window' && one.id !== 'palette' && one.when(app));
+  return offered.map((one) => {
+    const { id, title, icon } = one;
+    return { id, group: 'Command', title, icon, hint: keyOf(id), run: () => one.run(app) };
+  });
 }

@@ -134,7 +134,7 @@ test('keys without Ctrl or Alt can be turned off, and stay so', async () => {
 test('every key of the table is in the list of keys', async () => {
   await open();
   await press('?', { shiftKey: true });
-  await screen.findByText('Next part of the window');
+  await screen.findByText('Focus next pane');
   const shown = [...document.querySelectorAll('kbd')].map((one) => one.textContent);
   for (const key of ['Ctrl+K', 'F6', 'Shift+F6', 'n', 'j', 'PgDn', 'Ctrl+Enter', '5']) expect(shown).toContain(key);
 });

@@ -24,7 +24,7 @@ test('without a folder there is one screen that says how to begin', async () => 
   host.workspace = async () => null as never;
   await open('', host);
   const home = await screen.findByTestId('home');
-  expect(home.textContent).toContain('Flowglass shows what AI flows do');
+  expect(home.textContent).toContain('See what your AI flows do');
   expect(screen.queryByTestId('workspace')).toBeNull();
   expect(screen.queryByLabelText('Sessions')).toBeNull();
   await fireEvent.click(screen.getByTestId('home-path'));
@@ -201,4 +201,113 @@ test('what a request is compared with is chosen among the last runs, those of it
   expect(screen.getByTestId('diff-request')).toBeTruthy();
   await fireEvent.click(others[0] as HTMLElement);
   expect(app.route.current).toEqual({ at: 'compare', left: 'req-2', right: 'req-3' });
+});
+
+const question = (fields: object) =>
+  ({
+    id: 's1',
+    requestId: 'req-1',
+    sessionId: 'ses-1',
+    path: 'root/step:pay',
+    seq: 9,
+    reason: 'approval',
+    message: 'The call of "pay" waits for your approval',
+    data: { toolCalls: [{ toolName: 'pay', args: { amount: 45 } }] },
+    allow: ['approve', 'reject'],
+    status: 'pending',
+    createdAt: Date.now(),
+    ...fields,
+  }) as SuspensionRow;
+
+test('a question is answered where it is read: on home and on the page of its request', async () => {
+  const host = new FakeHost(0, 0);
+  const given: unknown[] = [];
+  host.suspensions = async () => (given.length > 0 ? [] : [question({})]);
+  host.resume = async (...answer: unknown[]) => (given.push(answer), { openEffects: [] }) as never;
+  await open('', host);
+  const card = await screen.findByTestId('question-card', {}, { timeout: 10_000 });
+  expect(within(card).getByTestId('question-title').textContent).toBe('Approve pay({ amount: 45 })?');
+  expect(within(card).getByTestId('question-edit')).toBeTruthy();
+  app.route.toRequest('req-1', 'ses-1');
+  await screen.findAllByTestId('timeline-row');
+  const here = await screen.findByTestId('question-card');
+  await fireEvent.click(within(here).getByTestId('question-approve'));
+  await waitFor(() => expect(given).toEqual([['req-1', { models: 'inherit', suspension: 's1', reply: 'approve' }]]));
+  await waitFor(() => expect(screen.queryByTestId('question-card')).toBeNull());
+});
+
+test('a run that was cut off is resumed with one click, and can be dismissed', async () => {
+  const host = new FakeHost(0, 0);
+  const requests = host.requests.bind(host);
+  const [cut] = await requests({ limit: 1, offset: 0 });
+  const changedAt = Date.now() - 40_000;
+  host.requests = async (query) =>
+    query.status === 'interrupted' && cut ? [{ ...cut, status: 'interrupted', changedAt }] : requests(query);
+  const resumed: unknown[] = [];
+  host.resume = async (...given: unknown[]) => (resumed.push(given), { openEffects: [] }) as never;
+  await open('', host);
+  const section = await screen.findByTestId('home-interrupted', {}, { timeout: 10_000 });
+  expect(section.textContent).toMatch(/1 run was interrupted\s+4\d s ago/);
+  await fireEvent.click(within(section).getByTestId('resume-now'));
+  await waitFor(() => expect(resumed).toEqual([[cut?.id, { models: 'inherit' }]]));
+  await waitFor(() => expect(app.route.place.request).toBe(cut?.id));
+  app.route.to({ at: 'home' });
+  await fireEvent.click(await screen.findByLabelText('Dismiss'));
+  await waitFor(() => expect(screen.queryByTestId('home-interrupted')).toBeNull());
+});
+
+test('the window opens where it was', async () => {
+  const host = await open('session=ses-2&request=req-2&tab=state');
+  await screen.findByTestId('state-page');
+  await waitFor(() => expect(app.workspace.info.answer).not.toBeNull());
+  app.route.go({ tab: 'events' });
+  cleanup();
+  app.stop();
+  host.related = async () => [];
+  await open('', host);
+  await waitFor(() => expect(app.route.place).toMatchObject({ request: 'req-2', tab: 'events' }));
+  // A request that was deleted meanwhile is no place to open at.
+  cleanup();
+  app.stop();
+  host.related = () => Promise.reject({ kind: 'notFound', message: 'unknown request' });
+  await open('', host);
+  await screen.findByTestId('home');
+  expect(app.route.current.at).toBe('home');
+});
+
+test('sessions are found by what their rows show, and nothing found leads to the search of all text', async () => {
+  await open();
+  await screen.findByTestId('session-ses-2');
+  const search = screen.getByTestId('session-search');
+  await fireEvent.input(search, { target: { value: 'expected boolean' } });
+  await waitFor(() => expect(screen.queryByTestId('session-ses-1')).toBeNull());
+  expect(screen.getByTestId('session-ses-2')).toBeTruthy();
+  await fireEvent.input(search, { target: { value: 'nowhere' } });
+  await fireEvent.click(await screen.findByTestId('search-all', {}, { timeout: 3000 }));
+  expect(((await screen.findByTestId('search-text')) as HTMLInputElement).value).toBe('nowhere');
+});
+
+test('a replay that stopped says where, and is no failure', async () => {
+  const host = new FakeHost(0, 0);
+  const openReplay = host.openReplay.bind(host);
+  host.openReplay = async (request: string) => {
+    const head = await openReplay(request);
+    const divergence = {
+      seq: 22,
+      path: 'root/step:investigator',
+      recorded: { messages: [{ content: 'a' }] },
+      found: { messages: [{ content: 'b' }] },
+    };
+    return {
+      ...head,
+      right: { ...head.right, blocks: head.left.blocks - 9 },
+      replay: { identical: false, compared: 7, divergence },
+    };
+  };
+  await open('compare=req-3&replay=1', host);
+  const said = await screen.findByTestId('compare-divergence');
+  expect(said.textContent).toContain('Stopped at investigator: the prompt differs.');
+  expect(said.textContent).toContain('9 blocks not compared');
+  expect(screen.getByTestId('compare-right').textContent).toContain('stopped');
+  expect(screen.getByTestId('compare-right').textContent).not.toContain('Failed');
 });

@@ -46,6 +46,12 @@ export function ago(ms: number, now: number): string {
   return day(ms);
 }
 
+/** The same with seconds, for what happened just now: `40 s ago`. */
+export const secondsAgo = (ms: number, now: number): string => {
+  const seconds = Math.max(0, Math.round((now - ms) / 1000));
+  return seconds < 60 ? `${seconds} s ago` : ago(ms, now);
+};
+
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
 /** The day as people name it: today, yesterday, a day of the past week, or a date. */

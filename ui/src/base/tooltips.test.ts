@@ -1,48 +1,75 @@
-// A tooltip never lies over what opened: it is taken where something is pressed, and below menus and dialogs.
-import { afterEach, expect, test } from 'vitest';
-import { quietTooltips } from './tooltips';
+// A tooltip is shown after a rest, and never lies over what opened.
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { REST_MS, tooltips } from './tooltips';
 
 let stop = () => {};
 
 function open(html: string) {
   document.body.innerHTML = html;
-  stop = quietTooltips(document);
+  stop = tooltips(document);
 }
 const one = (id: string) => document.getElementById(id) as HTMLElement;
 const titleOf = (id: string) => one(id).getAttribute('title');
 function point(kind: string, id: string, relatedTarget?: HTMLElement) {
   one(id).dispatchEvent(new MouseEvent(kind, { bubbles: true, relatedTarget }));
 }
+const shown = () => document.querySelector('[role=tooltip]')?.textContent ?? null;
 
-afterEach(() => stop());
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => (stop(), vi.useRealTimers()));
 
-test('what was pressed has its tooltip again once the pointer has left it', () => {
+test('a pointer that rests is told, and nothing is left when it goes', () => {
   open('<div id="row" title="row"><button id="menu" title="More"><i id="icon"></i></button></div><p id="away"></p>');
-  point('pointerdown', 'icon');
-  expect([titleOf('row'), titleOf('menu')]).toEqual([null, null]);
-  point('pointerout', 'icon', one('menu'));
-  expect(titleOf('menu')).toBe(null);
-  point('pointerout', 'menu', one('row'));
-  expect([titleOf('row'), titleOf('menu')]).toEqual([null, 'More']);
-  point('pointerout', 'row', one('away'));
-  expect(titleOf('row')).toBe('row');
+  point('pointerover', 'icon');
+  expect([titleOf('row'), titleOf('menu'), shown()]).toEqual([null, null, null]);
+  vi.advanceTimersByTime(REST_MS - 1);
+  expect(shown()).toBeNull();
+  vi.advanceTimersByTime(1);
+  expect(shown()).toBe('More');
+  point('pointerout', 'icon', one('away'));
+  expect([titleOf('row'), titleOf('menu'), shown()]).toEqual(['row', 'More', null]);
+});
+
+test('what was pressed says nothing until the pointer comes again', () => {
+  open('<button id="menu" title="More"></button><p id="away"></p>');
+  point('pointerover', 'menu');
+  point('pointerdown', 'menu');
+  point('pointerover', 'menu');
+  vi.advanceTimersByTime(2 * REST_MS);
+  expect(shown()).toBeNull();
+  point('pointerout', 'menu', one('away'));
+  expect(titleOf('menu')).toBe('More');
+  point('pointerover', 'menu');
+  vi.advanceTimersByTime(REST_MS);
+  expect(shown()).toBe('More');
 });
 
 test('with a menu open only what is in it says a tooltip', () => {
   open('<button id="below" title="below"></button><div id="menu"><b id="inside" title="inside"></b></div>');
   point('pointerover', 'below');
-  expect(titleOf('below')).toBe('below');
   one('menu').setAttribute('role', 'menu');
-  point('pointerover', 'below');
-  expect(titleOf('below')).toBe(null);
+  vi.advanceTimersByTime(REST_MS);
+  expect(shown()).toBeNull();
   point('pointerout', 'below', one('inside'));
   point('pointerover', 'inside');
-  expect([titleOf('below'), titleOf('inside')]).toEqual(['below', 'inside']);
+  vi.advanceTimersByTime(REST_MS);
+  expect(shown()).toBe('inside');
 });
 
-test('a tooltip that changed meanwhile stays as it is', () => {
+test('what opened a popover says nothing while that is open', () => {
+  open('<button id="ids" title="Details" data-state="open"></button>');
+  point('pointerover', 'ids');
+  vi.advanceTimersByTime(REST_MS);
+  expect(shown()).toBeNull();
+});
+
+test('a key takes it away, and a tooltip that changed meanwhile stays as it is', () => {
   open('<button id="turn" title="Show it"></button><p id="away"></p>');
-  point('pointerdown', 'turn');
+  point('pointerover', 'turn');
+  vi.advanceTimersByTime(REST_MS);
+  expect(shown()).toBe('Show it');
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { bubbles: true }));
+  expect(shown()).toBeNull();
   one('turn').title = 'Put it away';
   point('pointerout', 'turn', one('away'));
   expect(titleOf('turn')).toBe('Put it away');

@@ -1,14 +1,29 @@
-// Native tooltips come late, and then lie over whatever opened meanwhile. So what was pressed says its tooltip only after
-// the pointer has left it, and what lies below a menu or a dialog says none.
+// Tooltips of our own, because native ones come late, are large, and lie over whatever opened meanwhile. A tooltip is
+// shown after the pointer rested, below what it is about, and never where a menu, a popover or a dialog is open.
 
+/** How long a pointer rests before a tooltip is shown. */
+export const REST_MS = 600;
+const MAX_CHARS = 400;
+const GAP = 6;
 const OVER = '[role=dialog], [role=alertdialog], [role=menu]';
+/** What opened something says no tooltip while that is open. */
+const OPENED = '[aria-expanded=true], [data-state=open]';
 
-/** Follows the pointer in a document; answers how to stop. */
-export function quietTooltips(root: Document): () => void {
+/** Follows the pointer in a document; returns how to stop. */
+export function tooltips(root: Document): () => void {
   const taken = new Map<Element, string>();
   const end = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let shown: HTMLElement | null = null;
+  let pressed: Element | null = null;
 
-  /** Takes the tooltips of an element and of what it stands in, until the pointer leaves them. */
+  function hide() {
+    clearTimeout(timer);
+    shown?.remove();
+    shown = null;
+  }
+
+  /** Keeps the native tooltips of an element and of those around it from being shown. */
   function take(target: Element | null) {
     for (let one = target?.closest('[title]'); one; one = one.parentElement?.closest('[title]')) {
       taken.set(one, one.getAttribute('title') ?? '');
@@ -25,19 +40,62 @@ export function quietTooltips(root: Document): () => void {
     }
   }
 
-  const listen = (kind: 'pointerdown' | 'pointerover' | 'pointerout', does: (event: PointerEvent) => void) =>
+  /** The innermost element around the pointer that has a tooltip. */
+  function about(target: Element): Element | null {
+    for (let one: Element | null = target; one; one = one.parentElement) if (taken.get(one)) return one;
+    return null;
+  }
+
+  function show(of: Element) {
+    const text = taken.get(of);
+    const over = root.querySelector(OVER);
+    if (!text || !of.isConnected || of.matches(OPENED) || (over && !of.closest(OVER))) return;
+    shown = root.createElement('div');
+    shown.setAttribute('role', 'tooltip');
+    shown.className = 'tooltip';
+    shown.textContent = text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text;
+    root.body.append(shown);
+    place(shown, of.getBoundingClientRect(), root.documentElement);
+  }
+
+  const listen = (kind: string, does: (event: Event) => void) =>
     root.addEventListener(kind, does, { capture: true, passive: true, signal: end.signal });
   const elementOf = (target: EventTarget | null) => (target instanceof Element ? target : null);
 
-  listen('pointerdown', (event) => take(elementOf(event.target)));
+  listen('pointerdown', (event) => {
+    hide();
+    pressed = elementOf(event.target);
+    take(pressed);
+  });
   listen('pointerover', (event) => {
     const target = elementOf(event.target);
+    if (!target) return;
     giveBack(target);
-    if (target?.closest('[title]') && !target.closest(OVER) && root.querySelector(OVER)) take(target);
+    take(target);
+    const of = about(target);
+    hide();
+    // What was pressed has done what it is for.
+    if (of && !(pressed && of.contains(pressed))) timer = setTimeout(() => show(of), REST_MS);
   });
-  listen('pointerout', (event) => giveBack(elementOf(event.relatedTarget)));
+  listen('pointerout', (event) => {
+    const next = elementOf((event as PointerEvent).relatedTarget);
+    hide();
+    if (pressed && !(next && pressed.contains(next))) pressed = null;
+    giveBack(next);
+  });
+  for (const kind of ['keydown', 'scroll', 'wheel']) listen(kind, hide);
   return () => {
     end.abort();
+    hide();
     giveBack(null);
   };
+}
+
+/** Below an element, or above it where there is no room; never beyond the edges. */
+function place(tooltip: HTMLElement, { left, top, bottom }: DOMRect, page: HTMLElement) {
+  const { width, height } = tooltip.getBoundingClientRect();
+  const below = bottom + GAP;
+  const at = below + height > page.clientHeight ? Math.max(0, top - GAP - height) : below;
+  tooltip.style.left = `${Math.max(GAP, Math.min(left, page.clientWidth - width - GAP))}px`;
+  tooltip.style.top = `${at}px`;
 }

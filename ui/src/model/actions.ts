@@ -1,5 +1,5 @@
 // What commands do to the open request beyond going somewhere.
-import { asFault } from '../host/host';
+import { asFault, type Models } from '../host/host';
 import type { Tab } from '../place';
 import type { AppModel } from './app.svelte';
 import { linkOf } from './link';
@@ -88,6 +88,26 @@ export async function pickFolder(app: AppModel): Promise<boolean> {
 /** Lets a person choose a file in the system's own dialog: one to read, or where to write; null where none was chosen. */
 export const pickFile = async (app: AppModel, proposed: string | null): Promise<string | null> =>
   (await app.try(() => app.host.pickFile(proposed))) ?? null;
+
+/**
+ * Goes on with a request at once. What may have happened already and would happen again, or what a resume would refuse,
+ * is shown first, in the sheet.
+ */
+export async function resumeNow(app: AppModel, { id, sessionId }: Resumed, models: Models = 'inherit'): Promise<void> {
+  await app.try(async () => {
+    const plan = await app.host.planResume(id, { models });
+    if (app.request.id !== id) app.openRequest(sessionId, id);
+    if (plan.error || plan.mayHaveHappened.length > 0) {
+      app.window.sheet = 'resume';
+      return;
+    }
+    await app.host.resume(id, { models });
+    app.route.go({ seq: null });
+    app.workspace.reloadSessions();
+  });
+}
+
+type Resumed = { id: string; sessionId: string };
 
 export async function abort(app: AppModel): Promise<void> {
   const { id } = app.request;

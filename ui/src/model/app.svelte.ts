@@ -11,6 +11,8 @@ import { Faults } from './faults.svelte';
 import type { Router } from './route.svelte';
 import { LatestQuery } from './latest-query.svelte';
 import { heed } from './notices';
+import { restoreLook } from './look';
+import { rememberPlace, reopen } from './reopen';
 import { OpenRequest } from './request.svelte';
 import { isResumable, planAhead, type PlanQuestion } from './plan';
 import { ShownTime } from './shown-time.svelte';
@@ -72,6 +74,7 @@ export class AppModel {
     route.onchange((place, before) => {
       this.window.arrive(place, before);
       this.#arrive(place, before);
+      rememberPlace(this);
     });
   }
 
@@ -97,6 +100,8 @@ export class AppModel {
   async start(): Promise<void> {
     this.workspace.load();
     void this.try(() => this.request.connect());
+    void reopen(this);
+    restoreLook(this);
     this.#arrive(this.route.place, { ...this.route.place, session: null, request: null });
     await this.try(async () => {
       this.#unwatch = await this.host.watch((notice) => {

@@ -1,12 +1,13 @@
 // Every command of the window, in one table: the palette, the list of keys, tooltips and the one key listener read it.
 // A command that does what a command of the program does names it; a test compares the two lists, in both directions.
 import { keyName } from '../base/keys';
-import { chooseTheme, THEMES, type Theme } from '../base/theme';
+import { THEMES, type Theme } from '../base/theme';
 import { goToZone, stepZone } from '../base/zones';
 import { HOME, TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
 import { keymap } from './keymap.svelte';
+import { setTheme, zoomText } from './look';
 import { SHEETS } from './sheets';
 import type { AppModel } from './app.svelte';
 import type { TimelineAct } from './window.svelte';
@@ -37,10 +38,10 @@ const tab = (name: Tab, at: number) => {
 const THEME_WORDS: Record<Theme, [string, string]> = {
   light: ['Theme: light', 'sun'],
   dark: ['Theme: dark', 'moon'],
-  system: ['Theme: as the system', 'half'],
+  system: ['Theme: system', 'half'],
 };
 
-const theme = (name: Theme) => command(`theme.${name}`, 'View', ...THEME_WORDS[name], [], () => chooseTheme(name));
+const theme = (name: Theme) => command(`theme.${name}`, 'View', ...THEME_WORDS[name], [], (app) => setTheme(app, name));
 
 const instant = (id: string, title: string, icon: string, key: string, run: Command['run']) =>
   command(`instant.${id}`, 'Instant', title, icon, [key], run, { when: isOpen });
@@ -63,7 +64,7 @@ export const COMMANDS: readonly Command[] = [
     verb: 'open',
   }),
   command('home', 'Go', 'Home', 'home', ['Alt+Home'], (app) => app.route.to(HOME)),
-  command('waiting', 'Go', 'What waits for an answer', 'pause', [], (app) => app.route.to({ at: 'waiting' }), {
+  command('waiting', 'Go', 'Pending approvals', 'pause', [], (app) => app.route.to({ at: 'waiting' }), {
     when: hasFolder,
     verb: 'suspensions',
   }),
@@ -74,20 +75,23 @@ export const COMMANDS: readonly Command[] = [
     app.window.turnPane('right'),
   ),
   ...THEMES.map(theme),
+  command('text.larger', 'View', 'Larger text', 'plus', ['Ctrl++', 'Ctrl+='], (app) => zoomText(app, 1)),
+  command('text.smaller', 'View', 'Smaller text', 'minus', ['Ctrl+-'], (app) => zoomText(app, -1)),
+  command('text.reset', 'View', 'Normal text size', 'first', ['Ctrl+0'], (app) => zoomText(app, 0)),
   command('back', 'Go', 'Back', 'left', ['Alt+ArrowLeft'], (app) => app.route.browser.history.back()),
   command('forward', 'Go', 'Forward', 'right', ['Alt+ArrowRight'], (app) => app.route.browser.history.forward()),
-  command('zone.next', 'Go', 'Next part of the window', 'right', ['F6'], () => stepZone(1)),
-  command('zone.previous', 'Go', 'Previous part of the window', 'left', ['Shift+F6'], () => stepZone(-1)),
+  command('zone.next', 'Go', 'Focus next pane', 'right', ['F6'], () => stepZone(1)),
+  command('zone.previous', 'Go', 'Focus previous pane', 'left', ['Shift+F6'], () => stepZone(-1)),
   zone('flows', 'Go to the flows', 'flow', hasFolder, 'flows'),
   zone('sessions', 'Go to the sessions', 'chat', hasFolder, 'sessions'),
   zone('view', 'Go to the tab that is open', 'sequencer', isOpen),
   zone('block', 'Go to the selected block', 'handler', isOpen, 'block'),
   zone('state', 'Go to the state', 'change', isOpen),
   ...TABS.map(tab),
-  instant('back', 'An event back', 'left', ',', (app) => app.seek(app.cursor - 1)),
-  instant('forward', 'An event forward', 'right', '.', (app) => app.seek(app.cursor + 1)),
-  instant('previousEnd', 'A step back', 'left', '[', (app) => step(app, 'previousEnd')),
-  instant('nextEnd', 'A step forward', 'right', ']', (app) => step(app, 'nextEnd')),
+  instant('back', 'Previous event', 'left', ',', (app) => app.seek(app.cursor - 1)),
+  instant('forward', 'Next event', 'right', '.', (app) => app.seek(app.cursor + 1)),
+  instant('previousEnd', 'Previous step', 'left', '[', (app) => step(app, 'previousEnd')),
+  instant('nextEnd', 'Next step', 'right', ']', (app) => step(app, 'nextEnd')),
   instant('nextFailure', 'Next failure', 'nexterror', 'n', (app) => step(app, 'nextFailure')),
   instant('live', 'Follow the newest event', 'last', 'l', (app) => app.route.go({ seq: null })),
   command('timeline.next', 'Timeline', 'Next block', 'down', ['j'], (app) => app.window.timeline?.move('ArrowDown'), {
@@ -115,7 +119,7 @@ export const COMMANDS: readonly Command[] = [
   axis('find', 'Find a block', 'search', '/', 'Ctrl+f'),
   axis('zoomIn', 'Zoom in', 'plus', '+', '=', 'w'),
   axis('zoomOut', 'Zoom out', 'minus', '-', 's'),
-  axis('fit', 'Show all of the time', 'sequencer', '0'),
+  axis('fit', 'Zoom to fit', 'sequencer', '0'),
   axis('fitBlock', 'Zoom to the selected block', 'handler', 'f'),
   axis('earlier', 'Earlier times', 'left', 'a'),
   axis('later', 'Later times', 'right', 'd'),
@@ -127,15 +131,15 @@ export const COMMANDS: readonly Command[] = [
     when: (app) => app.window.form?.fires === true,
     verb: 'trigger',
   }),
-  command('again', 'Do', 'Run again with the same input', 'again', [], (app) => void app.runAgain(), { when: isOpen }),
-  command('abort', 'Do', 'Abort this request', 'stop', [], (app) => void abort(app), {
+  command('again', 'Do', 'Run again', 'again', [], (app) => void app.runAgain(), { when: isOpen }),
+  command('abort', 'Do', 'Abort this request', 'stop', ['Ctrl+Shift+x'], (app) => void abort(app), {
     when: (app) => app.request.live,
     verb: 'abort',
   }),
   ...SHEETS,
   command('link', 'Do', 'Copy a link to this place', 'copy', [], (app) => void copyLink(app), { when: hasFolder }),
-  command('keys', 'Help', 'Show the keys', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
-  command('keys.single', 'Help', 'Turn keys without Ctrl or Alt on or off', 'keys', [], (app) =>
+  command('keys', 'Help', 'Keyboard shortcuts', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
+  command('keys.single', 'Help', 'Turn single-key shortcuts on or off', 'keys', [], (app) =>
     app.window.turnSingleKeys(),
   ),
 ];
@@ -146,6 +150,13 @@ export function tip(id: string): string {
   if (!found) return '';
   const keys = keymap.keysOf(found).map(keyName).join(', ');
   return keys ? `${found.title} (${keys})` : found.title;
+}
+
+/** The first key of a command, as it is printed. */
+export function keyOf(id: string): string {
+  const found = COMMANDS.find((one) => one.id === id);
+  const [key] = found ? keymap.keysOf(found) : [];
+  return key ? keyName(key) : '';
 }
 
 /** Commands of the program that the window does not have, each with what a person does instead. */

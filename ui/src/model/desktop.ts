@@ -15,9 +15,13 @@ const MENUS: Record<Group, string> = {
   Help: 'Help',
 };
 
+/** What files and folders are about has a menu of its own, the first one. */
+const FILE = ['folder', 'requests', 'search', 'import', 'export', 'compact', 'stats', 'delete'];
+const menuName = ({ id, group }: Command): string => (FILE.includes(id) ? 'File' : MENUS[group]);
+
 /** Those that act only in the part that has the focus have no place in a menu, which takes the focus away. */
-const inMenu = Object.keys(MENUS).flatMap((group) =>
-  COMMANDS.filter((one) => one.group === group && one.scope === 'window'),
+const inMenu = ['File', ...Object.values(MENUS)].flatMap((menu) =>
+  COMMANDS.filter((one) => one.scope === 'window' && menuName(one) === menu),
 );
 
 /** The commands that can be done now; none while a dialog is open, as with keys. */
@@ -39,7 +43,7 @@ export function menuOf(app: AppModel): MenuEntry[] {
   const enabled = new Set(enabledIn(app));
   return inMenu.map((command) => ({
     id: command.id,
-    menu: MENUS[command.group],
+    menu: menuName(command),
     title: command.title,
     keys: keyOf(command),
     enabled: enabled.has(command.id),

@@ -23,3 +23,16 @@ export function dispatch(app: AppModel, event: KeyboardEvent): void {
   event.preventDefault();
   found.run(app);
 }
+
+/**
+ * Keys with Alt are the window's, wherever the focus is: to be called before a control sees the key. Lists and tabs take
+ * Home and the arrows without looking at Alt.
+ */
+export function dispatchAlt(app: AppModel, event: KeyboardEvent): void {
+  if (!event.altKey) return;
+  const found = commandOf(app, event);
+  if (!found || found.scope !== 'window') return;
+  event.preventDefault();
+  event.stopPropagation();
+  found.run(app);
+}

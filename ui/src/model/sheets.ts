@@ -18,18 +18,18 @@ const sheet = (
 ) => command(name, group, title, icon, keys, (app) => (app.window.sheet = name), { when, verb: name });
 
 export const SHEETS: readonly Command[] = [
-  sheet('resume', 'Do', 'Resume this request, or answer what it asks', 'play', canResume),
-  sheet('retry', 'Do', 'Try this request again from its beginning', 'again', hasEnded),
-  sheet('fork', 'Do', 'Fork this request at the selected block', 'router', isOpen),
-  sheet('replay', 'Do', 'Replay this request with the current code', 'loop', hasEnded),
-  sheet('requests', 'Go', 'Requests of all sessions', 'sequencer', hasFolder),
-  sheet('search', 'Go', 'Search in what was recorded', 'search', hasFolder, ['Ctrl+Shift+F']),
-  sheet('history', 'Go', 'Who wrote a path of the state', 'change', isOpen),
-  sheet('diff', 'Go', 'Compare two instants, or two requests', 'change', isOpen),
+  sheet('resume', 'Do', 'Resume or answer this request', 'play', canResume, ['Ctrl+Shift+r']),
+  sheet('retry', 'Do', 'Retry this request', 'again', hasEnded),
+  sheet('fork', 'Do', 'Fork this request at the selected block', 'router', isOpen, ['Ctrl+Shift+k']),
+  sheet('replay', 'Do', 'Replay this request with the current code', 'loop', hasEnded, ['Ctrl+Shift+l']),
+  sheet('requests', 'Go', 'Requests of all sessions', 'sequencer', hasFolder, ['Ctrl+Shift+e']),
+  sheet('search', 'Go', 'Search all runs', 'search', hasFolder, ['Ctrl+Shift+F']),
+  sheet('history', 'Go', 'State history', 'change', isOpen),
+  sheet('diff', 'Go', 'Compare two instants, or two requests', 'change', isOpen, ['Ctrl+Shift+d']),
   sheet('check', 'Go', 'Errors and warnings of all flows', 'warn', hasFolder),
-  sheet('stats', 'Go', 'The database: size, check, compact', 'info', hasFolder),
+  sheet('stats', 'Go', 'Database: size, check, compact', 'info', hasFolder),
   sheet('compact', 'Do', 'Compact the database', 'info', hasFolder),
   sheet('export', 'Do', 'Export this session or request', 'up', hasSession),
-  sheet('import', 'Do', 'Import a file that was exported', 'down', hasFolder),
+  sheet('import', 'Do', 'Import an export', 'down', hasFolder),
   sheet('delete', 'Do', 'Delete this session', 'cross', hasSession),
 ];

@@ -36,6 +36,8 @@ export class WindowModel {
   said = $state('');
   /** The place that the sheet of writers is opened for; null asks for one. */
   writersOf: string | null = $state.raw(null);
+  /** The text that the sheet of the search begins with. */
+  searchFor = $state('');
   /** A file that was dropped on the window, for the sheet that asks about it. */
   file: string | null = $state(null);
   /** The tab that the inspector is to show next, by its id; null leaves the one that is open. */
@@ -97,6 +99,6 @@ export class WindowModel {
   turnSingleKeys(): void {
     this.singleKeys = !this.singleKeys;
     remember('keys.single', this.singleKeys);
-    this.said = this.singleKeys ? 'Keys without Ctrl or Alt are on' : 'Keys without Ctrl or Alt are off';
+    this.said = this.singleKeys ? 'Single-key shortcuts are on' : 'Single-key shortcuts are off';
   }
 }

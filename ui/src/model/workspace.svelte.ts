@@ -1,12 +1,17 @@
 // The open workspace: its flows, the list of its sessions and what waits for an answer, kept current by notices.
 // What is inside a session or a request belongs to others.
 import { addRecent } from '../base/remember';
-import type { FlowRow, Host, SuspensionRow, Workspace as Info } from '../host/host';
+import type { FlowRow, Host, ListedRequest, SuspensionRow, Workspace as Info } from '../host/host';
 import { LatestQuery } from './latest-query.svelte';
 import { runnables, type Runnable } from './runnables';
 import { SessionPages } from './session-pages.svelte';
 
 const WAITING_EVERY_MS = 1000;
+/** How many requests are looked through for those that ask, and how many interrupted ones are listed. */
+const [MAX_ASKING, MAX_INTERRUPTED] = [200, 20];
+
+/** A question, with the request that asks it where that is known. */
+export type Waiting = SuspensionRow & { request?: ListedRequest };
 
 export class Workspace {
   readonly info: LatestQuery<null, Info | null>;
@@ -14,6 +19,8 @@ export class Workspace {
   readonly sessions: SessionPages;
   /** What waits for a person, newest first. */
   readonly waiting;
+  /** Requests whose process ended before they did, the last one first. */
+  readonly interrupted;
   /** Whether it is known that no folder is open: none was chosen, or it could not be opened. */
   isNone = $state(false);
 
@@ -35,8 +42,9 @@ export class Workspace {
     });
     this.flows = new LatestQuery<null, Awaited<ReturnType<Host['flows']>>>(() => host.flows(), 100);
     this.sessions = new SessionPages(host);
-    this.waiting = new LatestQuery<null, SuspensionRow[]>(
-      () => host.suspensions({ status: 'pending' }),
+    this.waiting = new LatestQuery<null, Waiting[]>(() => waiting(host), WAITING_EVERY_MS);
+    this.interrupted = new LatestQuery<null, ListedRequest[]>(
+      () => host.requests({ status: 'interrupted', byChange: true, limit: MAX_INTERRUPTED, offset: 0 }),
       WAITING_EVERY_MS,
     );
   }
@@ -49,7 +57,7 @@ export class Workspace {
 
   /** Forgets a folder that is left; answers of it that are still under way are dropped. */
   clear(): void {
-    for (const part of [this.info, this.flows, this.sessions, this.waiting]) part.clear();
+    for (const part of [this.info, this.flows, this.sessions, this.waiting, this.interrupted]) part.clear();
     this.isNone = false;
   }
 
@@ -60,6 +68,7 @@ export class Workspace {
   reloadSessions(): void {
     this.sessions.reload();
     this.waiting.ask(null, true);
+    this.interrupted.ask(null, true);
   }
 
   /** What a name of the address stands for: an action, or an entry by its address. */
@@ -67,4 +76,12 @@ export class Workspace {
     const found = this.flows.answer?.find((one) => one.kind === flow);
     return { flow: found, action: found && runnables(found).find((one) => one.name === name) };
   }
+}
+
+async function waiting(host: Host): Promise<Waiting[]> {
+  const asked = await host.suspensions({ status: 'pending' });
+  if (asked.length === 0) return asked;
+  const requests = await host.requests({ status: 'suspended', byChange: true, limit: MAX_ASKING, offset: 0 });
+  const known = new Map(requests.map((one) => [one.id, one]));
+  return asked.map((one) => ({ ...one, request: known.get(one.requestId) }));
 }

@@ -1,0 +1,49 @@
+// What a question to a person says, in words: the call that waits, or what the flow's author wrote. Pure.
+import { isRecord, preview } from '../base/json';
+import type { SuspensionRow } from '../host/host';
+
+export type Call = { name: string; args: unknown };
+type Asked = Pick<SuspensionRow, 'reason' | 'message' | 'data' | 'path'>;
+
+const MOST_OF_ARGS = 120;
+
+/** The calls of tools that wait for approval; none where a question is about something else. */
+export function callsOf({ data }: Pick<SuspensionRow, 'data'>): Call[] {
+  if (!isRecord(data)) return [];
+  const { toolCalls, call } = data;
+  if (Array.isArray(toolCalls)) {
+    return toolCalls.filter(isRecord).map((one) => ({ name: String(one.toolName ?? 'tool'), args: one.args }));
+  }
+  if (!isRecord(call) || typeof call._tool !== 'string') return [];
+  // Fields that begin with `_` say how the call is made, not what it is given.
+  const args = Object.fromEntries(Object.entries(call).filter(([key]) => !key.startsWith('_')));
+  return [{ name: call._tool, args }];
+}
+
+/** `pay({ amount: 45 })`. */
+export function callWords({ name, args }: Call, most = MOST_OF_ARGS): string {
+  if (args === undefined || args === null) return `${name}()`;
+  if (isRecord(args) && Object.keys(args).length === 0) return `${name}({})`;
+  const text = preview(args, most);
+  return `${name}(${isRecord(args) ? text.replace(/^\{/, '{ ').replace(/\}$/, ' }') : text})`;
+}
+
+/** What a person is asked: `Approve pay({ amount: 45 })?`, or the words of the flow's author. */
+export function questionWords(asked: Asked): string {
+  const { message, reason } = asked;
+  const calls = callsOf(asked);
+  const names = calls.map((call) => call.name);
+  // The engine's own message names the tool alone.
+  const isOwn =
+    !message || names.some((name) => message.includes(`"${name}" waits`) || message.startsWith(`Approve ${name}(`));
+  if (calls.length > 0 && isOwn) return `Approve ${calls.map((call) => callWords(call)).join(', ')}?`;
+  if (message) return message;
+  return reason === 'approval' ? 'Approve this step?' : reason;
+}
+
+/** The call below a message that the author wrote, which may not name its arguments. */
+export function detailWords(asked: Asked): string {
+  const title = questionWords(asked);
+  const calls = callsOf(asked).map((call) => callWords(call));
+  return calls.every((call) => title.includes(call)) ? '' : calls.join(', ');
+}

@@ -1,0 +1,34 @@
+// Opens the window where it was: the folder that was open last, and in each folder the place that was looked at.
+import { recall, recent, remember } from '../base/remember';
+import { formatRoute, parseRoute } from '../place';
+import type { AppModel } from './app.svelte';
+
+const keyOf = (dataFile: string) => `place.${dataFile}`;
+
+/** Keeps the place of the open folder for the next start. */
+export function rememberPlace({ route, workspace }: AppModel): void {
+  const folder = workspace.info.answer;
+  if (folder) remember(keyOf(folder.dataFile), formatRoute(route.current));
+}
+
+/** Goes to the place that was looked at last, unless the window was opened at one, or a person went on meanwhile. */
+export async function reopen(app: AppModel): Promise<void> {
+  const { host, route } = app;
+  if (route.current.at !== 'home') return;
+  const open = await host.workspace().catch(() => undefined);
+  const [last] = recent('folder');
+  // A folder that is gone is no reason to say anything: home lists the recent ones.
+  if (open === null && last) await app.openWorkspace(last).catch(() => {});
+  const folder = open ?? (await host.workspace().catch(() => null));
+  const text = folder && recall<unknown>(keyOf(folder.dataFile), '');
+  if (typeof text !== 'string' || !text) return;
+  const was = parseRoute(text);
+  // What was deleted meanwhile cannot be gone back to.
+  const isThere =
+    was.at !== 'request' ||
+    (await host.related(was.request).then(
+      () => true,
+      () => false,
+    ));
+  if (isThere && route.current.at === 'home') route.to(was, 'replace');
+}
