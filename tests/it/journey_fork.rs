@@ -56,7 +56,7 @@ fn a_failure_leads_to_its_cause_and_a_fork_with_an_edit_goes_well() {
     window.wait_for_text(&hook("related"), "r1");
     window.click(&hook("related"));
     window.wait_for(&hook("compare"));
-    window.wait_for_text(&hook("compare-left"), "r1");
+    assert_eq!(window.attributes(&hook("compare-left"), "data-request"), ["r1"]);
     let differs = |path: &str| format!("{}[data-path=\"{path}\"]", hook("compare-row"));
     window.wait_for(&differs("root/step:plan"));
     // It has another output, given by an edit, and did not run again.
@@ -65,9 +65,9 @@ fn a_failure_leads_to_its_cause_and_a_fork_with_an_edit_goes_well() {
     assert_eq!(window.attributes(&differs("root/step:close"), "data-differs"), ["only_right"]);
     window.wait_for_text(&hook("first-difference"), "plan");
     window.click(&hook("first-difference"));
-    window.wait_for_text(&hook("output-left"), "bad");
-    window.wait_for_text(&hook("output-right"), "good");
+    window.wait_for_text(&hook("differs-output"), "bad");
+    window.wait_for_text(&hook("differs-output"), "good");
     // The next difference with a key.
-    window.press("[aria-label=\"Blocks of both\"]", key::F8);
-    window.wait_for_text(&hook("output-left"), "Bad topics are not planned.");
+    window.press("[aria-label=\"Compared blocks\"]", key::F8);
+    window.wait_for_text(&hook("differs-output"), "Bad topics are not planned.");
 }

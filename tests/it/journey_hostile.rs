@@ -42,7 +42,7 @@ fn nothing_of_it_runs_and_nothing_is_fetched() {
     check(&window, "block");
     window.wait_for_text(&hook("scope-session"), "onerror");
     check(&window, "state");
-    window.palette("Search in what was recorded");
+    window.palette("Search all runs");
     window.press(&hook("search-text"), "desrever");
     window.click(&hook("do-search"));
     window.wait_for(&hook("hit"));

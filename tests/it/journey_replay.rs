@@ -35,7 +35,7 @@ fn a_replay_stands_beside_what_was_recorded() {
     assert_eq!(window.attributes(&row("root/step:plan"), "data-differs"), ["output"]);
     assert_eq!(window.attributes(&row("root/step:count"), "data-differs"), ["input output"]);
     window.click(&row("root/step:count"));
-    window.wait_for_text(&hook("output-left"), "2");
-    window.wait_for_text(&hook("output-right"), "3");
+    window.wait_for_text(&hook("differs-output"), "2");
+    window.wait_for_text(&hook("differs-output"), "3");
     assert_eq!(place.get("events r1"), events, "a replay writes nothing");
 }

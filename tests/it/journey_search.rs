@@ -21,7 +21,7 @@ fn words_lead_to_the_instant_that_recorded_them() {
     }
     let window = open(&place, &[]);
     window.wait_for(&hook("action-talk-say"));
-    window.palette("Search in what was recorded");
+    window.palette("Search all runs");
     window.press(&hook("search-text"), "about WASPS");
     window.click(&hook("do-search"));
     window.wait_for_text(&hook("hit"), "wasps");

@@ -89,7 +89,7 @@ fn two_large_requests_side_by_side() {
     window.wait_for(&hook("compare-blocks"));
     window.click(&hook("compare-only"));
     window.until_script(
-        "const list = document.querySelector('[aria-label=\"Blocks of both\"]');
+        "const list = document.querySelector('[aria-label=\"Compared blocks\"]');
         if (!list) return false;
         list.scrollTop = list.scrollHeight;
         return [...list.querySelectorAll('[data-testid=compare-row]')].length > 0",

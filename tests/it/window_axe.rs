@@ -52,17 +52,17 @@ const SCREENS: [(&str, &str, &str); 13] = [
 
 /// Sheets, by the title of the command that opens each.
 const SHEETS: [&str; 12] = [
-    "Show the keys",
+    "Keyboard shortcuts",
     "Open another folder",
-    "Try this request again",
+    "Retry this request",
     "Fork this request",
     "Replay this request",
     "Requests of all sessions",
-    "Search in what was recorded",
-    "Who wrote a path",
+    "Search all runs",
+    "State history",
     "Compare two instants",
     "Errors and warnings of all flows",
-    "The database: size",
+    "Database: size",
     "Export this session",
 ];
 

@@ -98,7 +98,7 @@ fn a_question_is_answered() {
     let place = place();
     run(&place, "r1", "publish", "bees");
     let window = open(&place, &[]);
-    palette(&window, "What waits for an answer");
+    palette(&window, "Pending approvals");
     assert!(window.wait_for(&hook("waiting")).contains("Publish it?"));
     window.click(&hook("open-waiting"));
     window.click(&hook("resume"));
@@ -218,7 +218,7 @@ fn what_was_recorded_is_looked_through() {
     run(&place, "r1", "plan", "bees <img src=x onerror=alert(1)>");
     run(&place, "r2", "plan", "wasps");
     let window = open(&place, &[]);
-    palette(&window, "Search in what was recorded");
+    palette(&window, "Search all runs");
     window.press(&hook("search-text"), "BEES <img");
     window.click(&hook("do-search"));
     assert!(window.wait_for(&hook("hit")).contains("bees <img"));
@@ -279,7 +279,7 @@ fn a_session_goes_out_and_comes_back() {
     window.wait_for_none(&hook("request-header"));
     assert_eq!(place.get("sessions"), json!([]));
 
-    palette(&window, "Import a file that was exported");
+    palette(&window, "Import an export");
     window.press(&hook("import-file"), place.dir().join("none.jsonl").display());
     window.click(&hook("do-import"));
     window.wait_for(&hook("sheet-error"));
@@ -288,7 +288,7 @@ fn a_session_goes_out_and_comes_back() {
     window.wait_for(&hook("request-header"));
     assert_eq!(status(&place, "r1"), "completed");
 
-    palette(&window, "The database");
+    palette(&window, "Database: size");
     assert!(window.wait_for(&hook("stats")).contains("Requests"));
     window.click(&hook("do-check"));
     window.wait_for(&format!("{}[data-ok=true]", hook("checked")));

@@ -3,7 +3,7 @@ import type { ViewRow } from '../../host/host';
 import { placeOf, Standings } from './standing';
 
 const row = (path: string, status: string, n: number) =>
-  ({ name: path.split(/[:/]/).at(-1), path, status, instanceId: `r:${path}:${n}` }) as ViewRow;
+  ({ name: path.split(/[:/]/).at(-1), path, attempt: n, status, instanceId: `r:${path}:${n}` }) as ViewRow;
 
 test.each([
   ['root/loop[2]/step:a', 'root/step:a'],
@@ -23,7 +23,7 @@ test('a block that ran several times has the status that says most', () => {
     row('root/forEach:c[1]', 'running', 0),
     { ...row('root/step:d', 'completed', 0), group: {} } as ViewRow,
   ]);
-  expect(found.at('root/step:b')).toEqual({ status: 'failed', runs: 2, failed: 1, instanceId: 'r:root/step:b:0' });
+  expect(found.at('root/step:b')).toEqual({ status: 'completed', runs: 1, failed: 0, instanceId: 'r:root/step:b:1' });
   expect(found.at('root/forEach:c')).toMatchObject({ status: 'running', runs: 2, failed: 1 });
   expect(found.at('root/step:d')).toBeNull();
 });

@@ -21,7 +21,13 @@ export class Standings {
   readonly #names = new Map<string, string>();
 
   constructor(rows: readonly ViewRow[]) {
-    for (const { name, path, status, instanceId, group } of rows) {
+    // Of a path that ran again, the newest attempt counts.
+    const newest = new Map<string, ViewRow>();
+    for (const row of rows) {
+      const known = row.path ? newest.get(row.path) : undefined;
+      if (row.path && (known?.attempt ?? -1) <= (row.attempt ?? 0)) newest.set(row.path, row);
+    }
+    for (const { name, path, status, instanceId, group } of newest.values()) {
       // A group of rows is no block itself.
       if (!name || !path || !status || !instanceId || group) continue;
       const place = placeOf(path);
