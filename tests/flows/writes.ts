@@ -22,6 +22,20 @@ const slots = z.object({
 });
 const hidden = (name: string) => sequencer({ name, inputSchema: z.any(), stateSchema: slots });
 
+/** How often a value that is none of its kind was refused, and stayed, in one scope. */
+async function unfit(handle: any) {
+  let refused = 0;
+  for (const [method, value] of [["inc", "abc"], ["inc", true], ["inc", [1]], ["inc", { a: 1 }], ["push", "abc"], ["push", 3], ["push", false], ["push", { a: 1 }]] as const) {
+    await handle.patchState({ u: value, counted: 0 });
+    try {
+      await (method === "inc" ? handle.incState({ counted: 1, u: 1 }) : handle.pushState("u", 1));
+    } catch (error: any) {
+      if (error.name === "ValidationError" && JSON.stringify(handle.state.u) === JSON.stringify(value) && handle.state.counted === 0) refused += 1;
+    }
+  }
+  return refused;
+}
+
 /** A handle that one block leaves to the next, as packages do that look a store up once. */
 let kept: any;
 
@@ -135,6 +149,22 @@ export default defineFlow({
         }))
         .step(body("reads", (_input, ctx) => ({ long: ctx.sequencer.state.secret.length, marks: ctx.sequencer.state.marks.length, changed: ctx.request.state.list }))),
     },
+    unfit: {
+      block: sequencer({ name: "around", inputSchema: z.any(), stateSchema: z.object({}).passthrough() })
+        .step(handler({ name: "unfit", stateSchema: z.object({}).passthrough(), execute: async (_input: any, ctx: any) => {
+          const found: Record<string, unknown> = {};
+          const handles = { request: ctx.request, session: ctx.session, user: ctx.user, org: ctx.org, sequencer: ctx.sequencer, self: ctx.self, target: ctx.getTarget("around") };
+          for (const [scope, handle] of Object.entries(handles)) found[scope] = await unfit(handle);
+          return found;
+        } })),
+    },
+    unfitText: { block: body("text", async (_input, { session }) => { await session.patchState({ s: "abc" }); await session.incState({ s: 1 }); }) },
+    unfitList: { block: body("text", async (_input, { session }) => { await session.patchState({ s: "abc" }); await session.pushState("s", 1); }) },
+    overflow: { block: body("overflows", async (_input, { session }) => { await session.patchState({ n: 1e308 }); await session.incState({ m: 1, n: 1e308 }); }) },
+    empty: { block: body("empty", async (_input, { session }) => [
+      await session.patchState({ s: null, l: null }), await session.incState({ s: 2 }), await session.pushState("l", 1),
+      await session.incState({ absent: 3 }), await session.pushState("none", 4), session.state.s, session.state.l, session.state.absent, session.state.none,
+    ]) },
     slotMixed: { block: hidden("slotMixed").tap(body("writes", async (_input, ctx) => { await ctx.sequencer.patchState({ count: 7, secret: "swordfish" }); })).map((_value, ctx) => [ctx.sequencer.state.count, ctx.sequencer.state.secret.length]) },
     slotAtomic: {
       block: hidden("slotAtomic").tap(body("writes", async (_input, ctx) => {

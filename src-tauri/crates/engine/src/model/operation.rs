@@ -11,6 +11,17 @@ use serde_json::{Map, Value};
 use crate::model::json::number;
 use crate::model::state::State;
 
+/// A field whose value an operation cannot be applied to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnfitField<'a> {
+    /// The method that the author called.
+    pub method: &'static str,
+    /// The field's name.
+    pub field: &'a str,
+    /// The kind of value that the method needs there.
+    pub needed: &'static str,
+}
+
 /// One state operation, resolved to plain values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
@@ -100,6 +111,33 @@ impl Operation {
         let Operation::Increment { by } = self else { return None };
         let made = by.keys().filter_map(|field| Some((field.clone(), (**after.get(field)?).clone())));
         Some(Value::Object(made.collect()))
+    }
+
+    /// Returns the first field whose value the operation cannot be applied to: an increment of what is no number, a
+    /// push to what is no list. A field that is absent or null is empty and fits.
+    pub fn unfit_field<'a>(&'a self, before: &State) -> Option<UnfitField<'a>> {
+        let holds_other = |field: &str, fits: fn(&Value) -> bool| {
+            before.get(field).is_some_and(|value| !value.is_null() && !fits(value))
+        };
+        match self {
+            Operation::Increment { by } => by
+                .keys()
+                .find(|field| holds_other(field, Value::is_number))
+                .map(|field| UnfitField { method: "incState", field, needed: "a number" }),
+            // The length alone, because a long list is not put together for this.
+            Operation::Push { field, .. } => (before.list_len(field).is_none() && holds_other(field, Value::is_array))
+                .then_some(UnfitField { method: "pushState", field, needed: "a list" }),
+            _ => None,
+        }
+    }
+
+    /// Returns the first field of an increment whose sum is no finite number, which JSON could not hold.
+    pub fn overflowing_field(&self, before: &State) -> Option<&str> {
+        let Operation::Increment { by } = self else { return None };
+        let sum = |(field, amount): &(&String, &Value)| {
+            before.get(field).and_then(|value| value.as_f64()).unwrap_or(0.0) + amount.as_f64().unwrap_or(0.0)
+        };
+        by.iter().find(|change| !sum(change).is_finite()).map(|(field, _)| field.as_str())
     }
 
     /// Returns the top-level fields it writes. `Set` also touches every other field of `before`, because it removes

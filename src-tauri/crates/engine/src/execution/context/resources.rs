@@ -13,7 +13,7 @@ use crate::execution::request::defaults;
 use crate::model::callable::{Arg, Fun};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
-use crate::model::operation::Operation;
+use crate::model::operation::{Operation, UnfitField};
 use crate::model::resource::reaction::{ChangeKind, DueReaction};
 use crate::model::resource::record::{self, Address, Place};
 use crate::model::resource::{Resource, Shape};
@@ -150,18 +150,17 @@ impl Context {
         before: &Arc<State>,
     ) -> Result<(), FlowError> {
         let before = record::fields(before);
-        for field in operation.touched(&before) {
-            need_free(field)?;
+        operation.touched(&before).into_iter().try_for_each(need_free)?;
+        let refuse = |field: &str, problem: String| {
+            let message = format!("\"{field}\" of resource \"{}\" {problem}", at.title());
+            Err(refusal("FlowError", "resource_delta_refused", message))
+        };
+        if let Some(UnfitField { field, needed, .. }) = operation.unfit_field(&before) {
             let now = before.get(field).map_or(&Value::Null, |value| &**value);
-            let (fits, needed) = match operation {
-                Operation::Increment { .. } => (now.is_null() || now.is_number(), "a number"),
-                Operation::Push { .. } => (now.is_null() || now.is_array(), "a list"),
-                _ => continue,
-            };
-            if !fits {
-                let message = format!("\"{field}\" of resource \"{}\" is {now}, not {needed}", at.title());
-                return Err(refusal("FlowError", "resource_delta_refused", message));
-            }
+            return refuse(field, format!("is {now}, not {needed}"));
+        }
+        if let Some(field) = operation.overflowing_field(&before) {
+            return refuse(field, "would not be a finite number".to_owned());
         }
         let mut next = (*before).clone();
         operation.apply(&mut next);

@@ -15,7 +15,7 @@ use crate::execution::state::shared::{SharedState, Writer};
 use crate::model::callable::{Arg, Fun, Issue, SchemaRef};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
-use crate::model::operation::{Operation, equal};
+use crate::model::operation::{Operation, UnfitField, equal};
 use crate::model::scope::ScopeKind;
 use crate::model::state::State;
 
@@ -110,6 +110,10 @@ impl Context {
                 && schemas.iter().filter(|schema| is_declared(schema)).all(is_valid)
         };
         let before = self.state_of(&place);
+        if unfit(&operation, &before).is_some() {
+            // `apply` refuses it and says why.
+            return None;
+        }
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
             self.note_unchanged(&place, operation);
@@ -155,13 +159,17 @@ impl Context {
         if let Place::Durable(key) = place {
             self.need_no_earlier_write(key, &operation)?;
         }
+        let (kind, schemas) = self.schemas_of(place);
+        let what = format!("{} state", kind.as_str());
+        if let Some(problem) = unfit(&operation, &before) {
+            return Err(refused_write(&what, &[problem]));
+        }
         let mut next = (*before).clone();
         if !operation.apply(&mut next) {
             self.note_unchanged(place, operation);
             return Ok(false);
         }
-        let (kind, schemas) = self.schemas_of(place);
-        self.check(&format!("{} state", kind.as_str()), target, &schemas, &operation, &before, &next)?;
+        self.check(&what, target, &schemas, &operation, &before, &next)?;
         self.take(place, operation, next);
         Ok(true)
     }
@@ -256,14 +264,7 @@ impl Context {
         if schemas.is_empty() {
             return Ok(());
         }
-        let refuse = |issues: Vec<Issue>| {
-            let first = &issues[0];
-            let at = if first.path.is_empty() { String::new() } else { format!(" at \"{}\"", first.path) };
-            Err(FlowError::validation(
-                format!("Invalid write to {what}{at}: {}", first.message),
-                Some(Issue::list(&issues)),
-            ))
-        };
+        let refuse = |issues: Vec<Issue>| Err(refused_write(what, &issues));
         if let Operation::Set { state } = operation {
             for schema in schemas {
                 if let Err(issues) = schema.parse(&Value::Object(state.clone()).into()) {
@@ -305,5 +306,35 @@ impl Context {
             }
         }
         Ok(())
+    }
+}
+
+fn refused_write(what: &str, issues: &[Issue]) -> FlowError {
+    let first = &issues[0];
+    let at = if first.path.is_empty() { String::new() } else { format!(" at \"{}\"", first.path) };
+    FlowError::validation(format!("Invalid write to {what}{at}: {}", first.message), Some(Issue::list(issues)))
+}
+
+/// Returns why an operation cannot be applied: an increment of what is no number or a push to what is no list would
+/// drop what is stored there, and JSON cannot hold a sum that is not finite.
+fn unfit(operation: &Operation, before: &State) -> Option<Issue> {
+    if let Some(UnfitField { method, field, needed }) = operation.unfit_field(before) {
+        let now = before.get(field).map_or("nothing", |value| kind_of(value));
+        let message = format!("{method} target \"{field}\" is not {needed} (got {now})");
+        return Some(Issue { path: field.to_owned(), message });
+    }
+    let field = operation.overflowing_field(before)?;
+    Some(Issue { path: field.to_owned(), message: format!("incState target \"{field}\" would not be a finite number") })
+}
+
+/// Names the kind of a value as JavaScript does, a list as an array.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }

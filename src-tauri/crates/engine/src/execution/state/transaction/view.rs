@@ -80,7 +80,11 @@ impl View {
         for pending in &self.pending {
             match pending {
                 Pending::Defaults { fields, .. } => state.fill_in(fields),
-                Pending::Operation { operation, .. } => has_same_answers &= operation.apply(&mut state),
+                Pending::Operation { operation, .. } => {
+                    // What the newer record holds may not fit: the author's code then runs again and is refused.
+                    has_same_answers &= operation.unfit_field(&state).is_none();
+                    has_same_answers &= operation.apply(&mut state);
+                }
                 Pending::Unchanged { operation } => has_same_answers &= !operation.apply(&mut state),
             }
         }
