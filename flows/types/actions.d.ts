@@ -9,7 +9,7 @@ import type { Schema } from "./schema.js";
 /** A block, or a function that becomes a handler. */
 export type FlowHook = Block<any, any> | ((value: any, ctx: BlockContext) => unknown);
 
-export type ConcurrencyPolicy = "allow" | "queue" | "reject";
+export type ConcurrencyPolicy = "allow" | "queue" | "reject" | "hold" | "defer";
 
 /** What happens when an action is started while another one runs, by default in the same session. */
 export type Concurrency =

@@ -170,6 +170,52 @@ fn queue_runs_one_at_a_time_in_the_order_of_acceptance() {
 }
 
 #[test]
+fn hold_starts_beside_anything_and_defer_waits_for_it() {
+    let place = Place::new();
+    place.write(
+        "flows/turns.ts",
+        r#"import { defineFlow, handler } from "@flow-state-dev/core";
+const stays = handler({ name: "stays", execute: async () => { await new Promise((done) => setTimeout(done, 600_000)); } });
+const quick = handler({ name: "quick", execute: async (input) => input ?? "done" });
+export default defineFlow({
+  kind: "turns",
+  actions: {
+    reply: { block: stays, concurrency: "hold" },
+    answer: { block: quick, concurrency: "hold" },
+    notice: { block: quick, concurrency: { policy: "defer", key: "session" } },
+    line: { block: quick, concurrency: "queue" },
+    alone: { block: quick, concurrency: "reject" },
+  },
+});
+"#,
+    );
+    place.get("check");
+    let holder = holding(&place, "turns reply --user ada --session s");
+    let notice = queued(&place, "turns notice --user ada --session s --input 1", "notice");
+    let next = queued(&place, "turns notice --user ada --session s --input 2", "next");
+    let line = queued(&place, "turns line --user ada --session s --input 3", "line");
+    assert_eq!(place.ask("run turns alone --user ada --session s").code, Some(7));
+    assert_eq!(place.ask("run turns answer --user ada --session s").code, Some(0));
+    // One that started after the others began to wait goes before them, too, and so does one that is resumed.
+    let second = place.start("run turns reply --user ada --session s --request second");
+    place.until_status("second", "in_progress");
+    assert_eq!(place.get("abort holder"), json!({ "status": "aborted" }));
+    assert_eq!(holder.ended().code, Some(5));
+    assert_eq!(status_of(&place, "notice"), "queued");
+    second.kill();
+    for (waited, output) in [(notice, 1), (next, 2), (line, 3)] {
+        let answer = waited.ended();
+        assert_eq!((answer.code, &answer.json()["output"]), (Some(0), &json!(output)), "{answer}");
+    }
+    let third = place.start("run turns reply --user ada --session s --request third");
+    place.until_status("third", "in_progress");
+    let again = place.start("resume second");
+    place.until_status("second", "in_progress");
+    third.kill();
+    again.kill();
+}
+
+#[test]
 fn the_dead_keep_nobody_waiting_and_go_on_when_resumed() {
     let place = place(&[("line", "'queue'")]);
     let holder = holding(&place, "line hold --user ada --session s");

@@ -20,6 +20,10 @@ pub enum Policy {
     Queue,
     /// It is refused.
     Reject,
+    /// It starts at once, and holds the key for the others.
+    Hold,
+    /// It is accepted and waits in a queue. Unlike `queue` it is meant for work that follows others.
+    Defer,
 }
 
 /// An action's concurrency limit. An action with policy `allow` has none.
@@ -61,8 +65,8 @@ pub struct Caller<'a> {
     pub trigger: Option<&'a Value>,
 }
 
-/// The key that a request holds while it runs. Requests with equal keys run one at a time, whatever their actions and
-/// policies are.
+/// The key that a request holds while it runs. Requests with equal keys run one at a time, whatever their actions are;
+/// only one with policy `hold` starts beside others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// What happens while another holds the key.
@@ -87,7 +91,12 @@ impl Concurrency {
 impl Claim {
     /// Returns whether a request with this claim waits in a queue.
     pub fn waits(&self) -> bool {
-        self.policy == Policy::Queue
+        matches!(self.policy, Policy::Queue | Policy::Defer)
+    }
+
+    /// Returns whether a request with this claim starts whatever else holds the key.
+    pub fn starts_at_once(&self) -> bool {
+        self.policy == Policy::Hold
     }
 }
 

@@ -26,12 +26,12 @@ pub(crate) fn blocking_request(
     }
     match (batch.drafts.first().map(|draft| &draft.event.kind), known) {
         (Some(EventKind::RequestStarted { claim, .. }), _) => match claim {
-            Some(claim) => holder_or_earlier(connection, &claim.key, i64::MAX, owners),
-            None => Ok(None),
+            Some(claim) if !claim.starts_at_once() => holder_or_earlier(connection, &claim.key, i64::MAX, owners),
+            _ => Ok(None),
         },
         (_, Some(n)) => match key_of(connection, n)? {
-            Some(key) => holder_or_earlier(connection, &key, n, owners),
-            None => Ok(None),
+            Some(key) if !starts_at_once(connection, n)? => holder_or_earlier(connection, &key, n, owners),
+            _ => Ok(None),
         },
         (_, None) => Ok(None),
     }
@@ -51,6 +51,15 @@ pub(crate) fn can_start(connection: &Connection, request: &str, owners: &Owners)
 
 fn key_of(connection: &Connection, request: i64) -> Result<Option<String>, Error> {
     Ok(connection.prepare_cached("SELECT claim FROM request WHERE n = ?1")?.query_row((request,), |row| row.get(0))?)
+}
+
+/// Whether a request was accepted with policy `hold`, which only its first event says.
+fn starts_at_once(connection: &Connection, request: i64) -> Result<bool, Error> {
+    let policy: Option<Option<String>> = connection
+        .prepare_cached("SELECT json_extract(body, '$.claim.policy') FROM event WHERE request = ?1 AND seq = 1")?
+        .query_row((request,), |row| row.get(0))
+        .optional()?;
+    Ok(policy.flatten().as_deref() == Some("hold"))
 }
 
 /// The request that holds a key; if none does, the first that waits for it and was accepted before `request`.

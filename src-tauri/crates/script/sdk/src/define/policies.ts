@@ -8,7 +8,7 @@ import type { Config } from './blocks';
 import { runnableOf } from './entries';
 import { inspect } from '../globals/inspect';
 
-const POLICIES = ['allow', 'queue', 'reject'];
+const POLICIES = ['allow', 'queue', 'reject', 'hold', 'defer'];
 const KEYS = ['session', 'user', 'none'];
 const UNITS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** How many completed requests a request looks back on unless the flow says otherwise. */
