@@ -23,6 +23,7 @@ export default defineFlow({
   session: { stateSchema: z.object({ log: z.array(z.string()).default([]) }) },
   actions: {
     ask: { block: chain("ask").step(prepare).step(asks).tap(async (_value, ctx) => { await ctx.session.pushState("log", "done"); }) },
+    ownId: { block: handler({ name: "ownId", execute: (_input, ctx: any) => ctx.suspend({ reason: "approval", suspensionId: "mine" }) }) },
     typed: { block: handler({ name: "typed", execute: (_input, ctx) => ctx.suspend({ reason: "data", resumeSchema: z.object({ n: z.number() }) }) }) },
     caught: { block: handler({ name: "caught", execute: async (_input, ctx) => { try { return await ctx.suspend({ reason: "approval" }); } catch (error: any) { return { caught: error.name }; } } }) },
     rescued: { block: chain("rescued").step(asks.rescue([{ block: shown }])) },

@@ -1,7 +1,7 @@
 // `ctx.suspend(options)`: waits for somebody outside. The call comes back only in a run that has the answer.
 
 import { FlowError, SuspensionRejectedError, SuspensionTimeoutError } from '../base/errors';
-import { askJson } from '../base/host';
+import { askJson, native, wire } from '../base/host';
 import { describe } from '../base/json-schema';
 import { isSchema, parse, type AnySchema } from '../base/schema';
 import { toJson } from '../base/values';
@@ -20,6 +20,7 @@ const ACTIONS = ['approve', 'reject', 'submit', 'skip'];
 
 export async function suspend(token: number, given: unknown): Promise<unknown> {
   const options = checked(given);
+  warnOfOthers(token, given as object);
   const schema = options.resumeSchema;
   const asked = { ...options, resumeSchema: isSchema(schema) ? shown(schema) : schema };
   const json = toJson(asked, 'ctx.suspend') as string;
@@ -64,6 +65,19 @@ function fitted(schema: AnySchema, answer: Resolved): unknown {
       details: { suspensionId: answer.id, issues: parsed.issues },
     },
   );
+}
+
+const KNOWN = ['reason', 'message', 'data', 'resumeSchema', 'timeoutMs', 'render', 'allow'];
+
+/** Tells of options that change nothing, in the log of the block that asks. */
+function warnOfOthers(token: number, options: object): void {
+  for (const key of Object.keys(options).filter((key) => !KNOWN.includes(key))) {
+    const why =
+      key === 'suspensionId'
+        ? 'a suspension gets its id from its request, its block and its number'
+        : `the options are ${KNOWN.join(', ')}`;
+    native.sync('log', token, wire(['warn', `ctx.suspend: "${key}" changes nothing: ${why}`]));
+  }
 }
 
 function checked(given: unknown): Record<string, unknown> {
