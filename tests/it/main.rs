@@ -86,6 +86,7 @@ mod state;
 mod storage;
 mod storms;
 mod synthetic;
+mod time_zones;
 mod together;
 mod traces;
 mod trees;

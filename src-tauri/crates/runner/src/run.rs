@@ -234,7 +234,7 @@ async fn carry_out(
             &workspace,
             &loaded_flow,
             config.script_limits(),
-            live(&before.events, config.flow_env()),
+            live(&before.events, config.flow_env()).with_zone(asked.time_zone.clone()),
         )?),
     };
     let flow = prepare(loaded, &mut asked, &before)?;

@@ -22,3 +22,4 @@ pub use host::fire::{Fired, Given};
 pub use load::{ActionDescription, FlowDescription, Loaded};
 pub use vm::Limits;
 pub use vm::load_time::LoadTime;
+pub use vm::time_zone::own_time_zone;

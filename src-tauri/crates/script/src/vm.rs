@@ -8,6 +8,7 @@ pub(crate) mod calls;
 pub(crate) mod fields;
 pub(crate) mod load_time;
 pub(crate) mod rejections;
+pub(crate) mod time_zone;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

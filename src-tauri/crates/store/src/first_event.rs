@@ -23,5 +23,6 @@ pub(crate) fn request_started() -> EventKind {
         retention: None,
         cleanup_checkpoints: false,
         isolated: Vec::new(),
+        time_zone: None,
     }
 }

@@ -46,6 +46,7 @@ impl Run {
                 retention: self.flow.settings.retention,
                 cleanup_checkpoints: self.flow.settings.cleanup_checkpoints,
                 isolated: start.isolated.kinds.clone(),
+                time_zone: start.time_zone.clone(),
             },
         );
         if self.queues() {

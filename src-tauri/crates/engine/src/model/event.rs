@@ -137,6 +137,9 @@ pub enum EventKind {
         /// Whose state, the user's or the project's, is the flow's own (SEMANTICS §4.1).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         isolated: Vec<ScopeKind>,
+        /// The time zone of local times, by its name; earlier versions did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time_zone: Option<Arc<str>>,
     },
     /// The request was resumed, by another process or the same one.
     RequestResumed {

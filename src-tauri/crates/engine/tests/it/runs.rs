@@ -80,6 +80,7 @@ pub(crate) fn asked(request: &str, input: Value) -> StartRequest {
         claim: None,
         fork: None,
         isolated: Default::default(),
+        time_zone: None,
     }
 }
 

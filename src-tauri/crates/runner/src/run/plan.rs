@@ -50,7 +50,8 @@ pub(crate) fn plan(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<F
 
 fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowError>), Fault> {
     let PlanInput { loaded_flow, config, mut asked, mut before, recorded, store } = input;
-    let mut loaded = load(workspace, &loaded_flow, config.script_limits(), live(&before.events, config.flow_env()))?;
+    let load_time = live(&before.events, config.flow_env()).with_zone(asked.time_zone.clone());
+    let mut loaded = load(workspace, &loaded_flow, config.script_limits(), load_time)?;
     let flow = prepare(&mut loaded, &mut asked, &before)?;
     if let Some(opening) = before.opening.take() {
         let mut own = opening(&asked, &flow)?.into_iter();

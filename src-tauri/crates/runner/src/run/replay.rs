@@ -59,7 +59,9 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>
         workspace,
         &loaded_flow,
         config.script_limits(),
-        LoadTime::after(load_effects(&events), SyncEffect::placeholder).with_env(config.flow_env()),
+        LoadTime::after(load_effects(&events), SyncEffect::placeholder)
+            .with_env(config.flow_env())
+            .with_zone(asked.time_zone.clone()),
     )?;
     let flow = prepare(&mut loaded, &mut asked, &is_known)?;
     let began = events.first().map_or(0, |event| event.at);

@@ -161,6 +161,7 @@ fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str
         claim: None,
         fork: None,
         isolated: Default::default(),
+        time_zone: None,
     };
     // The last one ends about now, and each began some time before the next.
     let length = wanted.events as i64 * pace::USUAL_MS;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use engine::loading::load_effects;
-use script::{Limits, Loaded};
+use script::{Limits, Loaded, own_time_zone};
 use serde_json::Value;
 
 use crate::catalogue::{LoadedFlow, STACK};
@@ -32,8 +32,9 @@ struct WarmRuntime {
 impl WarmRuntimes {
     /// Gives a request to a thread that has its flow evaluated; gives it back where there is none.
     pub(crate) fn give(&self, work: Work) -> Option<Work> {
-        // Its file is to draw what it drew then.
-        if !load_effects(&work.job.before.events).is_empty() {
+        // Its file is to draw what it drew then, and to have the local time that it had.
+        let is_of_other_zone = work.job.asked.time_zone.as_ref().is_some_and(|zone| **zone != *own_time_zone());
+        if is_of_other_zone || !load_effects(&work.job.before.events).is_empty() {
             return Some(work);
         }
         let bundle = &work.job.loaded_flow.bundle;

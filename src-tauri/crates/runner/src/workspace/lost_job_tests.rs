@@ -109,6 +109,7 @@ fn begun(asked: &engine::request::StartRequest, flow: &engine::flow::Flow) -> Ev
         forked_from: None,
         retention: None,
         cleanup_checkpoints: false,
+        time_zone: None,
         isolated: Vec::new(),
     };
     Event { seq: 1, at: 1, path: None, attempt: 0, kind }

@@ -8,6 +8,7 @@ use engine::event::{Event, EventKind, RequestStatus};
 use engine::request::{Isolated, StartRequest};
 use engine::views::Events;
 use engine::views::uncertain_effects::may_have_happened;
+use script::own_time_zone;
 
 use super::answers::{Resolution, answers};
 use super::starting::{isolated_of, org_of};
@@ -92,6 +93,7 @@ impl Workspace {
             retry_of: Some(request.to_owned()),
             claim: None,
             isolated: isolated_of(&loaded_flow.flow),
+            time_zone: Some(own_time_zone().into()),
             ..asked
         };
         let before = PriorEvents { is_parsed: true, ..PriorEvents::default() };
@@ -114,6 +116,7 @@ impl Workspace {
             trigger,
             dispatched_by,
             isolated,
+            time_zone,
             ..
         }) = events.first().map(|event| &event.kind)
         else {
@@ -141,6 +144,7 @@ impl Workspace {
             claim: claim.clone(),
             fork: self.fork_of(session)?,
             isolated: Isolated { flow: row.flow.as_str().into(), kinds: isolated.clone() },
+            time_zone: time_zone.clone(),
         };
         Ok((asked, origin.flatten()))
     }

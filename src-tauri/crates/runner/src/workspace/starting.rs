@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::data::Data;
 use engine::effects::DispatchedBy;
 use engine::request::{Isolated, StartRequest};
-use script::FlowDescription;
+use script::{FlowDescription, own_time_zone};
 use serde_json::Value;
 
 use super::{RunOptions, Workspace, new_request, new_session};
@@ -85,6 +85,7 @@ impl Workspace {
             claim: None,
             fork,
             isolated: isolated_of(&loaded_flow.flow),
+            time_zone: Some(own_time_zone().into()),
         };
         self.start(loaded_flow, asked, mock, PriorEvents::default())
     }

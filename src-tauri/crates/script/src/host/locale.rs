@@ -4,11 +4,8 @@
 static DATA: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/locales.rs"));
 
 /// Returns the data of a language tag or, where it has none of its own, of its language. `zones` are the rules of all
-/// time zones, `zone` is the name of this machine's.
+/// time zones.
 pub(crate) fn data(name: &str) -> Option<String> {
-    if name == "zone" {
-        return Some(own_zone());
-    }
     let mut tag = name;
     loop {
         if let Some((_, bytes)) = DATA.iter().find(|(known, _)| *known == tag) {
@@ -17,13 +14,6 @@ pub(crate) fn data(name: &str) -> Option<String> {
         }
         tag = tag.rsplit_once('-')?.0;
     }
-}
-
-/// As the runtime's own dates have it.
-fn own_zone() -> String {
-    let set = std::env::var("TZ").ok().map(|zone| zone.trim_start_matches(':').to_owned());
-    let known = set.filter(|zone| !zone.is_empty()).or_else(|| iana_time_zone::get_timezone().ok());
-    known.unwrap_or_else(|| "UTC".to_owned())
 }
 
 #[cfg(test)]
@@ -38,6 +28,5 @@ mod tests {
         assert_ne!(data("en-GB"), data("en"));
         assert_eq!(data("tlh-Latn"), None);
         assert!(data("zones").is_some_and(|zones| zones.contains("Europe/Berlin")));
-        assert!(data("zone").is_some_and(|zone| !zone.is_empty()));
     }
 }

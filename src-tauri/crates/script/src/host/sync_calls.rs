@@ -17,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::vm::calls::enclosing_block;
+use crate::vm::time_zone;
 use crate::vm::{LOAD_TOKEN, Shared};
 
 /// Serves a synchronous call. `token` identifies the running call of an author's function, and so its block. The error
@@ -30,7 +31,17 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         return crate::host::digest::digest(payload);
     }
     if op == "locale" {
-        return Ok(crate::host::locale::data(payload));
+        let zone = || shared.load_time.foreign_zone().map_or_else(time_zone::own_time_zone, str::to_owned);
+        return Ok(if payload == "zone" { Some(zone()) } else { crate::host::locale::data(payload) });
+    }
+    if op == "zone" {
+        return Ok(shared.load_time.foreign_zone().map(str::to_owned));
+    }
+    if op == "zone_offset" {
+        let zone = shared.load_time.foreign_zone().unwrap_or("UTC");
+        let ms = payload.parse().map_err(|_| format!("{payload} is no time"))?;
+        // Of a zone that is unknown here local time is UTC.
+        return Ok(Some(time_zone::offset_minutes(zone, ms).unwrap_or(0).to_string()));
     }
     if op == "process" {
         return Ok(Some(json!({ "env": shared.load_time.env(), "cwd": shared.trace.workspace() }).to_string()));

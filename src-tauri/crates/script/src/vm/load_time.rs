@@ -6,10 +6,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
 
 use engine::effects::{EffectKind, SyncEffect};
 use engine::request::Run;
 use serde_json::Value;
+
+use crate::vm::time_zone::own_time_zone;
 
 /// Values by kind and ordinal.
 type Recorded = HashMap<(EffectKind, u32), Value>;
@@ -26,6 +29,8 @@ pub struct LoadTime {
     missing: Cell<Option<(EffectKind, u32)>>,
     /// What `process.env` is.
     env: Value,
+    /// The time zone of its local times, if that is not this machine's.
+    foreign_zone: Option<Arc<str>>,
 }
 
 impl LoadTime {
@@ -45,12 +50,23 @@ impl LoadTime {
             run: RefCell::default(),
             missing: Cell::default(),
             env: Value::Object(serde_json::Map::new()),
+            foreign_zone: None,
         }
     }
 
     /// Sets the environment that the file and its blocks see.
     pub fn with_env(self, env: Value) -> Self {
         LoadTime { env, ..self }
+    }
+
+    /// Sets the time zone of the file's local times, by its name.
+    pub fn with_zone(self, zone: Option<Arc<str>>) -> Self {
+        LoadTime { foreign_zone: zone.filter(|zone| **zone != *own_time_zone()), ..self }
+    }
+
+    /// Returns the time zone of its local times, if that is not this machine's.
+    pub(crate) fn foreign_zone(&self) -> Option<&str> {
+        self.foreign_zone.as_deref()
     }
 
     /// Returns the environment.

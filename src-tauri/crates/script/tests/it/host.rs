@@ -91,6 +91,7 @@ pub(crate) fn run_limited(source: &str, input: Value, limits: Limits) -> (Ended,
                 claim: None,
                 fork: None,
                 isolated: Default::default(),
+                time_zone: None,
             };
             let run = Run::new(flow, asked, log.clone(), Rc::new(TestEffects::default()), Abort::default());
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");

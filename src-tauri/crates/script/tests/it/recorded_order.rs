@@ -256,6 +256,7 @@ fn asked(plan: &Value) -> StartRequest {
         claim: None,
         fork: None,
         isolated: Default::default(),
+        time_zone: None,
     }
 }
 

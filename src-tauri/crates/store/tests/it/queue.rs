@@ -239,6 +239,7 @@ fn wait_among(stopped: i64, begin: impl FnOnce(&Store), others: impl Fn(&Store, 
         claim: None,
         fork: None,
         isolated: Default::default(),
+        time_zone: None,
     };
     let pauses = Rc::new(Pauses { now: Cell::new(NOW), stopped: Cell::new(stopped), store: store.clone(), others });
     let run = Run::new(Rc::new(flow("test", &add)), asked, store.clone(), pauses.clone(), Abort::default());

@@ -154,6 +154,7 @@ pub(crate) fn started(session: &str) -> EventKind {
         retention: None,
         cleanup_checkpoints: false,
         isolated: Vec::new(),
+        time_zone: None,
     }
 }
 

@@ -43,6 +43,8 @@ pub struct StartRequest {
     pub fork: Option<Arc<str>>,
     /// Which states its flow keeps apart.
     pub isolated: Isolated,
+    /// The time zone of local times, by its name; the machine's if there is none.
+    pub time_zone: Option<Arc<str>>,
 }
 
 /// The scopes whose state is a flow's own. Their resources say each for itself whether they are.

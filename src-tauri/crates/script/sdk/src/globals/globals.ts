@@ -6,6 +6,7 @@
 import { bytesOf, fromBase64 } from '../base/bytes';
 import { ask, currentCode, currentToken, LOAD, native, runAs, wire } from '../base/host';
 import { inspect } from './inspect';
+import { localToRun } from './local-time';
 
 function print(level: string) {
   return (...parts: unknown[]) => {
@@ -52,9 +53,11 @@ const performance = {
 };
 
 const PlainDate = Date;
+const localTime = localToRun(PlainDate);
 const RecordedDate = new Proxy(PlainDate, {
-  construct(target, args, derived) {
-    return Reflect.construct(target, args.length === 0 ? [now()] : args, derived) as object;
+  construct(target, args: unknown[], derived) {
+    const time = args.length === 0 ? now() : localTime?.(args);
+    return Reflect.construct(target, time === undefined ? args : [time], derived) as object;
   },
   apply() {
     return new PlainDate(now()).toString();

@@ -34,7 +34,7 @@ export function preciseNow(): number {
   return Number(native.sync('clock', currentToken(), ''));
 }
 
-/** What is known of a language, as JSON; `zone` is this machine's time zone, `zones` the rules of all. */
+/** What is known of a language, as JSON; `zone` is the run's time zone, `zones` the rules of all. */
 export function localeData(name: string): string | undefined {
   return native.sync('locale', currentToken(), name);
 }

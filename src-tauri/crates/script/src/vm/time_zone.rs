@@ -1,0 +1,97 @@
+//! Time zones: that of this machine, and local time in another one.
+//!
+//! QuickJS reads the machine's zone from the C library, which has one for the whole process. A request that goes on, or
+//! is replayed, on a machine with another zone than its own therefore asks here (`local-time.ts`).
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+const UTC: &str = "UTC";
+/// After so many seconds the calendar repeats itself, weekdays included: 400 years.
+const CALENDAR_CYCLE: i64 = 146_097 * 86_400;
+
+/// Returns the name of this machine's time zone, or the rule that `TZ` holds in its place: as the C library reads it,
+/// which takes what it does not know for UTC.
+pub fn own_time_zone() -> String {
+    match std::env::var("TZ") {
+        Ok(set) => named(&set),
+        Err(_) => iana_time_zone::get_timezone().unwrap_or_else(|_| UTC.to_owned()),
+    }
+}
+
+fn named(set: &str) -> String {
+    let set = set.strip_prefix(':').unwrap_or(set);
+    let name = set.split_once("/zoneinfo/").map_or(set, |(_, name)| name);
+    // Names of files: the C library tells small letters from capital ones.
+    let is_known = zone(name).is_some_and(|found| found.iana_name().is_none_or(|known| known == name));
+    if name.is_empty() || !is_known { UTC.to_owned() } else { name.to_owned() }
+}
+
+fn zone(name: &str) -> Option<TimeZone> {
+    TimeZone::get(name).or_else(|_| TimeZone::posix(name)).ok()
+}
+
+/// Returns how many minutes local time is behind UTC at an instant, in milliseconds since the epoch: what
+/// `getTimezoneOffset` returns. `None` if the zone is unknown here.
+pub(crate) fn offset_minutes(name: &str, ms: f64) -> Option<i32> {
+    let zone = zone(name)?;
+    let seconds = (ms / 1000.0).trunc() as i64;
+    let behind = seconds.saturating_sub(Timestamp::MAX.as_second()).max(0);
+    let ahead = Timestamp::MIN.as_second().saturating_sub(seconds).max(0);
+    let cycles = |distance: i64| (distance + CALENDAR_CYCLE - 1) / CALENDAR_CYCLE;
+    let within = seconds + (cycles(ahead) - cycles(behind)) * CALENDAR_CYCLE;
+    let at = Timestamp::from_second(within).ok()?;
+    Some(-zone.to_offset(at).seconds() / 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINTER: f64 = 1_767_225_600_000.0;
+    const SUMMER: f64 = 1_782_864_000_000.0;
+
+    #[test]
+    fn a_zone_has_its_offset_of_each_instant() {
+        for (zone, winter, summer) in [
+            ("UTC", 0, 0),
+            ("Asia/Tokyo", -540, -540),
+            ("America/New_York", 300, 240),
+            ("Asia/Kolkata", -330, -330),
+            ("Australia/Lord_Howe", -660, -630),
+            ("EST5EDT,M3.2.0,M11.1.0", 300, 240),
+        ] {
+            assert_eq!(
+                (offset_minutes(zone, WINTER), offset_minutes(zone, SUMMER)),
+                (Some(winter), Some(summer)),
+                "{zone}"
+            );
+        }
+        assert_eq!(offset_minutes("Mars/Base", WINTER), None);
+    }
+
+    #[test]
+    fn the_ends_of_javascripts_time_have_an_offset() {
+        assert_eq!(offset_minutes("Asia/Tokyo", 8.64e15), Some(-540));
+        assert!(offset_minutes("Asia/Tokyo", -8.64e15).is_some());
+        // A summer and a winter far beyond the data of zones.
+        let years = 20_000.0 * 365.2425 * 86_400_000.0;
+        let far = [WINTER + years, SUMMER + years].map(|at| offset_minutes("America/New_York", at));
+        assert_eq!(far, [Some(300), Some(240)]);
+    }
+
+    #[test]
+    fn a_setting_is_read_as_the_c_library_reads_it() {
+        for (set, name) in [
+            ("Asia/Tokyo", "Asia/Tokyo"),
+            (":Asia/Tokyo", "Asia/Tokyo"),
+            ("/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
+            ("<+03>-3", "<+03>-3"),
+            ("", "UTC"),
+            ("Mars/Base", "UTC"),
+            ("asia/tokyo", "UTC"),
+        ] {
+            assert_eq!(named(set), name, "{set}");
+        }
+    }
+}

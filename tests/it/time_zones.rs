@@ -1,0 +1,81 @@
+//! The time zone of a request: recorded when it begins, and used by what goes on from its log on another machine.
+
+use serde_json::json;
+use tests::bench::Place;
+
+/// Everything of local time that a flow can see, at the top of its file and in a block.
+const FLOW: &str = r#"
+const at = Date.UTC(2026, 6, 4, 3, 30, 15, 7);
+const loaded = new Date(at).toString();
+class Own extends Date {}
+function all() {
+  const date = new Date(at);
+  const changed = new Date(at);
+  changed.setHours(5);
+  changed.setFullYear(2027, 2, 14);
+  changed.setMinutes(30, 1, 2);
+  const iso = (...args: any[]) => new (Date as any)(...args).toISOString();
+  return {
+    loaded,
+    texts: [date.toString(), date.toDateString(), date.toTimeString(), String(new Date(NaN))],
+    languages: [date.toLocaleString(), date.toLocaleString("de-DE"), date.toLocaleDateString(), date.toLocaleTimeString()],
+    intl: [Intl.DateTimeFormat().resolvedOptions().timeZone, new Intl.DateTimeFormat("en", { timeStyle: "short" }).format(date)],
+    named: new Intl.DateTimeFormat("en", { timeZone: "Europe/Berlin", timeStyle: "short" }).format(date),
+    fields: [date.getFullYear(), date.getMonth(), date.getDate(), date.getHours(), date.getMinutes(), date.getSeconds(), date.getDay()],
+    offsets: [date, new Date(Date.UTC(2026, 0, 4)), new Date(Date.UTC(1800, 0, 1)), new Date(Date.UTC(20000, 6, 1))].map((one) => one.getTimezoneOffset()),
+    changed: changed.toISOString(),
+    // Hours that a change of the clock leaves out, and has twice.
+    made: [iso(2026, 6, 4), iso(2026, 2, 8, 2, 30), iso(2026, 10, 1, 1, 30), iso(99, 0), new Own(2026, 0, 1).toISOString()],
+    read: ["2026-07-04T10:00", "2026-07-04", "2026-07-04T10:00Z", "2026-07-04 10:00", "Jul 4, 2026 10:00", "2026-07-04T10:00+02:00", "Jul 4, 2026", "Sat Jul 04 2026 10:00:00 GMT+0900"].map((text) => iso(text)),
+  };
+}
+export default defineFlow({
+  kind: "zones",
+  actions: {
+    all: { block: handler({ name: "all", execute: async () => all() }) },
+    asks: {
+      block: handler({ name: "asks", execute: async (_input, ctx) => {
+        await ctx.suspend({ reason: "human_approval" });
+        return [loaded, new Date(at).getHours()];
+      } }),
+    },
+  },
+});
+"#;
+
+const ZONES: [&str; 5] = ["America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "UTC", "EST5EDT,M3.2.0,M11.1.0"];
+
+#[test]
+fn a_replay_has_the_local_times_of_its_request() {
+    let mut place = Place::with_flow(FLOW);
+    for zone in ZONES {
+        place = place.variable("TZ", zone);
+        let request = place.get("run zones all --user ada")["requestId"].as_str().expect("an id").to_owned();
+        let started = place.get(&format!("events {request}"))[0]["payload"].clone();
+        assert_eq!(started["timeZone"], zone);
+        for other in ["Asia/Tokyo", "UTC"] {
+            place = place.variable("TZ", other);
+            let replay = place.get(&format!("replay {request}"));
+            assert_eq!(replay["identical"], true, "{zone} replayed in {other}: {replay:#}");
+        }
+    }
+}
+
+#[test]
+fn what_goes_on_elsewhere_keeps_the_zone() {
+    let place = Place::with_flow(FLOW).variable("TZ", "America/New_York");
+    assert_eq!(place.ask("run zones asks --user ada --request r").code, Some(4));
+    let place = place.variable("TZ", "Asia/Tokyo");
+    let resumed = place.get("resume r --approve");
+    assert_eq!(resumed["output"], json!(["Fri Jul 03 2026 23:30:15 GMT-0400", 23]), "{resumed:#}");
+    assert_eq!(place.get("replay r")["identical"], true);
+    // A run of its own, and a retry, have the zone of the machine.
+    assert_eq!(place.get("run zones all --user ada")["output"]["fields"][3], 12);
+}
+
+#[test]
+fn an_unknown_zone_is_utc() {
+    let place = Place::with_flow(FLOW).variable("TZ", "Mars/Base");
+    let ran = place.get("run zones all --user ada");
+    assert_eq!((&ran["output"]["fields"][3], &ran["output"]["intl"][0]), (&json!(3), &json!("UTC")), "{ran:#}");
+}
