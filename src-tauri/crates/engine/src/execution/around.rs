@@ -4,7 +4,7 @@
 //! resume treats it as one. The engine drives what is inside of it: `next()` only asks for that, and for its result.
 //! What no flow may see (a suspension, an abort, drift) passes by all layers.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use futures_channel::{mpsc, oneshot};
@@ -18,29 +18,33 @@ use crate::execution::step_value::StepValue;
 use crate::model::callable::Returned;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
-use crate::model::event::ScopeCommit;
+use crate::model::event::{EventKind, Recorded, ScopeCommit};
 use crate::model::flow::{Block, Middleware};
 use crate::model::path::encode;
 
-/// Who waits for what is inside a layer.
+/// Waits for the result of what is inside a layer.
 type Waiting = oneshot::Sender<Result<Data, FlowError>>;
+
+/// A call of `next()`: the input in place of the block's, if the layer gives one, and who waits for the result.
+type Wish = (Option<Data>, Waiting);
 
 /// `next()` of one layer.
 pub(crate) struct Next {
-    wishes: mpsc::UnboundedSender<Waiting>,
+    wishes: mpsc::UnboundedSender<Wish>,
     /// The calls of the layer that went on: one, unless a conflict repeats it.
     callers: RefCell<Vec<Rc<CallbackCall>>>,
 }
 
 impl Context {
     /// `next()`: runs what is inside the middleware that calls it, and returns its output. A call that a conflict
-    /// repeats gets the same output again.
-    pub async fn next(&self) -> Result<Data, FlowError> {
+    /// repeats gets the same output again. With `edited`, the block runs with this input in place of its own: the
+    /// arguments of a tool as a person changed them.
+    pub async fn next(&self, edited: Option<Data>) -> Result<Data, FlowError> {
         let gone = || FlowError::plain("next() belongs to middleware, and to the call of it that is running");
         let next = self.next.as_ref().ok_or_else(gone)?;
         let (sender, answer) = oneshot::channel();
         next.callers.borrow_mut().extend(self.call.clone());
-        next.wishes.unbounded_send(sender).map_err(|_| gone())?;
+        next.wishes.unbounded_send((edited, sender)).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 }
@@ -70,6 +74,7 @@ async fn run_layer(
     let role = format!("middleware:{}", encode(&layer.name).replace('.', "%2E"));
     let mut call = callback::call(&outer, &role, &layer.around, vec![input.argument()]).boxed_local().fuse();
     let inside = Inside::default();
+    let given = OnceCell::new();
     let mut work = futures_util::future::pending().boxed_local().fuse();
     let mut is_begun = false;
     let returned = loop {
@@ -79,10 +84,11 @@ async fn run_layer(
                 next.callers.borrow().iter().for_each(|call| see_newest(cx, call));
                 inside.end(result)?;
             }
-            waiting = asked.select_next_some() => {
+            (edited, waiting) = asked.select_next_some() => {
                 if !is_begun {
                     is_begun = true;
-                    work = run(cx, block, at + 1, input).fuse();
+                    let given = given.get_or_init(|| edited_input(cx, edited).unwrap_or_else(|| input.clone()));
+                    work = run(cx, block, at + 1, given).fuse();
                 }
                 inside.tell(waiting);
             }
@@ -100,6 +106,14 @@ async fn run_layer(
         (Ok(output), _) => Ok(StepValue::new(output)),
         (Err(error), _) => Err(error),
     }
+}
+
+/// Records the input that a layer gave in place of the block's.
+fn edited_input(cx: &Context, edited: Option<Data>) -> Option<StepValue> {
+    let mut input = StepValue::new(edited?);
+    input.origin = Some(cx.record(EventKind::BlockInput { input: Recorded::inline(&input.data) }));
+    *cx.frame.input.borrow_mut() = input.data.clone();
+    Some(input)
 }
 
 /// Lets a call see what was committed inside of it. Writes of its own that do not fit any more stay as they are: its

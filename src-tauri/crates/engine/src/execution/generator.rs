@@ -12,6 +12,7 @@ mod messages;
 pub(crate) mod stored_messages;
 pub(crate) mod stream_items;
 pub(crate) mod tool_cache;
+mod tool_tries;
 mod tools;
 
 use serde_json::{Value, json};

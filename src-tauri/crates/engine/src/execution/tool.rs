@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::execution::block::run_block;
 use crate::execution::context::Context;
 use crate::execution::step_value::StepValue;
+use crate::model::effects::ToolCall;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
 use crate::model::flow::{Block, ToolIdentity};
@@ -20,16 +21,7 @@ use crate::views::history::tool_alias;
 pub(crate) fn begin(cx: &Context, tool: &str, call_id: &str, alias: &str, args: &Value, who: &ToolIdentity) -> Seq {
     let mut payload = Map::new();
     payload.insert("blockName".to_owned(), tool.into());
-    payload.insert(
-        "toolCall".to_owned(),
-        json!({
-            "callId": call_id,
-            "name": tool,
-            "alias": alias,
-            "arguments": args.to_string(),
-            "generatorBlock": &*cx.frame.block.name,
-        }),
-    );
+    payload.insert("toolCall".to_owned(), tool_call(cx, tool, call_id, alias, args));
     let item = NewItem {
         agent_type: who.agent_type,
         agent_name: who.agent_name.clone(),
@@ -37,6 +29,24 @@ pub(crate) fn begin(cx: &Context, tool: &str, call_id: &str, alias: &str, args: 
         ..NewItem::plain("block_tool_output", ItemStatus::InProgress, payload)
     };
     cx.record(EventKind::ItemAdded { item })
+}
+
+/// Returns the fields of a call in its item.
+fn tool_call(cx: &Context, tool: &str, call_id: &str, alias: &str, args: &Value) -> Value {
+    json!({
+        "callId": call_id,
+        "name": tool,
+        "alias": alias,
+        "arguments": args.to_string(),
+        "generatorBlock": &*cx.frame.block.name,
+    })
+}
+
+/// Returns the same for a call that ran with other arguments than the model's, because a person changed them.
+pub(crate) fn edited_call(cx: &Context, tool: &str, call: &ToolCall, edited: &Value) -> Value {
+    let mut fields = tool_call(cx, tool, &call.id, &call.name, edited);
+    fields["proposedArguments"] = call.args.to_string().into();
+    fields
 }
 
 /// Records the end of a call: the fields of its output, or its error.

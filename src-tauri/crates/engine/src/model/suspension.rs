@@ -196,6 +196,17 @@ pub struct Resolved {
     pub by: Option<String>,
 }
 
+impl Resolved {
+    /// Returns whether a person who was asked whether a call may run has changed it: a yes with data is an edited call.
+    pub(crate) fn is_edit(&self) -> bool {
+        let is_yes = matches!(self.resolution, SuspensionStatus::Approved | SuspensionStatus::Submitted);
+        is_yes && self.data.as_ref().is_some_and(|data| !data.is_null())
+    }
+}
+
+/// The reason of a question whether a model's call of a tool may run.
+pub(crate) const TOOL_APPROVAL: &str = "tool_approval";
+
 /// The argument of `ctx.suspend`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]

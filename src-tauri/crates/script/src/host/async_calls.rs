@@ -63,10 +63,7 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
         (Some(cx), "model") => model(&cx, &call.payload).await,
         (Some(cx), "run") => run_block(&vm, &registry, &cx, &call.payload).await,
         (Some(cx), "flow.injectMessage") => crate::host::agent_calls::inject_message(&cx, &call.payload).await,
-        (Some(cx), "next") => cx.next().await.map(|data| match data.as_value() {
-            Some(value) => format!("{{\"data\":{value}}}"),
-            None => "{}".to_owned(),
-        }),
+        (Some(cx), "next") => next(&cx, &call.payload).await,
         (Some(cx), "dispatch") => cx.dispatch(&call.payload).await,
         (Some(cx), "suspend") => suspend(&cx, &call.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
@@ -156,6 +153,22 @@ async fn run_block(vm: &Rc<Vm>, registry: &Rc<Registry>, cx: &Cx, payload: &str)
     };
     let output = cx.run_nested(block, input).await?;
     Ok(output.as_value().map(Value::to_string).unwrap_or_default())
+}
+
+/// `next()` of middleware.
+async fn next(cx: &Cx, payload: &str) -> Result<String, FlowError> {
+    #[derive(Deserialize)]
+    struct Asked {
+        /// The input in place of the block's.
+        #[serde(default, deserialize_with = "engine::json::exact")]
+        input: Option<Value>,
+    }
+    let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
+    let output = cx.next(asked.input.map(Data::from)).await?;
+    Ok(match output.as_value() {
+        Some(value) => format!("{{\"data\":{value}}}"),
+        None => "{}".to_owned(),
+    })
 }
 
 /// `ctx.suspend`. Never completes without an answer.

@@ -72,8 +72,8 @@ async fn approved(cx: &Context, of: &Rc<CallAgent>, mut plan: Value) -> Result<V
         };
         let answer = cx.frame.until_suspended(cx.suspend(options)).await?;
         match answer.resolution {
-            SuspensionStatus::Approved => return Ok(plan),
-            SuspensionStatus::Submitted => {
+            SuspensionStatus::Approved if !answer.is_edit() => return Ok(plan),
+            SuspensionStatus::Approved | SuspensionStatus::Submitted => {
                 let next = edited(&answer).and_then(|edited| planned_anew(of, &plan, edited));
                 let next = next.map_err(|error| refused_answer(&answer, &error))?;
                 cx.record(EventKind::BlockInput { input: Recorded::inline(&Data::from(next.clone())) });

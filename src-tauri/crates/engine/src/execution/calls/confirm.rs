@@ -8,7 +8,6 @@ use crate::model::callable::Arg;
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind};
 use crate::model::flow::{CallAgent, ValueOrCall};
-use crate::model::suspension::SuspensionStatus;
 
 /// Returns whether a person has to agree to a Call, which runs at one of two paths. The log comes first: what was asked
 /// is answered before the Call runs, and what has run is not asked about, whatever `confirm` says by now.
@@ -51,7 +50,7 @@ async fn asks(cx: &Context, of: &CallAgent, call: &Map<String, Value>) -> Result
 pub(super) fn edited_tool(cx: &Context, path: &str) -> Option<String> {
     let log = &cx.run.replay_cache.suspensions;
     let answers = (0..).map_while(|ordinal| log.find(path, None, ordinal)?.resolved.as_ref());
-    let edited = answers.filter(|answer| answer.resolution == SuspensionStatus::Submitted).last()?;
+    let edited = answers.filter(|answer| answer.is_edit()).last()?;
     let data = edited.data.as_ref()?;
     data.get("_tool").or_else(|| data.get("call")?.get("_tool"))?.as_str().map(str::to_owned)
 }

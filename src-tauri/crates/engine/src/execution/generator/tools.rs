@@ -5,14 +5,14 @@
 
 use std::rc::Rc;
 
-use futures_util::FutureExt;
-use futures_util::future::{Either, LocalBoxFuture, join_all, select};
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::messages::message;
 use super::stream_items::{fields, identity};
+use super::tool_tries::run_with_retries;
 use super::{denied, tool_cache};
-use crate::execution::block::{WillRetry, failed_tries, run_block_as, try_block};
+use crate::execution::block::run_block_as;
 use crate::execution::callback;
 use crate::execution::caught::BlockRole;
 use crate::execution::context::{Context, EmitOptions};
@@ -22,13 +22,9 @@ use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
 use crate::model::effects::{Message, ModelReply, ToolCall, ToolOffer};
 use crate::model::error::FlowError;
-use crate::model::event::{EventKind, RecordedReturn};
 use crate::model::flow::{Block, Generator, Hook, ToolIdentity};
 use crate::model::path::{encode, join};
 use crate::views::history::tool_alias;
-
-/// The prefix of the name under which the log has a timeout; the call and the number of the attempt follow.
-const TIMEOUT: &str = "timeout ";
 
 /// A block that the model may call.
 #[derive(Clone)]
@@ -167,7 +163,7 @@ fn output_for_model(output: Value) -> Value {
 }
 
 /// Returns whether an error ends the generator instead of being reported to the model.
-fn ends_generator(error: &FlowError) -> bool {
+pub(super) fn ends_generator(error: &FlowError) -> bool {
     error.is_uncatchable() || error.name == "LimitError"
 }
 
@@ -200,6 +196,9 @@ async fn run_call(
     }
     let result_fields = result.as_ref().map(|answered| {
         let mut result_fields = json!({ "output": answered.output });
+        if let Some(edited) = known.and_then(|tool| edited_arguments(cx, &place_of(tool, step, n))) {
+            result_fields["toolCall"] = tool::edited_call(cx, name, call, edited);
+        }
         if let Some(age) = answered.cached {
             result_fields["cached"] = true.into();
             result_fields["cacheAgeMs"] = age.into();
@@ -214,6 +213,17 @@ async fn run_call(
     });
     tool::end(cx, item, result_fields);
     result.map(|answered| answered.for_model.unwrap_or(answered.output))
+}
+
+/// Returns the name of a call within its generator: the last segment of its path, after `tool:`.
+fn place_of(tool: &Tool, step: u32, n: usize) -> String {
+    format!("{}[{step}.{n}]", encode(&tool.block.name))
+}
+
+/// Returns the arguments that a person put in place of the model's, if one did.
+fn edited_arguments<'c>(cx: &'c Context, place: &str) -> Option<&'c Value> {
+    let path = join(&cx.frame.path, &format!("tool:{place}"));
+    cx.run.replay_cache.suspensions.edited_arguments(&path)
 }
 
 /// Returns the identity of a generator's tool items: the generator's own.
@@ -243,7 +253,7 @@ async fn answer(
 ) -> Result<Answered, FlowError> {
     let settings = &generator.tool_settings;
     let name = &tool.block.name;
-    let place = format!("{}[{step}.{n}]", encode(name));
+    let place = place_of(tool, step, n);
     let happened = |more: Value| {
         let mut all = json!({ "toolName": &**name, "input": call.args });
         if let (Value::Object(all), Value::Object(more)) = (&mut all, more) {
@@ -276,11 +286,17 @@ async fn answer(
     let work = async {
         hook(cx, &settings.on_started, &place, "onToolStarted", || happened(json!({}))).await?;
         let output = run_with_retries(cx, generator, tool, &place, call).await?.data.to_json();
-        hook(cx, &settings.on_completed, &place, "onToolCompleted", || happened(json!({ "output": output }))).await?;
+        let happened = || match edited_arguments(cx, &place) {
+            Some(edited) => happened(json!({ "output": output, "input": edited })),
+            None => happened(json!({ "output": output })),
+        };
+        hook(cx, &settings.on_completed, &place, "onToolCompleted", happened).await?;
         Ok(output)
     };
     match work.await {
         Ok(output) => {
+            // The output of other arguments is no answer to these.
+            let cached = cached.filter(|_| edited_arguments(cx, &place).is_none());
             if let (Some(tool_cache::Place { key, ttl_ms }), Some(cache)) = (cached, &tool.block.cache) {
                 let keep = match &cache.keep_if {
                     Some(keep) => {
@@ -313,114 +329,6 @@ async fn for_model(cx: &Context, tool: &Tool, place: &str, output: &Value) -> Re
     let Some(map) = &tool.block.map_model_output else { return Ok(None) };
     let args = vec![Arg::Data(output.clone().into())];
     Ok(Some(callback::call(cx, &format!("mapModelOutput {place}"), map, args).await?.into_data()?.to_json()))
-}
-
-/// Runs the tool's block, with the retries of the tool settings. Only the last attempt's writes are committed
-/// (ARCHITECTURE §3.7).
-async fn run_with_retries(
-    cx: &Context,
-    generator: &Generator,
-    tool: &Tool,
-    place: &str,
-    call: &ToolCall,
-) -> Result<StepValue, FlowError> {
-    let settings = &generator.tool_settings;
-    let path = join(&cx.frame.path, &format!("tool:{place}"));
-    let attempts = settings.retry.as_ref().map_or(1, |retry| retry.max_attempts.max(1));
-    let was_recorded = cx.run.replay_cache.has_ended(&path);
-    cx.run.wait_for_recorded_end(&path).await;
-    let mut failed = failed_tries(&tool.block, cx.run.replay_cache.failed_tries(&path)).of_caller;
-    let mut attempt = 0;
-    loop {
-        attempt += 1;
-        let retry = settings.retry.clone().filter(|_| attempt < attempts);
-        let will_retry = retry.map(|retry| -> WillRetry {
-            Rc::new(move |error| {
-                let listed = &retry.retryable_errors;
-                !ends_generator(error)
-                    && !denied::is_answer(error)
-                    && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
-            })
-        });
-        let input = StepValue::new(call.args.clone().into());
-        let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
-        let running = try_block(run, block, parent, path.clone(), input, (BlockRole::Tool, will_retry.clone()));
-        let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
-        let is_known = cx.run.replay_cache.callback(&cx.frame.path, &number).is_some();
-        if !is_known && failed > 0 {
-            // It had failed before the request was interrupted.
-            failed -= 1;
-            continue;
-        }
-        match with_timeout(cx, settings.timeout_ms, &tool.block.name, number, running).await {
-            Err(error) if will_retry.is_some_and(|will_retry| will_retry(&error)) => {
-                // If the timeout is in the log, what the log has at the path belongs to the next attempt: it is kept.
-                if !is_known {
-                    cx.run.replay_cache.discard_attempt(&path.as_str().into());
-                }
-            }
-            ended => {
-                if ended.as_ref().err().is_none_or(|error| !error.is_uncatchable()) {
-                    cx.wait_to_settle(&path, was_recorded).await;
-                }
-                return ended;
-            }
-        }
-        if let Some(retry) = &settings.retry {
-            let pause = retry.base_delay_ms.saturating_mul(1 << (attempt - 1).min(20)).min(retry.max_delay_ms);
-            cx.run.effects.sleep(pause).await;
-        }
-    }
-}
-
-/// Waits for a call for at most `timeout_ms`. A call that takes longer goes on in the background: its effects may
-/// already have happened, and the log must show how it ends.
-async fn with_timeout(
-    cx: &Context,
-    timeout_ms: Option<u64>,
-    name: &str,
-    number: String,
-    run: LocalBoxFuture<'static, Result<StepValue, FlowError>>,
-) -> Result<StepValue, FlowError> {
-    let Some(ms) = timeout_ms else { return run.await };
-    let timeout = || FlowError {
-        code: Some("timeout_error".to_owned()),
-        retryable: true,
-        classes: ["TimeoutError", "FlowError", "Error"].map(str::to_owned).to_vec(),
-        ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
-    };
-    // The timeout is in the log: a resume must not run the call again.
-    if cx.run.recorded_callback(cx, &number, None, &[]).is_some() {
-        return Err(timeout());
-    }
-    let time = match &cx.run.effect_log {
-        None => cx.run.effects.sleep(ms),
-        Some(effect_log) => match effect_log.returned(&cx.frame.path, cx.frame.attempt, &number) {
-            None => return run.await,
-            Some(time) => time,
-        },
-    };
-    match select(run, time).await {
-        Either::Left((result, _)) => result,
-        Either::Right((_, run)) => {
-            note_timeout(cx, number);
-            cx.run.pool.spawn(run.map(drop).boxed_local());
-            Err(timeout())
-        }
-    }
-}
-
-/// Records a timeout as a callback of the generator that returned `true`, so that a resume finds it.
-fn note_timeout(cx: &Context, callback: String) {
-    cx.record(EventKind::CallbackReturned {
-        callback,
-        fingerprint: None,
-        returned: Some(RecordedReturn::Value(true.into())),
-        events: Vec::new(),
-        superseded: Vec::new(),
-        memoized: false,
-        commits: Vec::new(),
-    });
 }
 
 async fn hook(

@@ -8,10 +8,11 @@
 
 import { describeValue } from '../base/arguments';
 import { kind as errorClass } from '../base/errors';
-import { parseAsync } from '../base/schema';
+import { parseAsync, type AnySchema } from '../base/schema';
 import { standsFor } from '../base/sources';
 import { needHandlers, type Block, type Config, type Handler } from './blocks';
 import { nearest, warn } from './known-keys';
+import { nextWith } from './middleware';
 
 type Maybe<T> = T | Promise<T>;
 type Asks = (args: unknown, ctx: unknown) => Maybe<boolean>;
@@ -225,10 +226,19 @@ function question(block: Block, tool: Block, policy: Policy): (ctx: Ctx, next: (
     const message = told ?? `The call of "${tool.name}" waits for your approval`;
     const call = { toolName: tool.name, args: ctx.input, message, render };
     const data = { toolCalls: [call] };
-    await ctx.suspend({ reason: CODE, message, data, render, timeoutMs, allow: ['approve', 'reject'] }).catch(refuse);
-    return next();
+    const question = { reason: CODE, message, data, render, timeoutMs, resumeSchema: editable(block) };
+    const answer = await ctx.suspend({ ...question, allow: ['approve', 'reject', 'submit'] }).catch(refuse);
+    // A person may have changed the arguments: what was allowed is what runs.
+    return answer === undefined || answer === null ? next() : nextWith(next, answer);
   };
   return standsFor(layer, approval.required);
+}
+
+/** What an answer may hold: the arguments in place of the model's, or nothing. */
+function editable(block: Block): AnySchema | undefined {
+  const schema = block.config.connectInput ? undefined : block.inputSchema;
+  if (!schema) return undefined;
+  return (schema as AnySchema & { nullish?(): AnySchema }).nullish?.() ?? schema;
 }
 
 /** The arguments as the tool will get them; nothing where it will refuse them. */

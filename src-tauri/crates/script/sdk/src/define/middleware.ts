@@ -6,6 +6,7 @@ import { describeValue } from '../base/arguments';
 import type { Block, Config } from './blocks';
 import { askJson, currentToken } from '../base/host';
 import { standsFor } from '../base/sources';
+import { toJson } from '../base/values';
 import { functionId } from './tables';
 
 type Around = (ctx: object, next: () => Promise<unknown>) => unknown;
@@ -50,15 +51,25 @@ export function layersOf(block: Block, ofFlow: unknown): Config[] | undefined {
   return all.map(({ layer, flow }) => ({ name: layer.name, call: functionId(around(layer, { name, kind })), flow }));
 }
 
+/** The same as `next()` of a layer, with another input for the block. Authors have no such function. */
+const withInput = new WeakMap<() => unknown, (input: unknown) => Promise<unknown>>();
+
+/** Runs what is inside a layer with an input in place of the block's. */
+export function nextWith(next: () => unknown, input: unknown): unknown {
+  return withInput.get(next)?.(input) ?? next();
+}
+
 function around({ name, execute }: Layer, block: { name: string; kind: string }): unknown {
   const run = async (input: unknown, ctx: object): Promise<unknown> => {
     const token = currentToken();
     let inside: Promise<unknown> | undefined;
-    const next = (): Promise<unknown> => {
+    const run = (asked: string): Promise<unknown> => {
       if (inside) return Promise.reject(new Error(`Middleware "${name}" called next() multiple times`));
-      inside = askJson(token, 'next', '{}').then((json) => (JSON.parse(json) as { data?: unknown }).data);
+      inside = askJson(token, 'next', asked).then((json) => (JSON.parse(json) as { data?: unknown }).data);
       return inside;
     };
+    const next = () => run('{}');
+    withInput.set(next, (changed) => run(`{"input":${toJson(changed, 'the changed input') ?? 'null'}}`));
     try {
       return await execute(Object.assign(ctx, { block: Object.freeze({ ...block }), input }), next);
     } finally {

@@ -7,10 +7,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::execution::replay::turns::Position;
 use crate::model::event::Seq;
 use crate::model::path::is_at_or_inside;
-use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
+use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus, TOOL_APPROVAL};
 
 /// A suspension in the log, and its answer.
 #[derive(Clone, Debug)]
@@ -50,6 +52,14 @@ impl RecordedSuspensions {
     /// Returns the suspension with this ordinal.
     pub(crate) fn find(&self, path: &str, function: Option<&str>, ordinal: u32) -> Option<&RecordedSuspension> {
         self.0.get(path)?.get(&(function.map(str::to_owned), ordinal))
+    }
+
+    /// Returns the arguments that a person put in place of a model's, when the call of a tool at a path was approved.
+    pub(crate) fn edited_arguments(&self, path: &str) -> Option<&Value> {
+        let asked = self.0.get(path)?.values().filter(|one| one.request.reason == TOOL_APPROVAL);
+        let answered =
+            asked.filter_map(|one| Some((one.seq, one.resolved.as_ref().filter(|answer| answer.is_edit())?)));
+        answered.max_by_key(|(seq, _)| *seq)?.1.data.as_ref()
     }
 
     /// Returns whether a block, or one inside it, has a suspension without an answer.
