@@ -3,6 +3,7 @@
 //! The order is that of SEMANTICS §1.3: identity, scope records, the user's message, the root block, the terminal
 //! event. The caller has checked that the user may run it.
 
+mod declared;
 mod prior_run;
 mod start;
 
@@ -47,8 +48,10 @@ use crate::views::edited_input;
 use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
 
+use declared::declared;
 use prior_run::{has_state, run_once};
 
+pub(crate) use declared::defaults;
 pub(crate) use prior_run::OnceAnswer;
 pub use prior_run::PriorRun;
 pub use start::{Isolated, StartRequest};
@@ -355,11 +358,6 @@ impl Run {
         self.start.durable_key(kind)
     }
 
-    /// Returns every declaration of a scope's state.
-    pub fn schemas(&self, kind: ScopeKind) -> Vec<SchemaRef> {
-        declared(&self.flow, kind)
-    }
-
     /// Records an event of a block.
     pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
         if let EventKind::ItemAdded { item } = &mut kind {
@@ -378,29 +376,4 @@ impl Run {
     pub fn note_once(&self, subject: String) -> bool {
         self.noted.borrow_mut().insert(subject)
     }
-
-    pub(crate) fn missing(&self, kind: ScopeKind, state: &State) -> Map<String, Value> {
-        let mut missing = defaults(&self.schemas(kind));
-        missing.retain(|field, _| !state.has(field));
-        missing
-    }
-}
-
-fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {
-    flow.declarations.iter().filter(|d| d.scope == kind).map(|d| d.schema.clone()).collect()
-}
-
-/// Returns the defaults of all declared fields; the first declaration of a field wins.
-pub(crate) fn defaults(schemas: &[SchemaRef]) -> Map<String, Value> {
-    let mut all = Map::new();
-    for schema in schemas {
-        for field in schema.fields().unwrap_or_default() {
-            if let Some(default) = &field.default
-                && !all.contains_key(&field.name)
-            {
-                all.insert(field.name.clone(), default.clone());
-            }
-        }
-    }
-    all
 }

@@ -1,0 +1,43 @@
+//! What a flow declares of the states of scopes: their schemas, and the defaults of their fields.
+
+use serde_json::{Map, Value};
+
+use crate::execution::request::Run;
+use crate::model::callable::SchemaRef;
+use crate::model::flow::Flow;
+use crate::model::scope::ScopeKind;
+use crate::model::state::State;
+
+impl Run {
+    /// Returns every declaration of a scope's state.
+    pub fn schemas(&self, kind: ScopeKind) -> Vec<SchemaRef> {
+        declared(&self.flow, kind)
+    }
+
+    /// Returns the defaults of the declared fields that a state does not have.
+    pub(crate) fn missing(&self, kind: ScopeKind, state: &State) -> Map<String, Value> {
+        let mut missing = defaults(&self.schemas(kind));
+        missing.retain(|field, _| !state.has(field));
+        missing
+    }
+}
+
+/// Returns every declaration of a scope's state.
+pub(super) fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {
+    flow.declarations.iter().filter(|d| d.scope == kind).map(|d| d.schema.clone()).collect()
+}
+
+/// Returns the defaults of all declared fields; the first declaration of a field wins.
+pub(crate) fn defaults(schemas: &[SchemaRef]) -> Map<String, Value> {
+    let mut all = Map::new();
+    for schema in schemas {
+        for field in schema.fields().unwrap_or_default() {
+            if let Some(default) = &field.default
+                && !all.contains_key(&field.name)
+            {
+                all.insert(field.name.clone(), default.clone());
+            }
+        }
+    }
+    all
+}
