@@ -21,6 +21,7 @@
 //! is the second pass of the chain's second loopBack. In names, `% / : [ ] ~` are percent-encoded.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// The path of an action's root block.
 pub const ROOT: &str = "root";
@@ -65,19 +66,35 @@ pub fn with_ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |path| parent(path))
 }
 
+#[cfg(test)]
+thread_local! {
+    /// How often two paths were compared, for tests of how much work something is.
+    pub(crate) static COMPARED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 /// Returns whether a path equals another one, or is inside it.
 pub fn is_at_or_inside(path: &str, outer: &str) -> bool {
+    #[cfg(test)]
+    COMPARED.set(COMPARED.get() + 1);
     path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Returns the part of a path below another one, without the slash; `None` if it is not inside it.
 pub fn path_below<'p>(path: &'p str, outer: &str) -> Option<&'p str> {
+    #[cfg(test)]
+    COMPARED.set(COMPARED.get() + 1);
     path.strip_prefix(outer)?.strip_prefix('/')
 }
 
 /// Returns whether a path is inside another one and does not equal it.
 pub fn is_inside(path: &str, outer: &str) -> bool {
     path_below(path, outer).is_some()
+}
+
+/// Returns the range that holds, of all paths in alphabetical order, exactly those inside a path.
+pub fn range_inside(path: &str) -> Range<String> {
+    // `0` is the character after `/`.
+    format!("{path}/")..format!("{path}0")
 }
 
 /// Returns a path without the index of its last segment: the same for all blocks of one operation.

@@ -13,7 +13,8 @@ mod suspensions;
 mod tries;
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -26,7 +27,7 @@ use crate::model::event::{BlockKind, CaughtBy, Event, EventKind, Outcome, Record
 use crate::model::flow::Block;
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::operation::Operation;
-use crate::model::path::{self, background_task, is_inside, with_ancestors};
+use crate::model::path::{self, background_task, range_inside, with_ancestors};
 use crate::model::resource::reaction::DueReaction;
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
@@ -35,6 +36,7 @@ use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::{Events, edited, edited_input};
 use numbers::Numbered;
 use pauses::Pauses;
+use shared_writes::RecordedWrites;
 pub(crate) use suspensions::RecordedSuspension;
 use suspensions::RecordedSuspensions;
 
@@ -76,7 +78,7 @@ pub(crate) struct RecordedModelCall {
 }
 
 /// One shared state, by its owner's path. It names the state of every attempt of that path.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SharedStateOwner {
     Request,
     Of(String),
@@ -113,7 +115,7 @@ pub(crate) struct ReplayCache {
     /// Its suspensions, answered or not.
     pub(crate) suspensions: RecordedSuspensions,
     /// The writes to shared state that are still to be applied.
-    pending: RefCell<HashMap<SharedStateOwner, PendingWrites>>,
+    pending: RefCell<BTreeMap<SharedStateOwner, PendingWrites>>,
     /// Whether it holds only the edited steps of a fork, in a replay that runs all others again.
     pub(crate) has_only_edits: bool,
     /// Blocks that have started background work, and their ancestors.
@@ -203,10 +205,9 @@ struct LogReader<'e> {
     detached: Detached,
     last_parent: failures::LastParent,
     status: Status,
-    settled: Vec<SharedWrite>,
-    /// Writes that are kept even if the attempt is discarded: those of callbacks that had returned, of blocks that
-    /// ended inside a retried attempt, and edits of a fork.
-    kept: Vec<SharedWrite>,
+    writes: RecordedWrites,
+    /// Every path that has started, in order, so that the paths inside one are a range.
+    paths: BTreeSet<Arc<str>>,
 }
 
 impl ReplayCache {
@@ -226,16 +227,15 @@ impl ReplayCache {
             detached: Detached::default(),
             last_parent: None,
             status: Status::default(),
-            settled: Vec::new(),
-            kept: Vec::new(),
+            writes: RecordedWrites::default(),
+            paths: BTreeSet::new(),
         };
         events.iter().for_each(|event| reader.read(event));
-        let LogReader { mut replay_cache, settled, mut kept, status, .. } = reader;
+        let LogReader { mut replay_cache, writes, status, .. } = reader;
         replay_cache.status_line = status.0.map(|(_, text)| text);
         answers.iter().for_each(|answer| replay_cache.suspensions.answer(&answer.id, Some(answer), None));
-        kept.extend(settled.into_iter().filter(|(by, ..)| replay_cache.has_ended_in(by)));
-        kept.sort_by_key(|(_, seq, ..)| *seq);
-        for ((path, _), seq, shared, change) in kept.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
+        let writes = writes.in_order(|by| replay_cache.has_ended_in(by));
+        for ((path, _), seq, shared, change) in writes.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
             replay_cache.pending.get_mut().entry(shared).or_default().push_back((seq, path, change));
         }
         replay_cache
@@ -295,7 +295,8 @@ impl ReplayCache {
 
     /// Returns the reactions that are due after a block that ended, or after a callback that returned.
     pub(crate) fn due(&self, path: &Arc<str>, callback: Option<&str>) -> Vec<DueReaction> {
-        let Some((attempt, due)) = self.due.get(&(path.clone(), callback.map(str::to_owned))) else {
+        let of_path = self.due.get(path);
+        let Some((attempt, due)) = of_path.and_then(|due| due.get(&callback.map(str::to_owned))) else {
             return Vec::new();
         };
         let is_of_end = callback.is_some() || self.finished.get(path).is_some_and(|done| done.attempt == *attempt);
@@ -364,11 +365,12 @@ impl ReplayCache {
 impl LogReader<'_> {
     /// Discards an attempt at a path. Writes that blocks inside it made to state outside are kept, like their commits
     /// to durable records.
-    fn discard_below(&mut self, path: &str) {
-        let ended = self.settled.extract_if(.., |((by, _), ..)| is_inside(by, path));
-        self.kept.extend(ended.filter(|(by, ..)| self.replay_cache.has_ended_in(by)));
-        self.kept.retain(|(_, _, shared, _)| !shared.is_inside(path));
-        self.replay_cache.discard_below(path);
+    fn discard_below(&mut self, path: &Arc<str>) {
+        let range = range_inside(path);
+        let inside = self.paths.range::<str, _>((Included(&*range.start), Excluded(&*range.end)));
+        let inside: Vec<Arc<str>> = inside.cloned().collect();
+        self.writes.discard_below(path, &inside, |by| self.replay_cache.has_ended_in(by));
+        self.replay_cache.discard_below(path, &inside);
     }
 
     /// Reads an event of a detached execution (see [`Detached`]): only its attempt is counted.
@@ -413,6 +415,9 @@ impl LogReader<'_> {
         match &event.kind {
             EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
                 replay_cache.follow_parent(path, parent.as_ref(), &mut self.last_parent);
+                if !self.paths.contains(path) {
+                    self.paths.insert(path.clone());
+                }
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
                 let (changes, sync_effects, suspended_in) = (Vec::new(), Vec::new(), HashSet::default());
@@ -451,7 +456,7 @@ impl LogReader<'_> {
                     done.for_each(drop);
                     return;
                 }
-                self.kept.extend(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
+                self.writes.keep(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
                 self.status.settle(open.status.take_if(|(seq, _)| own.contains(seq)));
                 replay_cache.calls.get_mut(path).into_iter().for_each(|calls| calls.take_out(|seq| own.contains(&seq)));
                 let (fingerprint, returned) = (fingerprint.clone(), returned.clone());
@@ -468,11 +473,11 @@ impl LogReader<'_> {
                 let shared = of.clone().map_or(SharedStateOwner::Request, SharedStateOwner::Of);
                 // Ordered as if the step itself had written it.
                 let at = replay_cache.finished.get(path).map_or(event.seq, |done| done.ended);
-                self.kept.push((key, at, shared, operation.clone()));
+                self.writes.keep([(key, at, shared, operation.clone())]);
             }
             EventKind::ReactionsDue { callback, reactions } => {
                 let due = (event.attempt, reactions.clone());
-                replay_cache.due.insert((path.clone(), callback.clone()), due);
+                replay_cache.due.entry(path.clone()).or_default().insert(callback.clone(), due);
             }
             EventKind::RouteDecided { route } => drop(replay_cache.routes.insert(path.clone(), route.clone())),
             EventKind::EffectFinished { effect: EffectKind::Model, ordinal, result, error, .. } => {
@@ -550,7 +555,7 @@ impl LogReader<'_> {
                 self.status.settle(status);
                 replay_cache.failed_tries.forget(path);
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
-                self.settled.extend(changes.into_iter().map(by));
+                self.writes.settle(path, changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
                 let caught = *caught;
                 let done = RecordedBlock { name, kind, fingerprint, input, result, caught, seq, ended, attempt };

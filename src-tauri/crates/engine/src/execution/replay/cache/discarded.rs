@@ -3,15 +3,15 @@
 //! The reader discards attempts that the log says were retried, and a running request discards them when it retries, so
 //! that the next resume sees the same. Must not discard answers to suspensions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{RecordedBlock, ReplayCache, SharedStateOwner};
-use crate::model::path::{is_at_or_inside, is_inside, with_ancestors};
+use crate::model::path::{range_inside, with_ancestors};
 use crate::model::resource::reaction::DueReaction;
 
-/// The reactions that were due after a block or a callback of it, with the attempt.
-pub(super) type Due = HashMap<(Arc<str>, Option<String>), (u32, Vec<DueReaction>)>;
+/// The reactions that were due after a block (`None`) or a callback of it, with the attempt, by the block's path.
+pub(super) type Due = HashMap<Arc<str>, HashMap<Option<String>, (u32, Vec<DueReaction>)>>;
 
 impl ReplayCache {
     /// Discards the attempt at a path that is about to be retried: the recorded results of the blocks inside it, and of
@@ -20,7 +20,7 @@ impl ReplayCache {
     /// Their writes to state outside the path are kept (SEMANTICS §5.2); their own state starts anew.
     pub(crate) fn discard_attempt(&self, path: &Arc<str>) {
         self.discarded.borrow_mut().insert(path.clone());
-        self.pending.borrow_mut().retain(|shared, _| !shared.is_inside(path));
+        SharedStateOwner::remove_at_and_inside(&mut self.pending.borrow_mut(), path);
     }
 
     /// Returns the recorded end of a block, unless it was discarded.
@@ -43,22 +43,34 @@ impl ReplayCache {
         !discarded.is_empty() && with_ancestors(path).skip(usize::from(!or_at)).any(|above| discarded.contains(above))
     }
 
-    /// Removes the results inside a path whose attempt was retried.
-    pub(super) fn discard_below(&mut self, path: &str) {
-        self.finished.retain(|other, _| !is_inside(other, path));
-        self.functions.retain(|other, _| !is_at_or_inside(other, path));
-        self.reported_failures.retain(|other| !is_at_or_inside(other, path));
-        self.routes.retain(|other, _| !is_at_or_inside(other, path));
-        self.due.retain(|(other, _), _| !is_at_or_inside(other, path));
-        self.calls.retain(|other, _| !is_at_or_inside(other, path));
-        self.suspended.retain(|other| !is_at_or_inside(other, path));
-        self.pauses.forget(|other| is_at_or_inside(other, path));
+    /// Removes the results of a path whose attempt was retried. `inside` are the paths inside it: with a scan of
+    /// everything recorded, a log with many retries would take time that grows with the square of their number.
+    pub(super) fn discard_below(&mut self, path: &Arc<str>, inside: &[Arc<str>]) {
+        for other in inside {
+            self.finished.remove(other);
+            self.failed_tries.forget(other);
+        }
+        for other in inside.iter().chain([path]) {
+            self.functions.remove(other);
+            self.reported_failures.remove(other);
+            self.routes.remove(other);
+            self.due.remove(other);
+            self.calls.remove(other);
+            self.suspended.remove(other);
+            self.pauses.forget(other);
+        }
     }
 }
 
 impl SharedStateOwner {
-    /// Returns whether it is the state of the block at a path, or of one inside it.
-    pub(super) fn is_inside(&self, path: &str) -> bool {
-        matches!(self, SharedStateOwner::Of(owner) if is_at_or_inside(owner, path))
+    /// Removes what belongs to the state of the block at a path, and of the blocks inside it.
+    pub(super) fn remove_at_and_inside<T>(map: &mut BTreeMap<SharedStateOwner, T>, path: &str) {
+        map.remove(&SharedStateOwner::Of(path.to_owned()));
+        let inside = range_inside(path);
+        let inside = SharedStateOwner::Of(inside.start)..SharedStateOwner::Of(inside.end);
+        map.extract_if(inside, |_, _| true).for_each(drop);
     }
 }
+
+#[cfg(test)]
+mod tests;

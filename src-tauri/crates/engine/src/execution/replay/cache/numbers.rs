@@ -21,7 +21,7 @@ struct Place {
 #[derive(Debug)]
 pub(super) struct Numbered<T> {
     effects: BTreeMap<u32, (Place, T)>,
-    /// The recorded ordinals of effects of callbacks that have returned.
+    /// The recorded ordinals of effects of callbacks that have returned, in ascending order.
     gone: HashMap<Attempt, Vec<u32>>,
 }
 
@@ -58,7 +58,8 @@ impl<T> Numbered<T> {
         let (own, rest): (Vec<_>, Vec<_>) =
             std::mem::take(&mut self.effects).into_iter().partition(|(_, (place, _))| is_own(place.seq));
         for (_, (Place { attempt, ordinal, .. }, _)) in own {
-            self.gone.entry(attempt).or_default().push(ordinal);
+            let gone = self.gone.entry(attempt).or_default();
+            gone.insert(gone.partition_point(|at| *at < ordinal), ordinal);
         }
         self.effects = rest.into_iter().map(|(_, (place, effect))| (self.number(&place), (place, effect))).collect();
     }
@@ -69,8 +70,7 @@ impl<T> Numbered<T> {
     }
 
     fn number(&self, place: &Place) -> u32 {
-        let gone =
-            self.gone.get(&place.attempt).map_or(0, |gone| gone.iter().filter(|at| **at < place.ordinal).count());
+        let gone = self.gone.get(&place.attempt).map_or(0, |gone| gone.partition_point(|at| *at < place.ordinal));
         place.ordinal - gone as u32
     }
 }

@@ -143,9 +143,9 @@ impl Pauses {
         }
     }
 
-    /// Removes the pauses of some paths.
-    pub(super) fn forget(&mut self, is_gone: impl Fn(&Arc<str>) -> bool) {
-        self.known.retain(|path, _| !is_gone(path));
+    /// Removes the pauses of a path.
+    pub(super) fn forget(&mut self, path: &str) {
+        self.known.remove(path);
     }
 
     /// Notes that a block which a function or a model called has begun: its caller waits for its result.

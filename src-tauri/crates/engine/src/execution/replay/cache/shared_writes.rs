@@ -1,11 +1,60 @@
-//! The recorded writes to shared states that a resume has not applied yet.
+//! The recorded writes to shared states: those that count when the log has been read, and those that a resume has not
+//! applied yet.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ReplayCache, SharedStateOwner};
+use rustc_hash::FxHashMap;
+
+use super::{Attempt, ReplayCache, SharedStateOwner, SharedWrite};
 use crate::model::event::Seq;
 use crate::model::operation::Operation;
 use crate::model::path::background_parent;
+
+/// The writes to shared states of the attempts that ended, while the log is read.
+#[derive(Default)]
+pub(super) struct RecordedWrites {
+    /// By the path of the block that wrote them. They count if that attempt is still the recorded end of its path.
+    settled: FxHashMap<Arc<str>, Vec<SharedWrite>>,
+    /// Writes that count even if the attempt is discarded: those of callbacks that had returned, of blocks that ended
+    /// inside a retried attempt, and edits of a fork.
+    kept: BTreeMap<SharedStateOwner, Vec<SharedWrite>>,
+}
+
+impl RecordedWrites {
+    /// Adds the writes of an attempt at a path that ended.
+    pub(super) fn settle(&mut self, path: &Arc<str>, writes: impl Iterator<Item = SharedWrite>) {
+        let mut writes = writes.peekable();
+        if writes.peek().is_some() {
+            self.settled.entry(path.clone()).or_default().extend(writes);
+        }
+    }
+
+    /// Adds writes that count even if their attempt is discarded.
+    pub(super) fn keep(&mut self, writes: impl IntoIterator<Item = SharedWrite>) {
+        for write in writes {
+            self.kept.entry(write.2.clone()).or_default().push(write);
+        }
+    }
+
+    /// Discards an attempt at a path. `inside` are the paths inside it. The writes that blocks there made to a state
+    /// outside the path are kept if the block has ended.
+    pub(super) fn discard_below(&mut self, path: &str, inside: &[Arc<str>], has_ended_in: impl Fn(&Attempt) -> bool) {
+        for other in inside {
+            let ended = self.settled.remove(other).into_iter().flatten();
+            self.keep(ended.filter(|(by, ..)| has_ended_in(by)));
+        }
+        SharedStateOwner::remove_at_and_inside(&mut self.kept, path);
+    }
+
+    /// Returns the writes that count, in the order of the log.
+    pub(super) fn in_order(self, has_ended_in: impl Fn(&Attempt) -> bool) -> Vec<SharedWrite> {
+        let settled = self.settled.into_values().flatten().filter(|(by, ..)| has_ended_in(by));
+        let mut all: Vec<SharedWrite> = self.kept.into_values().flatten().chain(settled).collect();
+        all.sort_by_key(|(_, seq, ..)| *seq);
+        all
+    }
+}
 
 impl ReplayCache {
     /// Returns the last end of a chain's background work.

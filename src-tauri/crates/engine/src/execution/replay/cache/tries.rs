@@ -7,20 +7,19 @@ use rustc_hash::FxHashMap;
 
 use super::ReplayCache;
 use crate::model::error::FlowError;
-use crate::model::path::is_inside;
 
 /// The errors of the failed tries of each block that has not ended since, in order.
 #[derive(Default)]
 pub(super) struct FailedTries(FxHashMap<Arc<str>, Vec<FlowError>>);
 
 impl FailedTries {
-    /// Adds a try that another one followed. Tries of the blocks inside it no longer count.
+    /// Adds a try that another one followed.
     pub(super) fn add(&mut self, path: &Arc<str>, error: &FlowError) {
-        self.0.retain(|other, _| !is_inside(other, path));
         self.0.entry(path.clone()).or_default().push(error.clone());
     }
 
-    /// Removes the tries of a block that has ended: if it runs again, it has its whole budget.
+    /// Removes the tries of a block that has ended, or whose container is tried again: if the block runs again, it has
+    /// its whole budget.
     pub(super) fn forget(&mut self, path: &str) {
         self.0.remove(path);
     }
