@@ -16,7 +16,7 @@ pub(crate) fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &st
     match schema.parse(&value.data) {
         Ok(parsed) => Ok(keep(value, parsed)),
         Err(issues) => {
-            let words = words(&issues);
+            let words = first_issue(&issues);
             let mut error = FlowError::plain(format!("Block \"{block}\" {side} validation failed{words}"));
             error.details = Some(Issue::list(&issues));
             Err(error)
@@ -33,7 +33,7 @@ pub(crate) async fn parse_sequencer_output(
     match schema.parse_async(&value.data, cx.invocation()).await {
         Ok(parsed) => Ok(keep(value, parsed)),
         Err(issues) => {
-            let (sequencer, words) = (&*cx.frame.block.name, words(&issues));
+            let (sequencer, words) = (&*cx.frame.block.name, first_issue(&issues));
             let mut error = FlowError::new(
                 "SequencerOutputSchemaError",
                 format!("Sequencer \"{sequencer}\" output validation failed{words}"),
@@ -56,7 +56,7 @@ fn keep(value: StepValue, parsed: Data) -> StepValue {
 }
 
 /// Describes the first issue: ` at "place": what is wrong`.
-fn words(issues: &[Issue]) -> String {
+pub(crate) fn first_issue(issues: &[Issue]) -> String {
     match issues.first() {
         Some(issue) if !issue.path.is_empty() => format!(" at \"{}\": {}", issue.path, issue.message),
         Some(issue) => format!(": {}", issue.message),

@@ -228,7 +228,8 @@ impl<'a> TransactionRows<'a> {
             versions.insert(&commit.scope, commit.version);
         }
         let at = drafts.last().map_or(0, |draft| draft.event.at);
-        for scope in versions.into_keys() {
+        // In the order of the commits, so that the same refusal is recorded the same way.
+        for scope in drafts.iter().flat_map(|draft| draft.event.kind.commits()).map(|commit| &commit.scope) {
             let tickets = self.cache.tickets(self.connection)?;
             if !conflicts.contains(scope) && writer_queue::is_blocked(tickets, request, scope, at, self.owners) {
                 conflicts.push(scope.clone());

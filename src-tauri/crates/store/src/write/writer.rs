@@ -71,6 +71,18 @@ impl CommitQueue {
         self.wake_thread(inbox);
     }
 
+    /// As [`push`](Self::push); [`Error::Closed`] if the thread no longer handles messages. Checked under the lock that
+    /// closes the queue, so that no message is left behind.
+    fn push_unless_closed(&self, message: Message) -> Result<(), Error> {
+        let mut inbox = lock(&self.inbox);
+        if inbox.is_closed {
+            return Err(Error::Closed);
+        }
+        inbox.push(message);
+        self.wake_thread(inbox);
+        Ok(())
+    }
+
     /// Adds an append, and commits it on this thread if its caller waits for it and that is faster than to wake the
     /// store's thread. Returns the answer to give at once, if it is one that does not wait.
     fn append(&self, mut append: QueuedAppend, answers_boundaries: bool) -> Option<Answer> {
@@ -331,13 +343,10 @@ impl WriterHandle {
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        // The thread no longer handles messages; the receiver would wait for ever.
-        if lock(&self.0.inbox).is_closed {
-            return Err(Error::Closed);
-        }
         let (answer, receiver) = channel();
         // Sending cannot fail: this thread holds the receiver.
-        self.0.push(Message::Run(Box::new(move |connection| drop(answer.send(run(connection))))));
+        let message = Message::Run(Box::new(move |connection| drop(answer.send(run(connection)))));
+        self.0.push_unless_closed(message)?;
         receiver.recv().map_err(|_| Error::Closed)?
     }
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{Context, Place, Target};
 use crate::execution::fifo::FifoMutex;
+use crate::execution::schema_check::first_issue;
 use crate::execution::state::shared::{SharedState, Writer};
 use crate::model::callable::{Arg, Fun, Issue, SchemaRef};
 use crate::model::error::FlowError;
@@ -310,9 +311,7 @@ impl Context {
 }
 
 fn refused_write(what: &str, issues: &[Issue]) -> FlowError {
-    let first = &issues[0];
-    let at = if first.path.is_empty() { String::new() } else { format!(" at \"{}\"", first.path) };
-    FlowError::validation(format!("Invalid write to {what}{at}: {}", first.message), Some(Issue::list(issues)))
+    FlowError::validation(format!("Invalid write to {what}{}", first_issue(issues)), Some(Issue::list(issues)))
 }
 
 /// Returns why an operation cannot be applied: an increment of what is no number or a push to what is no list would
