@@ -176,6 +176,55 @@ fn a_database_that_is_taken_away_under_a_request() {
     goes_on(&place, json!("done"), 2);
 }
 
+/// Another process read an older state, and both overwrote each other's pages.
+#[test]
+fn a_log_that_is_removed_under_a_request() {
+    for files in [&["flowglass.db-shm"][..], &["flowglass.db-wal"], &["flowglass.db-wal", "flowglass.db-shm"]] {
+        let place = Place::with_flow(FLOW);
+        let going = waits(&place);
+        for file in files {
+            std::fs::remove_file(place.dir().join(".flowglass").join(file)).expect("a database in use has it");
+        }
+        let other = place.ask("run main fill --user bob --session other --request o --input {\"n\":29}");
+        assert_eq!(other.code, Some(7), "{files:?}\n{other}");
+        assert!(other.stderr.contains("was removed while another process uses"), "{files:?}\n{other}");
+        interrupted(&going.ended(), "was removed or replaced while it was in use");
+        assert_eq!(place.get("check --data")["problems"], json!([]), "{files:?}");
+        goes_on(&place, json!("done"), 2);
+    }
+}
+
+#[test]
+fn a_database_with_two_names() {
+    let place = Place::with_flow(FLOW);
+    place.get("run main fill --user ada --session s --request r --input {\"n\":29}");
+    let other = place.dir().join("other.db");
+    std::fs::hard_link(place.database(), &other).expect("a name can be added");
+    for line in ["requests", "--data other.db requests", "--data other.db run main fill --user ada --input {\"n\":29}"]
+    {
+        let refused = place.ask(line);
+        assert_eq!(refused.code, Some(7), "{line}\n{refused}");
+        assert!(refused.stderr.contains("2 names (hard links)"), "{line}\n{refused}");
+    }
+    std::fs::remove_file(other).expect("it is there");
+    assert_eq!(place.get("requests").as_array().map(Vec::len), Some(1));
+}
+
+/// Another process took the request over, and both ran it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_that_is_deleted_under_a_request() {
+    let place = Place::with_flow(FLOW);
+    let going = waits(&place);
+    std::fs::remove_dir_all(place.dir().join(".flowglass/run")).expect("a job that runs has a lock");
+    let refused = place.ask("resume r");
+    assert_eq!(refused.code, Some(7), "{refused}");
+    assert_eq!(place.get("show r")["request"]["status"], "in_progress");
+    let ended = going.ended();
+    assert_eq!((ended.code, &ended.json()["output"]), (Some(0), &json!("done")), "{ended}");
+    assert_eq!(place.get("state --session s")["session"]["steps"], 2);
+}
+
 #[test]
 fn a_folder_that_may_only_be_read() {
     let place = Place::with_flow(FLOW);

@@ -434,7 +434,9 @@ fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> Fault {
 
 fn open_fault(error: store::OpenError) -> Fault {
     match error {
-        newer @ store::OpenError::Newer { .. } => Fault::refused(newer.to_string()),
+        refused @ (store::OpenError::Newer { .. }
+        | store::OpenError::HardLinked { .. }
+        | store::OpenError::LogRemoved { .. }) => Fault::refused(refused.to_string()),
         missing @ store::OpenError::Missing { .. } => Fault::not_found(missing.to_string()),
         other => Fault::internal(other),
     }

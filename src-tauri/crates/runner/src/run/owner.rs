@@ -7,6 +7,9 @@
 //! database file, so that every path to it leads to the same ones, and the folder carries the id of the database.
 //! A wish is an empty file beside the lock: it needs no room in the database.
 //!
+//! A lock file that is not there is no proof of death: somebody may have deleted it. On Linux a job also holds a socket
+//! that has no file, so that nobody can delete it.
+//!
 //! What a database says of its owners may have come from anywhere: only names that this module makes are ever
 //! used as a path.
 
@@ -35,6 +38,7 @@ pub(crate) struct Lock {
     locks: Locks,
     name: Uuid,
     _locked: File,
+    _sign: Option<life::Sign>,
 }
 
 impl Locks {
@@ -60,7 +64,7 @@ impl Locks {
                 if !self.0.is_clear.swap(true, Ordering::Relaxed) {
                     self.clear(name);
                 }
-                return Ok(Lock { locks: self.clone(), name, _locked: file });
+                return Ok(Lock { locks: self.clone(), name, _locked: file, _sign: life::Sign::give(name) });
             }
         }
     }
@@ -78,7 +82,7 @@ impl Locks {
     /// Whether the job lives that has this name as an owner.
     pub(crate) fn liveness(&self, owner: &str) -> Liveness {
         match self.name_of(owner) {
-            Some(name) => liveness(&self.path(name, "lock")),
+            Some(name) => liveness(name, &self.path(name, "lock")),
             // Jobs of another database are none here.
             None => Liveness::Dead,
         }
@@ -131,7 +135,7 @@ impl Locks {
             let Some((name, "lock" | "abort")) = file.split_once('.') else { continue };
             let Ok(name) = Uuid::try_parse(name) else { continue };
             if name != own {
-                remove_if_dead(&self.path(name, "lock"), &entry.path());
+                remove_if_dead(name, &self.path(name, "lock"), &entry.path());
             }
         }
     }
@@ -167,15 +171,17 @@ impl Wish {
     }
 }
 
-fn liveness(lock: &Path) -> Liveness {
+fn liveness(name: Uuid, lock: &Path) -> Liveness {
+    let without_lock = || if life::is_given(name) { Liveness::Alive } else { Liveness::Dead };
     match File::open(lock) {
         // Shared, so that two who ask at the same time do not take each other for the owner.
         Ok(file) => match file.try_lock_shared() {
-            Ok(()) => Liveness::Dead,
+            // Or another file under its name.
+            Ok(()) => without_lock(),
             Err(TryLockError::WouldBlock) => Liveness::Alive,
             Err(TryLockError::Error(_)) => Liveness::Unknown,
         },
-        Err(error) if error.kind() == ErrorKind::NotFound => Liveness::Dead,
+        Err(error) if error.kind() == ErrorKind::NotFound => without_lock(),
         // It cannot be looked at now, or by this user.
         Err(_) => Liveness::Unknown,
     }
@@ -183,7 +189,10 @@ fn liveness(lock: &Path) -> Liveness {
 
 /// Removes a file of a job that is surely dead. The lock is held meanwhile: a job that is just about to take it
 /// then finds its file gone, and makes another.
-fn remove_if_dead(lock: &Path, file: &Path) {
+fn remove_if_dead(name: Uuid, lock: &Path, file: &Path) {
+    if life::is_given(name) {
+        return;
+    }
     let held = match File::open(lock) {
         Ok(held) if held.try_lock().is_ok() => Some(held),
         Err(error) if error.kind() == ErrorKind::NotFound => None,
@@ -192,6 +201,53 @@ fn remove_if_dead(lock: &Path, file: &Path) {
     // Somebody else may remove it at the same time.
     let _ = std::fs::remove_file(file);
     drop(held);
+}
+
+/// A sign that a job lives, besides its lock: a socket in Linux's abstract namespace, which goes with the process.
+#[cfg(target_os = "linux")]
+mod life {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::{SocketAddr, UnixDatagram};
+
+    use uuid::Uuid;
+
+    /// Held while the job lives.
+    pub(super) struct Sign(#[expect(dead_code, reason = "it only has to be open")] UnixDatagram);
+
+    impl Sign {
+        /// None if the system refuses: then the lock is the only sign.
+        pub(super) fn give(name: Uuid) -> Option<Sign> {
+            UnixDatagram::bind_addr(&address(name)?).ok().map(Sign)
+        }
+    }
+
+    /// Whether a job gives its sign.
+    pub(super) fn is_given(name: Uuid) -> bool {
+        let connected = || UnixDatagram::unbound().ok()?.connect_addr(&address(name)?).ok();
+        connected().is_some()
+    }
+
+    fn address(name: Uuid) -> Option<SocketAddr> {
+        SocketAddr::from_abstract_name(format!("flowglass-{}", name.hyphenated())).ok()
+    }
+}
+
+/// Elsewhere the lock is the only sign.
+#[cfg(not(target_os = "linux"))]
+mod life {
+    use uuid::Uuid;
+
+    pub(super) struct Sign;
+
+    impl Sign {
+        pub(super) fn give(_name: Uuid) -> Option<Sign> {
+            None
+        }
+    }
+
+    pub(super) fn is_given(_name: Uuid) -> bool {
+        false
+    }
 }
 
 /// Where a database has the locks of its jobs: beside its real file, under a name of its own.
@@ -333,6 +389,24 @@ mod tests {
         left.sort();
         assert_eq!(left, ["notes.lock", "notes.txt"]);
         assert_eq!(first.liveness(&other.owner()), Liveness::Alive);
+    }
+
+    /// Another job took its request over, and both ran it.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_job_whose_lock_was_deleted_lives() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (locks(folder.path()), locks(folder.path()));
+        let lock = first.take().unwrap();
+        let (owner, path) = (lock.owner(), first.path(lock.name, "lock"));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(second.liveness(&owner), Liveness::Alive);
+        File::create(&path).unwrap();
+        assert_eq!(second.liveness(&owner), Liveness::Alive, "another file has its name");
+        std::fs::remove_dir_all(first.folder()).unwrap();
+        assert_eq!(second.liveness(&owner), Liveness::Alive);
+        drop(lock);
+        assert_eq!(second.liveness(&owner), Liveness::Dead);
     }
 
     #[cfg(unix)]

@@ -1,25 +1,61 @@
-//! Detects that the database file was removed or replaced while it is open.
+//! Detects that a file of the database was removed or replaced while it is open.
 //!
-//! On Unix such a file stays writable through open descriptors, and SQLite reports no error; but what is written then
-//! is lost.
+//! On Unix such a file stays writable through open descriptors, and SQLite reports no error. What is written to the
+//! database itself is lost then; without its log (`-wal`) or the index of the log (`-shm`), another process reads an
+//! older state and both overwrite each other's pages.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::file::open::sibling;
+
+/// The database, its log and the index of the log, as they were when it was opened.
+#[derive(Clone, Debug)]
+pub(crate) struct OpenFiles {
+    path: PathBuf,
+    identities: [Identity; SUFFIXES.len()],
+}
+
+/// What is added to the name of the database.
+const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
+
+impl OpenFiles {
+    /// The files of a database that a connection has read, so that all of them exist.
+    pub(crate) fn of(path: &Path) -> OpenFiles {
+        OpenFiles { path: path.to_owned(), identities: SUFFIXES.map(|suffix| Identity::of(&sibling(path, suffix))) }
+    }
+
+    /// The first of them that was removed or replaced.
+    pub(crate) fn replaced(&self) -> Option<Replaced> {
+        let files = SUFFIXES.iter().zip(&self.identities);
+        let (suffix, _) = { files }.find(|(suffix, then)| Identity::of(&sibling(&self.path, suffix)) != **then)?;
+        let file = sibling(&self.path, suffix);
+        Some(if suffix.is_empty() { Replaced::Database(file) } else { Replaced::Log(file) })
+    }
+}
+
+/// A file that was removed or replaced.
+pub(crate) enum Replaced {
+    /// The database itself.
+    Database(PathBuf),
+    /// Its log, or the index of the log.
+    Log(PathBuf),
+}
 
 /// The device and inode of a file; none if it cannot be read, or not on Unix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity(Option<(u64, u64)>);
+struct Identity(Option<(u64, u64)>);
 
 impl Identity {
     /// The file that the path names now.
     #[cfg(unix)]
-    pub(crate) fn of(path: &Path) -> Identity {
+    fn of(path: &Path) -> Identity {
         use std::os::unix::fs::MetadataExt;
         Identity(std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino())))
     }
 
     /// Windows does not let an open file be removed.
     #[cfg(not(unix))]
-    pub(crate) fn of(_path: &Path) -> Identity {
+    fn of(_path: &Path) -> Identity {
         Identity(None)
     }
 }

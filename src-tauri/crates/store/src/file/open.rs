@@ -3,11 +3,11 @@
 //! If a file is refused, neither it nor its folder is written to: application id and format are read from the bytes of
 //! the header before SQLite opens it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::event::Event;
 use rusqlite::config::DbConfig;
@@ -15,7 +15,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::file::{migrate, read_only};
 use crate::row::error::OpenError;
-use crate::row::waiting::{BUSY_TIMEOUT, OnBusy, Waiting};
+use crate::row::waiting::{BUSY_TIMEOUT, OnBusy, Waiting, is_busy};
 
 /// "FGLS", the `application_id` of Flowglass's databases.
 pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
@@ -25,9 +25,15 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The length of SQLite's file header. Numbers in it are big-endian, at these offsets.
 const HEADER_BYTES: usize = 100;
 const PAGE_SIZE_AT: usize = 16;
+const READ_VERSION_AT: usize = 19;
 const PAGE_COUNT_AT: usize = 28;
 const USER_VERSION_AT: usize = 60;
 const APPLICATION_ID_AT: usize = 68;
+
+/// The read version of a database with a write-ahead log.
+const WAL_VERSION: u8 = 2;
+/// The pause before it is looked again whether another process still has the database open.
+const LOG_RETRY_PAUSE: Duration = Duration::from_millis(20);
 
 /// What a commit survives once it was reported to its caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,6 +165,7 @@ pub(crate) fn open(path: &Path, options: &Options, waiting: &Waiting) -> Result<
             return Err(OpenError::Missing { path: path.to_owned() });
         }
     }
+    refuse_without_log(path)?;
     let explain = |error: &rusqlite::Error| OpenError::from_sqlite(path, error);
     // Without SQLITE_OPEN_URI, so that a path that begins with `file:` is not taken for a URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -221,6 +228,7 @@ pub(crate) fn examine(path: &Path) -> Result<Found, OpenError> {
     if metadata.is_dir() {
         return Err(OpenError::io(path, "it is a folder"));
     }
+    refuse_hard_linked(path, &metadata)?;
     let mut header = Vec::with_capacity(HEADER_BYTES);
     file.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut header).map_err(|error| OpenError::io(path, error))?;
     if !header.is_empty() {
@@ -236,6 +244,60 @@ pub(crate) fn examine(path: &Path) -> Result<Found, OpenError> {
         check_length(path, &header, &file)?;
     }
     Ok(if header.is_empty() { Found::Nothing } else { Found::Flowglass })
+}
+
+/// Refuses a file with several names: SQLite names the log after the name by which the database is opened, so processes
+/// that use different names would each have a log of their own.
+#[cfg(unix)]
+fn refuse_hard_linked(path: &Path, metadata: &Metadata) -> Result<(), OpenError> {
+    use std::os::unix::fs::MetadataExt;
+    match metadata.nlink() {
+        0 | 1 => Ok(()),
+        names => Err(OpenError::HardLinked { path: path.to_owned(), names }),
+    }
+}
+
+/// On Windows the standard library does not tell the number of names.
+#[cfg(not(unix))]
+fn refuse_hard_linked(_path: &Path, _metadata: &Metadata) -> Result<(), OpenError> {
+    Ok(())
+}
+
+/// Refuses a database whose log, or the index of the log, was removed while another process has it open. SQLite would
+/// make new ones, and the two processes would overwrite each other's pages.
+///
+/// While any process has the database open, both files exist, except for a moment when it is opened or closed. If one
+/// is missing, nobody may have the database open; SQLite tells by giving an exclusive lock.
+fn refuse_without_log(path: &Path) -> Result<(), OpenError> {
+    let began = Instant::now();
+    loop {
+        let missing = ["-wal", "-shm"].iter().map(|suffix| sibling(path, suffix)).find(|file| !file.exists());
+        let Some(file) = missing.filter(|_| is_in_wal_mode(path)) else { return Ok(()) };
+        match lock_alone(path) {
+            Err(error) if is_busy(&error) && began.elapsed() < READABLE_TIMEOUT => {
+                std::thread::sleep(LOG_RETRY_PAUSE);
+            }
+            Err(error) if is_busy(&error) => return Err(OpenError::LogRemoved { file }),
+            // Any other error comes up again when the database is opened.
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Takes an exclusive lock on a database in WAL mode, and gives it back.
+fn lock_alone(path: &Path) -> rusqlite::Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(Duration::ZERO)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    connection.query_row("SELECT count(*) FROM sqlite_master", (), |_| Ok(()))
+}
+
+/// Whether the header says that the database has a write-ahead log.
+fn is_in_wal_mode(path: &Path) -> bool {
+    let mut header = [0; HEADER_BYTES];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut header));
+    read.is_ok() && header[READ_VERSION_AT] == WAL_VERSION
 }
 
 /// Refuses a file that cannot be written to.

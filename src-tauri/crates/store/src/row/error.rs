@@ -76,6 +76,27 @@ pub enum OpenError {
         /// What happened.
         message: String,
     },
+    /// The file has several names.
+    #[error(
+        "{} has {names} names (hard links), and under each SQLite would keep a log of its own: remove the other names, \
+         or copy the file and use the copy",
+        .path.display()
+    )]
+    HardLinked {
+        /// The file.
+        path: PathBuf,
+        /// How many names it has.
+        names: u64,
+    },
+    /// Another process has the database open, and its log or the index of the log was removed.
+    #[error(
+        "{} was removed while another process uses the database: end that process first, so that nothing is lost",
+        .file.display()
+    )]
+    LogRemoved {
+        /// The file that is not there.
+        file: PathBuf,
+    },
     /// Another process keeps it locked.
     #[error("{} is locked by another process", .path.display())]
     Locked {
@@ -130,6 +151,13 @@ pub enum Error {
         .0.display()
     )]
     Gone(PathBuf),
+    /// The log, or its index, was removed or replaced since the database was opened.
+    #[error(
+        "{} was removed or replaced while it was in use; nothing after the last stored step was kept. \
+         End every Flowglass that uses the database, then start again: what was stored is in the database",
+        .0.display()
+    )]
+    LogGone(PathBuf),
     /// The operating system gave no thread.
     #[error("no thread could be started: {0}")]
     Thread(#[from] std::io::Error),

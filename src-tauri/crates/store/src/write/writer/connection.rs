@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use super::ReadVersion;
 use super::inbox::Message;
 use super::wal_checkpoint::WalSize;
-use crate::file::identity::Identity;
+use crate::file::identity::{OpenFiles, Replaced};
 use crate::file::open::{self, Options};
 use crate::row::error::{Error, OpenError};
 use crate::row::filter_block::{self, FilterBlock};
@@ -39,8 +39,8 @@ pub(super) struct WritingConnection {
     /// The id of the database.
     pub(super) id: String,
     pub(super) connection: Connection,
-    /// Which file the path named when it was opened.
-    identity: Identity,
+    /// Which files it had when it was opened.
+    files: OpenFiles,
     pub(super) cache: WriterCache,
     pub(super) listeners: Arc<Mutex<Listeners>>,
     /// Code to store with the events that name it.
@@ -120,10 +120,10 @@ impl WritingConnection {
     ) -> Result<WritingConnection, OpenError> {
         let wal_size = Arc::new(WalSize::new());
         let connection = connect(&path, &options, &waiting, &wal_size)?;
-        let identity = Identity::of(&path);
         let id = connection
             .query_row("SELECT id FROM database", (), |row| row.get(0))
             .map_err(|error| OpenError::from_sqlite(&path, &error))?;
+        let files = OpenFiles::of(&path);
         let connection = WritingConnection {
             path,
             options,
@@ -133,7 +133,7 @@ impl WritingConnection {
             cache: WriterCache::default(),
             listeners,
             code_offers,
-            identity,
+            files,
             unreported: HashMap::new(),
             has_losses: Arc::default(),
             losses: HashMap::new(),
@@ -261,8 +261,8 @@ impl WritingConnection {
             });
         }
         let has_durable_changes = transaction.finish()?;
-        if Identity::of(&self.path) != self.identity {
-            return Err(Error::Gone(self.path.clone()));
+        if let Some(replaced) = self.files.replaced() {
+            return Err(self.refuse_to_commit(replaced));
         }
         // After the commit other processes may write, so `data_version` is no longer fixed.
         self.commit_version.open_data_version.store(NO_TRANSACTION, Ordering::SeqCst);
@@ -271,6 +271,20 @@ impl WritingConnection {
             self.commit_version.record_change();
         }
         Ok(results)
+    }
+
+    /// Ends the transaction because one of the files was removed or replaced. Without its log the database lacks what
+    /// was committed since the last checkpoint, so that is written into it: this process still has the log open.
+    fn refuse_to_commit(&self, replaced: Replaced) -> Error {
+        match replaced {
+            Replaced::Database(file) => Error::Gone(file),
+            Replaced::Log(file) => {
+                // If either fails, the last connection of this process does it when it closes.
+                let _ = self.connection.execute_batch("ROLLBACK");
+                let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
+                Error::LogGone(file)
+            }
+        }
     }
 
     /// Rolls back after an error or a panic, and reconnects if the connection cannot roll back.
