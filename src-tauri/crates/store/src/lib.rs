@@ -52,10 +52,11 @@ pub use read::digests::Digests;
 pub use read::event_query::EventQuery;
 pub use read::events::Step;
 pub use read::item_facts::ItemEvent;
+pub use read::journal::{Note, NoteQuery};
 pub use read::request_order::RequestOrder;
 pub use read::requests::{Owner, RequestQuery, RequestRow};
 pub use read::search::{Hit, SearchQuery};
-pub use read::sessions::{Note, SessionOrder, SessionQuery, SessionRow};
+pub use read::sessions::{SessionOrder, SessionQuery, SessionRow};
 pub use read::stats::Stats;
 pub use read::writes::{LastWrite, Write};
 pub use row::error::{Error, OpenError};
@@ -65,6 +66,7 @@ pub use transfer::compact::Compacted;
 pub use transfer::delete::{Cleared, Deleted};
 pub use write::code::CodeOffer;
 
+use file::identity::{OpenFiles, Replaced};
 use file::read_only::{Readable, Stamp, Unwatched};
 use transfer::removal::Remover;
 use transfer::sliced_work::SlicedWork;
@@ -119,6 +121,8 @@ pub struct Store {
     /// Declared before `writer`, so that its thread has ended when the writer is dropped.
     _remover: Option<Remover>,
     writer: Writer,
+    /// Which files the database had when it was opened; none if it is opened with [`Access::ReadOnly`].
+    files: Option<OpenFiles>,
     unwatched: Option<Unwatched>,
     /// The temporary folder of a copy that is read instead of the original; declared last, so deleted last.
     _copy: Option<tempfile::TempDir>,
@@ -176,6 +180,7 @@ impl Store {
             code_offers,
             _remover: remover,
             writer,
+            files: (access == Access::ReadWrite).then(|| OpenFiles::of(path)),
             unwatched: None,
             _copy: None,
         })
@@ -262,7 +267,14 @@ impl Store {
     fn reader(&self) -> Result<Connection, Error> {
         match lock(&self.readers).pop() {
             Some(idle) => Ok(idle),
-            None => Ok(open::reader(&self.path, self.access)?),
+            None => {
+                // SQLite would make a new log in place of one that was removed.
+                match self.files.as_ref().and_then(OpenFiles::replaced) {
+                    Some(Replaced::Log(file)) => return Err(Error::LogGone(file)),
+                    Some(Replaced::Database(_)) | None => {}
+                }
+                Ok(open::reader(&self.path, self.access)?)
+            }
         }
     }
 
@@ -330,9 +342,9 @@ impl Log for Store {
         Ok(self.read(|connection| events::of_session(connection, session, before, newest))?)
     }
 
-    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
-        let notes = self.notes_of(session, kind)?;
-        Ok(notes.into_iter().filter(|note| &*note.request != before).map(|note| note.entry).collect())
+    fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
+        let query = NoteQuery { except: Some(before), newest: Some(newest), ..NoteQuery::default() };
+        Ok(self.notes_of(session, kind, query)?.into_iter().map(|note| note.entry).collect())
     }
 }
 

@@ -239,7 +239,7 @@ pub trait Log: Send + Sync {
     /// first. The request `before` is left out.
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError>;
 
-    /// Returns the journal entries or metadata of a session, oldest first, from attempts that count. The request
-    /// `before` is left out.
-    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError>;
+    /// Returns the `newest` journal entries or metadata of a session, oldest first, from attempts that count. The
+    /// request `before` is left out.
+    fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError>;
 }

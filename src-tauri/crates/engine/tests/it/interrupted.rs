@@ -287,8 +287,8 @@ impl Log for Failing {
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         self.log.session_events(session, before, newest)
     }
-    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
-        self.log.notes(session, before, kind)
+    fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
+        self.log.notes(session, before, kind, newest)
     }
 }
 

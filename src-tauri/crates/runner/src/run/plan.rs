@@ -147,7 +147,7 @@ impl Log for PlanLog {
         self.store.session_events(session, before, newest)
     }
 
-    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
-        Log::notes(&*self.store, session, before, kind)
+    fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
+        Log::notes(&*self.store, session, before, kind, newest)
     }
 }

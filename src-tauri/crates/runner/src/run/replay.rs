@@ -20,7 +20,7 @@ use engine::views::trace::{Did, trace};
 use futures_channel::oneshot;
 use script::LoadTime;
 use serde_json::{Value, json};
-use store::Store;
+use store::{NoteQuery, Store};
 
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
@@ -219,9 +219,8 @@ impl Log for ReplayLog {
         Ok(found)
     }
 
-    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
-        let notes = self.store.notes_of(session, kind)?;
-        let earlier = notes.into_iter().filter(|note| &*note.request != before && note.at <= self.began);
-        Ok(earlier.map(|note| note.entry).collect())
+    fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
+        let query = NoteQuery { except: Some(before), until: Some(self.began), newest: Some(newest) };
+        Ok(self.store.notes_of(session, kind, query)?.into_iter().map(|note| note.entry).collect())
     }
 }

@@ -1,7 +1,7 @@
 //! A session's journal, and what the engine noted of a request.
 
 use serde_json::Value;
-use store::EventQuery;
+use store::{EventQuery, NoteQuery};
 
 use engine::context::UNHANDLED;
 use engine::event::EventKind;
@@ -15,7 +15,7 @@ impl Workspace {
     /// The entries of a session's journal, oldest first; those with a tag where one is named.
     pub fn journal(&self, session: &str, tag: Option<&str>) -> Result<Vec<Json>, Fault> {
         self.session(session)?;
-        let notes = self.store.notes_of(session, NoteKind::Journal).map_err(Fault::internal)?;
+        let notes = self.store.notes_of(session, NoteKind::Journal, NoteQuery::default()).map_err(Fault::internal)?;
         let is_wanted = |entry: &Value| match (tag, entry["tags"].as_array()) {
             (None, _) => true,
             (Some(tag), Some(tags)) => tags.iter().any(|one| one == tag),

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::event::{EventKind, Seq};
+use engine::event::{EventKind, Recorded, Seq};
 use engine::views::search::{Needle, Where, texts};
 use rusqlite::{Connection, OptionalExtension};
 
@@ -22,6 +22,8 @@ pub struct SearchQuery {
     pub text: String,
     /// Only in this session.
     pub session: Option<String>,
+    /// Only in this request.
+    pub request: Option<String>,
     /// At most this many hits.
     pub limit: Option<u64>,
     /// How many to skip.
@@ -51,7 +53,15 @@ impl Store {
         let limit = query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         self.read(|connection| {
             let mut found = Vec::new();
-            for range in ranges(connection, &needle, query.session.as_deref())? {
+            let mut ranges = ranges(connection, &needle, query.session.as_deref())?;
+            if let Some(id) = &query.request {
+                let n: Option<i64> = connection
+                    .prepare_cached("SELECT n FROM request WHERE id = ?1")?
+                    .query_row((id,), |row| row.get(0))
+                    .optional()?;
+                ranges.retain(|range| Some(range.request) == n);
+            }
+            for range in ranges {
                 if found.len() >= limit {
                     break;
                 }
@@ -61,6 +71,42 @@ impl Store {
                 found.extend(hits.into_iter().skip(passed as usize));
             }
             found.truncate(limit);
+            Ok(found)
+        })
+    }
+}
+
+impl Store {
+    /// The blocks' inputs and outputs of a request that are recorded as the value of one of these events: the event, and
+    /// the path of the block.
+    pub fn values_of(&self, request: &str, seqs: &[Seq]) -> Result<Vec<(Seq, String)>, Error> {
+        let mut wanted: HashSet<Seq> = seqs.iter().copied().collect();
+        let mut found = Vec::new();
+        if wanted.is_empty() {
+            return Ok(found);
+        }
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT e.seq, e.kind, e.body, p.text FROM event e JOIN path p ON p.n = e.path
+                 WHERE e.request = (SELECT n FROM request WHERE id = ?1) AND e.seq > ?2
+                 AND e.kind IN ('block_started', 'block_input', 'block_finished') AND instr(e.body, '\"of\":') > 0
+                 ORDER BY e.seq",
+            )?;
+            let first = seqs.iter().min().copied().unwrap_or_default();
+            let mut rows = statement.query((request, first))?;
+            while let Some(row) = rows.next()? {
+                let (kind, text) = (body::lossy(row, 1)?, body::lossy(row, 2)?);
+                let value = match body::event_if_readable(connection, &kind, &text)? {
+                    Some(EventKind::BlockStarted { input, .. } | EventKind::BlockInput { input }) => Some(input),
+                    Some(EventKind::BlockFinished { output, .. }) => output,
+                    _ => None,
+                };
+                if matches!(value, Some(Recorded::Of(seq)) if wanted.contains(&seq)) {
+                    let seq = row.get(0)?;
+                    wanted.insert(seq);
+                    found.push((seq, row.get(3)?));
+                }
+            }
             Ok(found)
         })
     }

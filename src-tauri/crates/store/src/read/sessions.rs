@@ -1,18 +1,13 @@
-//! Queries for sessions and their journals.
-
-use std::sync::Arc;
+//! Queries for sessions.
 
 use engine::data::from_json;
 use engine::error::FlowError;
-use engine::event::{EventKind, Outcome, RequestStatus, Seq};
-use engine::log::NoteKind;
-use rusqlite::{Connection, Row, params_from_iter};
-use serde_json::Value;
+use engine::event::RequestStatus;
+use rusqlite::{Row, params_from_iter};
 
 use crate::Store;
 use crate::read::input_words;
 use crate::read::requests::status;
-use crate::row::body;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
@@ -107,21 +102,6 @@ pub struct SessionRow {
     pub last_error: Option<FlowError>,
 }
 
-/// A note in a session's journal.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Note {
-    /// The request that wrote it.
-    pub request: Arc<str>,
-    /// The `seq` of its event.
-    pub seq: Seq,
-    /// When, in milliseconds since 1970.
-    pub at: i64,
-    /// The block that wrote it.
-    pub path: Option<Arc<str>>,
-    /// Its content.
-    pub entry: Value,
-}
-
 /// The sessions whose requests a session shows: itself, and those that it is a fork of, each with the row number of
 /// the first request that it does not show. `?1` is the session's id.
 pub(crate) const LINEAGE: &str = "WITH RECURSIVE lineage (session, before) AS (
@@ -181,70 +161,6 @@ impl Store {
             }
             Ok(found)
         })
-    }
-
-    /// The notes of a session that count, oldest first. Notes of a rolled-back attempt do not count, except those of
-    /// its callbacks that had returned.
-    pub fn notes_of(&self, session: &str, wanted: NoteKind) -> Result<Vec<Note>, Error> {
-        self.read(|connection| {
-            let mut statement = connection.prepare_cached(&format!(
-                "{LINEAGE}
-                 SELECT r.id, e.seq, e.at, p.text, e.body, e.request, e.path, e.attempt FROM lineage
-                 JOIN journal j ON j.session = lineage.session JOIN event e ON e.id = j.event
-                 JOIN request r ON r.n = e.request AND r.n < lineage.before LEFT JOIN path p ON p.n = e.path
-                 WHERE e.kind = ?2 ORDER BY r.n, j.event"
-            ))?;
-            let mut rows = statement.query((session, wanted.event()))?;
-            let mut notes = Vec::new();
-            while let Some(row) = rows.next()? {
-                let seq: Seq = row.get(1)?;
-                if let Some(path) = row.get(6)? {
-                    let attempt = Attempt { request: row.get(5)?, path, attempt: row.get(7)? };
-                    if !attempt.keeps_note(connection, seq)? {
-                        continue;
-                    }
-                }
-                // Damaged events are reported by `check`.
-                let Some(kind) = body::event_if_readable(connection, wanted.event(), &body::lossy(row, 4)?)? else {
-                    continue;
-                };
-                let Some(entry) = wanted.read(&kind).cloned() else { continue };
-                notes.push(Note { request: row.get(0)?, seq, at: row.get(2)?, path: row.get(3)?, entry });
-            }
-            Ok(notes)
-        })
-    }
-}
-
-/// One execution of a block.
-struct Attempt {
-    request: i64,
-    path: i64,
-    attempt: i64,
-}
-
-impl Attempt {
-    /// Whether the note at `seq` counts: the attempt completed or failed, or the callback that wrote the note had
-    /// returned and the attempt was not abandoned. Not by `json_extract`: long lists are not in the body but in
-    /// `payload`.
-    fn keeps_note(&self, connection: &Connection, seq: Seq) -> Result<bool, Error> {
-        let mut statement = connection.prepare_cached(
-            "SELECT kind, body FROM event WHERE request = ?1 AND seq > ?2 AND path = ?3 AND attempt = ?4
-             AND kind IN ('block_finished', 'callback_returned')",
-        )?;
-        let mut rows = statement.query((self.request, seq, self.path, self.attempt))?;
-        let (mut has_returned, mut is_abandoned) = (false, false);
-        while let Some(row) = rows.next()? {
-            match body::event_if_readable(connection, &body::lossy(row, 0)?, &body::lossy(row, 1)?)? {
-                Some(EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. }) => {
-                    return Ok(true);
-                }
-                Some(EventKind::BlockFinished { outcome: Outcome::Abandoned, .. }) => is_abandoned = true,
-                Some(EventKind::CallbackReturned { events, .. }) => has_returned |= events.contains(&seq),
-                _ => {}
-            }
-        }
-        Ok(has_returned && !is_abandoned)
     }
 }
 

@@ -6,7 +6,7 @@ use engine::item::{ItemStatus, NewItem};
 use engine::log::{AppendMode, Log, NoteKind};
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::json;
-use store::{EventQuery, RequestQuery, SessionOrder, SessionQuery};
+use store::{EventQuery, NoteQuery, RequestQuery, SessionOrder, SessionQuery};
 
 use crate::support::*;
 
@@ -202,7 +202,7 @@ fn a_journal_is_the_sessions_notes_in_order() {
         request.commit_at("root/step:x", 1, EventKind::JournalAppended { entry: json!({"text": id}) });
         request.commit_at("root/step:x", 1, block_finished(Outcome::Failed, None));
     }
-    let notes = bed.notes_of("ses", NoteKind::Journal).unwrap();
+    let notes = bed.notes_of("ses", NoteKind::Journal, NoteQuery::default()).unwrap();
     assert_eq!(notes.iter().map(|note| note.entry["text"].as_str().unwrap()).collect::<Vec<_>>(), ["a", "c"]);
     assert_eq!((&*notes[1].request, notes[1].seq, notes[1].path.as_deref()), ("c", 4, Some("root/step:x")));
 }

@@ -9,7 +9,7 @@ use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use store::{EventQuery, SearchQuery};
+use store::{EventQuery, NoteQuery, SearchQuery};
 
 use crate::support::*;
 
@@ -141,7 +141,7 @@ fn titles_items_and_notes_are_read_where_they_are_large() {
     request.commit(EventKind::ItemAdded { item }).unwrap();
     let last = request.last;
     request.finish();
-    assert_eq!(bed.notes_of("ses", NoteKind::Journal).unwrap().len(), 700);
+    assert_eq!(bed.notes_of("ses", NoteKind::Journal, NoteQuery::default()).unwrap().len(), 700);
     assert_eq!(bed.session("ses").unwrap().unwrap().title.as_deref(), Some("A wide one"));
     // A fork before and after that is called the same, and counts no transient item.
     let mut kind = started("fork_1");

@@ -6,7 +6,7 @@ use engine::event::{EventKind, Outcome, Recorded, RequestStatus};
 use engine::item::{ItemStatus, NewItem};
 use engine::log::{AppendMode, NoteKind};
 use serde_json::{Value, json};
-use store::EventQuery;
+use store::{EventQuery, NoteQuery};
 
 use crate::support::*;
 
@@ -113,7 +113,12 @@ fn marks_in_a_flows_own_values_are_only_values() {
     for value in &values {
         request.commit(EventKind::JournalAppended { entry: value.clone() }).unwrap();
     }
-    let read: Vec<Value> = bed.notes_of("ses", NoteKind::Journal).unwrap().into_iter().map(|note| note.entry).collect();
+    let read: Vec<Value> = bed
+        .notes_of("ses", NoteKind::Journal, NoteQuery::default())
+        .unwrap()
+        .into_iter()
+        .map(|note| note.entry)
+        .collect();
     assert_eq!(read, values);
 }
 

@@ -31,10 +31,10 @@ impl Context {
     /// `ctx.session.getJournal`: the newest `limit` entries, oldest first among them; `offset`
     /// counts back from the newest (SEMANTICS §7.7).
     pub fn journal(&self, limit: Option<usize>, offset: usize) -> Result<Vec<Value>, FlowError> {
-        let entries = self.notes(NoteKind::Journal)?;
-        let end = entries.len().saturating_sub(offset);
-        let start = end.saturating_sub(limit.unwrap_or(usize::MAX));
-        Ok(entries[start..end].to_vec())
+        let newest = limit.unwrap_or(usize::MAX).saturating_add(offset);
+        let mut entries = self.notes(NoteKind::Journal, newest)?;
+        entries.truncate(entries.len().saturating_sub(offset));
+        Ok(entries)
     }
 
     /// `ctx.session.items.all`, `client` and `selectForContext`: the items of completed earlier
@@ -101,7 +101,7 @@ impl Context {
     /// `ctx.session.metadata`: the newest value of each field; the objects of field `metadata` are merged.
     pub fn metadata(&self) -> Result<Value, FlowError> {
         let mut all = Map::new();
-        for set in self.notes(NoteKind::Metadata)? {
+        for set in self.notes(NoteKind::Metadata, usize::MAX)? {
             let Value::Object(fields) = set else { continue };
             for (name, value) in fields {
                 match (all.get_mut(&name), value) {
@@ -113,12 +113,21 @@ impl Context {
         Ok(Value::Object(all))
     }
 
-    /// Returns the session's journal entries or metadata so far: of its other requests, then of this one.
-    fn notes(&self, kind: NoteKind) -> Result<Vec<Value>, FlowError> {
+    /// Returns the `newest` of the session's journal entries or metadata so far: of its other requests, then of this
+    /// one.
+    fn notes(&self, kind: NoteKind, newest: usize) -> Result<Vec<Value>, FlowError> {
         self.note_shared_read();
-        let notes = self.run.log.notes(&self.run.start.session, &self.run.request, kind);
+        let own = self.run.notes.borrow();
+        let own = own.iter().rev().filter(|note| note.kind == kind).take(newest).map(|note| note.value.clone());
+        let mut own: Vec<Value> = own.collect();
+        own.reverse();
+        let earlier = newest - own.len();
+        if earlier == 0 {
+            return Ok(own);
+        }
+        let notes = self.run.log.notes(&self.run.start.session, &self.run.request, kind, earlier);
         let mut notes = notes.map_err(|error| FlowError::storage(error.to_string()))?;
-        notes.extend(self.run.notes.borrow().iter().filter(|note| note.kind == kind).map(|note| note.value.clone()));
+        notes.extend(own);
         Ok(notes)
     }
 }

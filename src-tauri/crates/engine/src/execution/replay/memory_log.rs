@@ -191,12 +191,13 @@ impl Log for MemoryLog {
         Ok(found)
     }
 
-    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
+    fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
         let inner = self.lock();
         let mut notes = Vec::new();
         for (_, events) in inner.of_session(session, before) {
             notes.extend(counting(events).filter_map(|event| kind.read(&event.kind).cloned()));
         }
+        notes.drain(..notes.len().saturating_sub(newest));
         Ok(notes)
     }
 }

@@ -92,7 +92,7 @@ impl Log for Settled {
         self.log.session_events(session, before, newest)
     }
 
-    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
-        self.log.notes(session, before, kind)
+    fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
+        self.log.notes(session, before, kind, newest)
     }
 }
