@@ -268,6 +268,11 @@ const hidden = handler({
     ctx.emit.message("for the client", { agentType: "sub" });
     ctx.emit.message("for models", { itemVisibility: { client: false, history: true } });
     ctx.emit.message("for both");
+    ctx.emit.component("card", { text: "SECRET-before" }, { key: "opened", agentType: "trace" });
+    ctx.emit.component("card", { text: "shown at last" }, { key: "opened" });
+    ctx.emit.component("card", { text: "shown at first" }, { key: "closed" });
+    ctx.emit.component("card", { text: "SECRET-after" }, { key: "closed", agentType: "trace" });
+    await ctx.session.patchState({ kept: "SECRET-written" });
     await ctx.session.appendJournal({ text: "SECRET-journal" });
     await ctx.session.setMetadata({ title: "SECRET-title" });
     await ctx.runOnce("SECRET-once-key", async () => "SECRET-once");
@@ -306,6 +311,9 @@ fn a_file_for_an_audience_holds_nothing_else() {
         "rescued",
         "prompt",
         "state",
+        "before",
+        "after",
+        "written",
         "own-state",
         "end",
         "input",
@@ -315,6 +323,7 @@ fn a_file_for_an_audience_holds_nothing_else() {
     let (client, history) =
         (opened(&place.dir().join("client.flowglass")), opened(&place.dir().join("history.flowglass")));
     assert!(!client.contains("SECRET"), "{client}");
+    assert!(client.contains("shown at last") && !client.contains("shown at first"), "{client}");
     assert!(!history.contains("SECRET"), "{history}");
     assert!(
         client.contains("for the client") && client.contains("for both") && client.contains("said aloud"),

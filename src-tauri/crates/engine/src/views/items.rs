@@ -126,6 +126,18 @@ pub struct Item {
     pub payload: Map<String, Value>,
 }
 
+impl Item {
+    /// Shows a newer version of a keyed component in this one's place. Nothing of the older version stays: its audience
+    /// may be another.
+    fn show(&mut self, new: NewItem) {
+        self.visibility = resolve_item_visibility(&new.item_type, new.agent_type, new.item_visibility);
+        let NewItem { status, transient, agent_type, agent_name, item_visibility, owned_by, payload, .. } = new;
+        (self.status, self.transient, self.payload) = (status, transient, payload);
+        (self.agent_type, self.agent_name) = (agent_type, agent_name);
+        (self.item_visibility, self.owned_by) = (item_visibility, owned_by);
+    }
+}
+
 /// What the items of the request that is still running are read from: an event whole, of a model's
 /// answer only what it used, and nothing of an event that no item shows.
 pub(crate) fn of_items(event: &Event) -> Option<Event> {
@@ -234,12 +246,11 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
         if new.item_type == "continuation" {
             new.payload.insert("priorItemCount".to_owned(), items.len().into());
         }
-        // A keyed component is one item per (request, component, key): the latest version wins.
+        // A keyed component is one item per (request, component, key): the latest version wins, also in who sees it.
         if let Some(key) = &new.key {
             new.payload.insert("key".to_owned(), key.as_str().into());
             if let Some(at) = keyed.get(&identity(&new, key)) {
-                items[*at].status = new.status;
-                items[*at].payload = new.payload;
+                items[*at].show(new);
                 continue;
             }
             keyed.insert(identity(&new, key), items.len());

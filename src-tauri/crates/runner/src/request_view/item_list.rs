@@ -35,7 +35,6 @@ const IS_REPEATED: u16 = 1 << 5;
 const IS_SUPERSEDED: u16 = 1 << 6;
 const IS_KEYED: u16 = 1 << 7;
 const IS_OUTPUT: u16 = 1 << 8;
-const IS_SHOWN: u16 = 1 << 9;
 
 /// Which of the counts is an audience's, and which bit.
 fn index_of(audience: Audience) -> usize {
@@ -57,7 +56,11 @@ struct Entry {
     /// The entry of the same attempt before it.
     before: u32,
     flags: u16,
+    /// Who sees what the entry's own event says, as bits.
     audiences: u8,
+    /// Who sees the item now that stands at this entry, as bits: who sees the newest entry of its identity. None if no
+    /// item is shown here.
+    shown_to: u8,
 }
 
 /// One execution of a block.
@@ -186,9 +189,7 @@ impl ItemList {
             counts = std::array::from_fn(|n| counts[n] + u64::from(chunk[n]));
         }
         for entry in self.entries[(whole * CHUNK).min(self.entries.len())..entry].iter() {
-            if entry.flags & IS_SHOWN != 0 {
-                counts = std::array::from_fn(|n| counts[n] + u64::from(entry.audiences >> n & 1));
-            }
+            counts = std::array::from_fn(|n| counts[n] + u64::from(entry.shown_to >> n & 1));
         }
         counts
     }
@@ -219,44 +220,45 @@ impl ItemList {
         self.entries[at as usize].until = until;
         match self.group_of.get(&at).copied() {
             Some(group) => {
+                // One that is shown by another, and goes or comes, changes its fields.
                 let shown = self.groups[group as usize].shown;
-                // One that was shown by another, and goes, changes nothing.
-                let is_other = shown != at && shown != NONE && (until == known || until != NEVER);
                 if shown != NONE && until != known {
                     self.touch(shown);
                 }
-                if !is_other && (until != known || shown == NONE) {
-                    self.show_group(group);
-                }
+                self.show_group(group);
             }
             None => {
                 let is_shown = self.entries[at as usize].from != NEVER && until == NEVER;
-                self.show(at, is_shown);
+                let to = if is_shown { self.entries[at as usize].audiences } else { 0 };
+                self.show(at, to);
             }
         }
     }
 
-    /// Of those with one identity the first one that still is an item is shown.
+    /// Of those with one identity the first one that still is an item is shown, to whom the newest one is.
     fn show_group(&mut self, group: u32) {
         let Group { members, shown } = &self.groups[group as usize];
-        let (shown, first) = (*shown, members.iter().copied().find(|at| self.entries[*at as usize].until == NEVER));
+        let is_item = |at: &u32| self.entries[*at as usize].until == NEVER;
+        let (shown, first) = (*shown, members.iter().copied().find(is_item));
+        let newest = members.iter().copied().rfind(is_item);
         self.groups[group as usize].shown = first.unwrap_or(NONE);
         if shown != NONE && Some(shown) != first {
-            self.show(shown, false);
+            self.show(shown, 0);
         }
-        first.into_iter().for_each(|at| self.show(at, true));
+        if let (Some(first), Some(newest)) = (first, newest) {
+            self.show(first, self.entries[newest as usize].audiences);
+        }
     }
 
-    fn show(&mut self, at: u32, is_shown: bool) {
-        let entry = &mut self.entries[at as usize];
-        if (entry.flags & IS_SHOWN != 0) == is_shown {
+    /// Shows an entry to some audiences, and to no others.
+    fn show(&mut self, at: u32, to: u8) {
+        let was = std::mem::replace(&mut self.entries[at as usize].shown_to, to);
+        if was == to {
             return;
         }
-        entry.flags ^= IS_SHOWN;
         let chunk = &mut self.chunks[at as usize / CHUNK];
         for (n, count) in chunk.iter_mut().enumerate() {
-            let one = u32::from(entry.audiences >> n & 1);
-            *count = if is_shown { *count + one } else { *count - one };
+            *count = *count + u32::from(to >> n & 1) - u32::from(was >> n & 1);
         }
         self.touch(at);
     }

@@ -33,17 +33,15 @@ pub fn item_of_few(request: &Arc<str>, events: Events<'_>, wanted: &Few) -> Opti
         Some(snapshot) => Some(snapshot.item()),
         None => facts.item_of(request, events, event),
     };
-    let new: NewItem = new_of(event)?;
-    let shown = if newest.seq == event.seq { new.clone() } else { new_of(newest)? };
-    let mut payload = shown.payload;
+    let mut new: NewItem = new_of(newest)?;
     if let Some(key) = &new.key {
-        payload.insert("key".to_owned(), key.as_str().into());
+        new.payload.insert("key".to_owned(), key.as_str().into());
     }
     let mut item = Item {
         id: format!("item_{}_{}_{}", new.item_type, request, event.seq),
         visibility: resolve_item_visibility(&new.item_type, new.agent_type, new.item_visibility),
         item_type: new.item_type,
-        status: shown.status,
+        status: new.status,
         request_id: request.clone(),
         item_index: 0,
         ts: event.at,
@@ -54,7 +52,7 @@ pub fn item_of_few(request: &Arc<str>, events: Events<'_>, wanted: &Few) -> Opti
         agent_name: new.agent_name,
         item_visibility: new.item_visibility,
         owned_by: new.owned_by,
-        payload,
+        payload: new.payload,
     };
     // What came before a newer version of a component is replaced by it.
     for event in events.iter().filter(|event| event.seq > wanted.newest) {

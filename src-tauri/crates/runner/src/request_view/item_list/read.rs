@@ -44,18 +44,22 @@ fn shown_pieces(pieces: &[(u32, u64)], is_growing: bool) -> impl Iterator<Item =
 }
 
 impl ItemList {
-    /// Whether an entry is an item as of an event; those of an identity are looked at by their group.
-    fn is_item_at(&self, at: usize, seq: u32) -> bool {
+    /// Who sees the item at an entry as of an event, as bits; none if no item is there. Those of an identity are looked
+    /// at by their group.
+    fn shown_at(&self, at: usize, seq: u32) -> u8 {
         let alive = |entry: &Entry| entry.from <= seq && seq < entry.until;
         let entry = &self.entries[at];
         if !alive(entry) {
-            return false;
+            return 0;
         }
         let group = if entry.flags & IS_KEYED == 0 { None } else { self.group_of.get(&(at as u32)) };
-        group.is_none_or(|group| {
-            let members = &self.groups[*group as usize].members;
-            members.iter().find(|one| alive(&self.entries[**one as usize])) == Some(&(at as u32))
-        })
+        let Some(group) = group else { return entry.audiences };
+        let members = &self.groups[*group as usize].members;
+        let mut living = members.iter().map(|one| *one as usize).filter(|one| alive(&self.entries[*one]));
+        match (living.next(), living.next_back()) {
+            (Some(first), newest) if first == at => self.entries[newest.unwrap_or(first)].audiences,
+            _ => 0,
+        }
     }
 
     /// Counts for each audience as of an event; now where none is named.
@@ -63,10 +67,8 @@ impl ItemList {
         let Some(seq) = at.map(short) else { return self.counts() };
         let mut counts = [0; 4];
         for index in 0..self.entries.partition_point(|entry| entry.seq <= seq) {
-            if self.is_item_at(index, seq) {
-                let audiences = self.entries[index].audiences;
-                counts = std::array::from_fn(|n| counts[n] + u64::from(audiences >> n & 1));
-            }
+            let shown_to = self.shown_at(index, seq);
+            counts = std::array::from_fn(|n| counts[n] + u64::from(shown_to >> n & 1));
         }
         counts
     }
@@ -88,11 +90,8 @@ impl ItemList {
             }
             for index in first..(first + CHUNK).min(self.entries.len()) {
                 let entry = &self.entries[index];
-                let is_item = match seq {
-                    None => entry.flags & IS_SHOWN != 0,
-                    Some(seq) => self.is_item_at(index, seq),
-                };
-                if !is_item || entry.audiences >> n & 1 == 0 {
+                let shown_to = seq.map_or(entry.shown_to, |seq| self.shown_at(index, seq));
+                if shown_to >> n & 1 == 0 {
                     continue;
                 }
                 if skip > 0 {

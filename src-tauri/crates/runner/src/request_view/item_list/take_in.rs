@@ -117,7 +117,16 @@ impl ItemList {
         if self.entries.len().is_multiple_of(CHUNK) {
             self.chunks.push([0; 4]);
         }
-        self.entries.push(Entry { seq, from, until: NEVER, attempt, before, flags, audiences: new.audiences });
+        self.entries.push(Entry {
+            seq,
+            from,
+            until: NEVER,
+            attempt,
+            before,
+            flags,
+            audiences: new.audiences,
+            shown_to: 0,
+        });
         if new.is_in_progress {
             let pieces = vec![(seq, new.text as u64)];
             self.growing.insert(at, Growth { pieces, ..Growth::default() });
@@ -146,7 +155,7 @@ impl ItemList {
     }
 
     fn is_shown(&self, at: u32) -> bool {
-        self.entries[at as usize].flags & IS_SHOWN != 0
+        self.entries[at as usize].shown_to != 0
     }
 
     /// The entry of an event.
