@@ -316,7 +316,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(Outcome::done(json!(writes), print::writes(&writes)))
         }
         Command::Search { text, session, page } => {
-            let query = SearchQuery { text, session, limit: page.limit, offset: page.offset };
+            let query = SearchQuery { text, session, request: None, limit: page.limit, offset: page.offset };
             let hits = workspace.search(&query)?;
             Ok(Outcome::done(json!(hits), print::hits(&hits)))
         }

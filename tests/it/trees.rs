@@ -224,3 +224,58 @@ fn a_long_request_is_shown_folded() {
     let all = place.run(&["show", id, "--tree", "--unfolded"]).stdout;
     assert!(all.lines().count() as u64 > hidden, "{}", all.lines().count());
 }
+
+const CUSTOMERS: &str = r#"
+const write = handler({ name: "write", inputSchema: z.any(), execute: (customer: any) => {
+  if (customer.id === 903) throw new Error("customer-903 has no address");
+  return { letter: `Dear ${customer.name}` };
+} });
+const skip = handler({ name: "skip", inputSchema: z.any(), execute: () => null });
+const each = sequencer({ name: "each", inputSchema: z.any() }).step(write).rescue([{ block: skip }]);
+const post = handler({ name: "post", inputSchema: z.any(), execute: (letters: any) => letters.length });
+const nest = (level: number): any => level === 0 ? post : sequencer({ name: `n${level}`, inputSchema: z.any() }).step(nest(level - 1));
+export default defineFlow({
+  kind: "main",
+  actions: {
+    go: { block: sequencer({ name: "all", inputSchema: z.any() })
+      .map(() => Array.from({ length: 200 }, (_, n) => ({ id: 800 + n, name: `Ada ${n}x` })))
+      .forEach((list: any) => list, each).step(post) },
+    deep: { block: nest(100) },
+  },
+});
+"#;
+
+#[test]
+fn a_text_finds_inputs_outputs_and_errors() {
+    let place = Place::with_flow(CUSTOMERS);
+    place.get("run main go --user ada --session s --request r --input {}");
+    let found = |text: &str| -> Vec<String> {
+        let tree = place.run(&["show", "r", "--tree", "--unfolded", "--json", "--filter", text]).json();
+        let rows = tree["rows"].as_array().cloned().unwrap_or_default();
+        let rows = rows.iter().filter(|row| row["matches"] == true);
+        rows.map(|row| row["path"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let write = "root/forEach:each[103]/step:write";
+    let failed = found("customer-903");
+    assert!(failed.contains(&write.to_owned()) && failed.len() < 5, "{failed:?}");
+    // An output, and the input that refers to the output before it.
+    let letters = found("\"Dear Ada 7x\"");
+    assert!(letters.contains(&"root/forEach:each[7]/step:write".to_owned()), "{letters:?}");
+    assert!(!letters.contains(&"root/forEach:each[8]/step:write".to_owned()), "{letters:?}");
+    let tree = place.get("show r --tree");
+    let group = tree["rows"].as_array().into_iter().flatten().find(|row| row["group"].is_object());
+    let group = group.unwrap_or_else(|| panic!("no group: {tree}"));
+    assert_eq!(group["status"], "completed", "its failure was rescued: {group}");
+}
+
+#[test]
+fn deep_levels_are_told_by_number() {
+    let place = Place::with_flow(CUSTOMERS);
+    place.get("run main deep --user ada --session s --request r --input []");
+    for args in [&["show", "r", "--tree", "--unfolded"][..], &["show", "r"]] {
+        let text = place.run(args).stdout;
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap_or_default();
+        assert!(widest < 200, "{args:?}: {widest} columns");
+        assert!(text.contains("100 · step:post"), "{args:?}\n{text}");
+    }
+}

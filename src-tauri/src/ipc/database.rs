@@ -30,6 +30,7 @@ pub(super) async fn search(state: State<'_, WindowState>, query: TextQuery) -> R
         workspace.search_page(&SearchQuery {
             text: query.text,
             session: query.session,
+            request: None,
             limit: Some(query.limit.into()),
             offset: Some(query.offset.into()),
         })

@@ -7,6 +7,7 @@ use engine::path::path_below;
 use engine::views::blocks::BlockStatus;
 use runner::{BlockRow, Json, RequestRow, Shown};
 
+use super::tree::indentation;
 use super::{cut, duration, short, table};
 
 pub(crate) fn shown(shown: &Shown) -> String {
@@ -98,7 +99,7 @@ impl<'s> Labels<'s> {
             Some(2..) => format!(" (attempt {})", row.attempt),
             _ => String::new(),
         };
-        format!("{}{segment}{attempt}", "  ".repeat(depth))
+        format!("{}{segment}{attempt}", indentation(depth))
     }
 }
 

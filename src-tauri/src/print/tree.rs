@@ -8,6 +8,9 @@ use runner::{GroupOf, Json, RequestRow, Totals, TreeView, ViewGroup, ViewRow};
 use super::timeline::{bar, head, standing};
 use super::{counted, cut, duration, table};
 
+/// As many levels are indented.
+const MOST_LEVELS: usize = 24;
+
 /// A long request: what came in and out, its tree with groups folded, and how to see the rest.
 pub(crate) fn shown_folded(tree: &TreeView, input: Option<&Json>, output: Option<&Json>) -> String {
     let totals = Totals { blocks: tree.counts.blocks, failed: tree.counts.failed, sums: tree.sums };
@@ -50,7 +53,7 @@ fn rows(tree: &TreeView) -> String {
     let span = (ends.max().unwrap_or(start) - start).max(1);
     let cells = |row: &ViewRow| {
         vec![
-            format!("{}{}", "  ".repeat(row.depth as usize), label(row)),
+            format!("{}{}", indentation(row.depth as usize), label(row)),
             bar(row.started_at, row.duration_ms, start, span),
             duration(row.duration_ms),
             stands(row).to_owned(),
@@ -61,6 +64,14 @@ fn rows(tree: &TreeView) -> String {
     };
     let rows: Vec<Vec<String>> = tree.rows.iter().map(cells).collect();
     table(&["BLOCK", "TIME", "TOOK", "STATUS", ""], &rows)
+}
+
+/// The indentation of a level. Deeper ones are told by number, so that the other columns stay in sight.
+pub(super) fn indentation(level: usize) -> String {
+    match level.checked_sub(MOST_LEVELS) {
+        None | Some(0) => "  ".repeat(level),
+        Some(_) => format!("{}{level:>3} · ", "  ".repeat(MOST_LEVELS - 1)),
+    }
 }
 
 /// How a row stands; a fork's output of a block is nobody's who ran.

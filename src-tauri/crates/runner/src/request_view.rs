@@ -57,6 +57,8 @@ pub(crate) trait Source {
     fn edits(&self) -> Result<Vec<Edit>, Fault>;
     /// The events that wrote to a place of state, each with the path of its block.
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault>;
+    /// The events whose input, output or error contains a text, each with the path of its block.
+    fn events_with(&self, text: &str) -> Result<Vec<(Seq, String)>, Fault>;
 }
 
 /// An event with which a fork gave the block at a path another output; or the request another input, without a path.

@@ -57,7 +57,7 @@ enum Test {
     Figure(Figure, Compare, f64),
     /// A part of the name, in lower case.
     Name(String),
-    /// A part of the name or of the path, in lower case.
+    /// A part of the name, of the path, or of the block's input, output or error, in lower case.
     Text(String),
     /// The whole path, where `*` is anything inside of a segment and `**` anything; or a part of it without those.
     Path(String),
@@ -76,8 +76,9 @@ pub(super) struct Filter {
     terms: Vec<Term>,
     /// For each term that asks for a name: whether it is in each name, as far as that was asked.
     names: Vec<Vec<Option<bool>>>,
-    /// For each term that asks for writes: who wrote there.
-    writers: Vec<HashSet<SpanIndex>>,
+    /// For each term that asks for writes or for a text: which spans wrote there, or have it in their input, output or
+    /// error.
+    found: Vec<HashSet<SpanIndex>>,
     /// When that was read, and how long it took.
     read: Option<(Instant, Duration)>,
     /// The path of the span that was looked at last, as it is and in lower case: many terms may ask for it.
@@ -94,7 +95,7 @@ impl Filter {
         let filter = Filter {
             terms,
             names: vec![Vec::new(); count],
-            writers: vec![HashSet::new(); count],
+            found: vec![HashSet::new(); count],
             read: None,
             path: String::new(),
             lower_path: String::new(),
@@ -108,37 +109,37 @@ impl Filter {
         self.terms.iter().any(|term| matches!(term.test, Test::Text(_) | Test::Path(_)))
     }
 
-    /// As [`read_writes`](Self::read_writes), for a request that goes on: it is read again only where that takes a
-    /// small part of the time, and at its end. Answers who wrote there since.
-    pub(super) fn read_writes_again(
-        &mut self,
-        view: &RequestView,
-        source: &impl Source,
-    ) -> Result<Vec<SpanIndex>, Fault> {
-        let reads = self.terms.iter().any(|term| matches!(term.test, Test::WritesTo(_)));
+    /// As [`read_log`](Self::read_log), for a request that goes on: it is read again only if that takes a small part of
+    /// the time, and at its end. Returns the spans that it may fit since.
+    pub(super) fn read_log_again(&mut self, view: &RequestView, source: &impl Source) -> Result<Vec<SpanIndex>, Fault> {
+        let reads = self.terms.iter().any(|term| matches!(term.test, Test::WritesTo(_) | Test::Text(_)));
         let is_early = self.read.is_some_and(|(at, took)| at.elapsed() < took * PAUSE);
         if !reads || (is_early && view.is_live) {
             return Ok(Vec::new());
         }
-        let before = self.writers.clone();
-        self.read_writes(view, source)?;
-        let added = self.writers.iter().zip(&before).flat_map(|(now, before)| now.difference(before));
+        let before = self.found.clone();
+        self.read_log(view, source)?;
+        let added = self.found.iter().zip(&before).flat_map(|(now, before)| now.difference(before));
         Ok(added.copied().collect())
     }
 
-    /// Finds out who wrote to the places that it asks for.
-    pub(super) fn read_writes(&mut self, view: &RequestView, source: &impl Source) -> Result<(), Fault> {
+    /// Reads which spans wrote to the places, or have the texts, that it asks for.
+    pub(super) fn read_log(&mut self, view: &RequestView, source: &impl Source) -> Result<(), Fault> {
         let began = Instant::now();
-        for (term, writers) in self.terms.iter().zip(&mut self.writers) {
-            let Test::WritesTo(place) = &term.test else { continue };
-            for (seq, path) in source.writes_to(place)? {
+        for (term, found) in self.terms.iter().zip(&mut self.found) {
+            let events = match &term.test {
+                Test::WritesTo(place) => source.writes_to(place)?,
+                Test::Text(text) => source.events_with(text)?,
+                _ => continue,
+            };
+            for (seq, path) in events {
                 let Some(number) = source.path_number(&path)? else { continue };
                 let attempts = (0..).map_while(|attempt| view.spans.find(number, attempt));
                 let is_around = |span: &SpanIndex| {
                     let span = view.spans.get(*span);
-                    span.seq_start < seq && (span.seq_end == 0 || seq < span.seq_end)
+                    span.seq_start <= seq && (span.seq_end == 0 || seq <= span.seq_end)
                 };
-                writers.extend(attempts.filter(is_around));
+                found.extend(attempts.filter(is_around));
             }
         }
         self.read = Some((began, began.elapsed()));
@@ -188,7 +189,9 @@ impl Filter {
             }
             Test::Name(text) => is_in_name(&mut self.names[at], &view.spans, index, text),
             Test::Text(text) => {
-                is_in_name(&mut self.names[at], &view.spans, index, text) || self.lower_path.contains(text.as_str())
+                is_in_name(&mut self.names[at], &view.spans, index, text)
+                    || self.lower_path.contains(text.as_str())
+                    || self.found[at].contains(&index)
             }
             Test::Path(pattern) => {
                 if pattern.contains('*') {
@@ -197,7 +200,7 @@ impl Filter {
                     self.path.contains(pattern.as_str())
                 }
             }
-            Test::WritesTo(_) => self.writers[at].contains(&index),
+            Test::WritesTo(_) => self.found[at].contains(&index),
         }
     }
 }

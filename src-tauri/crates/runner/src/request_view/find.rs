@@ -48,7 +48,7 @@ impl RequestView {
         if filter.reads_paths() {
             self.paths.extend(&self.spans, source)?;
         }
-        filter.read_writes(self, source)
+        filter.read_log(self, source)
     }
 
     /// As [`prepare`](Self::prepare), for a filter that is set. Answers which spans it may fit since.
@@ -56,7 +56,7 @@ impl RequestView {
         if filter.reads_paths() {
             self.paths.extend(&self.spans, source)?;
         }
-        filter.read_writes_again(self, source)
+        filter.read_log_again(self, source)
     }
 
     /// Looks again whether the filter fits spans that began, ended, or did something.

@@ -22,6 +22,8 @@ const MOST: u32 = 2_000;
 #[derive(Default)]
 struct Tally {
     failed: u64,
+    /// Whether one of them failed and nothing caught that: a group whose failures were rescued did not fail.
+    has_uncaught: bool,
     running: u64,
     suspended: u64,
     /// How the newest of them stands.
@@ -199,12 +201,19 @@ impl RequestView {
         }
     }
 
+    /// Whether a span had failed as of an event, or now, and nothing caught that.
+    fn is_uncaught(&self, index: SpanIndex, at: Option<Seq>) -> bool {
+        self.status(index, at) == Some(BlockStatus::Failed) && !self.spans.get(index).is_caught
+    }
+
     fn put_group(&self, row: &mut ViewRow, (node, group): (Node, &Group), at: Option<Seq>) {
         row.is_critical = self.tree.children(Some(node)).any(|child| self.is_critical(child));
         let tally = match at {
             Some(at) => self.tally(node, at),
             None => Tally {
                 failed: group.failed.into(),
+                has_uncaught: group.failed > 0
+                    && self.tree.children(Some(node)).any(|child| self.is_uncaught(self.tree.newest(child), None)),
                 running: if self.is_live { group.open.into() } else { 0 },
                 suspended: group.suspended.into(),
                 newest: self.status(self.tree.newest(node), None),
@@ -215,7 +224,7 @@ impl RequestView {
             (None, _) => None,
             (newest, GroupOf::Attempts) => newest,
             _ if tally.running > 0 => Some(BlockStatus::Running),
-            _ if tally.failed > 0 => Some(BlockStatus::Failed),
+            _ if tally.has_uncaught => Some(BlockStatus::Failed),
             _ if tally.suspended > 0 => Some(BlockStatus::Suspended),
             _ => Some(BlockStatus::Completed),
         };
@@ -271,6 +280,7 @@ impl RequestView {
                 Some(BlockStatus::Suspended) => tally.suspended += 1,
                 _ => {}
             }
+            tally.has_uncaught |= self.is_uncaught(newest, Some(at));
             tally.newest = status;
             let span = self.spans.get(newest);
             let end = span.finished_at().filter(|_| span.seq_end <= at).unwrap_or(span.started_at);

@@ -80,6 +80,10 @@ impl Source for TestSource {
     fn writes_to(&self, _: &str) -> Result<Vec<(Seq, String)>, Fault> {
         Ok(Vec::new())
     }
+
+    fn events_with(&self, _: &str) -> Result<Vec<(Seq, String)>, Fault> {
+        Ok(Vec::new())
+    }
 }
 
 /// Filters, and what they mean.

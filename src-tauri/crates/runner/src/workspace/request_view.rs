@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use engine::error::FlowError;
 use engine::event::{EventKind, Seq};
+use engine::views::search::Where;
 use engine::views::spans::PathNumber;
+use store::SearchQuery;
 
 use super::open_views::Opened;
 use super::{Workspace, lock};
@@ -301,6 +303,19 @@ impl Source for ViewSource<'_> {
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault> {
         let writes = self.workspace.writes_to(self.request, place, "writes:")?;
         Ok(writes.into_iter().filter_map(|write| Some((write.seq, write.by?))).collect())
+    }
+
+    fn events_with(&self, text: &str) -> Result<Vec<(Seq, String)>, Fault> {
+        let store = &self.workspace.store;
+        let query =
+            SearchQuery { text: text.to_owned(), request: Some(self.request.to_owned()), ..SearchQuery::default() };
+        let mut hits = store.search(&query).map_err(Fault::internal)?;
+        hits.retain(|hit| matches!(hit.place, Where::Input | Where::Output | Where::Error));
+        let seqs: Vec<Seq> = hits.iter().map(|hit| hit.seq).collect();
+        // What a block passes on is recorded once: the input of the next block refers to it.
+        let referring = store.values_of(self.request, &seqs).map_err(Fault::internal)?;
+        let own = hits.into_iter().filter_map(|hit| Some((hit.seq, hit.path?.to_string())));
+        Ok(own.chain(referring).collect())
     }
 }
 
