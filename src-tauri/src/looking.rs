@@ -86,6 +86,9 @@ pub(crate) fn diff(workspace: &Workspace, diff: &Diff, is_json: bool) -> Result<
     let Diff { request, from, to, with, page, .. } = diff;
     let changes = page.cut(workspace.diff(request, from.as_ref(), to.as_ref(), with.as_deref())?);
     let mut text = print::changes(&changes);
+    for write in workspace.pending_writes(with.as_deref().unwrap_or(request), to.as_ref())? {
+        tell(&write);
+    }
     if let Some(other) = with.as_ref().filter(|_| !is_json) {
         text.push_str(&print::ends(&workspace.compare_ends(request, other)?));
     }

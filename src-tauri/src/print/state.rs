@@ -9,7 +9,10 @@ use runner::{Change, CheckpointRow, Json, StateView};
 use serde_json::Value;
 
 use super::agent::agent;
-use super::{cut, short, table, time};
+use super::{counted, cut, short, table, time};
+
+/// As many differences are listed; the others are counted.
+const MOST_CHANGES: usize = 500;
 
 /// A session's journal, one entry a line.
 pub(crate) fn journal(entries: &[Json]) -> String {
@@ -111,6 +114,7 @@ pub(crate) fn changes(changes: &[Change]) -> String {
     }
     let rows: Vec<_> = changes
         .iter()
+        .take(MOST_CHANGES)
         .map(|change| {
             let sign = match change.kind {
                 DifferenceKind::Added => "+",
@@ -131,5 +135,23 @@ pub(crate) fn changes(changes: &[Change]) -> String {
             ]
         })
         .collect();
-    table(&["", "PATH", "BY", "VALUE"], &rows)
+    let mut text = table(&["", "PATH", "BY", "VALUE"], &rows);
+    if let Some(rest) = changes.get(MOST_CHANGES..).filter(|rest| !rest.is_empty()) {
+        let _ = writeln!(text, "\n{}; --json lists all", more_changes(rest));
+    }
+    text
+}
+
+/// Counts the changes that are not listed: by what happened, and by the list or record that they are in.
+fn more_changes(rest: &[Change]) -> String {
+    let kinds = [
+        (DifferenceKind::Added, "added"),
+        (DifferenceKind::Removed, "removed"),
+        (DifferenceKind::Changed, "changed"),
+        (DifferenceKind::Moved, "moved"),
+    ];
+    let count = |kind| rest.iter().filter(|change| change.kind == kind).count();
+    let counts = kinds.iter().map(|(kind, what)| (count(*kind), what)).filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    format!("… and {} more ({})", counted(rest.len() as u64, "difference"), counts.join(", "))
 }

@@ -9,7 +9,7 @@ use engine::views::place::Place;
 use engine::views::repeated_writes::recalled;
 use store::EventQuery;
 
-use super::Workspace;
+use super::{At, Workspace};
 use crate::core::fault::Fault;
 use crate::views::{EarlierWrite, Json, WriteRow};
 
@@ -96,6 +96,37 @@ impl Workspace {
         Ok(EarlierWrite { request_id: row.id, session_id: row.session_id, flow: row.flow, action: row.action, write })
     }
 
+    /// Says which writes to durable records were recorded as of an instant and took effect after it: a block's writes
+    /// do so when it ends.
+    pub fn pending_writes(&self, request: &str, at: Option<&At>) -> Result<Vec<String>, Fault> {
+        let Some(at) = at else { return Ok(Vec::new()) };
+        let at = self.seq_at(request, Some(at))?;
+        let live = self.request(request)?.status != RequestStatus::Interrupted;
+        let mut pending = Vec::new();
+        for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
+            if !scope.kind.is_durable() {
+                continue;
+            }
+            let writes = self.store.writes(&scope, request, &Place::default(), live).map_err(Fault::internal)?;
+            for write in writes.iter().filter(|write| write.event.seq <= at && at < write.committed) {
+                let EventKind::StateChanged { operation, .. } = &write.event.kind else { continue };
+                let field = operation.path().map(|field| format!(".{field}")).unwrap_or_default();
+                let (seq, committed) = (write.event.seq, write.committed);
+                let text = format!(
+                    "event {seq} writes {}{field} ({}); that takes effect with event {committed}, so it is not in the \
+                     state as of event {at}",
+                    scope.kind.as_str(),
+                    write.event.path.as_deref().unwrap_or("the request"),
+                );
+                pending.push((seq, text));
+            }
+        }
+        pending.sort();
+        Ok(pending.into_iter().map(|(_, text)| text).collect())
+    }
+}
+
+impl Workspace {
     /// The writes of a request that a resume only put in force again.
     pub(super) fn recalled(&self, request: &str) -> Result<HashSet<Seq>, Fault> {
         // Each resume gives the owner a new number, which is known without looking at events.
