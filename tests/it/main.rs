@@ -26,6 +26,7 @@ mod durability;
 mod edits;
 mod effects;
 mod entries;
+mod env_secrets;
 mod examples;
 mod fetch;
 mod flows;

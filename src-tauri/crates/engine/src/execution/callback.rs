@@ -178,6 +178,7 @@ async fn call_and_commit(
         call.transaction.take_over(&inherited.copy(), cx.run.next_stamp());
         let returned =
             cx.frame.until_suspended(function.call(args.clone(), cx.for_call(call.clone()).invocation())).await;
+        let returned = returned.map_err(|error| cx.run.effects.redaction().thrown(error));
         if let Ok(Returned::Block(block)) = &returned {
             // Checked before anything of this call is committed.
             cx.run.replay_cache.check_route(&cx.frame.path, &block.name)?;

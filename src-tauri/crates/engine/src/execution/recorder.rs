@@ -3,6 +3,8 @@
 //! Events that need not be durable at once are buffered here, until the next step boundary appends them with its own
 //! event or the runner flushes them (every 16 ms). So a chain costs one append for each step.
 
+mod secrets;
+
 use std::cell::{Cell, Ref, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,6 +16,7 @@ use crate::model::effects::Effects;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::item::ItemStatus;
 use crate::model::log::{AppendError, AppendMode, Lease, Log};
+use crate::model::redaction::Redaction;
 use crate::views::items::of_items;
 
 /// How many buffered events are flushed without waiting for the timer.
@@ -87,6 +90,11 @@ pub struct Recorder {
     listeners: RefCell<Vec<mpsc::UnboundedSender<ItemChange>>>,
     /// How many commits the log has not completed yet.
     pending_commits: Cell<u32>,
+    redaction: Arc<Redaction>,
+    /// The known secret that the newest event stores as the flow's data: its name, and where.
+    stored_secret: RefCell<Option<(Arc<str>, &'static str)>>,
+    /// Whether the request has its note of a stored secret.
+    has_told_of_secret: Cell<bool>,
 }
 
 /// A commit until the log has completed it, or its waiter is dropped. When this is dropped, the event is shown in the
@@ -118,6 +126,9 @@ impl Recorder {
     pub fn after(events: &[Event], log: Arc<dyn Log>, effects: Rc<dyn Effects>, options: RecorderOptions) -> Self {
         Recorder {
             log,
+            redaction: effects.redaction(),
+            stored_secret: RefCell::default(),
+            has_told_of_secret: Cell::default(),
             effects,
             request: options.request,
             lease: options.lease,
@@ -162,6 +173,7 @@ impl Recorder {
             self.publish(shown);
         }
         self.buffered.borrow_mut().push(event);
+        self.note_stored_secret(path, &mut self.buffered.borrow_mut());
         if self.buffered.borrow().len() >= MAX_BUFFERED_EVENTS {
             self.flush();
         }
@@ -217,6 +229,7 @@ impl Recorder {
         let mut pending = PendingCommit::new(self, &event);
         let mut events = self.buffered.take();
         events.push(event);
+        self.note_stored_secret(path, &mut events);
         let answer = self.log.append(&self.request, &self.lease, events, mode);
         let answer = answer.await.unwrap_or_else(|_| Err(AppendError::Storage("the store is closed".to_owned())));
         if let Err(error) = &answer {
@@ -342,8 +355,26 @@ impl Recorder {
         if self.items.borrow().is_some() { of_items(event) } else { None }
     }
 
+    /// Adds a note to the newest event if that stores a known secret, once a request.
+    fn note_stored_secret(&self, path: Option<&Arc<str>>, events: &mut Vec<Event>) {
+        let Some((name, place)) = self.stored_secret.take() else { return };
+        self.has_told_of_secret.set(true);
+        let by = path.map_or("the request", |path| path);
+        let text = format!(
+            "{by} stores the value of the environment variable {name} in {place}: it is recorded as it is, and whoever \
+             can read the log can read it"
+        );
+        events.push(self.next_event(None, 0, EventKind::Noted { text }));
+    }
+
     /// Makes the next event.
-    fn next_event(&self, path: Option<&Arc<str>>, attempt: u32, kind: EventKind) -> Event {
+    fn next_event(&self, path: Option<&Arc<str>>, attempt: u32, mut kind: EventKind) -> Event {
+        if !self.redaction.has_no_values() {
+            secrets::hide(&self.redaction, &mut kind);
+            if !self.has_told_of_secret.get() {
+                *self.stored_secret.borrow_mut() = secrets::stored(&self.redaction, &kind);
+            }
+        }
         let seq = self.last.get() + 1;
         self.last.set(seq);
         let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };

@@ -67,7 +67,7 @@ impl Context {
         let (run, by) = (&self.run, callback.as_deref().unwrap_or_default());
         let key = format!("{}\0{}\0{}\0{by}\0{ordinal}", run.request, self.frame.path, self.frame.attempt);
         let allow = options.allow.filter(|allow| !allow.is_empty());
-        SuspensionRequest {
+        let mut request = SuspensionRequest {
             id: format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]),
             ordinal,
             callback,
@@ -78,7 +78,13 @@ impl Context {
             resume_schema: options.resume_schema,
             render: options.render,
             expires_at: options.timeout_ms.map(|ms| run.effects.now_ms().saturating_add_unsigned(ms)),
-        }
+        };
+        // Here, not where it is recorded, because it is compared with the recorded one.
+        let redaction = run.effects.redaction();
+        redaction.known_text(&mut request.reason);
+        request.message.iter_mut().for_each(|text| redaction.known_text(text));
+        request.data.iter_mut().chain(&mut request.render).for_each(|value| redaction.known(value));
+        request
     }
 
     /// Expires a recorded suspension that would show something else now. Its answer, if any, is not used, because it

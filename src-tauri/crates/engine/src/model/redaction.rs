@@ -9,6 +9,7 @@ mod scan;
 mod value;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,6 +22,9 @@ pub use value::{Secrets, Stream};
 
 /// The replacement of a secret.
 pub const REDACTED: &str = "[redacted]";
+
+/// The fields of an error that are compared, not shown as texts.
+const COMPARED: [&str; 5] = ["name", "classes", "code", "path", "location"];
 
 /// What a workspace redacts.
 #[derive(Clone, Debug, Default)]
@@ -89,8 +93,65 @@ impl Redaction {
                 }
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.known(item)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| self.known(field)),
+            Value::Object(fields) => {
+                fields.values_mut().for_each(|field| self.known(field));
+                if fields.keys().any(|name| self.secrets.first_in(name).is_some()) {
+                    let renamed = std::mem::take(fields).into_iter();
+                    *fields = renamed.map(|(name, field)| (self.key(&name).into_owned(), field)).collect();
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// Whether there are no known values.
+    pub(crate) fn has_no_values(&self) -> bool {
+        self.secrets.is_empty()
+    }
+
+    /// Redacts known values in a text.
+    pub(crate) fn known_text(&self, text: &mut String) {
+        if let Some(hidden) = self.secrets.hidden(text) {
+            *text = hidden;
+        }
+    }
+
+    /// Redacts known values in a key. Keys that differ in what is redacted stay different: the names of the values say
+    /// which ones they are.
+    pub(crate) fn key<'k>(&self, key: &'k str) -> Cow<'k, str> {
+        self.secrets.hidden_by_name(key).map_or(Cow::Borrowed(key), Cow::Owned)
+    }
+
+    /// Returns the name of a known value in a value, if there is one.
+    pub(crate) fn known_in(&self, value: &Value) -> Option<Arc<str>> {
+        if self.secrets.is_empty() {
+            return None;
+        }
+        match value {
+            Value::String(text) => self.secrets.first_in(text),
+            Value::Array(items) => items.iter().find_map(|item| self.known_in(item)),
+            Value::Object(fields) => {
+                fields.iter().find_map(|(name, field)| self.secrets.first_in(name).or_else(|| self.known_in(field)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Redacts known values in an error of an author's code: not in its class names and its code, which are compared.
+    pub(crate) fn thrown(&self, error: FlowError) -> FlowError {
+        if self.secrets.is_empty() {
+            return error;
+        }
+        let Ok(Value::Object(mut fields)) = serde_json::to_value(&error) else { return error };
+        let mut texts: Vec<&mut Value> =
+            fields.iter_mut().filter(|(name, _)| !COMPARED.contains(&name.as_str())).map(|(_, field)| field).collect();
+        if texts.iter().all(|text| self.known_in(text).is_none()) {
+            return error;
+        }
+        texts.iter_mut().for_each(|text| self.known(text));
+        match crate::model::json::from_value::<FlowError>(Value::Object(fields)) {
+            Ok(hidden) => FlowError { handle: error.handle, status: error.status, ..hidden },
+            Err(_) => FlowError { message: REDACTED.to_owned(), stack: None, details: None, ..error },
         }
     }
 

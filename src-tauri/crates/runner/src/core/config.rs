@@ -60,6 +60,14 @@ pub(crate) struct NamedValue {
 }
 
 impl EnvValue {
+    /// The variable of the environment that has it.
+    fn variable(&self) -> Option<&str> {
+        match self {
+            EnvValue::Text(_) => None,
+            EnvValue::Named(named) => Some(&named.value_env),
+        }
+    }
+
     /// The value now; `None` where the environment has none.
     fn read(&self) -> Option<String> {
         match self {
@@ -164,10 +172,10 @@ impl Config {
 
     /// What no record may hold: what the list or this file names, and what came from the environment.
     pub(crate) fn redaction(&self) -> Redaction {
-        let keys = self.models.values().filter_map(|model| std::env::var(model.api_key_env.as_ref()?).ok());
-        let named = self.env.values().filter(|value| matches!(value, EnvValue::Named(_)));
-        let keys = keys.chain(named.filter_map(EnvValue::read));
-        let secrets: Secrets = keys.map(|key| key.trim().to_owned()).collect();
+        let keys = self.models.values().filter_map(|model| model.api_key_env.as_deref());
+        let named = self.env.values().filter_map(EnvValue::variable);
+        let values = keys.chain(named).filter_map(|name| Some((name, std::env::var(name).ok()?)));
+        let secrets = Secrets::named(values.map(|(name, value)| (name, value.trim().to_owned())));
         Redaction::new(self.redact.iter().map(String::as_str), secrets)
     }
 

@@ -20,17 +20,23 @@ use crate::model::event::{EventKind, Seq};
 impl Context {
     /// Returns whether the request has an answer of `ctx.runOnce` with this key.
     pub fn has_once(&self, key: &str) -> bool {
-        self.run.once.borrow().contains_key(key)
+        self.once_answer(key).is_some()
     }
 
     /// Returns the answer of an earlier `ctx.runOnce` of this request with this key, if there is one. A recorded answer
     /// settles in recorded order.
     pub async fn once(&self, key: &str) -> Option<Value> {
-        let answer = self.run.once.borrow().get(key).cloned()?;
+        let answer = self.once_answer(key)?;
         if let Some(settled) = answer.settled {
             self.run.wait_for_turn(settled).await;
         }
         Some(answer.value)
+    }
+
+    /// Returns the answer with this key, which is redacted if the answer is from the log.
+    fn once_answer(&self, key: &str) -> Option<OnceAnswer> {
+        let known = self.run.once.borrow();
+        known.get(key).or_else(|| known.get(&*self.run.effects.redaction().key(key))).cloned()
     }
 
     /// Starts a `ctx.runOnce`. Returns when the start is committed: only then may the author's function run, so that

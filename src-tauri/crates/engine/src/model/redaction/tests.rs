@@ -129,6 +129,39 @@ fn a_value_is_found_however_it_is_written() {
     assert_eq!(secrets.hidden("s3cr3t and more, %zz, \\, \\u"), None);
 }
 
+#[test]
+fn a_short_value_is_redacted_only_as_a_whole_text() {
+    let secrets: Secrets = ["ab", "word"].into_iter().collect();
+    assert_eq!(secrets.hidden("ab").as_deref(), Some(REDACTED));
+    assert_eq!(secrets.hidden("a table"), None);
+    assert_eq!(secrets.hidden("a keyword").as_deref(), Some("a key[redacted]"));
+    assert_eq!(secrets.hidden("776f7264 776F7264").as_deref(), Some("[redacted] [redacted]"));
+}
+
+#[test]
+fn keys_with_different_values_stay_different() {
+    let secrets = Secrets::named([("ONE", "first value"), ("TWO", "second value")]);
+    let redaction = Redaction::new([], secrets);
+    assert_eq!(redaction.key("pay-first value"), "pay-[redacted ONE]");
+    assert_eq!(redaction.key("pay-second value"), "pay-[redacted TWO]");
+}
+
+#[test]
+fn an_error_loses_values_in_all_its_texts_and_keeps_what_is_compared() {
+    let redaction = Redaction::new([], ["Error"].into_iter().collect());
+    let error = FlowError {
+        stack: Some("Error: an Error".to_owned()),
+        details: Some(json!({ "Error": ["Error"] })),
+        handle: Some(7),
+        ..FlowError::new("Error", "an Error")
+    };
+    let hidden = redaction.thrown(error);
+    assert_eq!((&*hidden.name, &*hidden.message, hidden.handle), ("Error", "an [redacted]", Some(7)));
+    assert_eq!(hidden.stack.as_deref(), Some("[redacted]: an [redacted]"));
+    assert_eq!(hidden.details, Some(json!({ "[redacted]": ["[redacted]"] })));
+    assert_eq!(hidden.classes, ["Error", "Error"]);
+}
+
 proptest! {
     #[test]
     fn a_stream_tells_what_a_whole_text_would(cuts in prop::collection::vec(1_usize..9, 1..60), which in 0..8_usize) {

@@ -1,7 +1,11 @@
 //! Secrets in a text by their values, in any encoding in which a server or a flow may repeat them.
 //!
-//! Each character may be percent-encoded or escaped as in JSON; the whole may be base64, also as a part of longer
-//! base64.
+//! Each character may be percent-encoded or escaped as in JSON; the whole may be hexadecimal, or base64, also as a part
+//! of longer base64. A value of fewer than four characters would match by chance in the middle of other texts, so it is
+//! only redacted where it is the whole text.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -11,11 +15,32 @@ use super::REDACTED;
 /// The shortest base64 that is searched for: shorter ones would match by chance.
 const SHORTEST_BASE64: usize = 8;
 
+/// The shortest value that is searched for within longer texts, in characters.
+const SHORTEST_VALUE: usize = 4;
+
 /// Values that must not be recorded.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Secrets {
-    /// The bytes that are searched for: each value, and its base64.
-    forms: Vec<Vec<u8>>,
+    /// What is searched for: each value, its hexadecimal digits and its base64.
+    forms: Vec<Form>,
+    /// Values that are only redacted where they are the whole text.
+    short: Vec<Form>,
+    /// Whether a form may begin with this byte, by its number.
+    begins: [bool; 256],
+}
+
+impl Default for Secrets {
+    fn default() -> Self {
+        Secrets { forms: Vec::new(), short: Vec::new(), begins: [false; 256] }
+    }
+}
+
+/// The bytes of a value in one encoding.
+#[derive(Clone)]
+struct Form {
+    bytes: Vec<u8>,
+    /// The name of the value.
+    name: Arc<str>,
 }
 
 impl std::fmt::Debug for Secrets {
@@ -26,19 +51,45 @@ impl std::fmt::Debug for Secrets {
 
 impl<S: AsRef<str>> FromIterator<S> for Secrets {
     fn from_iter<I: IntoIterator<Item = S>>(values: I) -> Self {
-        let mut forms: Vec<Vec<u8>> = Vec::new();
-        for value in values.into_iter().filter(|value| !value.as_ref().is_empty()) {
-            let bytes = value.as_ref().as_bytes();
-            forms.push(bytes.to_vec());
-            for before in 0..3 {
-                forms.extend(in_base64(bytes, before));
+        Secrets::named(values.into_iter().map(|value| ("", value)))
+    }
+}
+
+impl Secrets {
+    /// Values with their names, which are no secrets.
+    pub fn named<N: AsRef<str>, S: AsRef<str>>(values: impl IntoIterator<Item = (N, S)>) -> Secrets {
+        let mut secrets = Secrets::default();
+        for (name, value) in values {
+            let (name, value): (Arc<str>, &str) = (name.as_ref().into(), value.as_ref());
+            let form = |bytes: Vec<u8>| Form { bytes, name: name.clone() };
+            match value.chars().count() {
+                0 => {}
+                count if count < SHORTEST_VALUE => secrets.short.push(form(value.into())),
+                _ => {
+                    let mut forms = vec![value.as_bytes().to_vec()];
+                    forms.extend(in_hexadecimal(value.as_bytes()));
+                    forms.extend((0..3).flat_map(|before| in_base64(value.as_bytes(), before)));
+                    secrets.forms.extend(forms.into_iter().map(form));
+                }
             }
         }
         // The longest first, so that it is replaced as a whole.
-        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        forms.dedup();
-        Secrets { forms }
+        secrets.forms.sort_by(|a, b| b.bytes.len().cmp(&a.bytes.len()).then_with(|| a.bytes.cmp(&b.bytes)));
+        secrets.forms.dedup_by(|a, b| a.bytes == b.bytes);
+        for form in &secrets.forms {
+            secrets.begins[usize::from(form.bytes[0])] = true;
+            for encoded in b"%\\+" {
+                secrets.begins[usize::from(*encoded)] = true;
+            }
+        }
+        secrets
     }
+}
+
+/// Returns the hexadecimal digits of a value, in both cases.
+fn in_hexadecimal(value: &[u8]) -> [Vec<u8>; 2] {
+    let lower: String = value.iter().map(|byte| format!("{byte:02x}")).collect();
+    [lower.to_ascii_uppercase().into_bytes(), lower.into_bytes()]
 }
 
 /// Returns the base64 digits, in both alphabets, that a value certainly has after `before` (modulo 3) other bytes.
@@ -63,28 +114,62 @@ enum Found {
 impl Secrets {
     /// Returns whether there are no values.
     pub fn is_empty(&self) -> bool {
-        self.forms.is_empty()
+        self.forms.is_empty() && self.short.is_empty()
     }
 
     /// Returns the redacted text; `None` if there is nothing to redact.
     pub fn hidden(&self, text: &str) -> Option<String> {
+        self.replaced(text, |_| Cow::Borrowed(REDACTED))
+    }
+
+    /// As [`hidden`](Self::hidden), for a text that must stay different from others: with the names of the values.
+    pub fn hidden_by_name(&self, text: &str) -> Option<String> {
+        self.replaced(text, |name| match name {
+            "" => Cow::Borrowed(REDACTED),
+            name => Cow::Owned(format!("[redacted {name}]")),
+        })
+    }
+
+    /// Returns the name of the first value in a text.
+    pub fn first_in(&self, text: &str) -> Option<Arc<str>> {
+        if let Some(short) = self.short_as(text) {
+            return Some(short.name.clone());
+        }
+        let bytes = text.as_bytes();
+        let has = |at: usize, form: &&Form| matches!(find(bytes, at, &form.bytes), Found::Whole(_));
+        let places = (0..bytes.len()).filter(|at| self.begins[usize::from(bytes[*at])]);
+        places.filter_map(|at| self.forms.iter().find(|form| has(at, form))).map(|form| form.name.clone()).next()
+    }
+
+    fn short_as(&self, text: &str) -> Option<&Form> {
+        self.short.iter().find(|form| form.bytes == text.as_bytes())
+    }
+
+    fn replaced(&self, text: &str, by: impl Fn(&str) -> Cow<'static, str>) -> Option<String> {
+        if let Some(short) = self.short_as(text) {
+            return Some(by(&short.name).into_owned());
+        }
         let mut hidden = String::new();
-        let end = self.hide(text, true, &mut hidden);
+        let end = self.hide(text, true, &mut hidden, by);
         debug_assert_eq!(end, text.len());
         (hidden != text).then_some(hidden)
     }
 
     /// Appends the redacted text to `hidden`. Unless `is_last`, stops where a secret may have begun that the text does
     /// not end. Returns how much of the text was used.
-    fn hide(&self, text: &str, is_last: bool, hidden: &mut String) -> usize {
+    fn hide(&self, text: &str, is_last: bool, hidden: &mut String, by: impl Fn(&str) -> Cow<'static, str>) -> usize {
         let bytes = text.as_bytes();
         let (mut at, mut plain) = (0, 0);
         'places: while at < bytes.len() {
+            if !self.begins[usize::from(bytes[at])] {
+                at += 1;
+                continue;
+            }
             for form in &self.forms {
-                match find(bytes, at, form) {
+                match find(bytes, at, &form.bytes) {
                     Found::Whole(end) => {
                         hidden.push_str(&text[plain..at]);
-                        hidden.push_str(REDACTED);
+                        hidden.push_str(&by(&form.name));
                         (at, plain) = (end, end);
                         continue 'places;
                     }
@@ -168,7 +253,7 @@ impl Stream {
         }
         self.held.push_str(piece);
         let mut shown = String::new();
-        let end = secrets.hide(&self.held, false, &mut shown);
+        let end = secrets.hide(&self.held, false, &mut shown, |_| Cow::Borrowed(REDACTED));
         self.held.drain(..end);
         shown
     }
