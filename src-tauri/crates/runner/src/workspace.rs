@@ -433,11 +433,9 @@ fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> Fault {
 }
 
 fn open_fault(error: store::OpenError) -> Fault {
-    match error {
-        refused @ (store::OpenError::Newer { .. }
-        | store::OpenError::HardLinked { .. }
-        | store::OpenError::LogRemoved { .. }) => Fault::refused(refused.to_string()),
+    match &error {
+        refused if refused.is_refusal() => Fault::refused(refused.to_string()),
         missing @ store::OpenError::Missing { .. } => Fault::not_found(missing.to_string()),
-        other => Fault::internal(other),
+        _ => Fault::internal(error),
     }
 }

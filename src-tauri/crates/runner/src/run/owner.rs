@@ -13,6 +13,8 @@
 //! What a database says of its owners may have come from anywhere: only names that this module makes are ever
 //! used as a path.
 
+mod life;
+
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -201,53 +203,6 @@ fn remove_if_dead(name: Uuid, lock: &Path, file: &Path) {
     // Somebody else may remove it at the same time.
     let _ = std::fs::remove_file(file);
     drop(held);
-}
-
-/// A sign that a job lives, besides its lock: a socket in Linux's abstract namespace, which goes with the process.
-#[cfg(target_os = "linux")]
-mod life {
-    use std::os::linux::net::SocketAddrExt;
-    use std::os::unix::net::{SocketAddr, UnixDatagram};
-
-    use uuid::Uuid;
-
-    /// Held while the job lives.
-    pub(super) struct Sign(#[expect(dead_code, reason = "it only has to be open")] UnixDatagram);
-
-    impl Sign {
-        /// None if the system refuses: then the lock is the only sign.
-        pub(super) fn give(name: Uuid) -> Option<Sign> {
-            UnixDatagram::bind_addr(&address(name)?).ok().map(Sign)
-        }
-    }
-
-    /// Whether a job gives its sign.
-    pub(super) fn is_given(name: Uuid) -> bool {
-        let connected = || UnixDatagram::unbound().ok()?.connect_addr(&address(name)?).ok();
-        connected().is_some()
-    }
-
-    fn address(name: Uuid) -> Option<SocketAddr> {
-        SocketAddr::from_abstract_name(format!("flowglass-{}", name.hyphenated())).ok()
-    }
-}
-
-/// Elsewhere the lock is the only sign.
-#[cfg(not(target_os = "linux"))]
-mod life {
-    use uuid::Uuid;
-
-    pub(super) struct Sign;
-
-    impl Sign {
-        pub(super) fn give(_name: Uuid) -> Option<Sign> {
-            None
-        }
-    }
-
-    pub(super) fn is_given(_name: Uuid) -> bool {
-        false
-    }
 }
 
 /// Where a database has the locks of its jobs: beside its real file, under a name of its own.

@@ -114,6 +114,11 @@ pub enum OpenError {
 }
 
 impl OpenError {
+    /// Whether the file is in order, and was refused because of its format, its names, or what uses it.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, OpenError::Newer { .. } | OpenError::HardLinked { .. } | OpenError::LogRemoved { .. })
+    }
+
     pub(crate) fn io(path: &Path, error: impl ToString) -> Self {
         OpenError::Io { path: path.to_owned(), message: error.to_string() }
     }
