@@ -211,8 +211,8 @@ impl Log for SlowLog {
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         self.memory.session_events(session, before, newest)
     }
-    fn notes(&self, session: &str, before: &str, kind: NoteKind) -> Result<Vec<Value>, AppendError> {
-        self.memory.notes(session, before, kind)
+    fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
+        self.memory.notes(session, before, kind, newest)
     }
 }
 

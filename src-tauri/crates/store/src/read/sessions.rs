@@ -3,7 +3,7 @@
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::event::RequestStatus;
-use rusqlite::{Row, params_from_iter};
+use rusqlite::{Connection, Row, params_from_iter};
 
 use crate::Store;
 use crate::read::input_words;
