@@ -165,7 +165,8 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
     {
         return Err(format!("{wanted:?} stands in more than {} places", found.len()));
     }
-    let _ = workspace.search(&SearchQuery { text: wanted.clone(), session: text("session"), request: None, limit, offset });
+    let _ =
+        workspace.search(&SearchQuery { text: wanted.clone(), session: text("session"), request: None, limit, offset });
     let sessions = |user: Option<String>, flow: Option<String>| {
         workspace.sessions(SessionQuery {
             user,
