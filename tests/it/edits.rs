@@ -88,6 +88,7 @@ fn a_removed_step_is_no_drift() {
 fn a_renamed_step_is_a_new_step() {
     let edited = Edited::waiting(STEPS);
     edited.change(".step(does('a')).step(does('renamed')).step(gate).step(does('c'))");
+    assert_eq!(edited.0.get("resume r --approve --plan")["new"], json!(["root/step:renamed"]));
     edited.completes(&["a", "b", "renamed", "c"]);
 }
 
@@ -95,6 +96,8 @@ fn a_renamed_step_is_a_new_step() {
 fn reordered_steps_keep_what_they_gave() {
     let edited = Edited::waiting(STEPS);
     edited.change(".step(does('b')).step(does('a')).step(gate).step(does('c'))");
+    let drift = edited.0.get("resume r --approve --plan")["drift"].to_string();
+    assert!(drift.contains("drift: root/step:a") && drift.contains("drift: root/step:b"), "{drift}");
     edited.completes(&["a", "b", "c"]);
     // Each got another input than it had; that is noted, and what it came to stays.
     let notes = edited.0.get("events r --kind drift").to_string();

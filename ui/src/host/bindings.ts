@@ -1545,6 +1545,10 @@ export type PlanRow = {
 	again: AgainRow[],
 	/**  Why it cannot go on: the code, or the answer, does not fit the log. */
 	error?: ErrorInfo | null,
+	/**  The paths of blocks that begin and never ran before, up to the first block that stops the plan. */
+	new?: string[],
+	/**  Differences between the code of today and the log that a resume accepts, as its `drift` events say them. */
+	drift?: string[],
 };
 
 /**  Something that is not as it should be. */

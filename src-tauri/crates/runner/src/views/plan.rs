@@ -29,11 +29,11 @@ pub struct PlanRow {
     /// Whether that error is of an answer that the author's schema refuses.
     #[serde(skip)]
     pub is_refused_answer: bool,
-    /// The blocks that begin and never ran before, as far as the plan comes.
-    #[serde(skip)]
+    /// The paths of blocks that begin and never ran before, up to the first block that stops the plan.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub new: Vec<String>,
-    /// What the code of today does otherwise than recorded, without being refused.
-    #[serde(skip)]
+    /// Differences between the code of today and the log that a resume accepts, as its `drift` events say them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<String>,
 }
 
