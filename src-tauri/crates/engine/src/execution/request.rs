@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::execution::abort::Abort;
 use crate::execution::beginning::has_initial_states;
