@@ -104,6 +104,6 @@ fn what_a_flow_stores_is_kept_and_noted_once() {
     let notes = place.get("events stores");
     let notes: Vec<&Value> = notes.as_array().into_iter().flatten().filter(|event| event["kind"] == "noted").collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
-    let text = notes[0]["text"].as_str().unwrap_or_default();
+    let text = notes[0]["payload"]["text"].as_str().unwrap_or_default();
     assert!(text.contains("SECRET_T") && text.contains("state") && text.starts_with("root "), "{text}");
 }

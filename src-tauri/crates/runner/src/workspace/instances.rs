@@ -33,10 +33,13 @@ impl Stood {
     }
 }
 
+/// The kind of a block's state, and the block's path.
+pub(super) type BlockPlace = (ScopeKind, String);
+
 impl Workspace {
     /// The states of blocks that a request has at an instant, by kind and path, in the order in which they began. A
     /// fork has those of its request up to where it leaves it, except where its own execution took their place.
-    pub(super) fn blocks_at(&self, request: &str, seq: u64) -> Result<Vec<((ScopeKind, String), Stood)>, Fault> {
+    pub(super) fn blocks_at(&self, request: &str, seq: u64) -> Result<Vec<(BlockPlace, Stood)>, Fault> {
         let mut found = Vec::new();
         if let Some(from) = self.request(request)?.forked_from {
             found = self.blocks_at(&from.request_id, from.seq.min(seq))?;

@@ -96,7 +96,8 @@ impl Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let leaf = prop_oneof![
-        4 => (prop::bool::weighted(0.2), prop::bool::weighted(0.8)).prop_map(|(fails, waits)| Step::Run { fails, waits }),
+        4 => (prop::bool::weighted(0.2), prop::bool::weighted(0.8))
+            .prop_map(|(fails, waits)| Step::Run { fails, waits }),
         2 => Just(Step::Once),
         2 => Just(Step::Wait),
     ];
@@ -168,10 +169,11 @@ impl Effects for Clock {
 /// A log that answers appends only when the request makes no other progress, as a disk does.
 struct SlowLog {
     memory: Arc<MemoryLog>,
-    answers: Mutex<VecDeque<(Answer, oneshot::Receiver<Result<(), AppendError>>)>>,
+    answers: Mutex<VecDeque<Waiter>>,
 }
 
-type Answer = oneshot::Sender<Result<(), AppendError>>;
+/// Who waits for the answer to an append, and the answer.
+type Waiter = (oneshot::Sender<Result<(), AppendError>>, oneshot::Receiver<Result<(), AppendError>>);
 
 impl SlowLog {
     /// Answers the oldest append that is still waited for. Returns whether there was one.
@@ -362,7 +364,12 @@ fn check(step: &Step) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, max_shrink_iters: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 12,
+        max_shrink_iters: 60,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
     #[test]
     fn killed_anywhere_a_handler_ends_as_it_would_have(step in step()) {
         // Deep recursion of the script needs more stack than a test's thread has.

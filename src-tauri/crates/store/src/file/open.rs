@@ -277,6 +277,9 @@ fn refuse_without_log(path: &Path) -> Result<(), OpenError> {
             Err(error) if is_busy(&error) && began.elapsed() < READABLE_TIMEOUT => {
                 std::thread::sleep(LOG_RETRY_PAUSE);
             }
+            Err(error) if is_busy(&error) && is_held_alone(path) => {
+                return Err(OpenError::Locked { path: path.to_owned() });
+            }
             Err(error) if is_busy(&error) => return Err(OpenError::LogRemoved { file }),
             // Any other error comes up again when the database is opened.
             _ => return Ok(()),
@@ -291,6 +294,17 @@ fn lock_alone(path: &Path) -> rusqlite::Result<()> {
     connection.busy_timeout(Duration::ZERO)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     connection.query_row("SELECT count(*) FROM sqlite_master", (), |_| Ok(()))
+}
+
+/// Whether another process has an exclusive lock on a database: it needs no index of the log then, so none is missing.
+fn is_held_alone(path: &Path) -> bool {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let address = read_only::address(path, "readonly_shm=1");
+    let read = Connection::open_with_flags(address, flags).and_then(|connection| {
+        connection.busy_timeout(Duration::ZERO)?;
+        connection.query_row("SELECT count(*) FROM sqlite_master", (), |_| Ok(()))
+    });
+    read.is_err_and(|error| is_busy(&error))
 }
 
 /// Whether the header says that the database has a write-ahead log.

@@ -96,6 +96,11 @@ fn has_index(path: &Path) -> bool {
 
 /// The URI that opens a file as one that no process changes.
 pub(crate) fn immutable(path: &Path) -> String {
+    address(path, "immutable=1")
+}
+
+/// The URI of a file with a parameter.
+pub(crate) fn address(path: &Path, parameter: &str) -> String {
     let mut address = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
@@ -103,7 +108,7 @@ pub(crate) fn immutable(path: &Path) -> String {
             other => address.push_str(&format!("%{other:02X}")),
         }
     }
-    address + "?immutable=1"
+    address + "?" + parameter
 }
 
 fn folder(path: &Path) -> Result<TempDir, OpenError> {

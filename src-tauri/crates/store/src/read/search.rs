@@ -77,8 +77,8 @@ impl Store {
 }
 
 impl Store {
-    /// The blocks' inputs and outputs of a request that are recorded as the value of one of these events: the event, and
-    /// the path of the block.
+    /// The blocks' inputs and outputs of a request that are recorded as the value of one of these events: the event,
+    /// and the path of the block.
     pub fn values_of(&self, request: &str, seqs: &[Seq]) -> Result<Vec<(Seq, String)>, Error> {
         let mut wanted: HashSet<Seq> = seqs.iter().copied().collect();
         let mut found = Vec::new();

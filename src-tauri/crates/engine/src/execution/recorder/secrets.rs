@@ -1,7 +1,7 @@
 //! Which parts of an event known secrets are removed from, before the event is recorded (SEMANTICS §14).
 //!
-//! Texts that a flow does not store as its data: errors, log lines, notes, and keys. What a flow puts into state, items,
-//! journal entries or outputs is kept as it is, so that a resume continues with it.
+//! Texts that a flow does not store as its data: errors, log lines, notes, and keys. What a flow puts into state,
+//! items, journal entries or outputs is kept as it is, so that a resume continues with it.
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Pauses that were started before a resume, and when they end (ARCHITECTURE §6.4).
 //!
-//! A pause that had not ended is waited for only for the rest. But a pause that runs together with another effect may be
-//! its timeout, so it starts anew with that effect.
+//! A pause that had not ended is waited for only for the rest. But a pause that runs together with another effect may
+//! be its timeout, so it starts anew with that effect.
 //!
-//! A pause that had ended is answered from the log if its block had fetched nothing before it: a fetch is made again, so
-//! the pause after it is, too. It is also answered from the log if it ran together with a result that the log answers
+//! A pause that had ended is answered from the log if its block had fetched nothing before it: a fetch is made again,
+//! so the pause after it is, too. It is also answered from the log if it ran together with a result that the log answers
 //! (a block that a function called, or `runOnce`), because such results settle in the order of the log. Must not read a
 //! clock.
 
