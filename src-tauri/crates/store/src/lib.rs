@@ -27,6 +27,8 @@ mod check;
 mod file;
 #[cfg(test)]
 mod first_event;
+#[cfg(test)]
+mod journal_tests;
 mod read;
 mod row;
 mod transfer;

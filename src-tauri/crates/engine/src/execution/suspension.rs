@@ -45,7 +45,10 @@ impl Context {
             (Some(recorded), None) => {
                 if let Some(resolved) = recorded.resolved.clone() {
                     run.used_answers.borrow_mut().insert(resolved.id.clone());
+                    // In a replay a block that waits for nothing else gets its answer at once.
+                    let is_alone = run.effect_log.as_ref().is_some_and(|log| !log.calls_others(&self.frame.path));
                     match recorded.answered {
+                        _ if is_alone => {}
                         Some(position) => run.wait_for_turn(position).await,
                         None => self.wait_behind_log().await,
                     }

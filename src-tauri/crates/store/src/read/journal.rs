@@ -61,7 +61,12 @@ struct Candidate {
 /// The number of a path, and the attempt.
 type Writer = (i64, i64);
 
-fn notes(connection: &Connection, session: &str, wanted: NoteKind, query: NoteQuery<'_>) -> Result<Vec<Note>, Error> {
+pub(crate) fn notes(
+    connection: &Connection,
+    session: &str,
+    wanted: NoteKind,
+    query: NoteQuery<'_>,
+) -> Result<Vec<Note>, Error> {
     let newest = query.newest.unwrap_or(usize::MAX);
     let mut statement = connection.prepare_cached(&format!(
         "{LINEAGE}
@@ -158,6 +163,3 @@ impl Ends {
         end.counts || !end.is_abandoned && end.returned.binary_search(&one.note.seq).is_ok()
     }
 }
-
-#[cfg(test)]
-mod tests;

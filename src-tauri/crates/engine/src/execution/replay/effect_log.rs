@@ -21,7 +21,7 @@ use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, Seq};
 use crate::model::log::Record;
 use crate::model::operation::equal;
-use crate::model::path::is_called;
+use crate::model::path::{is_called, parent};
 use crate::model::scope::ScopeKey;
 use crate::views::diff::diff;
 use crate::views::edited_input;
@@ -57,6 +57,8 @@ pub struct EffectLog {
     returned: HashMap<(Arc<str>, usize, String), Position>,
     /// When attempts ended of blocks that a function or a model called: by path and attempt.
     called_ends: HashMap<(Arc<str>, u32), Position>,
+    /// The blocks whose functions called others, or `runOnce`: they may wait for several results at once.
+    callers: HashSet<Arc<str>>,
     /// The records that others had written, as blocks saw them.
     seen: RefCell<SeenRecords>,
     /// When attempts started that ran again after a crash or an abort: a replay starts them no earlier.
@@ -175,6 +177,7 @@ impl EffectLog {
             attempts,
             returned,
             called_ends: called_ends(events, &counting),
+            callers: callers(events),
             late_starts,
             resume_counts,
             unfinished,
@@ -282,6 +285,11 @@ impl EffectLog {
         self.turns.wait(effect.settled)
     }
 
+    /// Returns whether a function of a block called other blocks, or `runOnce`.
+    pub(crate) fn calls_others(&self, path: &str) -> bool {
+        self.callers.contains(path)
+    }
+
     /// Returns a future that completes when an attempt is due to end, or behind everything that the log has.
     pub(crate) fn wait_until_ended(&self, path: &Arc<str>, attempt: u32) -> LocalBoxFuture<'static, ()> {
         match self.called_ends.get(&(path.clone(), attempt)) {
@@ -311,6 +319,16 @@ impl EffectLog {
         let Some(all) = seen.get_mut(&(path.clone(), attempt)) else { return Vec::new() };
         all.extract_if(.., |(scope, _)| is_wanted(scope)).collect()
     }
+}
+
+/// Returns the blocks whose functions called others, or `runOnce`.
+fn callers(events: &[Event]) -> HashSet<Arc<str>> {
+    let caller = |event: &Event| match (&event.kind, event.path.as_ref()?) {
+        (EventKind::BlockStarted { .. }, path) if is_called(path) => parent(path).map(Arc::from),
+        (EventKind::EffectStarted { effect: EffectKind::Once, .. }, path) => Some(path.clone()),
+        _ => None,
+    };
+    events.iter().filter_map(caller).collect()
 }
 
 /// Returns when the attempts that count ended, of blocks that a function or a model called.

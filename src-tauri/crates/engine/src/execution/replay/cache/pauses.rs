@@ -4,9 +4,9 @@
 //! be its timeout, so it starts anew with that effect.
 //!
 //! A pause that had ended is answered from the log if its block had fetched nothing before it: a fetch is made again,
-//! so the pause after it is, too. It is also answered from the log if it ran together with a result that the log answers
-//! (a block that a function called, or `runOnce`), because such results settle in the order of the log. Must not read a
-//! clock.
+//! so the pause after it is, too. It is also answered from the log if it ran together with a result that the log
+//! answers (a block that a function called, or `runOnce`), because such results settle in the order of the log. Must
+//! not read a clock.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -346,7 +346,10 @@ impl LogReader<'_> {
                     _ => return,
                 };
                 let OpenBlock { name, kind, fingerprint, input, changes, status, .. } = open;
-                self.status.settle(status);
+                // A failure that nobody caught runs again, and puts its text there again.
+                if result.is_ok() || caught.is_some() {
+                    self.status.settle(status);
+                }
                 replay_cache.failed_tries.forget(path);
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.writes.settle(path, changes.into_iter().map(by));

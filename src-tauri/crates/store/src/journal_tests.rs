@@ -1,17 +1,18 @@
-//! How much work a journal is to read.
+//! How much work a journal is to read. A journal is written and read here, so this stands above both floors.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::event::{BlockKind, Event, Outcome, Recorded};
-use engine::log::{AppendMode, Lease};
+use engine::event::{BlockKind, Event, EventKind, Outcome, Recorded, Seq};
+use engine::log::{AppendMode, Lease, NoteKind};
+use rusqlite::Connection;
 use serde_json::json;
 
-use super::*;
 use crate::file::migrate;
 use crate::file::open::{Liveness, Owners, configure_statement_cache};
 use crate::first_event::request_started;
+use crate::read::journal::{NoteQuery, notes};
 use crate::write::append_batch::QueuedAppend;
 use crate::write::transaction::TransactionRows;
 use crate::write::writer_cache::WriterCache;
