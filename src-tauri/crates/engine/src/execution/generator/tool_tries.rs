@@ -68,7 +68,9 @@ pub(super) async fn run_with_retries(
                 }
             }
             ended => {
-                if ended.as_ref().err().is_none_or(|error| !error.is_uncatchable()) {
+                let is_settled = ended.as_ref().err().is_none_or(|error| !error.is_uncatchable());
+                // A replay orders results by their effects: a try that was given up may still run beside this one.
+                if is_settled && cx.run.effect_log.is_none() {
                     cx.wait_to_settle(&path, was_recorded).await;
                 }
                 return ended;
