@@ -142,7 +142,10 @@ impl EffectLog {
             first_asked.insert(asked, request);
             let mut settled = (event.at, event.seq);
             match first_settled.get(&asked) {
-                Some((before, first)) if *memoized && *before < part => settled = *first,
+                // A pause is waited for together with other results. Other effects settle where the resume took them.
+                Some((before, first)) if *memoized && *effect == EffectKind::Sleep && *before < part => {
+                    settled = *first;
+                }
                 _ => drop(first_settled.insert(asked, (part, settled))),
             }
             let Some(nth) = counting.place_to_end(event).filter(|_| event.seq > own) else { continue };
