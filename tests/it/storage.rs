@@ -176,6 +176,27 @@ fn a_database_that_is_taken_away_under_a_request() {
     goes_on(&place, json!("done"), 2);
 }
 
+/// Another process read an older state, and both overwrote each other's pages.
+#[test]
+fn a_log_that_is_removed_under_a_request() {
+    for files in [&["flowglass.db-shm"][..], &["flowglass.db-wal"], &["flowglass.db-wal", "flowglass.db-shm"]] {
+        let place = Place::with_flow(FLOW);
+        let going = waits(&place);
+        for file in files {
+            std::fs::remove_file(place.dir().join(".flowglass").join(file)).expect("a database in use has it");
+        }
+        // It would end by itself, and then the database may be opened.
+        going.signal("STOP");
+        let other = place.ask("run main fill --user bob --session other --request o --input {\"n\":29}");
+        assert_eq!(other.code, Some(7), "{files:?}\n{other}");
+        assert!(other.stderr.contains("was removed while another process uses"), "{files:?}\n{other}");
+        going.signal("CONT");
+        interrupted(&going.ended(), "was removed or replaced while it was in use");
+        assert_eq!(place.get("check --data")["problems"], json!([]), "{files:?}");
+        goes_on(&place, json!("done"), 2);
+    }
+}
+
 #[test]
 fn a_database_with_two_names() {
     let place = Place::with_flow(FLOW);

@@ -31,6 +31,7 @@ pub(crate) struct Locks(Arc<Folder>);
 struct Folder {
     path: PathBuf,
     database: String,
+    file: life::Database,
     /// Whether what dead jobs left behind has been cleared away.
     is_clear: AtomicBool,
 }
@@ -47,7 +48,8 @@ impl Locks {
     /// Of the database in this file, which is there. Makes nothing.
     pub(crate) fn new(data: &Path, database: &str) -> io::Result<Locks> {
         let path = beside(&std::fs::canonicalize(data)?).join(database);
-        Ok(Locks(Arc::new(Folder { path, database: database.to_owned(), is_clear: AtomicBool::new(false) })))
+        let file = life::Database::of(&std::fs::metadata(data)?);
+        Ok(Locks(Arc::new(Folder { path, database: database.to_owned(), file, is_clear: AtomicBool::new(false) })))
     }
 
     /// The folder.
@@ -66,7 +68,8 @@ impl Locks {
                 if !self.0.is_clear.swap(true, Ordering::Relaxed) {
                     self.clear(name);
                 }
-                return Ok(Lock { locks: self.clone(), name, _locked: file, _sign: life::Sign::give(name) });
+                let sign = life::Sign::give(&self.0.file, name);
+                return Ok(Lock { locks: self.clone(), name, _locked: file, _sign: sign });
             }
         }
     }
@@ -84,9 +87,25 @@ impl Locks {
     /// Whether the job lives that has this name as an owner.
     pub(crate) fn liveness(&self, owner: &str) -> Liveness {
         match self.name_of(owner) {
-            Some(name) => liveness(name, &self.path(name, "lock")),
+            Some(name) => self.liveness_of(name),
             // Jobs of another database are none here.
             None => Liveness::Dead,
+        }
+    }
+
+    fn liveness_of(&self, name: Uuid) -> Liveness {
+        let without_lock = || if life::is_given(&self.0.file, name) { Liveness::Alive } else { Liveness::Dead };
+        match File::open(self.path(name, "lock")) {
+            // Shared, so that two who ask at the same time do not take each other for the owner.
+            Ok(file) => match file.try_lock_shared() {
+                // Or another file under its name.
+                Ok(()) => without_lock(),
+                Err(TryLockError::WouldBlock) => Liveness::Alive,
+                Err(TryLockError::Error(_)) => Liveness::Unknown,
+            },
+            Err(error) if error.kind() == ErrorKind::NotFound => without_lock(),
+            // It cannot be looked at now, or by this user.
+            Err(_) => Liveness::Unknown,
         }
     }
 
@@ -136,8 +155,8 @@ impl Locks {
             let file = entry.file_name().to_string_lossy().into_owned();
             let Some((name, "lock" | "abort")) = file.split_once('.') else { continue };
             let Ok(name) = Uuid::try_parse(name) else { continue };
-            if name != own {
-                remove_if_dead(name, &self.path(name, "lock"), &entry.path());
+            if name != own && !life::is_given(&self.0.file, name) {
+                remove_if_dead(&self.path(name, "lock"), &entry.path());
             }
         }
     }
@@ -173,28 +192,9 @@ impl Wish {
     }
 }
 
-fn liveness(name: Uuid, lock: &Path) -> Liveness {
-    let without_lock = || if life::is_given(name) { Liveness::Alive } else { Liveness::Dead };
-    match File::open(lock) {
-        // Shared, so that two who ask at the same time do not take each other for the owner.
-        Ok(file) => match file.try_lock_shared() {
-            // Or another file under its name.
-            Ok(()) => without_lock(),
-            Err(TryLockError::WouldBlock) => Liveness::Alive,
-            Err(TryLockError::Error(_)) => Liveness::Unknown,
-        },
-        Err(error) if error.kind() == ErrorKind::NotFound => without_lock(),
-        // It cannot be looked at now, or by this user.
-        Err(_) => Liveness::Unknown,
-    }
-}
-
 /// Removes a file of a job that is surely dead. The lock is held meanwhile: a job that is just about to take it
 /// then finds its file gone, and makes another.
-fn remove_if_dead(name: Uuid, lock: &Path, file: &Path) {
-    if life::is_given(name) {
-        return;
-    }
+fn remove_if_dead(lock: &Path, file: &Path) {
     let held = match File::open(lock) {
         Ok(held) if held.try_lock().is_ok() => Some(held),
         Err(error) if error.kind() == ErrorKind::NotFound => None,

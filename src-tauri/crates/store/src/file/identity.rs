@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::file::open::sibling;
+use crate::file::open::{real, sibling};
 
 /// The database, its log and the index of the log, as they were when it was opened.
 #[derive(Clone, Debug)]
@@ -21,7 +21,8 @@ const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 impl OpenFiles {
     /// The files of a database that a connection has read, so that all of them exist.
     pub(crate) fn of(path: &Path) -> OpenFiles {
-        OpenFiles { path: path.to_owned(), identities: SUFFIXES.map(|suffix| Identity::of(&sibling(path, suffix))) }
+        let path = real(path);
+        OpenFiles { identities: SUFFIXES.map(|suffix| Identity::of(&sibling(&path, suffix))), path }
     }
 
     /// The first of them that was removed or replaced.

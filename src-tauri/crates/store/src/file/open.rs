@@ -269,6 +269,7 @@ fn refuse_hard_linked(_path: &Path, _metadata: &Metadata) -> Result<(), OpenErro
 /// While any process has the database open, both files exist, except for a moment when it is opened or closed. If one
 /// is missing, nobody may have the database open; SQLite tells by giving an exclusive lock.
 fn refuse_without_log(path: &Path) -> Result<(), OpenError> {
+    let path = &real(path);
     let began = Instant::now();
     loop {
         let missing = ["-wal", "-shm"].iter().map(|suffix| sibling(path, suffix)).find(|file| !file.exists());
@@ -324,6 +325,11 @@ fn check_writable(path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// The path without links, beside which SQLite has its log.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// The format in the header of a Flowglass database.
 pub(crate) fn format_of(path: &Path) -> Result<u32, OpenError> {
     let mut header = [0; HEADER_BYTES];
@@ -340,7 +346,7 @@ fn check_length(path: &Path, header: &[u8], file: &File) -> Result<(), OpenError
         bytes => u64::from(bytes),
     };
     let expected = page * u64::from(header_u32(header, PAGE_COUNT_AT));
-    let has_content = |suffix: &str| std::fs::metadata(sibling(path, suffix)).is_ok_and(|file| file.len() > 0);
+    let has_content = |suffix: &str| std::fs::metadata(sibling(&real(path), suffix)).is_ok_and(|file| file.len() > 0);
     if has_content("-wal") || has_content("-journal") {
         return Ok(());
     }
