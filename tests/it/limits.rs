@@ -16,6 +16,11 @@ const large = sequencer({
   .tap(async (_, ctx) => ctx.sequencer.patchState({ text: "x".repeat(10_000_000) }))
   .tap(async (_, ctx) => ctx.sequencer.incState({ n: 1 }))
   .map((_, ctx) => ctx.sequencer.state.text.length + ctx.sequencer.state.n);
+// QuickJS frees a half-made bound function when it is refused memory, which ended the process.
+const bind = () => {
+  const many = new Array(50000).fill(0), all = [], one = () => 1;
+  for (;;) all.push(one.bind(null, ...many));
+};
 const sink = (depth) => 1 + sink(depth + 1);
 
 export default defineFlow({
@@ -26,6 +31,8 @@ export default defineFlow({
     nested900: { block: nested(900) },
     parallel: { block: sequencer({ name: "wide" }).parallel(branches).map((made) => Object.keys(made).length) },
     large: { block: large },
+    memory: { block: handler({ name: "bind", execute: bind }) },
+    caught: { block: handler({ name: "caught", execute: () => { for (;;) try { bind(); } catch {} } }) },
     recursion: { block: handler({ name: "sink", execute: () => sink(0) }) },
   },
 });
@@ -75,4 +82,29 @@ fn ten_megabytes_of_state() {
 #[test]
 fn recursion_without_end() {
     check_failure("recursion", "RangeError", "Maximum call stack size exceeded");
+}
+
+#[test]
+fn functions_without_end() {
+    check_failure("memory", "LimitError", "more than 256 MB of memory");
+}
+
+/// No handler of the author sees that the limit was passed.
+#[test]
+fn a_limit_that_the_flow_catches() {
+    check_failure("caught", "LimitError", "more than 256 MB of memory");
+}
+
+/// It ended the window at each start.
+#[test]
+fn memory_without_end_at_the_top_level_of_a_file() {
+    let place = Place::with_flow(FLOW);
+    place.write(
+        "flows/top.ts",
+        "const many = new Array(50000).fill(0), all = [], one = () => 1;\nfor (;;) all.push(one.bind(null, ...many));",
+    );
+    let flows = place.ask("flows");
+    assert_eq!(flows.code, Some(0), "{flows}");
+    assert!(flows.stdout.contains("LimitError: used more than 256 MB of memory"), "{flows}");
+    assert_eq!(place.get("run limits chain --user ada --input 1")["output"], json!(2001));
 }

@@ -174,7 +174,7 @@ impl Loaded {
         let wrong = |kind, message: String| LoadError::in_file(kind, &bundle.file, message);
         let kinds: Vec<String> = vm
             .enter(|_, host| host.get::<_, Function>("flows")?.call::<_, String>(()))
-            .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))
+            .map_err(|error| wrong(LoadErrorKind::Thrown, vm.load_message(&error)))
             .and_then(|json| from_json(&json).map_err(|error| wrong(LoadErrorKind::Thrown, error.to_string())))?;
         if let Some(twice) = kinds.iter().enumerate().find_map(|(at, kind)| kinds[..at].contains(kind).then_some(kind))
         {
@@ -210,7 +210,7 @@ impl Loaded {
         let defined_at = place(&vm, bundle, "flowDefinedAt", at as u32);
         let json = vm
             .enter(|_, host| host.get::<_, Function>("describe")?.call::<_, String>((at,)))
-            .map_err(|error| wrong(LoadErrorKind::Thrown, error.message))?;
+            .map_err(|error| wrong(LoadErrorKind::Thrown, vm.load_message(&error)))?;
         if let Some(error) = wrong_definition(&vm, bundle, &json) {
             return Err(error);
         }

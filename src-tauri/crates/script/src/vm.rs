@@ -7,6 +7,8 @@
 pub(crate) mod calls;
 pub(crate) mod fields;
 pub(crate) mod load_time;
+mod memory;
+mod natives;
 pub(crate) mod rejections;
 pub(crate) mod time_zone;
 
@@ -18,17 +20,18 @@ use std::time::{Duration, Instant};
 use engine::context::Context as Cx;
 use engine::error::FlowError;
 use futures_channel::{mpsc, oneshot};
-use rquickjs::context::EvalOptions;
-use rquickjs::{CatchResultExt, Context, Ctx, Function, Module, Object, Runtime};
+use rquickjs::{CatchResultExt, Context, Ctx, Function, Module, Object, Runtime, qjs};
+use serde::{Deserialize, Serialize};
 
 use crate::bundle::Bundle;
 use crate::bundle::embedded::Modules;
 use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::trace::{BUNDLE, Trace};
 use crate::vm::load_time::LoadTime;
+use crate::vm::memory::Meter;
 
 /// The limits of a flow (`limits` in `flowglass.json`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Limits {
     /// Bytes of JavaScript memory of one run.
     pub memory_bytes: usize,
@@ -41,9 +44,6 @@ impl Default for Limits {
         Limits { memory_bytes: 256 << 20, yield_ms: 10_000 }
     }
 }
-
-/// JavaScript with a native `await`, which the bundle cannot contain because `async` is lowered there.
-const WAITING: &str = include_str!("../sdk/src/base/waiting.js");
 
 /// The native stack that JavaScript may use, in bytes; threads that run flows have more.
 const STACK_BYTES: usize = 12 << 20;
@@ -109,8 +109,11 @@ pub(crate) struct Vm {
     pub(crate) shared: Rc<Shared>,
     pub(crate) async_calls: RefCell<Option<mpsc::UnboundedReceiver<AsyncCall>>>,
     deadline: Rc<Cell<Option<Instant>>>,
+    memory: Rc<Meter>,
     limits: Limits,
     failed: RefCell<Option<FlowError>>,
+    /// Whether it has failed because of a limit.
+    is_limited: Cell<bool>,
     next: Cell<u32>,
 }
 
@@ -128,14 +131,17 @@ impl Vm {
     ) -> Result<Rc<Vm>, LoadError> {
         let internal =
             |error: rquickjs::Error| LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, error.to_string());
-        let runtime = Runtime::new().map_err(internal)?;
-        runtime.set_memory_limit(limits.memory_bytes);
+        let memory = Meter::new(limits.memory_bytes);
+        let runtime = Runtime::new_with_alloc(memory.allocator()).map_err(internal)?;
         runtime.set_max_stack_size(STACK_BYTES);
         runtime.set_loader(Modules, Modules);
         let deadline: Rc<Cell<Option<Instant>>> = Rc::default();
-        let watched = deadline.clone();
-        runtime.set_interrupt_handler(Some(Box::new(move || watched.get().is_some_and(|end| Instant::now() > end))));
+        let (watched, counted) = (deadline.clone(), memory.clone());
+        runtime.set_interrupt_handler(Some(Box::new(move || {
+            counted.is_exceeded() || watched.get().is_some_and(|end| Instant::now() > end)
+        })));
         let context = Context::full(&runtime).map_err(internal)?;
+        context.with(|ctx| memory.attach(&ctx));
         let (sender, receiver) = mpsc::unbounded();
         let shared = Rc::new(Shared {
             contexts: RefCell::default(),
@@ -155,11 +161,17 @@ impl Vm {
             shared,
             async_calls: RefCell::new(Some(receiver)),
             deadline,
+            memory,
             limits,
             failed: RefCell::default(),
+            is_limited: Cell::default(),
             next: Cell::new(1),
         });
-        vm.context.with(|ctx| install(&ctx, &vm.shared, sync)).map_err(internal)?;
+        let internal = |error: rquickjs::Error| match vm.limit_reached() {
+            Some(limit) => LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, format!("LimitError: {limit}")),
+            None => internal(error),
+        };
+        vm.context.with(|ctx| natives::install(&ctx, &vm.shared, sync)).map_err(internal)?;
         vm.evaluate(bundle)?;
         vm.context.with(|ctx| hide(&ctx)).map_err(internal)?;
         Ok(vm)
@@ -170,28 +182,35 @@ impl Vm {
         let evaluated = self.context.with(|ctx| -> Result<bool, String> {
             let promise =
                 Module::evaluate(ctx.clone(), BUNDLE, bundle.code.as_bytes()).catch(&ctx).map_err(describe)?;
-            while ctx.execute_pending_job() {}
+            while self.limit_reached().is_none() && ctx.execute_pending_job() {}
             match promise.result::<rquickjs::Value>() {
                 None => Ok(false),
                 Some(result) => result.catch(&ctx).map(|_| true).map_err(describe),
             }
         });
-        let evaluated = evaluated.map_err(|thrown| {
-            let (message, stack) = thrown.split_once('\n').unwrap_or((&thrown, ""));
-            let (class, said) = message.split_once(": ").unwrap_or(("Error", message));
-            let classes = [class.to_owned(), "Error".to_owned()];
-            let place = crate::bundle::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, said, &classes);
-            (self.explain(message), place)
-        });
+        let limit = self.limit_reached();
         self.deadline.set(None);
-        match evaluated {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(LoadError::in_file(
-                LoadErrorKind::Thrown,
-                &bundle.file,
-                "the file waits at its top level; a flow may await only inside its blocks",
-            )),
-            Err((message, place)) => Err(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, message)),
+        let wrong = |place, message| Err(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, message));
+        let place = |stack: &str, said: &str, classes: &[String]| {
+            crate::bundle::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, said, classes)
+        };
+        match (evaluated, limit) {
+            (Err(thrown), Some(limit)) => {
+                let stack = thrown.split_once('\n').map_or("", |(_, stack)| stack);
+                wrong(place(stack, "", &[]), format!("LimitError: {limit}"))
+            }
+            (Ok(_), Some(limit)) => wrong(None, format!("LimitError: {limit}")),
+            (Ok(true), None) => Ok(()),
+            (Ok(false), None) => {
+                let message = "the file waits at its top level; a flow may await only inside its blocks";
+                wrong(None, message.to_owned())
+            }
+            (Err(thrown), None) => {
+                let (message, stack) = thrown.split_once('\n').unwrap_or((&thrown, ""));
+                let (class, said) = message.split_once(": ").unwrap_or(("Error", message));
+                let classes = [class.to_owned(), "Error".to_owned()];
+                wrong(place(stack, said, &classes), message.trim_start_matches("Error: ").to_owned())
+            }
         }
     }
 
@@ -212,14 +231,13 @@ impl Vm {
         }
         self.start_clock();
         let result = self.context.with(|ctx| {
+            // Blocks that are nested deeply run deep in the native stack, which is no recursion of the script.
+            // SAFETY: the context is alive, and the function only sets fields of its runtime.
+            unsafe { qjs::JS_UpdateStackTop(qjs::JS_GetRuntime(ctx.as_raw().as_ptr())) };
             let host = host(&ctx).map_err(|error| error.to_string())?;
             body(&ctx, &host).catch(&ctx).map_err(describe)
         });
-        let result = match result {
-            Ok(value) => self.pump().map(|()| value),
-            Err(thrown) => Err(thrown),
-        };
-        let result = result.map_err(|thrown| self.fail(&thrown));
+        let result = result.and_then(|value| self.pump().map(|()| value)).map_err(|thrown| self.fail(&thrown));
         self.deadline.set(None);
         crate::vm::rejections::report(self);
         result
@@ -227,14 +245,13 @@ impl Vm {
 
     fn pump(&self) -> Result<(), String> {
         loop {
-            match self.runtime.execute_pending_job() {
-                Ok(true) => {
-                    if self.is_late() {
-                        return Err("interrupted".to_owned());
-                    }
-                }
-                Ok(false) => return Ok(()),
-                Err(exception) => return Err(format!("{exception:?}")),
+            let has_run = self.runtime.execute_pending_job().map_err(|exception| format!("{exception:?}"))?;
+            // Also after the last job: a script that caught its error has passed the limit all the same.
+            if self.memory.is_exceeded() || has_run && self.limit_reached().is_some() {
+                return Err("interrupted".to_owned());
+            }
+            if !has_run {
+                return Ok(());
             }
         }
     }
@@ -243,16 +260,26 @@ impl Vm {
         self.deadline.set(Some(Instant::now() + Duration::from_millis(self.limits.yield_ms)));
     }
 
-    fn is_late(&self) -> bool {
-        self.deadline.get().is_some_and(|end| Instant::now() > end)
+    /// Returns which limit the script has reached, if it has.
+    fn limit_reached(&self) -> Option<String> {
+        if self.memory.is_exceeded() {
+            Some(format!("used more than {} MB of memory (limits.memoryMb)", self.limits.memory_bytes >> 20))
+        } else if self.deadline.get().is_some_and(|end| Instant::now() > end) {
+            Some(format!("ran for {} ms without yielding (limits.yieldMs)", self.limits.yield_ms))
+        } else {
+            None
+        }
     }
 
     /// Marks the runtime as failed, because an exception has reached Rust: every pending call fails with this error.
     fn fail(&self, thrown: &str) -> FlowError {
+        let thrown = || thrown.lines().next().unwrap_or(thrown).trim_start_matches("Error: ").to_owned();
+        let limit = self.limit_reached();
+        self.is_limited.set(limit.is_some());
+        let message = limit.unwrap_or_else(thrown);
         let token = self.current_token();
         let block =
             self.shared.contexts.borrow().get(&token).map(|cx| (cx.frame.block.name.clone(), cx.frame.path.clone()));
-        let message = self.explain(thrown.lines().next().unwrap_or(thrown));
         let error = match block {
             Some((name, path)) => FlowError {
                 code: Some("limit_exceeded".to_owned()),
@@ -282,37 +309,26 @@ impl Vm {
         found
     }
 
+    /// Returns how the list of flows shows an error of [`Vm::enter`].
+    pub(crate) fn load_message(&self, error: &FlowError) -> String {
+        if self.is_limited.get() { error.to_string() } else { error.message.clone() }
+    }
+
     /// Returns why the runtime has failed, if it has.
     pub(crate) fn failure(&self) -> Option<FlowError> {
         self.failed.borrow().clone()
     }
 
-    fn explain(&self, message: &str) -> String {
-        if self.is_late() {
-            format!("ran for {} ms without yielding (limits.yieldMs)", self.limits.yield_ms)
-        } else if message.contains("out of memory") || message == NULL_THROWN && self.is_nearly_full() {
-            format!("used more than {} MB of memory (limits.memoryMb)", self.limits.memory_bytes >> 20)
-        } else {
-            message.trim_start_matches("Error: ").to_owned()
-        }
-    }
-
-    /// Whether most of the memory is in use: where there is none left for an error object, QuickJS throws null.
-    fn is_nearly_full(&self) -> bool {
-        usize::try_from(self.runtime.memory_usage().malloc_size).unwrap_or(0) > self.limits.memory_bytes / 2
-    }
-
+    /// Returns the token of the code that ran last. No script runs after this.
     fn current_token(&self) -> u32 {
-        let late = self.deadline.replace(None);
+        self.deadline.set(None);
+        self.memory.lift();
+        self.runtime.set_max_stack_size(STACK_BYTES);
         let token =
             self.context.with(|ctx| -> rquickjs::Result<u32> { host(&ctx)?.get::<_, Function>("current")?.call(()) });
-        self.deadline.set(late);
         token.unwrap_or(LOAD_TOKEN)
     }
 }
-
-/// What [`describe`] says of a null.
-const NULL_THROWN: &str = "a null was thrown";
 
 /// Returns what was thrown: `Name: message`, then the stack.
 fn describe(caught: rquickjs::CaughtError<'_>) -> String {
@@ -347,54 +363,4 @@ fn hide(ctx: &Ctx<'_>) -> rquickjs::Result<()> {
     let _ = ctx.store_userdata(host);
     globals.remove(HOST)?;
     globals.remove(NATIVE)
-}
-
-/// Installs the native functions as the global [`NATIVE`].
-fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result<()> {
-    let native = Object::new(ctx.clone())?;
-    let seen = shared.clone();
-    native.set(
-        "sync",
-        Function::new(ctx.clone(), move |ctx: Ctx<'_>, op: String, token: u32, payload: String| {
-            sync(&seen, &op, token, &payload).map_err(|message| rquickjs::Exception::throw_message(&ctx, &message))
-        })?,
-    )?;
-    let seen = shared.clone();
-    native.set(
-        "start",
-        Function::new(ctx.clone(), move |id: f64, op: String, token: u32, payload: String| {
-            // A call is not over before these are.
-            if op == "apply" || op == "run" {
-                *seen.pending_applies.borrow_mut().entry(token).or_insert(0) += 1;
-            }
-            let (stop, stopped) = oneshot::channel();
-            seen.stops.borrow_mut().insert(id as u64, stop);
-            // The receiver lives as long as the run; after it, nobody waits for an answer.
-            let _ = seen.async_calls.unbounded_send(AsyncCall { id, op, token, payload, stopped });
-        })?,
-    )?;
-    let seen = shared.clone();
-    native.set(
-        "done",
-        Function::new(ctx.clone(), move |call: u32, tag: String, payload: String| {
-            // A call that was failed from outside may return all the same.
-            let Some(waiting) = seen.calls.borrow_mut().remove(&call) else { return };
-            let answer = match tag.as_str() {
-                "undefined" => CallResult::Undefined,
-                "value" => CallResult::Value(payload),
-                "block" => CallResult::Block(payload),
-                "blocks" => CallResult::Blocks(payload),
-                "model" => CallResult::Model(payload),
-                _ => CallResult::Error(payload),
-            };
-            // A caller that went away was aborted.
-            let _ = waiting.answer.send(answer);
-        })?,
-    )?;
-    crate::vm::fields::install(ctx, &native, shared)?;
-    native.set("isProxy", Function::new(ctx.clone(), |value: rquickjs::Value<'_>| value.is_proxy())?)?;
-    let mut options = EvalOptions::default();
-    options.filename = Some("waiting.js".to_owned());
-    native.set("waiting", ctx.eval_with_options::<Function, _>(WAITING, options)?)?;
-    ctx.globals().set(NATIVE, native)
 }

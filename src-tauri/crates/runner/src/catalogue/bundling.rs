@@ -1,6 +1,6 @@
-//! Bundling in a child process: what a parser does with an author's text ends at most that process, and one flow
-//! fails. A child is started when the first file needs it, serves several, and is gone with its [`BundleProcess`].
-//! Must not look into bundles.
+//! Bundling and first evaluation in a child process: what a parser or the JavaScript engine does with an author's text
+//! ends at most that process, and one flow fails. A child is started when the first file needs it, serves several, and
+//! ends with its [`BundleProcess`]. Must not look into bundles.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
@@ -10,20 +10,44 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use script::{Bundle, BundleReply, BundleRequest, Bundler, LoadError, LoadErrorKind, PARSER_STACK};
+use script::{Bundle, BundleReply, BundleRequest, Bundler, FlowDescription, LoadError, LoadErrorKind, PARSER_STACK};
+
+use crate::catalogue::STACK;
+use crate::catalogue::loading::{Loading, describe};
 
 /// The program's command that serves requests to bundle.
 pub const BUNDLE_COMMAND: &str = "bundle-worker";
 /// Serves requests on standard input, as the child does, until it is closed.
 pub fn serve_bundles() -> std::io::Result<()> {
-    script::serve(BufReader::new(std::io::stdin()), std::io::stdout())
+    script::serve(BufReader::new(std::io::stdin()), std::io::stdout(), |request, bundle| {
+        let failed = |message: &str| Err(LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, message));
+        std::thread::scope(|scope| {
+            let work = || describe(bundle, &request.workspace, request.limits, &request.env);
+            match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work) {
+                Ok(thread) => thread.join().unwrap_or_else(|_| failed("its evaluation panicked")),
+                Err(error) => failed(&format!("the file could not be loaded: {error}")),
+            }
+        })
+    })
 }
 
 /// How long a child may say nothing.
 const MAX_SILENCE: Duration = Duration::from_secs(60);
 
-/// What came of a file, and the files that were read for it.
-pub(crate) type Bundled = (Result<Bundle, LoadError>, Vec<PathBuf>);
+/// The result for a file.
+pub(crate) struct Bundled {
+    pub(crate) bundle: Result<Bundle, LoadError>,
+    /// Its flows, if a child evaluated it.
+    pub(crate) flows: Option<Result<Vec<FlowDescription>, LoadError>>,
+    /// The files that were read for it.
+    pub(crate) reads: Vec<PathBuf>,
+}
+
+impl Bundled {
+    fn failed(error: LoadError) -> Bundled {
+        Bundled { bundle: Err(error), flows: None, reads: Vec::new() }
+    }
+}
 
 /// Bundles files one after another, in a child where there is a program for it.
 pub(crate) struct BundleProcess<'p> {
@@ -38,45 +62,53 @@ impl<'p> BundleProcess<'p> {
         BundleProcess { program, child: None, own: None }
     }
 
-    /// Bundles one flow file of a workspace.
-    pub(crate) fn bundle(&mut self, workspace: &Path, file: &Path) -> Bundled {
+    /// Bundles one flow file of a workspace, and evaluates it where a child does both.
+    pub(crate) fn bundle(&mut self, loading: &Loading<'_>, file: &Path) -> Bundled {
+        let workspace = loading.workspace;
         // Told without a child, and with the place.
         if let Err(error) = script::check_nesting(workspace, file) {
-            return (Err(error), Vec::new());
+            return Bundled::failed(error);
         }
         let shown = file.strip_prefix(workspace).unwrap_or(file).display().to_string();
         let failed = |message: String| LoadError::in_file(LoadErrorKind::Thrown, &shown, message);
         let Some(program) = self.program else { return self.bundle_here(workspace, file, failed) };
         let worker = match self.child.take().map_or_else(|| Worker::start(program), Ok) {
             Ok(worker) => worker,
-            Err(error) => return (Err(failed(format!("the bundler could not be started: {error}"))), Vec::new()),
+            Err(error) => return Bundled::failed(failed(format!("the bundler could not be started: {error}"))),
         };
         let mut reads = BTreeSet::new();
-        match worker.bundle(workspace, file, &mut reads) {
-            Ok((result, worker)) => {
-                self.child = Some(worker);
-                (result, reads.into_iter().collect())
-            }
+        let mut bundle = None;
+        let result = worker.load(loading, file, &mut reads, &mut bundle);
+        let reads = reads.into_iter().collect();
+        let (result, child) = match result {
+            Ok((result, worker)) => (result, Some(worker)),
             // The next file gets another child.
-            Err(reason) => {
-                (Err(LoadError { kind: LoadErrorKind::Abnormal, ..failed(reason) }), reads.into_iter().collect())
+            Err(reason) => (Err(LoadError { kind: LoadErrorKind::Abnormal, ..failed(reason) }), None),
+        };
+        self.child = child;
+        match (bundle, result) {
+            (Some(_), Err(error)) if error.kind == LoadErrorKind::Abnormal => {
+                Bundled { reads, ..Bundled::failed(error) }
             }
+            (Some(bundle), flows) => Bundled { bundle: Ok(*bundle), flows: Some(flows), reads },
+            (None, Err(error)) => Bundled { reads, ..Bundled::failed(error) },
+            (None, Ok(_)) => Bundled::failed(failed("the bundler sent no bundle".to_owned())),
         }
     }
 
     fn bundle_here(&mut self, workspace: &Path, file: &Path, failed: impl Fn(String) -> LoadError) -> Bundled {
         let bundler = match self.own.take().map_or_else(Bundler::new, Ok) {
             Ok(bundler) => self.own.insert(bundler),
-            Err(error) => return (Err(failed(error.to_string())), Vec::new()),
+            Err(error) => return Bundled::failed(failed(error.to_string())),
         };
         let reads: Arc<Mutex<BTreeSet<PathBuf>>> = Arc::default();
         let seen = reads.clone();
         let on_read = move |path: &Path| {
             crate::core::sync::lock(&seen).insert(path.to_owned());
         };
-        let result = bundler.bundle(workspace, file, Arc::new(on_read));
+        let bundle = bundler.bundle(workspace, file, Arc::new(on_read));
         let reads = crate::core::sync::lock(&reads).iter().cloned().collect();
-        (result, reads)
+        Bundled { bundle, flows: None, reads }
     }
 }
 
@@ -114,21 +146,29 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Bundles a file, and gives the child back where it can serve another.
-    fn bundle(
+    /// Bundles and evaluates a file, and gives the child back if it can serve another.
+    fn load(
         mut self,
-        workspace: &Path,
+        loading: &Loading<'_>,
         file: &Path,
         reads: &mut BTreeSet<PathBuf>,
-    ) -> Result<(Result<Bundle, LoadError>, Worker), String> {
-        let request = BundleRequest { workspace: workspace.to_owned(), file: file.to_owned() };
-        let mut line = serde_json::to_vec(&request).map_err(|error| format!("its path cannot be told: {error}"))?;
+        bundle: &mut Option<Box<Bundle>>,
+    ) -> Result<(Result<Vec<FlowDescription>, LoadError>, Worker), String> {
+        let request = BundleRequest {
+            workspace: loading.workspace.to_owned(),
+            file: file.to_owned(),
+            limits: loading.limits,
+            env: loading.env.clone(),
+        };
+        let mut line = serde_json::to_vec(&request).map_err(|error| format!("its path cannot be sent: {error}"))?;
         line.push(b'\n');
-        // A child that is gone says so below.
+        // A child that has ended is noticed below.
         let _ = self.requests.as_mut().map(|requests| requests.write_all(&line).and_then(|()| requests.flush()));
         loop {
-            match self.replies.recv_timeout(MAX_SILENCE) {
+            let evaluation = if bundle.is_some() { loading.limits.yield_ms } else { 0 };
+            match self.replies.recv_timeout(MAX_SILENCE + Duration::from_millis(evaluation)) {
                 Ok(BundleReply::Reads(path)) => drop(reads.insert(path)),
+                Ok(BundleReply::Bundled(made)) => *bundle = Some(made),
                 Ok(BundleReply::Done(result)) => return Ok((result, self)),
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(format!(
@@ -137,6 +177,7 @@ impl Worker {
                         MAX_SILENCE.as_secs()
                     ));
                 }
+                Err(RecvTimeoutError::Disconnected) if bundle.is_some() => return Err(self.evaluation_ended()),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err("the parser ended abnormally: the file, or one that it imports, is nested too deeply \
                                 or takes more memory than there is"
@@ -145,6 +186,23 @@ impl Worker {
             }
         }
     }
+
+    /// Returns why the child ended while it evaluated a file.
+    fn evaluation_ended(&mut self) -> String {
+        let signal = self.process.wait().ok().and_then(signal_of);
+        let by = signal.map_or_else(String::new, |number| format!(" (signal {number})"));
+        format!("the file's top level ended the process that evaluated it{by}")
+    }
+}
+
+#[cfg(unix)]
+fn signal_of(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal_of(_: std::process::ExitStatus) -> Option<i32> {
+    None
 }
 
 impl Drop for Worker {
@@ -168,9 +226,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = std::fs::canonicalize(folder.path()).unwrap();
         let mut process = BundleProcess::new(Some(Path::new("/bin/false")));
+        let env = serde_json::json!({});
+        let (limits, program) = (script::Limits::default(), None);
+        let loading = Loading { workspace: &dir, folders: None, cache: &dir, limits, env: &env, program };
         for name in ["a.ts", "b.ts"] {
             std::fs::write(dir.join(name), "export default 1;\n").unwrap();
-            let error = process.bundle(&dir, &dir.join(name)).0.unwrap_err();
+            let error = process.bundle(&loading, &dir.join(name)).bundle.unwrap_err();
             assert_eq!((error.kind, error.file.as_deref()), (LoadErrorKind::Abnormal, Some(name)));
             assert!(error.message.contains("the parser ended abnormally"), "{error}");
             assert!(process.child.is_none());

@@ -1,4 +1,4 @@
-//! Loading of flow files: bundled in a child process, evaluated here, described for the catalogue.
+//! Loading of flow files: bundled, evaluated and described for the catalogue in a child process.
 //!
 //! What came of a file is kept in `.flowglass/cache`, keyed by the hashes of all files it was made from, so that a
 //! start costs no bundling (ARCHITECTURE §8.3). Must not decide which of two flows is meant.
@@ -11,7 +11,7 @@ use script::{Bundle, FlowDescription, Limits, LoadError, LoadErrorKind, Loaded};
 use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, Entry, Known, LoadedFlow, STACK};
-use crate::catalogue::bundling::BundleProcess;
+use crate::catalogue::bundling::{BundleProcess, Bundled};
 use crate::core::ordinary_files;
 
 /// How many files are loaded at once, each with a child that bundles it.
@@ -75,7 +75,7 @@ fn hash_of(file: &Path) -> Option<String> {
     ordinary_files::read(file, ordinary_files::FILE_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
-fn cache_file(cache: &Path, file: &Path) -> PathBuf {
+pub(super) fn cache_file(cache: &Path, file: &Path) -> PathBuf {
     let key = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
     cache.join(format!("{}.json", &key[..24]))
 }
@@ -145,37 +145,44 @@ fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> 
     entry(cached.result, inputs)
 }
 
-/// Bundles and evaluates a file. The files it was made from are known as soon as it is bundled, even when it fails
-/// then.
+/// Bundles and evaluates a file. The files it was made from are known as soon as it is bundled, even if it fails then.
 fn load_fresh(
     process: &mut BundleProcess<'_>,
     file: &Path,
     loading: &Loading<'_>,
 ) -> (Result<LoadedFile, LoadError>, Vec<PathBuf>) {
-    let bundle = match process.bundle(loading.workspace, file) {
-        (Ok(bundle), _) => bundle,
-        (Err(error), reads) if error.kind == LoadErrorKind::Abnormal => return (Err(error), reads),
-        (Err(error), _) => return (Err(error), Vec::new()),
+    let Bundled { bundle, flows, reads } = process.bundle(loading, file);
+    let bundle = match bundle {
+        Ok(bundle) => bundle,
+        Err(error) if error.kind == LoadErrorKind::Abnormal => return (Err(error), reads),
+        Err(error) => return (Err(error), Vec::new()),
     };
     let inputs = bundle.inputs.clone();
-    let flows = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| describe(&bundle, loading)));
-    let flows = flows.unwrap_or_else(|_| {
-        let message = "the file could not be loaded: its evaluation panicked";
-        Err(LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, message))
-    });
+    let flows = flows.unwrap_or_else(|| describe(&bundle, loading.workspace, loading.limits, loading.env));
     (flows.map(|flows| LoadedFile { bundle, flows }), inputs)
 }
 
-/// The flows of a bundle, each as a run of it would find it.
-fn describe(bundle: &Bundle, loading: &Loading<'_>) -> Result<Vec<FlowDescription>, LoadError> {
+/// Evaluates a bundle and describes its flows, each as a run of it would find it.
+pub(super) fn describe(
+    bundle: &Bundle,
+    workspace: &Path,
+    limits: Limits,
+    env: &serde_json::Value,
+) -> Result<Vec<FlowDescription>, LoadError> {
     let load = |kind: Option<&str>| {
-        let outside = crate::effects::outside::live(&[], loading.env.clone());
-        Loaded::load(bundle, kind, loading.workspace, loading.limits, outside)
+        let outside = crate::effects::outside::live(&[], env.clone());
+        Loaded::load(bundle, kind, workspace, limits, outside)
     };
-    let first = load(None)?;
-    let mut flows: Vec<_> = first.describe(bundle)?.into_iter().collect();
-    for kind in first.kinds.iter().skip(1) {
-        flows.extend(load(Some(kind))?.describe(bundle)?);
-    }
-    Ok(flows)
+    let flows = || {
+        let first = load(None)?;
+        let mut flows: Vec<_> = first.describe(bundle)?.into_iter().collect();
+        for kind in first.kinds.iter().skip(1) {
+            flows.extend(load(Some(kind))?.describe(bundle)?);
+        }
+        Ok(flows)
+    };
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(flows)).unwrap_or_else(|_| {
+        let message = "the file could not be loaded: its evaluation panicked";
+        Err(LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, message))
+    })
 }

@@ -15,7 +15,7 @@ pub enum LoadErrorKind {
     Thrown,
     /// Parts of the flow contradict each other.
     Conflict,
-    /// The bundling process died, or did not reply in time.
+    /// The process that bundles and evaluates it died, or did not reply in time.
     Abnormal,
     /// A warning: the file loads, but is probably not what the author meant.
     Warning,

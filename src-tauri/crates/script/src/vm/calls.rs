@@ -69,11 +69,6 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
         error.location = location;
         error.stack = (!stack.is_empty()).then_some(stack);
     }
-    if error.name == "InternalError" && error.message.contains("out of memory") {
-        error.name = "LimitError".to_owned();
-        error.code = Some("limit_exceeded".to_owned());
-        error.message = "used more memory than limits.memoryMb allows".to_owned();
-    }
     error
 }
 
