@@ -23,7 +23,6 @@ pub(crate) mod packages;
 pub(crate) mod project_files;
 pub(crate) mod texts;
 pub(crate) mod trace;
-pub(crate) mod worker;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,7 @@
 //! Loading of a flow file, and its description for a catalogue.
 
+pub(crate) mod worker;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::rc::Rc;

@@ -25,6 +25,7 @@ pub struct BundleRequest {
     /// The limits of the evaluation.
     pub limits: Limits,
     /// What the file sees as its environment.
+    #[serde(deserialize_with = "engine::json::exact")]
     pub env: Value,
 }
 
