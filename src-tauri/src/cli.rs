@@ -55,6 +55,7 @@ pub fn serve_bundles() -> ExitCode {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
+    crate::signals::fail_large_writes();
     let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),

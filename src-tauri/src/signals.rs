@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM while the command line waits for a request.
+//! Ctrl-C, SIGTERM and SIGHUP while the command line waits for a request; SIGXFSZ always.
 //!
 //! The first one aborts the request, so that it ends with all it has done; the second ends the
 //! program at once, and the request is interrupted.
@@ -74,20 +74,48 @@ impl Signals {
 struct Source {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    /// Of a terminal that is closed; none if whoever started the program ignores it, as `nohup` does.
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl Source {
     fn new() -> std::io::Result<Source> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Source { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        let hangup = if is_ignored(libc::SIGHUP) { None } else { Some(signal(SignalKind::hangup())?) };
+        Ok(Source { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())?, hangup })
     }
 
     async fn next(&mut self) {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = hangup => {}
         }
+    }
+}
+
+#[cfg(unix)]
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: the function only reads the disposition of the signal into a structure of ours.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Lets a write beyond the limit of file sizes (`ulimit -f`) fail, instead of ending the program.
+pub(crate) fn fail_large_writes() {
+    #[cfg(unix)]
+    // SAFETY: nothing else sets the disposition of this signal.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
     }
 }
 

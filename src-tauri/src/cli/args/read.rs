@@ -18,11 +18,25 @@ const WRITE: &[&str] =
 /// What the program was asked to do.
 pub(crate) fn read() -> Result<Cli, clap::Error> {
     let mut command = command();
-    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let arguments = without_bare_data(std::env::args_os().collect());
     let matches = command.try_get_matches_from_mut(&arguments);
     let cli = matches
         .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command)));
     cli.map_err(|error| advised(error, &arguments))
+}
+
+/// The arguments without a `--data` that names no file, if another one does: `--data FILE check --data` checks that
+/// file, and clap would only see the last one.
+fn without_bare_data(arguments: Vec<OsString>) -> Vec<OsString> {
+    let is_flag = |argument: &OsString| argument.as_encoded_bytes().starts_with(b"-");
+    let is_bare = |at: usize| arguments[at] == "--data" && arguments.get(at + 1).is_none_or(is_flag);
+    let names_file = |at: usize| {
+        arguments[at].as_encoded_bytes().starts_with(b"--data=") || arguments[at] == "--data" && !is_bare(at)
+    };
+    if !(0..arguments.len()).any(names_file) {
+        return arguments;
+    }
+    (0..arguments.len()).filter(|at| !is_bare(*at)).map(|at| arguments[at].clone()).collect()
 }
 
 /// The commands with their flags. Every command takes the global ones; its help names those that do something there.

@@ -24,8 +24,22 @@ pub(crate) fn wrong(id: &str) -> Option<String> {
     if id.len() > LONGEST_ID {
         return Some(format!("has {} bytes; an id has at most {LONGEST_ID}", id.len()));
     }
-    let control = id.chars().find(|letter| letter.is_control())?;
+    let control = id.chars().find(|letter| letter.is_control() || turns_text(*letter))?;
     Some(format!("holds the control character U+{:04X}; an id has none", u32::from(control)))
+}
+
+/// Whether a character changes the direction in which the text around it is shown, so that an id reads as another one.
+fn turns_text(letter: char) -> bool {
+    matches!(letter, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Refuses the id of a user or a project that reads like the copy which a fork has of one (ARCHITECTURE §5.7).
+pub(crate) fn check_owner(what: &str, id: &str) -> Result<(), Fault> {
+    check(what, id)?;
+    if id.contains("~fork_") {
+        return Err(Fault::invalid(format!("{what} \"{}\" must not contain \"~fork_\": forks use it", shown(id))));
+    }
+    Ok(())
 }
 
 /// The beginning of an id, with nothing in it that acts on a terminal.
@@ -52,6 +66,7 @@ mod tests {
             ("a\u{1b}[2J", "U+001B"),
             ("a\nb", "U+000A"),
             ("a\u{9b}b", "U+009B"),
+            ("a\u{202e}b", "U+202E"),
         ] {
             let fault = wrong(id).unwrap_or_default();
             assert!(fault.contains(says), "{id:?}: {fault}");

@@ -48,10 +48,9 @@ impl Workspace {
         Origin { trigger, dispatched_by }: Origin,
     ) -> Result<Running, Fault> {
         needs_project(&loaded_flow, &options)?;
-        id::check("user id", &options.user)?;
-        for (what, id) in [("session id", &options.session), ("project id", &options.project)] {
-            id.as_ref().map_or(Ok(()), |id| id::check(what, id))?;
-        }
+        id::check_owner("user id", &options.user)?;
+        options.session.as_ref().map_or(Ok(()), |id| id::check("session id", id))?;
+        options.project.as_ref().map_or(Ok(()), |id| id::check_owner("project id", id))?;
         let ephemeral = options.session.is_none();
         let session = options.session.clone().unwrap_or_else(new_session);
         let known = self.store.session(&session).map_err(Fault::internal)?;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use engine::event::Event;
+use engine::event::{Event, ScopeCommit};
 use engine::log::Record;
 use engine::scope::ScopeKey;
 use engine::state::State;
@@ -30,6 +30,8 @@ const EVENTS_PER_BATCH: usize = 1_000;
 const LATEST_MS: u64 = 8_640_000_000_000_000;
 /// The highest attempt number that is accepted.
 const MAX_ATTEMPT: u32 = 1 << 31;
+/// What a column of the database holds, with room for the commits of an import.
+const MAX_VERSION: u64 = i64::MAX as u64 / 2;
 
 /// A bundle in its staging database.
 pub(super) struct StagedBundle {
@@ -150,6 +152,9 @@ fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
         }
         match record {
             BundleRecord::Record { scope, version, state } => {
+                if version > MAX_VERSION {
+                    return Err(ImportError::Unfit(format!("record {scope} is at version {version}")));
+                }
                 run.push((scope, Record { version, state: Arc::new(State::from(state)) }));
             }
             // Stored separately, see `copy_code`.
@@ -161,6 +166,12 @@ fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
                 }
                 if event.attempt > MAX_ATTEMPT {
                     let what = format!("event {} of \"{request}\" is of attempt {}", event.seq, event.attempt);
+                    return Err(ImportError::Unfit(what));
+                }
+                let is_beyond = |commit: &&ScopeCommit| commit.version.max(commit.from) > MAX_VERSION;
+                if let Some(commit) = event.kind.commits().iter().find(is_beyond) {
+                    let (scope, version) = (&commit.scope, commit.version);
+                    let what = format!("event {} of \"{request}\" commits version {version} of {scope}", event.seq);
                     return Err(ImportError::Unfit(what));
                 }
                 if !run.is_empty() {
