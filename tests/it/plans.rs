@@ -216,6 +216,39 @@ fn code_that_does_not_fit_is_told_as_the_resume_would() {
     planned.compare(&place, &command, &place.ask(&command));
 }
 
+/// The step that was gone was counted as taken from the log, and named nowhere.
+#[test]
+fn a_plan_names_what_is_reused_new_and_gone() {
+    let check = |from: &str, to: &str, reused: &[&str], orphaned: &[&str], new: &[&str]| {
+        let (place, request) = failed();
+        place.edit(&FAILS.replace(from, to));
+        let plan = place.get(&format!("resume {request} --plan"));
+        let paths = |steps: &[&str]| steps.iter().map(|step| json!(format!("root/step:{step}"))).collect::<Value>();
+        let list = |name: &str| plan.get(name).cloned().unwrap_or(json!([]));
+        assert_eq!(list("reused"), paths(reused), "{plan}");
+        assert_eq!(list("orphaned"), paths(orphaned), "{plan}");
+        assert_eq!(list("new"), paths(new), "{plan}");
+        assert_eq!(plan["fromLog"], reused.len(), "{plan}");
+        let text = place.run(&["resume", &request, "--plan"]).stdout;
+        let gone = orphaned.iter().map(|step| format!("  root/step:{step}\n")).collect::<String>();
+        assert_eq!(text.contains("gone from the flow, not used"), !orphaned.is_empty(), "{text}");
+        assert!(text.contains(&gone), "{text}");
+        let command = format!("resume {request}");
+        let planned = Planned::of(&place, &command).expect("a resume has a plan");
+        planned.compare(&place, &command, &place.ask(&command));
+    };
+    let second = ".step(step(\"second\"))";
+    check(second, ".step(step(\"renamed\"))", &["first", "plan"], &["second"], &["renamed"]);
+    check(second, "", &["first", "plan"], &["second"], &[]);
+    check(
+        second,
+        ".step(sequencer({ name: \"in\" }).step(step(\"second\")))",
+        &["first", "plan"],
+        &["second"],
+        &["in"],
+    );
+}
+
 #[test]
 fn what_is_wrong_with_a_command_is_wrong_with_its_plan() {
     let (place, request) = failed();

@@ -20,11 +20,19 @@ pub(crate) fn plan(plan: &PlanRow) -> String {
     let taken = format!("{}{}", counted(plan.from_log.into(), "block"), inside.unwrap_or_default());
     let mut text = format!("taken from the log: {taken}\n");
     text.push_str(&list(&format!("runs again: {}", counted(plan.runs_again.into(), "block")), again));
-    let models = format!("models asked: {} by what runs again", counted(plan.models_asked.into(), "call"));
+    let at_least = if plan.may_ask_more { "at least " } else { "" };
+    let models = format!("models asked: {at_least}{} by what runs again", counted(plan.models_asked.into(), "call"));
     text.push_str(&list(&models, asked));
+    if !plan.reused.is_empty() {
+        text.push_str(&list("from the log:", plan.reused.iter().cloned()));
+    }
     if !plan.may_have_happened.is_empty() {
         let head = "may have happened, and will be made again:";
         text.push_str(&list(head, plan.may_have_happened.iter().map(open)));
+    }
+    if !plan.orphaned.is_empty() {
+        let head = format!("gone from the flow, not used: {}", counted(plan.orphaned.len() as u64, "block"));
+        text.push_str(&list(&head, plan.orphaned.iter().cloned()));
     }
     if !plan.new.is_empty() {
         text.push_str(&list(&format!("new: {}", counted(plan.new.len() as u64, "block")), plan.new.iter().cloned()));

@@ -3,6 +3,7 @@
 pub(crate) mod alignment;
 pub(crate) mod background;
 pub(crate) mod fanout;
+pub(crate) mod gone;
 pub(crate) mod passes;
 pub(crate) mod route;
 pub(crate) mod sequencer;

@@ -19,6 +19,9 @@ pub struct PlanRow {
     pub runs_again: u32,
     /// How many model calls these make that the log does not answer, if all goes as it went.
     pub models_asked: u32,
+    /// Whether it may be more calls: a model that calls tools, an agent or a loop decides how many it takes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub may_ask_more: bool,
     /// What began and has no end in the log: it may have happened, and is made again.
     pub may_have_happened: Vec<MayHaveHappened>,
     /// The blocks that run again, in the order in which they began.
@@ -29,6 +32,12 @@ pub struct PlanRow {
     /// Whether that error is of an answer that the author's schema refuses.
     #[serde(skip)]
     pub is_refused_answer: bool,
+    /// The paths of the blocks that end as recorded; only if the code of today differs from what was recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reused: Vec<String>,
+    /// The paths of blocks that ended and that the code of today has no more: what they did is not used.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub orphaned: Vec<String>,
     /// The paths of blocks that begin and never ran before, up to the first block that stops the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub new: Vec<String>,

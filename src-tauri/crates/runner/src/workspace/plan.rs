@@ -2,6 +2,8 @@
 //!
 //! Each is prepared by the same code as the real one, so that whatever refuses the real one refuses its plan.
 
+use std::sync::Arc;
+
 use engine::error::FlowError;
 use engine::event::{Event, Seq};
 use engine::plan::RunsAgain;
@@ -43,16 +45,21 @@ impl Workspace {
         let (plan, error) = plan(&self.dir, PlanInput { loaded_flow, config, asked, before, recorded, store })?;
         let row = |block: &RunsAgain| AgainRow { path: block.path.to_string(), models_asked: block.model_calls as u32 };
         let again: Vec<AgainRow> = plan.again.iter().map(row).collect();
+        let is_same = plan.new.is_empty() && plan.orphaned.is_empty() && plan.drift.is_empty();
+        let paths = |of: &[Arc<str>]| of.iter().map(ToString::to_string).collect::<Vec<_>>();
         Ok(PlanRow {
             from_log: plan.from_log.len() as u32,
             inside_from_log: Some(plan.inside_from_log as u32).filter(|inside| *inside > 0),
             runs_again: again.len() as u32,
             models_asked: again.iter().map(|block| block.models_asked).sum(),
+            may_ask_more: plan.again.iter().any(|block| block.model_calls > 0 && block.may_call_more),
             may_have_happened,
             again,
             error: error.as_ref().map(ErrorInfo::from),
             is_refused_answer: error.as_ref().is_some_and(FlowError::is_refused_answer),
-            new: plan.new.iter().map(ToString::to_string).collect(),
+            reused: if is_same { Vec::new() } else { paths(&plan.from_log) },
+            orphaned: paths(&plan.orphaned),
+            new: paths(&plan.new),
             drift: plan.drift,
         })
     }

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use crate::execution::abort::Abort;
+use crate::execution::chain::gone::is_gone;
 use crate::execution::context::Context;
 use crate::execution::request::{PriorRun, Run, StartRequest};
 use crate::model::effects::{EffectKind, Effects};
@@ -35,6 +36,8 @@ pub struct Plan {
     /// The blocks that begin and never ran before, in the order in which they are reached; only those that are reached
     /// before something stops the plan.
     pub new: Vec<Arc<str>>,
+    /// The blocks that ended and that the code of today has no more; those inside them are not named.
+    pub orphaned: Vec<Arc<str>>,
     /// What the code of today does otherwise than recorded, without being refused, as its events say it.
     pub drift: Vec<String>,
 }
@@ -46,6 +49,8 @@ pub struct RunsAgain {
     pub path: Arc<str>,
     /// How many model calls it makes that the log does not answer, if it goes as it went.
     pub model_calls: usize,
+    /// Whether their number depends on what the model or the loop around it answers.
+    pub may_call_more: bool,
 }
 
 /// How far a block came while the plan was made.
@@ -102,7 +107,8 @@ impl Run {
     pub fn plan(&self, recorded: &[Event], planned: &[Event]) -> Plan {
         let mut reached = reached(planned);
         let new_calls = new_calls(planned);
-        let known = ran(&self.alignment.translate(recorded));
+        let translated = self.alignment.translate(recorded);
+        let known = ran(&translated);
         let is_new = |path: &&Arc<str>| !known.contains_key(*path) && reached[*path] == Reached::Open;
         let new: Vec<Arc<str>> = reached.keys().filter(is_new).cloned().collect();
         let reached_first: HashSet<Arc<str>> = reached.keys().cloned().collect();
@@ -115,7 +121,16 @@ impl Run {
         };
         let mut plan = Plan { new: new.clone(), drift: drift(planned), ..Plan::default() };
         plan.from_log.extend(reached.iter().filter(|(_, how)| **how == Reached::Taken).map(|(path, _)| path.clone()));
+        let root = self.flow.actions.get(&self.start.action).map(|action| action.block.clone());
+        let has_tools: HashSet<&str> = known.keys().filter(|path| is_of_tool(path)).filter_map(|p| parent(p)).collect();
+        let mut gone: HashSet<Arc<str>> = HashSet::new();
         for (path, ran) in &known {
+            if !reached.contains_key(path) && root.as_ref().is_some_and(|root| is_gone(root, path)) {
+                if ran.stopped.is_some() {
+                    gone.insert(path.clone());
+                }
+                continue;
+            }
             let Some((around, how)) = with_ancestors(path).find_map(|at| Some((at, *reached.get(at)?))) else {
                 continue;
             };
@@ -144,8 +159,10 @@ impl Run {
             };
             let asks_models = ran.calls + ran.before > 0;
             let expected = expected.max(usize::from(asks_models && self.gets_results(path, &reached)));
-            plan.again.push(RunsAgain { path: path.clone(), model_calls: certain.max(expected) });
+            let may_call_more = ran.calls + ran.before > 1 || has_tools.contains(&**path) || is_in_loop(path);
+            plan.again.push(RunsAgain { path: path.clone(), model_calls: certain.max(expected), may_call_more });
         }
+        plan.orphaned = outermost(&gone, recorded, &translated);
         plan
     }
 
@@ -157,6 +174,27 @@ impl Run {
         let mut tools = reached.iter().filter(|(inner, how)| **how == Reached::Open && is_tool(inner)).peekable();
         tools.peek().is_some() && tools.all(|(tool, _)| !self.replay_cache.suspensions.is_waiting(tool))
     }
+}
+
+/// Returns the outermost of the blocks that the code of today has no more, named as they were recorded.
+fn outermost(gone: &HashSet<Arc<str>>, recorded: &[Event], translated: &[Event]) -> Vec<Arc<str>> {
+    if gone.is_empty() {
+        return Vec::new();
+    }
+    let is_inner = |path: &str| with_ancestors(path).skip(1).any(|around| gone.contains(around));
+    let mut named = HashSet::new();
+    let pairs = recorded.iter().zip(translated).filter_map(|(was, now)| Some((was.path.as_ref()?, now.path.as_ref()?)));
+    let outer = pairs.filter(|(_, now)| gone.contains(*now) && !is_inner(now));
+    outer.filter(|(_, now)| named.insert((*now).clone())).map(|(was, _)| was.clone()).collect()
+}
+
+fn is_of_tool(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|last| last.starts_with("tool:"))
+}
+
+/// Returns whether a block is in a loop, whose condition decides how often it runs.
+fn is_in_loop(path: &str) -> bool {
+    path.split('/').any(|segment| ["doUntil:", "doWhile:", "loop"].iter().any(|word| segment.starts_with(word)))
 }
 
 /// Returns how far each block came.
