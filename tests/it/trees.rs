@@ -102,6 +102,8 @@ fn a_fork_says_which_blocks_it_edited() {
     let output = forked("fork r --at root/step:flaky --output 7");
     assert_eq!(output, [("root/step:flaky".to_owned(), true)], "what was before it is from the log");
     let input = forked("fork r --at root/step:note --input 2");
+    assert_eq!(input, [("root/step:note".to_owned(), false)]);
+    let input = forked("fork r --action-input 2");
     assert_eq!(input, [("root".to_owned(), false)]);
     assert!(rows(&place, "show r --tree --unfolded").iter().all(|row| row.get("edited").is_none()));
 }

@@ -86,7 +86,8 @@ test('editors of a fork begin with what was there, and say so until it is change
   app.window.sheet = 'fork';
   await fireEvent.click(await screen.findByTestId('fork-input'));
   const value = () => screen.getByTestId('fork-value') as HTMLTextAreaElement;
-  await waitFor(() => expect(JSON.parse(value().value)).toMatchObject({ topic: 'wild bees' }));
+  await waitFor(() => expect(JSON.parse(value().value)).toMatchObject([{ title: 'Habitat' }, {}, {}]));
+  expect(screen.queryByTestId('fork-output')).toBeNull();
   expect(screen.getByTestId('fork-note').textContent).toContain('unchanged');
   await waitFor(() => expect(asked.at(-1)).toMatchObject({ path: 'root/step:report' }), { timeout: 2000 });
   expect(asked.at(-1)).not.toHaveProperty('input');

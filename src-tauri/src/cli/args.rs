@@ -283,11 +283,16 @@ pub(crate) struct Models {
 pub(crate) struct Fork {
     pub(crate) request: String,
     /// Just after this event, or after the block at this path finished
-    #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
-    pub(crate) at: At,
-    /// Another input of the action: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "SEQ|PATH", value_parser = at, required_unless_present = "action_input")]
+    pub(crate) at: Option<At>,
+    /// Another input of the block at PATH, which runs again; of the action with --at 0: JSON, @FILE, or - for standard
+    /// input
     #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     pub(crate) input: Option<String>,
+    /// Another input of the action, which runs again from its beginning: JSON, @FILE, or - for standard input
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    #[arg(conflicts_with_all = ["at", "input", "output"])]
+    pub(crate) action_input: Option<String>,
     /// What the step gave instead: JSON or @FILE
     #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub(crate) output: Option<String>,

@@ -46,7 +46,11 @@ pub(super) fn read_edits(fork: &Fork) -> Result<Edits, Fault> {
         Ok((place.to_owned(), read_json(&format!("--set {place}"), value)?))
     });
     Ok(Edits {
-        input: fork.input.as_deref().map(|given| read_json("--input", given)).transpose()?,
+        input: match (&fork.input, &fork.action_input) {
+            (Some(given), _) => Some(read_json("--input", given)?),
+            (None, Some(given)) => Some(read_json("--action-input", given)?),
+            (None, None) => None,
+        },
         output: fork.output.as_deref().map(|given| read_json("--output", given)).transpose()?,
         set: set.collect::<Result<_, Fault>>()?,
     })

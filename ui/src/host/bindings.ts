@@ -1010,7 +1010,7 @@ export type ForkOptions = {
 	/**  ... the newest finished one at or before this event. */
 	seq?: number | null,
 	models?: Models,
-	/**  Instead of the action's input; `null` is an input. */
+	/**  Instead of the block's input, or of the action's at its beginning; `null` is an input. */
 	input?: unknown,
 	/**  Instead of what the step gave. */
 	output?: unknown,
@@ -1539,12 +1539,18 @@ export type PlanRow = {
 	runsAgain: number,
 	/**  How many model calls these make that the log does not answer, if all goes as it went. */
 	modelsAsked: number,
+	/**  Whether it may be more calls: a model that calls tools, an agent or a loop decides how many it takes. */
+	mayAskMore?: boolean,
 	/**  What began and has no end in the log: it may have happened, and is made again. */
 	mayHaveHappened: MayHaveHappened[],
 	/**  The blocks that run again, in the order in which they began. */
 	again: AgainRow[],
 	/**  Why it cannot go on: the code, or the answer, does not fit the log. */
 	error?: ErrorInfo | null,
+	/**  The paths of the blocks that end as recorded; only if the code of today differs from what was recorded. */
+	reused?: string[],
+	/**  The paths of blocks that ended and that the code of today has no more: what they did is not used. */
+	orphaned?: string[],
 	/**  The paths of blocks that begin and never ran before, up to the first block that stops the plan. */
 	new?: string[],
 	/**  Differences between the code of today and the log that a resume accepts, as its `drift` events say them. */

@@ -27,11 +27,12 @@ pub mod trace;
 pub mod uncertain_effects;
 pub mod usage;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::model::data::Data;
 use crate::model::event::{Event, EventKind, Recorded, Seq};
 
 /// A request's events in `seq` order, with look-ups by number.
@@ -102,7 +103,19 @@ impl<'a> Events<'a> {
 /// The event that gave a fork another input, and with which all ends that the old input led to: what a
 /// replay does not do again.
 pub fn edited_input(events: &[Event]) -> Option<Seq> {
-    events.iter().rev().find(|event| matches!(event.kind, EventKind::InputEdited { .. })).map(|event| event.seq)
+    let is_edit = |event: &&Event| event.path.is_none() && matches!(event.kind, EventKind::InputEdited { .. });
+    events.iter().rev().find(is_edit).map(|event| event.seq)
+}
+
+/// The inputs that a fork has instead of those that blocks were given, by path, with their events.
+pub(crate) fn edited_block_inputs(events: &[Event]) -> HashMap<Arc<str>, (Seq, Data)> {
+    let input = |event: &Event| match (&event.kind, &event.path) {
+        (EventKind::InputEdited { input: Recorded::Value(input) }, Some(path)) => {
+            Some((path.clone(), (event.seq, Data::from(input.clone()))))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(input).collect()
 }
 
 /// The steps of a fork that it goes on from as they were edited.

@@ -75,6 +75,7 @@ pub(crate) fn try_block(
                 ..FlowError::new("LimitError", format!("blocks are nested deeper than {MAX_NESTING} levels"))
             });
         }
+        let input = run.input_of(&path, input);
         let mut tries = failed_tries(&block, run.replay_cache.failed_tries(&path)).of_block;
         let mut is_first = true;
         let mut conflicts = 0;

@@ -24,6 +24,7 @@ use crate::execution::fifo::FifoMutex;
 use crate::execution::frame::{Frame, Roots};
 use crate::execution::generator::stored_messages::StoredMessages;
 use crate::execution::generator::tool_cache::ToolCache;
+use crate::execution::live_answers::LiveQuestions;
 use crate::execution::note::Note;
 use crate::execution::recorder::{Recorder, RecorderOptions};
 use crate::execution::replay::cache::ReplayCache;
@@ -44,9 +45,9 @@ use crate::model::log::{Lease, Log};
 use crate::model::path::ROOT;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
-use crate::views::edited_input;
 use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
+use crate::views::{edited_block_inputs, edited_input};
 
 use declared::declared;
 use prior_run::{has_state, run_once};
@@ -114,6 +115,9 @@ pub struct Run {
     pub(crate) prior_status: RequestStatus,
     /// Whether the log has writes to the state of the request scope from before this run.
     pub(crate) had_state: bool,
+    pub(crate) live_questions: LiveQuestions,
+    /// The inputs that a fork has instead of those that blocks are given, by path.
+    block_inputs: HashMap<Arc<str>, (Seq, Data)>,
     /// Recorded results that wait for their turn.
     pub(crate) turns: Turns,
     /// In a replay: the recorded effects.
@@ -167,6 +171,7 @@ impl Run {
         let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
         run.once = RefCell::new(run_once(events.iter().filter(is_known)));
         run.began_at = events.first().map_or(0, |event| event.at);
+        run.block_inputs = edited_block_inputs(events);
         run.effect_log = Some(effect_log);
         Rc::new(run)
     }
@@ -187,7 +192,9 @@ impl Run {
         state.fill_in(&defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let alignment = Alignment::read(events, &flow, flow.actions.get(&start.action));
-        let replay_cache = ReplayCache::read(&alignment.translate(events), answers);
+        let translated = alignment.translate(events);
+        let replay_cache = ReplayCache::read(&translated, answers);
+        let block_inputs = edited_block_inputs(&translated);
         let has_initial_request_state = events
             .iter()
             .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
@@ -223,6 +230,8 @@ impl Run {
             unfinished_background: RefCell::default(),
             prior_status,
             had_state: has_state(events),
+            live_questions: LiveQuestions::default(),
+            block_inputs,
             turns: Turns::default(),
             effect_log: None,
             only_plans: false,
@@ -308,6 +317,14 @@ impl Run {
         let item = NewItem { transient: true, ..NewItem::plain("status", ItemStatus::Completed, payload) };
         let attempt = self.attempts.borrow().get(ROOT).map_or(0, |count| count.saturating_sub(1));
         self.recorder.record(Some(&ROOT.into()), attempt, EventKind::ItemAdded { item });
+    }
+
+    /// Returns what a block gets as its input: what a fork has instead, or what it is given.
+    pub(crate) fn input_of(&self, path: &str, given: StepValue) -> StepValue {
+        match self.block_inputs.get(path) {
+            Some((seq, data)) => StepValue { data: data.clone(), origin: Some(*seq), thrown: None },
+            None => given,
+        }
     }
 
     /// Appends buffered events to the log.

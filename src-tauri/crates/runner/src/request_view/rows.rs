@@ -186,10 +186,10 @@ impl RequestView {
         Ok(())
     }
 
-    /// Whether a fork gave a span its output, or the whole request its input.
+    /// Whether a fork gave a span its input or output, or the whole request its input.
     fn is_edited(&self, span: &Span, path: &str) -> bool {
-        let of = if span.is_memoized { Some(span.path) } else { None };
-        (of.is_some() || path == ROOT) && self.edits.1.iter().any(|(seq, by)| *by == of && *seq < span.seq_start)
+        let is_edit = |by: Option<PathNumber>| by.map_or(path == ROOT && !span.is_memoized, |by| by == span.path);
+        self.edits.1.iter().any(|(seq, by)| *seq < span.seq_start && is_edit(*by))
     }
 
     /// How a span stands as of an event, or now.

@@ -6,6 +6,8 @@
 
 mod edits;
 
+use std::collections::HashSet;
+
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
 use engine::identity::{InstanceId, StateOwner};
@@ -23,7 +25,7 @@ use super::{At, Mock, Workspace, new_request};
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
 use crate::run::{Opening, PriorEvents, Running};
-use edits::{Set, Shared, Whose, check, declared};
+use edits::{InputOf, Set, Shared, Whose, check, declared};
 
 pub use edits::Edits;
 
@@ -44,7 +46,14 @@ impl Workspace {
     /// What a fork runs, and the last event that it has in common with its request.
     pub(super) fn forking(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<(Next, Seq), Fault> {
         let (row, events) = self.whole_log_of(request)?;
-        let leaves = leaves(request, &events, at, edits.output.is_some())?;
+        let input_of = InputOf::of(at, &events, &edits)?;
+        let leaves = match &input_of {
+            Some(InputOf::Action) => leaves(request, &events, &At::Seq(0), false)?,
+            Some(InputOf::Block(path)) => {
+                leaves(request, &events, &At::Seq(before_block(request, &events, path)?), false)?
+            }
+            None => leaves(request, &events, at, edits.output.is_some())?,
+        };
         let sets =
             edits.set.iter().map(|(text, value)| Set::parse(text, value.clone())).collect::<Result<Vec<_>, _>>()?;
         for set in &sets {
@@ -64,14 +73,19 @@ impl Workspace {
             _ => None,
         });
         let (first, given) = (first.unwrap_or(Recorded::Undefined), common.input().cloned());
-        let is_edited = edits.input.is_some();
+        let block_input = match &input_of {
+            Some(InputOf::Block(path)) => edits.input.clone().map(|input| (path.clone(), input)),
+            _ => None,
+        };
+        let action_input = edits.input.filter(|_| input_of == Some(InputOf::Action));
+        let is_edited = action_input.is_some();
         let parent = asked.clone();
         let asked = StartRequest {
             request: new_request().into(),
             session: session.clone(),
             fork: Some(session),
             ephemeral: false,
-            input: edits.input.or(given).into(),
+            input: action_input.or(given).into(),
             mock,
             retry_of: None,
             claim: None,
@@ -93,6 +107,9 @@ impl Workspace {
                 edit.check(flow)?;
                 let (path, attempt) = step.clone().unwrap_or_default();
                 draft.push(path, attempt, EventKind::StateEdited { of: edit.of, operation: edit.operation });
+            }
+            if let Some((path, input)) = block_input {
+                draft.push(Some(path), 0, EventKind::InputEdited { input: Recorded::Value(input) });
             }
             // Last: what came before it is not done again by a replay.
             if is_edited {
@@ -210,6 +227,19 @@ fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<
             Ok(Leaves { seq: events.iter().rev().find(begins).map_or(1, |event| event.seq), step: None })
         }
     }
+}
+
+/// The event before the newest execution of a block that was not taken from the log.
+fn before_block(request: &str, events: &[Event], path: &str) -> Result<Seq, Fault> {
+    let taken: HashSet<u32> = of_path(events, path).filter(|event| is_memoized(event)).map(|e| e.attempt).collect();
+    let begins = |event: &&Event| matches!(event.kind, EventKind::BlockStarted { .. });
+    let own = of_path(events, path).rev().filter(begins).find(|event| !taken.contains(&event.attempt));
+    own.map(|event| event.seq - 1)
+        .ok_or_else(|| Fault::not_found(format!("no block began at path \"{path}\" in request \"{request}\"")))
+}
+
+fn of_path<'e>(events: &'e [Event], path: &str) -> impl DoubleEndedIterator<Item = &'e Event> {
+    events.iter().filter(move |event| event.path.as_deref() == Some(path))
 }
 
 fn has_ended(event: &Event) -> bool {

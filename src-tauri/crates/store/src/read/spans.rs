@@ -63,8 +63,8 @@ impl Store {
         Ok(events)
     }
 
-    /// The events with which a fork gave a block another output, or, without a path, the request another input. Reads
-    /// all events of a fork, and none of other requests.
+    /// The events with which a fork gave a block another input or output, or, without a path, the request another
+    /// input. Reads all events of a fork, and none of other requests.
     pub fn edits(&self, request: &str) -> Result<Vec<(Seq, Option<PathNumber>)>, Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(

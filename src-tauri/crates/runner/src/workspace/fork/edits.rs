@@ -3,25 +3,64 @@
 //! It says which place is meant and whether a value may stand there; putting it there is the fork's.
 
 use engine::callable::SchemaRef;
-use engine::event::Event;
+use engine::event::{Event, EventKind};
 use engine::flow::Flow;
 use engine::operation::Operation;
+use engine::path::ROOT;
 use engine::scope::ScopeKind;
 use engine::state::State;
 use engine::views::place::Place;
 use serde_json::{Map, Value};
 
 use crate::core::fault::Fault;
+use crate::workspace::At;
 
 /// What a fork changes.
 #[derive(Clone, Debug, Default)]
 pub struct Edits {
-    /// The action's input.
+    /// The input of the block at which the request is forked; of the action, if that is its beginning.
     pub input: Option<Value>,
     /// What the step gave.
     pub output: Option<Value>,
     /// Places in state, `session.topic` or `sequencer[root/step:plan].steps[0]`, and what is there now.
     pub set: Vec<(String, Value)>,
+}
+
+/// Which input a fork has instead.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum InputOf {
+    /// The action's.
+    Action,
+    /// That of the block at this path.
+    Block(std::sync::Arc<str>),
+}
+
+impl InputOf {
+    /// Decides whose input `--input` edits. Refuses an input that was read before the fork begins.
+    pub(super) fn of(at: &At, events: &[Event], edits: &Edits) -> Result<Option<InputOf>, Fault> {
+        if edits.input.is_none() {
+            return Ok(None);
+        }
+        let has_ended = |seq: u64| {
+            let mut until = events.iter().take_while(|event| event.seq <= seq);
+            until.any(|event| matches!(event.kind, EventKind::BlockFinished { .. }))
+        };
+        match at {
+            At::Path(path) if path != ROOT => {
+                if edits.output.is_some() {
+                    return Err(Fault::invalid(format!(
+                        "--input and --output: with another input {path} runs, so its output cannot be given"
+                    )));
+                }
+                Ok(Some(InputOf::Block(path.as_str().into())))
+            }
+            At::Seq(seq) if has_ended(*seq) => Err(Fault::invalid(format!(
+                "--input: nothing would read it, because blocks have run by event {seq}; edit the action's input with \
+                 --at 0, or that of a block with --at PATH"
+            ))),
+            _ => Ok(Some(InputOf::Action)),
+        }
+    }
 }
 
 /// A value in some state.
