@@ -6,7 +6,8 @@ use std::time::Instant;
 use engine::error::FlowError;
 use engine::event::RequestStatus;
 use runner::{
-    Edits, ErrorInfo, Fault, Json, Mock, PlanRow, Resolution, RunOptions, Running, TriggerOptions, Workspace,
+    Answered, At, Edits, ErrorInfo, Fault, Json, Mock, PlanRow, Resolution, RunOptions, Running, TriggerOptions,
+    Workspace,
 };
 use serde_json::{Value, json};
 
@@ -67,7 +68,16 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
     if resume.models.plan {
         return Ok(planned(&workspace.plan_resume(&request, &going_on(&resume.models), Some(given))?));
     }
-    let running = workspace.resume(&request, &going_on(&resume.models), given)?;
+    let running = match workspace.resume_or_answer(&request, &going_on(&resume.models), given)? {
+        Answered::Resumed(running) => running,
+        Answered::Taken { request_id, session_id, suspension } => {
+            let text = format!("answered {suspension}; request {request_id} runs on\n");
+            let status = RequestStatus::InProgress;
+            let json =
+                json!({ "requestId": request_id, "sessionId": session_id, "status": status, "answered": suspension });
+            return Ok(Outcome::done(json, text));
+        }
+    };
     if reply.is_some() && !is_asked {
         eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
     }
@@ -90,11 +100,13 @@ pub(crate) fn retry(workspace: &Arc<Workspace>, request: &str, models: &Models) 
 
 /// `flowglass fork`.
 pub(crate) fn fork(workspace: &Arc<Workspace>, fork: Fork, edits: Edits) -> Result<Outcome, Stop> {
+    // Without an event it is the action's input that is edited.
+    let at = fork.at.unwrap_or(At::Seq(0));
     if fork.models.plan {
-        return Ok(planned(&workspace.plan_fork(&fork.request, &fork.at, edits, &going_on(&fork.models))?));
+        return Ok(planned(&workspace.plan_fork(&fork.request, &at, edits, &going_on(&fork.models))?));
     }
     let (started, signals) = (Instant::now(), listen()?);
-    let running = workspace.fork(&fork.request, &fork.at, edits, &going_on(&fork.models))?;
+    let running = workspace.fork(&fork.request, &at, edits, &going_on(&fork.models))?;
     wait(workspace, running, Wait { signals, started, events: false, after: 0 })
 }
 

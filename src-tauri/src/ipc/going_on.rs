@@ -1,7 +1,7 @@
 //! The window's commands that go on with a request, try it again, fork it, or play it again.
 
 use engine::suspension::{Reply, SuspensionStatus};
-use runner::{At, Edits, Fault, Mock, PlanRow, Replay, Resolution, Running, SuspensionRow};
+use runner::{Answered, At, Edits, Fault, Mock, PlanRow, Replay, Resolution, Running, SuspensionRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tauri::State;
@@ -53,6 +53,17 @@ pub(super) struct GoingOn {
     open_effects: Vec<OpenEffectRow>,
 }
 
+impl From<Answered> for GoingOn {
+    fn from(answered: Answered) -> GoingOn {
+        match answered {
+            Answered::Resumed(running) => GoingOn::from(running),
+            Answered::Taken { request_id, session_id, .. } => {
+                GoingOn { request_id, session_id, open_effects: Vec::new() }
+            }
+        }
+    }
+}
+
 impl From<Running> for GoingOn {
     fn from(running: Running) -> GoingOn {
         let effects = running.open_effects.iter().map(|effect| OpenEffectRow {
@@ -98,7 +109,7 @@ pub(super) async fn resume(
 ) -> Result<GoingOn, Fault> {
     off_the_main_thread(state, move |workspace| {
         let (mock, given) = options.take();
-        workspace.resume(&request_id, &mock, given).map(GoingOn::from)
+        workspace.resume_or_answer(&request_id, &mock, given).map(GoingOn::from)
     })
     .await
 }
@@ -159,7 +170,7 @@ pub(super) struct ForkOptions {
     seq: Option<u64>,
     #[serde(default)]
     models: Models,
-    /// Instead of the action's input; `null` is an input.
+    /// Instead of the block's input, or of the action's at its beginning; `null` is an input.
     #[specta(type = specta_typescript::Unknown)]
     #[serde(default, deserialize_with = "present_exact")]
     input: Option<Value>,

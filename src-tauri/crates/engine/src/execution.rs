@@ -24,6 +24,7 @@ mod fifo;
 pub mod frame;
 pub mod generator;
 mod hooks;
+pub(crate) mod live_answers;
 pub mod loading;
 mod note;
 mod reactions;

@@ -25,4 +25,6 @@ pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
 pub use store::{EventQuery, RequestOrder, RequestQuery, SearchQuery, SessionOrder, SessionQuery};
 pub use views::*;
-pub use workspace::{At, DispatchEnd, Edits, Mock, OpenOptions, Resolution, RunOptions, TriggerOptions, Workspace};
+pub use workspace::{
+    Answered, At, DispatchEnd, Edits, Mock, OpenOptions, Resolution, RunOptions, TriggerOptions, Workspace,
+};

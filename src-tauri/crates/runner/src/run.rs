@@ -4,6 +4,7 @@
 
 mod closed_effects;
 mod example;
+mod live_answers;
 pub(crate) mod on_accept;
 pub(crate) mod owner;
 pub(crate) mod plan;
@@ -39,6 +40,7 @@ use crate::core::fault::Fault;
 use crate::core::progress::run_to_end;
 use crate::effects::outside::{Dispatcher, World, live};
 use crate::models::mock_script::{MockModels, MockScript, recorded_calls};
+use crate::run::live_answers::take_answers;
 use crate::run::on_accept::OnAccept;
 use crate::run::owner::{Lock, Wish};
 use crate::run::prepare::{load, prepare};
@@ -227,7 +229,7 @@ async fn carry_out(
         halted: _,
         on_exit: _,
     } = job;
-    let wish = lock.wish();
+    let (wish, answers) = (lock.wish(), lock.answers());
     let loaded = match loaded {
         Some(loaded) => loaded,
         None => loaded.insert(load(
@@ -267,14 +269,17 @@ async fn carry_out(
         let work = Box::pin(with_script(run.execute(input), loaded.drive()));
         let is_committing = || run.recorder.is_committing();
         let settle = || run.settle_next();
-        let unblock = || loaded.fail_waiting_calls();
+        let unblock = || run.stop_waiting() || loaded.fail_waiting_calls();
         let mut work = Box::pin(run_to_end(work, awaited, is_committing, settle, unblock).fuse());
         let mut tick = Box::pin(flush(run.clone()).fuse());
+        run.accept_answers();
+        let mut answering = Box::pin(take_answers(run.clone(), answers).fuse());
         let mut watching = Box::pin(stop_when_asked(&mut abort, &wish, loaded, stop).fuse());
         loop {
             select_biased! {
                 ended = work => return Ok(ended),
                 () = tick => {}
+                () = answering => {}
                 () = watching => {}
             }
         }

@@ -81,7 +81,7 @@ use crate::views::*;
 
 use read_only::{Opened, open_data};
 
-pub use answers::Resolution;
+pub use answers::{Answered, Resolution};
 pub use dispatch::DispatchEnd;
 pub use fork::Edits;
 pub use trigger::TriggerOptions;

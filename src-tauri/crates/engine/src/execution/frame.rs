@@ -81,6 +81,8 @@ pub struct Frame {
     pub(crate) due: RefCell<Vec<DueReaction>>,
     /// Whether it may suspend: not while `userMessage` runs, before the block has started.
     pub(crate) can_suspend: Cell<bool>,
+    /// Whether it runs branches of which not all may run at the same time.
+    pub(crate) has_limit: Cell<bool>,
     finished: Cell<bool>,
 }
 
@@ -128,6 +130,7 @@ impl Frame {
             holds_permit: Cell::new(false),
             due: RefCell::default(),
             can_suspend: Cell::new(true),
+            has_limit: Cell::new(false),
             finished: Cell::new(false),
         }
     }

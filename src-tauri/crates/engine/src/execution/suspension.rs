@@ -19,7 +19,35 @@ use crate::model::suspension::{Reply, Resolved, SuspendOptions, SuspensionReques
 impl Context {
     /// `ctx.suspend`: returns the answer if there is one. Otherwise it never completes: the block ends with outcome
     /// `suspended`, which no `catch` of the author sees (ARCHITECTURE §5.5).
+    ///
+    /// If the caller [accepts answers](Run::accept_answers), it also returns one that is given while other blocks run.
     pub async fn suspend(&self, options: SuspendOptions) -> Result<Resolved, FlowError> {
+        let asked = match self.ask(options).await? {
+            Ok(answer) => return Ok(answer),
+            Err(asked) => asked,
+        };
+        if let Some(answer) = self.run.live_answer(&self.frame, &asked).await {
+            return Ok(answer);
+        }
+        self.end_asking().await
+    }
+
+    /// Like [`Context::suspend`], but the block suspends at once.
+    pub(crate) async fn suspend_at_once(&self, options: SuspendOptions) -> Result<Resolved, FlowError> {
+        match self.ask(options).await? {
+            Ok(answer) => Ok(answer),
+            Err(_) => self.end_asking().await,
+        }
+    }
+
+    /// Ends the block with outcome `suspended`.
+    async fn end_asking<T>(&self) -> T {
+        self.frame.suspended.set();
+        std::future::pending().await
+    }
+
+    /// Returns the recorded answer, or else records the question and returns it.
+    async fn ask(&self, options: SuspendOptions) -> Result<Result<Resolved, SuspensionRequest>, FlowError> {
         if !self.frame.path.starts_with(crate::model::path::ROOT)
             || crate::model::path::is_of_step_hook(&self.frame.path)
         {
@@ -37,6 +65,9 @@ impl Context {
             None => (None, self.ordinal("suspend")),
         };
         let request = self.suspension_request(options, callback, ordinal);
+        if let Some(answer) = run.live_questions.answer_to(&self.frame.path, &request) {
+            return Ok(Ok(answer));
+        }
         let known = run.replay_cache.suspensions.find(&self.frame.path, request.callback.as_deref(), ordinal);
         // A replay returns every answer, whatever is shown.
         let differences =
@@ -46,23 +77,25 @@ impl Context {
                 if let Some(resolved) = recorded.resolved.clone() {
                     run.used_answers.borrow_mut().insert(resolved.id.clone());
                     // In a replay a block that waits for nothing else gets its answer at once.
-                    let is_alone = run.effect_log.as_ref().is_some_and(|log| !log.calls_others(&self.frame.path));
+                    let is_alone = !recorded.is_live
+                        && run.effect_log.as_ref().is_some_and(|log| !log.calls_others(&self.frame.path));
                     match recorded.answered {
                         _ if is_alone => {}
                         Some(position) => run.wait_for_turn(position).await,
                         None => self.wait_behind_log().await,
                     }
-                    return Ok(resolved);
+                    return Ok(Ok(resolved));
                 }
+                // It may have been asked by an earlier version, with another id.
+                return Ok(Err(recorded.request.clone()));
             }
             (Some(recorded), Some(differences)) => {
                 self.expire_changed(recorded, &differences);
-                self.record(EventKind::Suspended(request));
+                self.record(EventKind::Suspended(request.clone()));
             }
-            (None, _) => drop(self.record(EventKind::Suspended(request))),
+            (None, _) => drop(self.record(EventKind::Suspended(request.clone()))),
         }
-        self.frame.suspended.set();
-        std::future::pending().await
+        Ok(Err(request))
     }
 
     /// Makes the suspension that is asked for now.

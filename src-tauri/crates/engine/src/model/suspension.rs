@@ -97,6 +97,12 @@ impl From<Reply> for SuspensionStatus {
     }
 }
 
+/// Returns whether a text has the form of a suspension's id.
+pub fn is_id(text: &str) -> bool {
+    let digits = text.strip_prefix("susp_").unwrap_or_default();
+    digits.len() == 16 && digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// A suspension, as recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -13,7 +13,10 @@
 //! What a database says of its owners may have come from anywhere: only names that this module makes are ever
 //! used as a path.
 
+mod answers;
 mod life;
+
+pub(crate) use answers::Answers;
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -153,7 +156,10 @@ impl Locks {
         let Ok(entries) = std::fs::read_dir(&self.0.path) else { return };
         for entry in entries.flatten() {
             let file = entry.file_name().to_string_lossy().into_owned();
-            let Some((name, "lock" | "abort")) = file.split_once('.') else { continue };
+            let Some((name, what)) = file.split_once('.') else { continue };
+            if what != "lock" && what != "abort" && !what.ends_with(".answer") {
+                continue;
+            }
             let Ok(name) = Uuid::try_parse(name) else { continue };
             if name != own && !life::is_given(&self.0.file, name) {
                 remove_if_dead(&self.path(name, "lock"), &entry.path());

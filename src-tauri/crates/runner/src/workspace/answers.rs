@@ -1,5 +1,7 @@
 //! Questions that requests ask somebody outside, and the answers they are taken up with.
 
+mod live;
+
 use engine::event::{Event, RequestStatus};
 use engine::suspension::{Reply, Resolved, SuspensionStatus};
 use engine::views::Events;
@@ -10,6 +12,8 @@ use super::Workspace;
 use crate::core::fault::{Detail, Fault};
 use crate::effects::outside::now_ms;
 use crate::views::{Json, RequestRow, SuspensionRow};
+
+pub use live::Answered;
 
 /// What somebody answers.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -70,7 +70,7 @@ async fn approved(cx: &Context, of: &Rc<CallAgent>, mut plan: Value) -> Result<V
             allow: Some(vec![Reply::Approve, Reply::Reject, Reply::Submit]),
             ..SuspendOptions::default()
         };
-        let answer = cx.frame.until_suspended(cx.suspend(options)).await?;
+        let answer = cx.frame.until_suspended(cx.suspend_at_once(options)).await?;
         match answer.resolution {
             SuspensionStatus::Approved if !answer.is_edit() => return Ok(plan),
             SuspensionStatus::Approved | SuspensionStatus::Submitted => {

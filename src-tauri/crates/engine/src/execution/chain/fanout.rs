@@ -49,6 +49,7 @@ async fn run_branches(
         cx.run.has_concurrent_blocks.set(true);
     }
     let limit = limit.unwrap_or(usize::MAX).max(1);
+    cx.frame.has_limit.set(limit < branches.len());
     // A resume takes recorded ends from the log all at once. They are ordered as recorded, and an end that stopped the
     // operation before still keeps the branches from starting that had not started by then, or were suspended.
     let replay_cache = &cx.run.replay_cache;
@@ -93,6 +94,7 @@ async fn run_branches(
         stopped |= stops_now(&result);
         ended.push((at, result));
     }
+    cx.frame.has_limit.set(false);
     ended.sort_by_key(|(at, _)| known[*at].map_or(Seq::MAX, |(seq, _)| seq));
     ended
 }

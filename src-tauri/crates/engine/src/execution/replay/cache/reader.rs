@@ -137,11 +137,19 @@ impl ReplayCache {
                 (all.finished, all.pending, true);
             replay_cache.finished.retain(|path, _| edited.contains(path));
         }
+        // The answers of a resume follow its first event.
+        let mut is_resuming = false;
         for event in events {
+            is_resuming = match &event.kind {
+                EventKind::RequestResumed { .. } => true,
+                EventKind::SuspensionResolved(_) => is_resuming,
+                _ => false,
+            };
             match (&event.kind, &event.path) {
                 (EventKind::Suspended(request), Some(path)) => replay_cache.suspensions.ask(path, event.seq, request),
                 (EventKind::SuspensionResolved(resolved), _) => {
-                    replay_cache.suspensions.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)))
+                    replay_cache.suspensions.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)));
+                    replay_cache.suspensions.set_live(&resolved.id, !is_resuming);
                 }
                 (EventKind::SuspensionReopened { id }, _) => replay_cache.suspensions.answer(id, None, None),
                 _ => {}

@@ -23,6 +23,8 @@ pub(crate) struct RecordedSuspension {
     pub(crate) request: SuspensionRequest,
     /// The answer, if there is one.
     pub(crate) resolved: Option<Resolved>,
+    /// Whether it was answered while the block that asked went on waiting.
+    pub(crate) is_live: bool,
     /// When it was answered; `None` if the log does not have the answer yet.
     pub(crate) answered: Option<Position>,
 }
@@ -38,7 +40,8 @@ impl RecordedSuspensions {
     /// Adds a suspension.
     pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, request: &SuspensionRequest) {
         let number = (request.callback.clone(), request.ordinal);
-        let suspension = RecordedSuspension { seq, request: request.clone(), resolved: None, answered: None };
+        let suspension =
+            RecordedSuspension { seq, request: request.clone(), resolved: None, is_live: false, answered: None };
         self.0.entry(path.clone()).or_default().insert(number, suspension);
     }
 
@@ -47,6 +50,12 @@ impl RecordedSuspensions {
         let all = self.0.values_mut().flat_map(HashMap::values_mut);
         all.filter(|suspension| suspension.request.id == id)
             .for_each(|suspension| (suspension.resolved, suspension.answered) = (answer.cloned(), answered));
+    }
+
+    /// Sets whether the suspension with this id was answered while its block went on waiting.
+    pub(super) fn set_live(&mut self, id: &str, is_live: bool) {
+        let all = self.0.values_mut().flat_map(HashMap::values_mut);
+        all.filter(|suspension| suspension.request.id == id).for_each(|suspension| suspension.is_live = is_live);
     }
 
     /// Returns the suspension with this ordinal.

@@ -1,0 +1,87 @@
+//! Answers to a request that runs, here or in another process (SEMANTICS §9.3).
+
+use std::time::Duration;
+
+use engine::event::RequestStatus;
+use engine::suspension::{Resolved, SuspensionStatus};
+
+use super::{Resolution, answers, questions};
+use crate::core::fault::Fault;
+use crate::run::Running;
+use crate::views::RequestRow;
+use crate::workspace::{Mock, Workspace};
+
+/// How often is looked whether an answer was taken.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What came of an answer.
+#[derive(Debug)]
+pub enum Answered {
+    /// The request had stopped, and goes on.
+    Resumed(Running),
+    /// The request runs, and its process has taken the answer.
+    Taken {
+        /// The request.
+        request_id: String,
+        /// Its session.
+        session_id: String,
+        /// The suspension that was answered.
+        suspension: String,
+    },
+}
+
+impl Workspace {
+    /// Resumes a request, or gives an answer to one that runs. If the block that asked has ended, the answer is used
+    /// as soon as the request has stopped; this function waits for that.
+    pub fn resume_or_answer(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Answered, Fault> {
+        self.check_writable()?;
+        let row = self.request(request)?;
+        if row.status != RequestStatus::InProgress || given.reply.is_none() {
+            return self.resume(request, mock, given).map(Answered::Resumed);
+        }
+        let answer = self.answer_of(&row, given.clone())?;
+        let owner = self.owner_of(request)?;
+        if !self.locks.leave_answer(&owner, &answer).map_err(Fault::internal)? {
+            return Err(Fault::refused(format!("suspension \"{}\" is being answered already", answer.id)));
+        }
+        // It may run for long before it stops.
+        loop {
+            let now = self.request(request)?;
+            let events = self.store.events_of_suspensions(request).map_err(Fault::internal)?;
+            let question = questions(&now, &events).into_iter().find(|one| one.asking.id == answer.id);
+            let Some(question) = question else { return Err(lost(&answer)) };
+            if question.answer.is_some() {
+                let suspension = answer.id;
+                return Ok(Answered::Taken { request_id: now.id, session_id: now.session_id, suspension });
+            }
+            let has_stopped = now.status != RequestStatus::InProgress || self.owner_of(request)? != owner;
+            if question.status != SuspensionStatus::Pending || has_stopped {
+                self.locks.withdraw_answer(&owner, &answer.id);
+            }
+            if question.status != SuspensionStatus::Pending {
+                return Err(lost(&answer));
+            }
+            if has_stopped {
+                return self.resume(request, mock, given).map(Answered::Resumed);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    fn owner_of(&self, request: &str) -> Result<String, Fault> {
+        let row = self.store.request(request).map_err(Fault::internal)?;
+        Ok(row.map(|row| row.owner).unwrap_or_default())
+    }
+
+    /// Returns the answer, if the request asks for it.
+    fn answer_of(&self, row: &RequestRow, given: Resolution) -> Result<Resolved, Fault> {
+        let events = self.store.events_of_suspensions(&row.id).map_err(Fault::internal)?;
+        let answer = answers(row, &events, given)?.pop();
+        let is_given = |answer: &Resolved| answer.resolution != SuspensionStatus::Expired;
+        answer.filter(is_given).ok_or_else(|| Fault::refused("the answer came too late: the time for it was up"))
+    }
+}
+
+fn lost(answer: &Resolved) -> Fault {
+    Fault::refused(format!("suspension \"{}\" was not answered: the request went on without it", answer.id))
+}
