@@ -3,6 +3,7 @@
 import { asFault } from '../host/host';
 import type { BlockDetail, Host, PlanRow, RunOptions, StepTo, Workspace as Info } from '../host/host';
 import { HOME, type Place } from '../place';
+import { openNewest } from './arrival';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
@@ -182,15 +183,6 @@ export class AppModel {
     else if (to === 'nextEnd') this.seek(request.seq);
   }
 
-  async runAgain(): Promise<void> {
-    const { row, root } = this.request;
-    if (!row) return;
-    const detail = root ? await this.try(() => this.host.block(row.id, root)) : undefined;
-    const { flow, action, userId, sessionId, projectId, mock } = row;
-    this.route.to({ at: 'run', flow, action });
-    this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
-  }
-
   #arrive(place: Place, before: Place) {
     if (place.session !== before.session) this.requests.open(place.session);
     if (place.request !== this.request.id) {
@@ -199,15 +191,8 @@ export class AppModel {
       this.events.open(place.request);
       this.request.open(place.request);
     }
-    if (place.session && !place.request) void this.#openNewest(place.session);
+    if (place.session && !place.request) void openNewest(this, place.session);
     this.#look();
-  }
-
-  /** A session is opened at its newest request; one that has none stays as it is. */
-  async #openNewest(session: string) {
-    const [newest] = (await this.try(() => this.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
-    const { place } = this.route;
-    if (newest && place.session === session && !place.request) this.route.toRequest(newest.id, session, 'replace');
   }
 
   /** Asks for what the place shows. Called when the place changes and when the request advances. */

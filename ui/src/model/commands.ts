@@ -5,6 +5,7 @@ import { THEMES, type Theme } from '../base/theme';
 import { goToZone, stepZone } from '../base/zones';
 import { HOME, TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
+import { runAgain } from './arrival';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
 import { keymap } from './keymap.svelte';
 import { setTheme, zoomText } from './look';
@@ -131,7 +132,7 @@ export const COMMANDS: readonly Command[] = [
     when: (app) => app.window.form?.fires === true,
     verb: 'trigger',
   }),
-  command('again', 'Do', 'Run again', 'again', [], (app) => void app.runAgain(), { when: isOpen }),
+  command('again', 'Do', 'Run again', 'again', [], (app) => void runAgain(app), { when: isOpen }),
   command('abort', 'Do', 'Abort this request', 'stop', ['Ctrl+Shift+x'], (app) => void abort(app), {
     when: (app) => app.request.live,
     verb: 'abort',

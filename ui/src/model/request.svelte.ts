@@ -5,12 +5,12 @@ import { asFault, type Counts, type Fault, type FoundRow, type Host, type Reques
 import type { BlockQuery, ItemsQuery, ItemsUpdate, StepQuery, ViewBatch, ViewCalls, ViewHead } from '../host/host';
 import type { ViewItems, ViewRow, ViewUpdate } from '../host/host';
 import { arrange, noteFold, type Folds } from './arrangement';
+import { Progress } from './progress.svelte';
 import { RowPages } from './rows.svelte';
 import { RunClock } from './run-clock.svelte';
 import { isOver } from './status';
 import { NO_SUMS } from './totals';
 
-const SPEAK_EVERY_MS = 3000;
 const NONE: Counts = { blocks: 0, finished: 0, running: 0, failed: 0, suspended: 0, items: 0, ticks: 0, calls: 0 };
 
 export class OpenRequest {
@@ -30,12 +30,11 @@ export class OpenRequest {
   start = $state.raw(0);
   fault: Fault | null = $state.raw(null);
   loading = $state(false);
-  /** What a screen reader is told about progress, rarely enough to be listened to. */
-  spoken = $state('');
   filter = $state.raw('');
   /** The first words of what it was asked. */
   words: string | null = $state.raw(null);
   readonly rows: RowPages;
+  readonly progress = new Progress();
 
   readonly live = $derived(this.row !== null && !isOver(this.row.status));
 
@@ -49,7 +48,6 @@ export class OpenRequest {
   readonly #early = new Map<number, ViewUpdate>();
   /** While the request runs, so that running bars grow. */
   readonly clock = new RunClock();
-  #spokenAt = 0;
 
   constructor(
     readonly host: Host,
@@ -83,10 +81,10 @@ export class OpenRequest {
     this.counts = NONE;
     this.sums = NO_SUMS;
     this.seq = 0;
-    this.filter = this.spoken = '';
+    this.filter = '';
+    this.progress.clear();
     this.words = null;
     this.#folds.clear();
-    this.#spokenAt = 0;
     this.clock.run(false, 0);
     if (id) void this.#enter(id);
   }
@@ -236,14 +234,6 @@ export class OpenRequest {
     if (this.start === 0) this.start = Math.max(0, (this.rows.get(0)?.seqStart ?? 1) - 1);
     Object.assign(this, { row: request, root, seq, counts, sums, from, to });
     this.clock.run(this.live, from);
-    this.#speak();
-  }
-
-  #speak() {
-    if (this.live && Date.now() - this.#spokenAt < SPEAK_EVERY_MS) return;
-    this.#spokenAt = Date.now();
-    const { blocks, finished, failed } = this.counts;
-    const failures = failed > 0 ? `, ${failed} failed` : '';
-    this.spoken = `${finished} of ${blocks} blocks finished${failures}. Request ${this.row?.status.replace('_', ' ')}.`;
+    this.progress.tell(this.live, counts, request.status);
   }
 }

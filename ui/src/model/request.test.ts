@@ -42,7 +42,7 @@ test('a request that runs advances by batches, and answers each when it is on sc
   expect(request.seq).toBe((await host.openView(started.requestId)).seq);
   expect(advanced.mock.calls.length).toBeGreaterThan(3);
   expect(acknowledged.mock.calls.length).toBeGreaterThan(3);
-  expect(request.spoken).toContain(`${request.counts.blocks} of ${request.counts.blocks} blocks finished`);
+  expect(request.progress.words).toContain(`${request.counts.blocks} of ${request.counts.blocks} blocks finished`);
   request.disconnect();
 });
 
