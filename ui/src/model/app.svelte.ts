@@ -189,7 +189,7 @@ export class AppModel {
       const { stateAt, time, detail, call, tick, items, ahead, calls } = this;
       for (const part of [stateAt, time, detail, call, tick, items, ahead, calls]) part.clear();
       this.events.open(place.request);
-      this.request.open(place.request);
+      this.request.open(place.request, place.filter);
     }
     if (place.session && !place.request) void openNewest(this, place.session);
     this.#look();
@@ -199,6 +199,7 @@ export class AppModel {
   #look() {
     const { id, row } = this.request;
     if (!id || !row) return;
+    void this.request.setFilter(this.route.place.filter);
     this.requests.open(row.sessionId);
     this.watches.open(row.flow);
     if (isResumable(row)) this.ahead.ask({ request: id, seq: row.lastSeq });

@@ -83,7 +83,7 @@ test('of a group it is said how many failed, and the next failure is found in it
   await fireEvent.keyDown(screen.getByTestId('find-input'), { key: 'Escape' });
   expect(screen.queryByTestId('find')).toBeNull();
   await key('Home');
-  await app.request.setFilter('status:failed');
+  app.route.go({ filter: 'status:failed' });
   await waitFor(() =>
     expect(screen.getAllByTestId('group-failed').map((one) => one.textContent)).toContain('2 failed'),
   );
@@ -221,4 +221,33 @@ test('the last event is reached by a key', async () => {
   await fireEvent.keyDown(grid, { key: 'End' });
   const last = app.request.seq;
   await waitFor(() => expect(screen.getByTestId('event-payload').textContent).toContain(`#${last} request_status`));
+});
+
+test('a filter stays with its request while another tab is open, and is in the address', async () => {
+  await open('session=ses-2&request=req-3');
+  const { total } = app.request.rows;
+  await type('filter', 'status:failed name:check');
+  await waitFor(() => expect(screen.getByTestId('filter-matches').textContent).toBe('1'));
+  app.route.go({ tab: 'events' });
+  await waitFor(() => expect(screen.queryByTestId('filter')).toBeNull());
+  app.route.go({ tab: 'timeline' });
+  const box = (await screen.findByTestId('filter')) as HTMLInputElement;
+  expect(box.value).toBe('status:failed name:check');
+  expect(app.route.place.filter).toBe('status:failed name:check');
+  await fireEvent.click(screen.getByRole('button', { name: 'Clear the filter' }));
+  await waitFor(() => expect(app.request.rows.total).toBe(total));
+  expect(box.value).toBe('');
+});
+
+test('with no term chosen the list is walked from its first or its last one', async () => {
+  await open('session=ses-2&request=req-3');
+  const box = screen.getByTestId('filter');
+  const press = (name: string) => fireEvent.keyDown(box, { key: name });
+  const terms = () => within(screen.getByRole('listbox', { name: 'Terms' })).getAllByRole('option');
+  const at = () => terms().findIndex((one) => one.getAttribute('aria-selected') === 'true');
+  box.focus();
+  await press('ArrowUp');
+  expect(at()).toBe(terms().length - 1);
+  await press('ArrowDown');
+  expect(at()).toBe(0);
 });
