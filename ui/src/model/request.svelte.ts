@@ -5,6 +5,7 @@ import { asFault, type Counts, type Fault, type FoundRow, type Host, type Reques
 import type { BlockQuery, ItemsQuery, ItemsUpdate, StepQuery, ViewBatch, ViewCalls, ViewHead } from '../host/host';
 import type { ViewItems, ViewRow, ViewUpdate } from '../host/host';
 import { arrange, noteFold, type Folds } from './arrangement';
+import { passedSince, pauseOf, type Pause } from './pause';
 import { Progress } from './progress.svelte';
 import { RowFilter } from './row-filter.svelte';
 import { RowPages } from './rows.svelte';
@@ -25,6 +26,8 @@ export class OpenRequest {
   /** When its first and its newest event were. */
   from = $state.raw(0);
   to = $state.raw(1);
+  /** Of a fork: the time between what it shares with its original and its own first event. */
+  pause: Pause | null = $state.raw(null);
   /** The instant before the first block: what every scope was when the request began. */
   start = $state.raw(0);
   fault: Fault | null = $state.raw(null);
@@ -81,12 +84,9 @@ export class OpenRequest {
     this.#leave();
     this.id = id;
     this.row = this.root = this.fault = null;
-    this.counts = NO_COUNTS;
-    this.sums = NO_SUMS;
-    this.seq = 0;
+    Object.assign(this, { counts: NO_COUNTS, sums: NO_SUMS, seq: 0, words: null, pause: null });
     this.filtering.begin(filter);
     this.progress.clear();
-    this.words = null;
     this.#folds.clear();
     this.clock.run(false, 0);
     if (id) void this.#enter(id);
@@ -121,7 +121,7 @@ export class OpenRequest {
   }
 
   /** How long after its first event something was: every time of this request is shown so. */
-  since = (at: number): number => Math.max(0, at - this.from);
+  since = (at: number): number => passedSince(this.from, at, this.pause);
 
   /** The rows of blocks, wherever they stand. */
   async rowsOf(ids: string[]): Promise<ViewRow[]> {
@@ -201,11 +201,10 @@ export class OpenRequest {
       if (round !== this.#round) return this.#close(head.view);
       const { wanted } = this.filtering;
       const { rows, filtered } = await arrange(this.host, head.view, this.#folds, wanted);
+      const pause = await pauseOf(head.request.forkedFrom?.seq, (seq) => this.host.viewTimeOf(head.view, seq));
       if (round !== this.#round) return this.#close(head.view);
       this.#view = head.view;
-      this.start = head.start;
-      this.words = head.words;
-      this.fault = null;
+      Object.assign(this, { start: head.start, words: head.words, pause, fault: null });
       this.filtering.opened(wanted, filtered);
       this.#show(head);
       this.rows.open(head.view, rows ?? head.rows, rows === null ? head.page : undefined);

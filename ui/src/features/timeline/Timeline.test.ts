@@ -167,17 +167,18 @@ test('the newest event of a running request is told with its own time', async ()
   expect(from).toBe(events[0]?.at);
 });
 
-test('what took how long is the same in the header and at the slider, in a fork as well', async () => {
+test('a fork took what it ran itself, and its time goes on where it left its original', async () => {
   await open('session=ses-1&request=req-1');
   const { request } = app;
   const last = () => screen.getByTestId('instant').textContent?.split(' · ')[1] ?? '';
   expect(last()).toBe(`+1.${String((request.to - request.from) % 1000).padStart(3, '0')} s`);
   expect(screen.getByTestId('request-facts').textContent).toContain('1.01 s');
-  // A fork has events of an hour ago, and took a moment itself.
+  // A second of its original an hour ago, and a moment of its own.
+  const { to } = request;
   const row = { ...request.row!, forkedFrom: { requestId: 'req-2', seq: 30 }, durationMs: 250 };
-  Object.assign(request, { row, from: request.to - 3_600_000 });
-  await waitFor(() => expect(last()).toBe('+1:00:00.000'));
-  expect(screen.getByTestId('request-facts').textContent).toContain('1 h 00 m');
+  Object.assign(request, { row, from: to - 3_600_000, pause: { from: to - 3_599_000, to: to - 250 } });
+  await waitFor(() => expect(last()).toBe('+1.250 s'));
+  expect(screen.getByTestId('request-facts').textContent).toContain('250 ms');
 });
 
 test('the axis is zoomed and moved with keys, and says what is in view', async () => {

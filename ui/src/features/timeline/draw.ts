@@ -65,7 +65,7 @@ function drawGrid(ctx: CanvasRenderingContext2D, scene: Scene, scale: number) {
   ctx.fillStyle = scene.colours.line;
   for (const mark of scene.marks) ctx.fillRect(Math.round(mark.x), 0, 1, height);
   for (const piece of scene.axis.pieces) {
-    if (!piece.isCut) continue;
+    if (!piece.isCut || piece.size === 0) continue;
     const left = (piece.at - scene.window.left) * scale;
     const right = left + piece.size * scale;
     if (right < 0 || left > scene.width) continue;
