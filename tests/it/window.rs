@@ -105,9 +105,13 @@ fn a_run_is_started_and_looked_at() {
     window.wait_for_text("[data-testid=inspector] [data-testid=change-row]", "total");
     window.click(&hook("block-tab-output"));
 
-    // The slider: the state of the session at the newest event, at the first, and after the first block.
-    window.wait_for_text(&hook("scope-session"), "42");
+    // The slider: the state of the session at the end of the selected block, at the newest event, at the first, and after
+    // the first block.
+    window.wait_for_text(&hook("scope-session"), "21");
+    assert_eq!(window.attributes(&hook("live"), "aria-pressed"), ["false"]);
     let slider = hook("time-slider");
+    window.press(&slider, key::END);
+    window.wait_for_text(&hook("scope-session"), "42");
     window.press(&slider, key::HOME);
     window.wait_for_text(&hook("state-seq"), "at #1,");
     window.wait(&hook("scope-session"), |found| (!found.join(" ").contains("42")).then_some(()));

@@ -141,7 +141,7 @@ fn the_timeline_reads_as_a_tree() {
     let lines: Vec<&str> = lines[1..].iter().filter_map(|line| line.as_str()).collect();
     assert_eq!(lines.len(), 3, "{lines:?}");
     for (line, (level, expanded, words)) in lines.iter().zip([
-        ("1", "true", ["root", "Failed"]),
+        ("1", "true", ["planning", "Failed"]),
         ("2", "", ["plan", "Completed"]),
         ("2", "", ["check", "Failed"]),
     ]) {

@@ -136,6 +136,35 @@ test('the slider shows the state at its instant, and says which', async () => {
   await waitFor(() => expect(screen.getByTestId('scope-session').textContent).toContain('81'));
 });
 
+test('selecting a block shows the state at its end, and the newest event is one click away', async () => {
+  await open('session=ses-2&request=req-2');
+  const rows = await screen.findAllByTestId('timeline-row');
+  const choose = (path: string) => fireEvent.click(rows.find((row) => row.dataset.path === path) as HTMLElement);
+  const shows = (seq: number) =>
+    waitFor(() => expect(screen.getByTestId('state-seq').textContent).toContain(`at #${seq},`));
+  const live = screen.getByTestId('live');
+  await choose('root/step:outline');
+  await shows(rowOf('root/step:outline').seqEnd ?? 0);
+  expect(screen.getByTestId('instant').textContent).toContain(`#${rowOf('root/step:outline').seqEnd} `);
+  expect(live.getAttribute('aria-pressed')).toBe('false');
+  // No row is shown as of then: how the others ended stays to be seen.
+  expect(screen.getAllByTestId('timeline-row').at(-1)?.dataset.status).toBe('completed');
+  await fireEvent.click(live);
+  await shows(app.request.seq);
+  expect(live.getAttribute('aria-pressed')).toBe('true');
+  expect(screen.getByTestId('block-path').textContent).toBe('root/step:outline');
+  await choose('root/tap:begin');
+  await shows(rowOf('root/tap:begin').seqEnd ?? 0);
+  // An instant that was chosen stays while blocks are looked at.
+  app.seek(5);
+  await choose('root/step:outline');
+  await shows(5);
+  await choose('root');
+  app.seek(app.request.seq);
+  await shows(app.request.seq);
+  expect(app.route.place.seq).toBeNull();
+});
+
 test('at a past instant no row of the timeline shows an outcome that was not there yet', async () => {
   await open('session=ses-2&request=req-2');
   await screen.findAllByTestId('timeline-row');

@@ -57,6 +57,49 @@ test('the tabs are walked by keys, and the chosen one stays', async () => {
   );
 });
 
+const openTabOf = (inspector: HTMLElement) =>
+  within(inspector)
+    .getAllByRole('tab')
+    .find((one) => one.getAttribute('aria-selected') === 'true')?.dataset.testid;
+
+test('a failed block opens at the line that threw, each time', async () => {
+  const host = new FakeHost(0, 0);
+  const source = { file: 'flows/research.ts', hash: '', text: 'code();\n'.repeat(120), from: 100, to: 110 };
+  host.blockSource = async () => source;
+  await open('session=ses-2&request=req-3', host);
+  const inspector = await choose('section[1]/step:check');
+  expect((await within(inspector).findByTestId('source-error')).textContent).toContain('expected');
+  await fireEvent.click(within(inspector).getByTestId('block-tab-output'));
+  expect(openTabOf(inspector)).toBe('block-tab-output');
+  // Neither what was chosen for it nor Source stays for a block that did not fail.
+  await choose('root/tap:begin');
+  await waitFor(() => expect(openTabOf(inspector)).toBe('block-tab-output'));
+  await choose('root/step:outline');
+  await waitFor(() => expect(openTabOf(inspector)).toBe('block-tab-model'));
+});
+
+test('input and output are shown together, and who is led to a tab sees it', async () => {
+  await open('session=ses-2&request=req-2');
+  const inspector = await choose('root/step:report');
+  await waitFor(() => expect(within(inspector).getByTestId('block-output').textContent).toContain('About wild bees'));
+  expect(within(inspector).getByTestId('block-given').textContent).toContain('Habitat');
+  await choose('root/step:outline');
+  app.window.inspectorTab = 'input';
+  await waitFor(() => expect(openTabOf(inspector)).toBe('block-tab-input'));
+  await choose('root/step:report');
+  await waitFor(() => expect(openTabOf(inspector)).toBe('block-tab-output'));
+});
+
+test('a block that waits for a person shows first what it asks', async () => {
+  await open('session=ses-large&request=req-4', new FakeHost(0, 0, true));
+  const inspector = await choose('root/step:approve');
+  const question = await within(inspector).findByTestId('block-question');
+  expect(question.textContent).toMatch(/\?/);
+  expect(within(inspector).getByTestId('block-output').textContent).toContain('until it is answered');
+  await fireEvent.click(within(question).getByRole('button', { name: 'Answer…' }));
+  expect(app.window.sheet).toBe('resume');
+});
+
 test('a change leads to who else wrote there', async () => {
   await open('session=ses-2&request=req-2');
   const inspector = await choose('root/step:report');

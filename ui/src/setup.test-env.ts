@@ -1,3 +1,6 @@
+import { configure } from '@testing-library/svelte';
+import { vi } from 'vitest';
+
 // What jsdom lacks and the window needs: layout never happens there, so observers exist but stay silent.
 class SilentObserver {
   observe() {}
@@ -8,3 +11,9 @@ globalThis.ResizeObserver ??= SilentObserver as unknown as typeof ResizeObserver
 Element.prototype.scrollIntoView ??= () => {};
 globalThis.matchMedia ??= (query: string) =>
   ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList;
+
+// A busy machine makes a test slower and never wrong: every wait lasts almost as long as a test may take.
+const LONGEST_WAIT_MS = 20_000;
+configure({ asyncUtilTimeout: LONGEST_WAIT_MS });
+const { waitFor } = vi;
+vi.waitFor = (act, options = LONGEST_WAIT_MS) => waitFor(act, options);

@@ -5,7 +5,7 @@ import { treeMove } from './treekeys';
 type Row = { path: string; depth: number; children: number; open: boolean; more: number; value?: unknown };
 
 /** Longer texts show their first part until they are opened. */
-export const MAX_CHARS = 90;
+export const MAX_CHARS = 240;
 export const isLongText = (value: unknown): boolean => typeof value === 'string' && value.length > MAX_CHARS;
 
 export class TreeFolds {

@@ -6,8 +6,19 @@ import { linkOf } from './link';
 
 export type StepTo = 'previousEnd' | 'nextEnd' | 'nextFailure';
 
-/** Moves the slider to where a block ended, or failed. */
-export const step = (app: AppModel, to: StepTo): void => void app.step(to);
+/** Moves the slider to where a block ended, or failed; past the last failure the first one comes again. */
+export async function step(app: AppModel, to: StepTo): Promise<void> {
+  const { instant, request } = app;
+  const { id } = request;
+  const found = await app.try(async () => {
+    const next = await request.step(instant, to);
+    return next === null && to === 'nextFailure' ? request.step(0, to) : next;
+  });
+  if (id !== request.id || found === undefined) return;
+  if (found !== null) app.seek(found);
+  else if (to === 'previousEnd') app.seek(request.start || 1);
+  else if (to === 'nextEnd') app.seek(request.seq);
+}
 
 /** The tabs of the open request: only one of an agent has turns, and only one whose model answers with Calls has those. */
 export function tabsOf(app: AppModel): Tab[] {

@@ -1,11 +1,13 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
 import { asFault } from '../host/host';
-import type { BlockDetail, Host, PlanRow, RunOptions, StepTo, Workspace as Info } from '../host/host';
-import { HOME, type Place } from '../place';
+import type { BlockDetail, Host, PlanRow, RunOptions, Workspace as Info } from '../host/host';
+import { HOME, type Place, type Tab } from '../place';
+import { openNewest } from './arrival';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
+import { instantShown, lastShown, seqShown, type Known } from './instant-shown';
 import { ItemPages } from './items.svelte';
 import { Faults } from './faults.svelte';
 import type { Router } from './route.svelte';
@@ -63,9 +65,10 @@ export class AppModel {
     this.events = new EventPages(host);
     this.calls = new CallBlocks(this.request, () => this.#look());
     this.stateAt = new LatestQuery((instant) => stateAt(host, this.request, instant), 40);
-    this.time = new ShownTime(this.request, () => (route.place.seq === null ? null : this.cursor));
+    this.time = new ShownTime(this.request, () => (this.instant === this.request.seq ? null : this.instant));
     const block = ({ request, block }: Selection) => host.block(request, block);
-    this.detail = new LatestQuery(block, 100);
+    // A block that is not on screen says when it ended only then.
+    this.detail = new LatestQuery(block, 100, () => this.#look());
     this.call = new LatestQuery(block, 100);
     this.tick = new LatestQuery(block, 100);
     this.items = new ItemPages(this.request);
@@ -82,6 +85,16 @@ export class AppModel {
   get cursor(): number {
     const { seq } = this.route.place;
     return seq === null ? this.request.seq : Math.min(seq, Math.max(1, this.request.seq));
+  }
+
+  /** The event whose state is shown: the chosen one, the end of the selected block, or the newest. */
+  get instant(): number {
+    return seqShown(this.route.place, this.#known);
+  }
+
+  get #known(): Known {
+    const { seq, start, live, root } = this.request;
+    return { seq, start, live, root, block: this.selected === null ? null : this.#blockOf(this.selected) };
   }
 
   get selected(): string | null {
@@ -164,31 +177,14 @@ export class AppModel {
 
   /** Moves the slider; the last event means following, because that is what the end of a growing run is. */
   seek(seq: number): void {
-    const end = this.request.seq;
-    this.route.go({ seq: seq >= end ? null : Math.max(1, seq) }, 'replace');
+    const isEnd = seq >= this.request.seq;
+    this.route.go(isEnd ? lastShown(this.route.place, this.#known) : { seq: Math.max(1, seq) }, 'replace');
   }
 
-  /** Moves the slider to an event of a kind; past the last failure the first one comes again. */
-  async step(to: StepTo): Promise<void> {
-    const { cursor, request } = this;
-    const { id } = request;
-    const found = await this.try(async () => {
-      const next = await request.step(cursor, to);
-      return next === null && to === 'nextFailure' ? request.step(0, to) : next;
-    });
-    if (id !== request.id || found === undefined) return;
-    if (found !== null) this.seek(found);
-    else if (to === 'previousEnd') this.seek(request.start || 1);
-    else if (to === 'nextEnd') this.seek(request.seq);
-  }
-
-  async runAgain(): Promise<void> {
-    const { row, root } = this.request;
-    if (!row) return;
-    const detail = root ? await this.try(() => this.host.block(row.id, root)) : undefined;
-    const { flow, action, userId, sessionId, projectId, mock } = row;
-    this.route.to({ at: 'run', flow, action });
-    this.template = { flow, action, userId, sessionId, projectId, mock, input: detail?.input };
+  /** Selects a block, and shows the state at its end unless an earlier event was chosen. */
+  select(block: string, how: 'push' | 'replace' = 'push', more: { tab?: Tab } = {}): void {
+    const isAtEnd = this.route.place.seq === this.request.seq;
+    this.route.go({ block, ...more, ...(isAtEnd && { seq: null }) }, how);
   }
 
   #arrive(place: Place, before: Place) {
@@ -197,33 +193,26 @@ export class AppModel {
       const { stateAt, time, detail, call, tick, items, ahead, calls } = this;
       for (const part of [stateAt, time, detail, call, tick, items, ahead, calls]) part.clear();
       this.events.open(place.request);
-      this.request.open(place.request);
+      this.request.open(place.request, place.filter);
     }
-    if (place.session && !place.request) void this.#openNewest(place.session);
+    if (place.session && !place.request) void openNewest(this, place.session);
     this.#look();
-  }
-
-  /** A session is opened at its newest request; one that has none stays as it is. */
-  async #openNewest(session: string) {
-    const [newest] = (await this.try(() => this.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
-    const { place } = this.route;
-    if (newest && place.session === session && !place.request) this.route.toRequest(newest.id, session, 'replace');
   }
 
   /** Asks for what the place shows. Called when the place changes and when the request advances. */
   #look() {
     const { id, row } = this.request;
     if (!id || !row) return;
+    void this.request.setFilter(this.route.place.filter);
     this.requests.open(row.sessionId);
     this.watches.open(row.flow);
     if (isResumable(row)) this.ahead.ask({ request: id, seq: row.lastSeq });
     else if (this.ahead.question) this.ahead.clear();
     const { cursor: seq, selected: block } = this;
     this.time.look();
-    // The end of a finished request is compared with its start, any other instant with the step before it.
-    const { base, tab, audience } = this.route.place;
+    const { tab, audience } = this.route.place;
     const instant = this.route.place.seq === null ? null : seq;
-    if (seq > 0) this.stateAt.ask({ request: id, seq, base, isWhole: instant === null && !this.request.live });
+    if (seq > 0) this.stateAt.ask(instantShown(id, this.route.place, this.#known));
     this.request.rows.instant(instant);
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
     this.request.watchItems(tab === 'items');
@@ -241,8 +230,12 @@ export class AppModel {
 
   /** While a block runs its detail grows with the request; once it ended, only its end matters. */
   #stamp(block: string): string {
+    const seqEnd = this.#blockOf(block)?.seqEnd;
+    return seqEnd ? `ended ${seqEnd}` : `seq ${this.request.seq}`;
+  }
+
+  #blockOf(block: string) {
     const known = this.detail.answer?.block;
-    const row = this.request.rows.find(block) ?? (known?.instanceId === block ? known : undefined);
-    return row?.seqEnd ? `ended ${row.seqEnd}` : `seq ${this.request.seq}`;
+    return this.request.rows.find(block) ?? (known?.instanceId === block ? known : null);
   }
 }

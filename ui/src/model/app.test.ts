@@ -82,7 +82,8 @@ test('a folder that somebody changed is read again once, with its filter and its
   const host = await open('session=ses-2&request=req-2&tab=items');
   await vi.waitFor(() => expect(app.request.seq).toBeGreaterThan(20));
   await vi.waitFor(() => expect(app.items.answer).not.toBeNull());
-  await app.request.setFilter('status:failed');
+  app.route.go({ filter: 'status:failed' });
+  await vi.waitFor(() => expect(app.request.filter).toBe('status:failed'));
   const rows = app.request.rows.total;
   const asked = (['reopenWorkspace', 'openView', 'viewItems', 'requests'] as const).map((name) => vi.spyOn(host, name));
   for (let n = 0; n < 3; n++) tell({ kind: 'outdated', workspace: '.flowglass/flowglass.db' });

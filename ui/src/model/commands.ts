@@ -5,6 +5,7 @@ import { THEMES, type Theme } from '../base/theme';
 import { goToZone, stepZone } from '../base/zones';
 import { HOME, TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
+import { runAgain } from './arrival';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
 import { keymap } from './keymap.svelte';
 import { setTheme, zoomText } from './look';
@@ -88,12 +89,12 @@ export const COMMANDS: readonly Command[] = [
   zone('block', 'Go to the selected block', 'handler', isOpen, 'block'),
   zone('state', 'Go to the state', 'change', isOpen),
   ...TABS.map(tab),
-  instant('back', 'Previous event', 'left', ',', (app) => app.seek(app.cursor - 1)),
-  instant('forward', 'Next event', 'right', '.', (app) => app.seek(app.cursor + 1)),
-  instant('previousEnd', 'Previous step', 'left', '[', (app) => step(app, 'previousEnd')),
-  instant('nextEnd', 'Next step', 'right', ']', (app) => step(app, 'nextEnd')),
-  instant('nextFailure', 'Next failure', 'nexterror', 'n', (app) => step(app, 'nextFailure')),
-  instant('live', 'Follow the newest event', 'last', 'l', (app) => app.route.go({ seq: null })),
+  instant('back', 'Previous event', 'left', ',', (app) => app.seek(app.instant - 1)),
+  instant('forward', 'Next event', 'right', '.', (app) => app.seek(app.instant + 1)),
+  instant('previousEnd', 'Previous step', 'left', '[', (app) => void step(app, 'previousEnd')),
+  instant('nextEnd', 'Next step', 'right', ']', (app) => void step(app, 'nextEnd')),
+  instant('nextFailure', 'Next failure', 'nexterror', 'n', (app) => void step(app, 'nextFailure')),
+  instant('live', 'Follow the newest event', 'last', 'l', (app) => app.seek(app.request.seq)),
   command('timeline.next', 'Timeline', 'Next block', 'down', ['j'], (app) => app.window.timeline?.move('ArrowDown'), {
     when: hasTimeline,
   }),
@@ -131,7 +132,7 @@ export const COMMANDS: readonly Command[] = [
     when: (app) => app.window.form?.fires === true,
     verb: 'trigger',
   }),
-  command('again', 'Do', 'Run again', 'again', [], (app) => void app.runAgain(), { when: isOpen }),
+  command('again', 'Do', 'Run again', 'again', [], (app) => void runAgain(app), { when: isOpen }),
   command('abort', 'Do', 'Abort this request', 'stop', ['Ctrl+Shift+x'], (app) => void abort(app), {
     when: (app) => app.request.live,
     verb: 'abort',

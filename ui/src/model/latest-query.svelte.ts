@@ -13,10 +13,12 @@ export class LatestQuery<Q, A> {
   #asked = '';
   #round = 0;
 
-  /** `gap` is the least time between two questions, so that a fast run does not keep the window busy. */
+  /** `gap` is the least time between two questions, so that a fast run does not keep the window busy. `onanswer` is told
+   * of each answer that is shown. */
   constructor(
     readonly find: (question: Q) => Promise<A>,
     readonly gap = 0,
+    readonly onanswer = () => {},
   ) {}
 
   /** A question that was asked last is not asked again, unless `again` says that its answer may have changed. */
@@ -55,6 +57,7 @@ export class LatestQuery<Q, A> {
       if (!fault) {
         this.answer = answer;
         this.question = question;
+        this.onanswer();
       } else {
         this.#asked = '';
       }

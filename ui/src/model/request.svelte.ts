@@ -5,13 +5,13 @@ import { asFault, type Counts, type Fault, type FoundRow, type Host, type Reques
 import type { BlockQuery, ItemsQuery, ItemsUpdate, StepQuery, ViewBatch, ViewCalls, ViewHead } from '../host/host';
 import type { ViewItems, ViewRow, ViewUpdate } from '../host/host';
 import { arrange, noteFold, type Folds } from './arrangement';
+import { passedSince, pauseOf, type Pause } from './pause';
+import { Progress } from './progress.svelte';
+import { RowFilter } from './row-filter.svelte';
 import { RowPages } from './rows.svelte';
 import { RunClock } from './run-clock.svelte';
 import { isOver } from './status';
-import { NO_SUMS } from './totals';
-
-const SPEAK_EVERY_MS = 3000;
-const NONE: Counts = { blocks: 0, finished: 0, running: 0, failed: 0, suspended: 0, items: 0, ticks: 0, calls: 0 };
+import { NO_COUNTS, NO_SUMS } from './totals';
 
 export class OpenRequest {
   id: string | null = $state.raw(null);
@@ -20,36 +20,40 @@ export class OpenRequest {
   root: string | null = $state.raw(null);
   /** The newest event that is included in what is shown. */
   seq = $state.raw(0);
-  counts: Counts = $state.raw(NONE);
+  counts: Counts = $state.raw(NO_COUNTS);
   /** What its blocks asked of models and wrote. */
   sums: Sums = $state.raw(NO_SUMS);
   /** When its first and its newest event were. */
   from = $state.raw(0);
   to = $state.raw(1);
+  /** Of a fork: the time between what it shares with its original and its own first event. */
+  pause: Pause | null = $state.raw(null);
   /** The instant before the first block: what every scope was when the request began. */
   start = $state.raw(0);
   fault: Fault | null = $state.raw(null);
   loading = $state(false);
-  /** What a screen reader is told about progress, rarely enough to be listened to. */
-  spoken = $state('');
-  filter = $state.raw('');
   /** The first words of what it was asked. */
   words: string | null = $state.raw(null);
   readonly rows: RowPages;
+  readonly filtering = new RowFilter();
+  readonly progress = new Progress();
 
+  /** The filter that the rows follow. */
+  readonly filter = $derived(this.filtering.text);
   readonly live = $derived(this.row !== null && !isOver(this.row.status));
 
   #view: number | null = null;
   #isWatchingItems = false;
   readonly #folds: Folds = new Map();
   #round = 0;
+  /** Whether a view is being opened: its updates may overtake the answer that names it. */
+  #isEntering = false;
   #connected: Promise<void> = Promise.resolve();
   #disconnect = () => {};
   /** Updates that came before the answer that names their view. */
   readonly #early = new Map<number, ViewUpdate>();
   /** While the request runs, so that running bars grow. */
   readonly clock = new RunClock();
-  #spokenAt = 0;
 
   constructor(
     readonly host: Host,
@@ -75,25 +79,22 @@ export class OpenRequest {
     return this.clock.now;
   }
 
-  open(id: string | null): void {
+  open(id: string | null, filter = ''): void {
     if (id === this.id) return;
     this.#leave();
     this.id = id;
     this.row = this.root = this.fault = null;
-    this.counts = NONE;
-    this.sums = NO_SUMS;
-    this.seq = 0;
-    this.filter = this.spoken = '';
-    this.words = null;
+    Object.assign(this, { counts: NO_COUNTS, sums: NO_SUMS, seq: 0, words: null, pause: null });
+    this.filtering.begin(filter);
+    this.progress.clear();
     this.#folds.clear();
-    this.#spokenAt = 0;
     this.clock.run(false, 0);
     if (id) void this.#enter(id);
   }
 
   /** Opens it anew, after a failure. */
   reload(): void {
-    if (!this.id || this.loading) return;
+    if (!this.id || this.#isEntering) return;
     this.#leave();
     void this.#enter(this.id);
   }
@@ -120,7 +121,7 @@ export class OpenRequest {
   }
 
   /** How long after its first event something was: every time of this request is shown so. */
-  since = (at: number): number => Math.max(0, at - this.from);
+  since = (at: number): number => passedSince(this.from, at, this.pause);
 
   /** The rows of blocks, wherever they stand. */
   async rowsOf(ids: string[]): Promise<ViewRow[]> {
@@ -155,14 +156,14 @@ export class OpenRequest {
     );
   }
 
-  /** Throws a Fault that says where the filter is wrong; the rows stay then. */
-  async setFilter(text: string): Promise<number | null> {
-    const answer = await this.rows.rearrange(
-      (view) => this.host.viewFilter(view, text),
-      ({ rows }) => rows,
+  /** Shows only the rows that match; a wrong text leaves them as they are and says so in `filtering`. */
+  setFilter(text: string): Promise<void> {
+    return this.filtering.show(text, (text) =>
+      this.rows.rearrange(
+        (view) => this.host.viewFilter(view, text),
+        ({ rows }) => rows,
+      ),
     );
-    if (answer) this.filter = text;
-    return answer?.matches ?? null;
   }
 
   /** The row of a block, whose folded ancestors are unfolded. */
@@ -183,25 +184,30 @@ export class OpenRequest {
     const view = this.#view;
     this.#view = null;
     this.rows.open(null, 0);
-    if (view !== null) void this.host.closeView(view).catch(() => {});
+    if (view !== null) this.#close(view);
   }
+
+  #close = (view: number) => void this.host.closeView(view).catch(() => {});
 
   async #enter(id: string) {
     const round = this.#round;
     this.loading = this.row === null;
+    this.#isEntering = true;
     try {
       // Without updates it is still there to be looked at; that they failed is told to whoever asked for them.
       await this.#connected.catch(() => {});
       if (round !== this.#round) return;
       const head = await this.host.openView(id);
-      const arranged = await arrange(this.host, head.view, this.#folds, this.filter);
-      if (round !== this.#round) return void this.host.closeView(head.view).catch(() => {});
+      if (round !== this.#round) return this.#close(head.view);
+      const { wanted } = this.filtering;
+      const { rows, filtered } = await arrange(this.host, head.view, this.#folds, wanted);
+      const pause = await pauseOf(head.request.forkedFrom?.seq, (seq) => this.host.viewTimeOf(head.view, seq));
+      if (round !== this.#round) return this.#close(head.view);
       this.#view = head.view;
-      this.start = head.start;
-      this.words = head.words;
-      this.fault = null;
+      Object.assign(this, { start: head.start, words: head.words, pause, fault: null });
+      this.filtering.opened(wanted, filtered);
       this.#show(head);
-      this.rows.open(head.view, arranged ?? head.rows, arranged === null ? head.page : undefined);
+      this.rows.open(head.view, rows ?? head.rows, rows === null ? head.page : undefined);
       if (this.#isWatchingItems) void this.host.viewWatchItems(head.view, true).catch(() => {});
       const early = this.#early.get(head.view);
       this.#early.clear();
@@ -210,7 +216,7 @@ export class OpenRequest {
     } catch (thrown) {
       if (round === this.#round) this.fault = asFault(thrown);
     } finally {
-      if (round === this.#round) this.loading = false;
+      if (round === this.#round) this.loading = this.#isEntering = false;
     }
   }
 
@@ -218,7 +224,7 @@ export class OpenRequest {
   async #take({ batch, updates }: ViewBatch) {
     for (const update of updates) {
       if (update.view === this.#view) this.#advance(update);
-      else if (this.loading) this.#early.set(update.view, update);
+      else if (this.#isEntering) this.#early.set(update.view, update);
     }
     await this.rows.settled();
     await this.host.viewAck(batch).catch(() => {});
@@ -236,14 +242,6 @@ export class OpenRequest {
     if (this.start === 0) this.start = Math.max(0, (this.rows.get(0)?.seqStart ?? 1) - 1);
     Object.assign(this, { row: request, root, seq, counts, sums, from, to });
     this.clock.run(this.live, from);
-    this.#speak();
-  }
-
-  #speak() {
-    if (this.live && Date.now() - this.#spokenAt < SPEAK_EVERY_MS) return;
-    this.#spokenAt = Date.now();
-    const { blocks, finished, failed } = this.counts;
-    const failures = failed > 0 ? `, ${failed} failed` : '';
-    this.spoken = `${finished} of ${blocks} blocks finished${failures}. Request ${this.row?.status.replace('_', ' ')}.`;
+    this.progress.tell(this.live, counts, request.status);
   }
 }

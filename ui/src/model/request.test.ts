@@ -42,7 +42,7 @@ test('a request that runs advances by batches, and answers each when it is on sc
   expect(request.seq).toBe((await host.openView(started.requestId)).seq);
   expect(advanced.mock.calls.length).toBeGreaterThan(3);
   expect(acknowledged.mock.calls.length).toBeGreaterThan(3);
-  expect(request.spoken).toContain(`${request.counts.blocks} of ${request.counts.blocks} blocks finished`);
+  expect(request.progress.words).toContain(`${request.counts.blocks} of ${request.counts.blocks} blocks finished`);
   request.disconnect();
 });
 
@@ -93,9 +93,11 @@ test('a failure is kept to be shown, and opening again clears it', async () => {
 test('a filter that is wrong says where, and leaves the rows', async () => {
   const { request } = await open(new FakeHost(0, 0), 'req-3');
   const all = request.rows.total;
-  await expect(request.setFilter('status:lost')).rejects.toMatchObject({ kind: 'invalid' });
+  await request.setFilter('status:lost');
+  expect(request.filtering.fault).toMatchObject({ kind: 'invalid' });
   expect(request.rows.total).toBe(all);
-  expect(await request.setFilter('status:failed name:check')).toBe(1);
+  await request.setFilter('status:failed name:check');
+  expect(request.filtering).toMatchObject({ matches: 1, fault: null });
   expect(request.rows.total).toBeLessThan(all);
   expect(request.rows.get(0)).toMatchObject({ path: 'root', matches: false });
   await request.setFilter('');
@@ -132,4 +134,42 @@ test('opened anew, its rows are folded and filtered as they were; another reques
   request.open('req-1');
   await vi.waitFor(() => expect(request.rows.total).toBeGreaterThan(0));
   expect(asked).not.toHaveBeenCalled();
+});
+
+test('a filter that arrives after its request was left filters nothing', async () => {
+  const host = new FakeHost(0, 0);
+  const { request } = await open(host, 'req-3');
+  const real = host.viewFilter.bind(host);
+  let answer = () => {};
+  host.viewFilter = (view, text) =>
+    new Promise((resolve, reject) => (answer = () => void real(view, text).then(resolve, reject)));
+  const filtered = request.setFilter('status:failed name:check');
+  request.open('req-2');
+  answer();
+  await filtered;
+  await vi.waitFor(() => expect(request.rows.total).toBeGreaterThan(0));
+  expect(request.filter).toBe('');
+  request.disconnect();
+});
+
+test('an update that overtakes the answer to a reload is kept', async () => {
+  const host = new FakeHost(1, 0);
+  const { requestId } = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
+  const { request } = await open(host, requestId);
+  const real = host.openView.bind(host);
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  host.openView = async (id) => {
+    const head = await real(id);
+    await held;
+    return head;
+  };
+  request.reload();
+  await vi.waitFor(
+    async () => expect((await host.requests({ limit: 1, offset: 0 }))[0]?.status).toBe('completed'),
+    5000,
+  );
+  goOn();
+  await vi.waitFor(() => expect(request.live).toBe(false), 5000);
+  request.disconnect();
 });

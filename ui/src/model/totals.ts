@@ -30,4 +30,15 @@ export function costTitle({ cost, unpriced }: Sums): string {
   return unpriced > 0 ? `${known}, without ${plural(unpriced, 'call', 'calls')} of models that have no price` : known;
 }
 
+export const NO_COUNTS: Counts = {
+  blocks: 0,
+  finished: 0,
+  running: 0,
+  failed: 0,
+  suspended: 0,
+  items: 0,
+  ticks: 0,
+  calls: 0,
+};
+
 export const NO_SUMS: Sums = { modelCalls: 0, promptTokens: 0, completionTokens: 0, changes: 0, unpriced: 0 };

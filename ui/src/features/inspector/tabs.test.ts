@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { BlockDetail, BlockRow } from '../../host/host';
-import { openTab, tabsOf } from './tabs';
+import type { BlockRow } from '../../host/host';
+import { concernOf, openTab, tabsOf } from './tabs';
 
 const block = (kind: BlockRow['kind']) => ({ kind }) as BlockRow;
 const none = { changes: 0, items: 0, logs: 0, calls: 0 };
@@ -12,11 +12,19 @@ test('only what asks models has a tab for that', () => {
   expect(tabsOf(block('handler'), { ...none, changes: 3 }).find((tab) => tab.id === 'changes')?.count).toBe(3);
 });
 
+const [plain, asks] = [tabsOf(block('handler'), none), tabsOf(block('generator'), { ...none, calls: 1 })];
+
 test('a chosen tab stays chosen where a block has it', () => {
-  const [plain, asks] = [tabsOf(block('handler'), none), tabsOf(block('generator'), { ...none, calls: 1 })];
-  const detail = { modelCalls: [{}] } as BlockDetail;
-  expect(openTab('source', plain, null)).toBe('source');
-  expect(openTab('model', plain, null)).toBe('output');
-  expect(openTab(null, asks, detail)).toBe('model');
-  expect(openTab('input', asks, detail)).toBe('input');
+  expect(openTab('source', plain, 'values')).toBe('source');
+  expect(openTab('model', plain, 'values')).toBe('output');
+  expect(openTab('input', asks, 'model')).toBe('input');
+});
+
+test('the tab fits the block: why it failed, what its model did, or what it made of its input', () => {
+  const error = { name: 'Error', message: 'no' };
+  const thrown = { ...block('handler'), error: { ...error, file: 'flows/a.ts', line: 3 } };
+  expect(openTab(undefined, plain, concernOf(thrown, 0))).toBe('source');
+  expect(openTab(undefined, asks, concernOf({ ...block('generator'), error }, 1))).toBe('model');
+  expect(openTab(undefined, asks, concernOf(block('generator'), 0))).toBe('output');
+  expect(openTab(undefined, plain, concernOf(block('handler'), 0))).toBe('output');
 });

@@ -1,5 +1,5 @@
 // The tabs of the inspector, each with how much there is behind it.
-import type { BlockDetail, BlockRow } from '../../host/host';
+import type { BlockRow } from '../../host/host';
 
 export type InspectorTab = 'input' | 'output' | 'changes' | 'items' | 'model' | 'log' | 'source';
 export type TabEntry = { id: InspectorTab; label: string; count?: number | null };
@@ -30,14 +30,20 @@ export function tabsOf(block: BlockRow, counted: Counted): TabEntry[] {
   return [...tabs, { id: 'log', label: 'Log', count: some(counted.logs) }, { id: 'source', label: 'Source' }];
 }
 
-/** What was chosen last, where this block has it; else what a person looks for in such a block. */
-export function openTab(
-  chosen: InspectorTab | null,
-  tabs: readonly TabEntry[],
-  detail: BlockDetail | null,
-): InspectorTab {
+/** What a person looks for in a block: why it failed, what its model did, or what it made of its input. */
+export type Concern = 'failure' | 'model' | 'values';
+
+/** A failure that names no line of a file, such as that of a model, is no reason to look at the source. */
+export function concernOf(block: Pick<BlockRow, 'kind' | 'error'>, calls: number): Concern {
+  if (block.error?.file) return 'failure';
+  return block.kind === 'generator' && calls > 0 ? 'model' : 'values';
+}
+
+const FITTING: Record<Concern, InspectorTab> = { failure: 'source', model: 'model', values: 'output' };
+
+/** What a person chose, where this block has it; else the tab that fits. */
+export function openTab(chosen: InspectorTab | undefined, tabs: readonly TabEntry[], concern: Concern): InspectorTab {
   const has = (id: InspectorTab) => tabs.some((tab) => tab.id === id);
   if (chosen && has(chosen)) return chosen;
-  if (has('model') && (detail?.modelCalls.length ?? 0) > 0) return 'model';
-  return 'output';
+  return has(FITTING[concern]) ? FITTING[concern] : 'output';
 }

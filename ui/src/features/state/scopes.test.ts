@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BlockRow, Change, StateView } from '../../host/host';
-import { findIn, placeName, scopesOf, valueAt } from './scopes';
+import { changedFirst, findIn, placeName, scopesOf, valueAt } from './scopes';
 
 const state: StateView = {
   seq: 4,
@@ -31,6 +31,11 @@ test('a change marks its own scope only', () => {
   expect([...(session?.marks.here ?? [])]).toEqual([['turns', { kind: 'changed', old: 1, new: 2 }]]);
   expect(user?.marks.here.size).toBe(0);
   expect([...(sequencer?.marks.here.keys() ?? [])]).toEqual(['plan']);
+});
+
+test('what changed comes before what did not', () => {
+  const scopes = changedFirst(scopesOf(state, changes, byId));
+  expect(scopes.map((scope) => scope.name)).toEqual(['session', 'sequencer', 'user']);
 });
 
 test('places are named as people ask for them', () => {

@@ -44,7 +44,7 @@ test('turns are one row, which says how many there are; what is inside is read w
   expect(rows()[2]?.getAttribute('aria-expanded')).toBe('true');
 });
 
-test('what a row spent and wrote has its unit', async () => {
+test('what a row spent and wrote stands under heads that name the units', async () => {
   await open('session=ses-2&request=req-2');
   const shown = [
     ...within(rows()[0] as HTMLElement)
@@ -52,8 +52,8 @@ test('what a row spent and wrote has its unit', async () => {
       .querySelectorAll('[aria-hidden]'),
   ];
   expect(shown.map((part) => part.textContent)).toEqual([
-    expect.stringMatching(/^[\d.]+k? tok$/),
-    expect.stringMatching(/^\d+ w$/),
+    expect.stringMatching(/^[\d.]+k?$/),
+    expect.stringMatching(/^\d+$/),
   ]);
 });
 
@@ -83,7 +83,7 @@ test('of a group it is said how many failed, and the next failure is found in it
   await fireEvent.keyDown(screen.getByTestId('find-input'), { key: 'Escape' });
   expect(screen.queryByTestId('find')).toBeNull();
   await key('Home');
-  await app.request.setFilter('status:failed');
+  app.route.go({ filter: 'status:failed' });
   await waitFor(() =>
     expect(screen.getAllByTestId('group-failed').map((one) => one.textContent)).toContain('2 failed'),
   );
@@ -167,17 +167,18 @@ test('the newest event of a running request is told with its own time', async ()
   expect(from).toBe(events[0]?.at);
 });
 
-test('what took how long is the same in the header and at the slider, in a fork as well', async () => {
+test('a fork took what it ran itself, and its time goes on where it left its original', async () => {
   await open('session=ses-1&request=req-1');
   const { request } = app;
   const last = () => screen.getByTestId('instant').textContent?.split(' · ')[1] ?? '';
   expect(last()).toBe(`+1.${String((request.to - request.from) % 1000).padStart(3, '0')} s`);
   expect(screen.getByTestId('request-facts').textContent).toContain('1.01 s');
-  // A fork has events of an hour ago, and took a moment itself.
+  // A second of its original an hour ago, and a moment of its own.
+  const { to } = request;
   const row = { ...request.row!, forkedFrom: { requestId: 'req-2', seq: 30 }, durationMs: 250 };
-  Object.assign(request, { row, from: request.to - 3_600_000 });
-  await waitFor(() => expect(last()).toBe('+1:00:00.000'));
-  expect(screen.getByTestId('request-facts').textContent).toContain('1 h 00 m');
+  Object.assign(request, { row, from: to - 3_600_000, pause: { from: to - 3_599_000, to: to - 250 } });
+  await waitFor(() => expect(last()).toBe('+1.250 s'));
+  expect(screen.getByTestId('request-facts').textContent).toContain('250 ms');
 });
 
 test('the axis is zoomed and moved with keys, and says what is in view', async () => {
@@ -221,4 +222,33 @@ test('the last event is reached by a key', async () => {
   await fireEvent.keyDown(grid, { key: 'End' });
   const last = app.request.seq;
   await waitFor(() => expect(screen.getByTestId('event-payload').textContent).toContain(`#${last} request_status`));
+});
+
+test('a filter stays with its request while another tab is open, and is in the address', async () => {
+  await open('session=ses-2&request=req-3');
+  const { total } = app.request.rows;
+  await type('filter', 'status:failed name:check');
+  await waitFor(() => expect(screen.getByTestId('filter-matches').textContent).toBe('1'));
+  app.route.go({ tab: 'events' });
+  await waitFor(() => expect(screen.queryByTestId('filter')).toBeNull());
+  app.route.go({ tab: 'timeline' });
+  const box = (await screen.findByTestId('filter')) as HTMLInputElement;
+  expect(box.value).toBe('status:failed name:check');
+  expect(app.route.place.filter).toBe('status:failed name:check');
+  await fireEvent.click(screen.getByRole('button', { name: 'Clear the filter' }));
+  await waitFor(() => expect(app.request.rows.total).toBe(total));
+  expect(box.value).toBe('');
+});
+
+test('with no term chosen the list is walked from its first or its last one', async () => {
+  await open('session=ses-2&request=req-3');
+  const box = screen.getByTestId('filter');
+  const press = (name: string) => fireEvent.keyDown(box, { key: name });
+  const terms = () => within(screen.getByRole('listbox', { name: 'Terms' })).getAllByRole('option');
+  const at = () => terms().findIndex((one) => one.getAttribute('aria-selected') === 'true');
+  box.focus();
+  await press('ArrowUp');
+  expect(at()).toBe(terms().length - 1);
+  await press('ArrowDown');
+  expect(at()).toBe(0);
 });

@@ -6,7 +6,7 @@ import TimelineRow from './TimelineRow.svelte';
 
 afterEach(cleanup);
 
-async function show(change: Partial<ViewRow>) {
+async function show(change: Partial<ViewRow>, more = {}) {
   const { page } = await new FakeHost(0, 0, true).openView('req-2');
   const props = {
     id: 'row',
@@ -22,6 +22,7 @@ async function show(change: Partial<ViewRow>) {
     colour: 'status' as const,
     onselect: () => {},
     onfold: () => {},
+    ...more,
   };
   render(TimelineRow, { props });
 }
@@ -29,11 +30,11 @@ async function show(change: Partial<ViewRow>) {
 test('which execution it is gives way to the name of the block', async () => {
   await show({ attempt: 1, memoized: true, status: 'completed' });
   const note = screen.getByTestId('row-note');
-  expect(note.textContent).toBe('attempt 2 from the log');
+  expect(note.textContent).toBe('attempt 2 = from the log');
   expect(note.title).toBe('attempt 2: Answered from the log; it did not run again');
   // Where there is too little room, the note is what becomes shorter.
   expect(note.className).toMatch(/\bmin-w-0 shrink-\[1000000\] truncate\b/);
-  expect(screen.getByText('step:summarize-the-sources').className).not.toMatch(/\bshrink-/);
+  expect(screen.getByText('summarize-the-sources').className).not.toMatch(/\bshrink-/);
 });
 
 test('a first execution has no note, and one that is not begun was not resumed', async () => {
@@ -42,4 +43,12 @@ test('a first execution has no note, and one that is not begun was not resumed',
   cleanup();
   await show({ attempt: 1, memoized: true, status: null });
   expect(screen.getByTestId('row-note').textContent).toBe('attempt 2');
+});
+
+test('a row that a filter left alone does not look as if it could be folded', async () => {
+  await show({ hasChildren: true, isFolded: false }, { filtered: true, hasInside: false });
+  expect(screen.getByTestId('timeline-row').getAttribute('aria-expanded')).toBeNull();
+  cleanup();
+  await show({ hasChildren: true, isFolded: false }, { filtered: true });
+  expect(screen.getByTestId('timeline-row').getAttribute('aria-expanded')).toBe('true');
 });

@@ -119,3 +119,15 @@ test('a running axis rests on a round end while bars grow', () => {
   // After a pause of an hour it does not end hours ahead.
   expect(liveEnd(0, HOUR + 2100, [{ from: 1000, to: HOUR + 1000 }])).toBe(HOUR + 5000);
 });
+
+test('the pause of a fork takes no room, and times go on behind it as if it were not there', () => {
+  const pause = { from: 1300, to: 701_300 };
+  const axis = axisOf({ from: 1000, to: 701_320 }, [{ from: 1290, to: 701_305 }], true, pause);
+  expect(axis.length).toBeCloseTo(320);
+  expect(placeOf(axis, 1300)).toBeCloseTo(placeOf(axis, 701_300));
+  expect(placeOf(axis, 701_310)).toBeCloseTo(310);
+  expect(cutMarks(axis, { left: 0, right: axis.length }, 800)).toEqual([]);
+  const labels = marksOf(axis, { left: 0, right: axis.length }, 800).map((mark) => mark.label);
+  expect(labels).toContain('300 ms');
+  expect(labels.filter((label) => !label.endsWith(' ms'))).toEqual(['0']);
+});

@@ -5,7 +5,8 @@ import { roundUp } from '../../base/scale';
 import { duration } from '../../base/time';
 
 export type Range = { from: number; to: number };
-export type Piece = Range & { at: number; size: number; isCut: boolean };
+/** `zero` is the time that counts as 0 in it: later than the start of the axis behind the pause of a fork. */
+export type Piece = Range & { at: number; size: number; isCut: boolean; zero: number };
 export type Axis = Range & { pieces: Piece[]; length: number };
 /** What is in view, in places of the axis. */
 export type Window = { left: number; right: number };
@@ -28,23 +29,27 @@ const MARK_ROOM = 76;
 const CUT_ROOM = 84;
 const LEAST_MS = 4;
 
-export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean): Axis {
+/** `pause`: the time between what a fork shares with its original and its own first event. It takes no room at all. */
+export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean, pause: Range | null = null): Axis {
   const end = Math.max(range.to, range.from + 1);
-  const cuts = isCut ? cutsOf({ from: range.from, to: end }, gaps) : [];
+  const outside = pause ? gaps.flatMap((gap) => without(gap, pause)) : gaps;
+  const idle = isCut ? cutsOf({ from: range.from, to: end }, outside, pause ? pause.to - pause.from : 0) : [];
+  const cuts = pause ? [...idle, pause].sort((a, b) => a.from - b.from) : idle;
   // Something begins where a gap ends, though it may have taken no time.
   const to = Math.max(end, (cuts.at(-1)?.to ?? 0) + 1);
   const busy = to - range.from - lengthOf(cuts);
-  const size = busy * Math.min(CUT_SHARE, CUTS_SHARE / Math.max(1, cuts.length));
-  const least = cuts.length > 0 ? busy * Math.min(PIECE_SHARE, PIECES_SHARE / (cuts.length + 1)) : 0;
+  const size = busy * Math.min(CUT_SHARE, CUTS_SHARE / Math.max(1, idle.length));
+  const least = idle.length > 0 ? busy * Math.min(PIECE_SHARE, PIECES_SHARE / (cuts.length + 1)) : 0;
   const pieces: Piece[] = [];
-  let [time, at] = [range.from, 0];
+  let [time, at, zero] = [range.from, 0, range.from];
   const add = (end: number, length: number, piece: boolean) => {
-    pieces.push({ from: time, to: end, at, size: length, isCut: piece });
+    pieces.push({ from: time, to: end, at, size: length, isCut: piece, zero });
     [time, at] = [end, at + length];
   };
   for (const cut of cuts) {
     if (cut.from > time) add(cut.from, Math.max(least, cut.from - time), false);
-    add(cut.to, size, true);
+    add(cut.to, cut === pause ? 0 : size, true);
+    if (cut === pause) zero += pause.to - pause.from;
   }
   if (to > time) add(to, Math.max(least, to - time), false);
   return { from: range.from, to, pieces, length: at };
@@ -52,12 +57,19 @@ export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean): Ax
 
 const lengthOf = (cuts: readonly Range[]) => cuts.reduce((sum, cut) => sum + cut.to - cut.from, 0);
 
-function cutsOf(range: Range, gaps: readonly Range[]): Range[] {
+/** What is left of a time without another one. */
+function without(gap: Range, taken: Range): Range[] {
+  const before = { from: gap.from, to: Math.min(gap.to, taken.from) };
+  const after = { from: Math.max(gap.from, taken.to), to: gap.to };
+  return [before, after].filter((part) => part.to > part.from);
+}
+
+function cutsOf(range: Range, gaps: readonly Range[], pause = 0): Range[] {
   const inside = gaps
     .map((gap) => ({ from: Math.max(range.from, gap.from), to: Math.min(range.to, gap.to) }))
     .filter((gap) => gap.to - gap.from >= LEAST_IDLE_MS)
     .sort((a, b) => b.to - b.from - (a.to - a.from));
-  let busy = range.to - range.from;
+  let busy = range.to - range.from - pause;
   const cuts: Range[] = [];
   for (const gap of inside.slice(0, MOST_CUTS)) {
     const rest = busy - (gap.to - gap.from);
@@ -111,7 +123,7 @@ export function marksOf(axis: Axis, window: Window, width: number): Mark[] {
   const marks: Mark[] = [];
   const middleOf = (piece: Piece) => (piece.at + piece.size / 2 - window.left) * scale;
   const cuts = axis.pieces
-    .filter((piece) => piece.isCut && piece.at < window.right && piece.at + piece.size > window.left)
+    .filter((piece) => piece.isCut && piece.size > 0 && piece.at < window.right && piece.at + piece.size > window.left)
     .map(middleOf);
   let free = -Infinity;
   for (const piece of axis.pieces) {
@@ -120,10 +132,10 @@ export function marksOf(axis: Axis, window: Window, width: number): Mark[] {
     // A piece that is drawn out has times of its own.
     const drawn = piece.size / (piece.to - piece.from);
     const step = Math.max(1, roundUp(MARK_ROOM / (scale * drawn)));
-    const begin = Math.ceil((piece.from + (left - piece.at) / drawn - axis.from) / step - 1e-6) * step;
-    const end = piece.from + (right - piece.at) / drawn - axis.from;
+    const begin = Math.ceil((piece.from + (left - piece.at) / drawn - piece.zero) / step - 1e-6) * step;
+    const end = piece.from + (right - piece.at) / drawn - piece.zero;
     for (let at = begin; at <= end + 1e-6; at += step) {
-      const x = (piece.at + (at + axis.from - piece.from) * drawn - window.left) * scale;
+      const x = (piece.at + (at + piece.zero - piece.from) * drawn - window.left) * scale;
       const isUnderCut = cuts.some((middle) => Math.abs(x - middle) < MARK_ROOM);
       if (isUnderCut || x < free || (x > width - 30 && at > 0 && x < width - 1)) continue;
       marks.push({ x, label: offsetLabel(at, step) });
@@ -138,7 +150,7 @@ export function cutMarks(axis: Axis, window: Window, width: number): CutMark[] {
   const scale = width / Math.max(1e-9, window.right - window.left);
   let free = -Infinity;
   return axis.pieces
-    .filter((piece) => piece.isCut && piece.at + piece.size > window.left && piece.at < window.right)
+    .filter((piece) => piece.isCut && piece.size > 0 && piece.at + piece.size > window.left && piece.at < window.right)
     .map((piece) => {
       const [x, size] = [(piece.at - window.left) * scale, piece.size * scale];
       const isShown = x + size / 2 >= free;

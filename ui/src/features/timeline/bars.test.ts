@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ViewRow } from '../../host/host';
-import { barOf, noteOf, tookOf } from './bars';
+import { barOf, drawnPart, noteOf, tookOf } from './bars';
 import { columnsOf } from './density';
 
 const row = (more: Partial<ViewRow>) =>
@@ -28,7 +28,7 @@ test('status comes before kind, and what contains others is thin', () => {
 });
 
 test('what a fork gave is told apart from what was taken from the log', () => {
-  expect(noteOf(row({ memoized: true }))?.word).toBe('from the log');
+  expect(noteOf(row({ memoized: true }))?.word).toBe('=');
   expect(noteOf(row({ memoized: true, edited: true }))).toEqual({
     word: 'edited',
     why: expect.stringContaining('output'),
@@ -44,4 +44,20 @@ test('columns of the overview keep every block and every failure', () => {
   expect(columns).toHaveLength(77);
   expect(columns.reduce((sum, one) => sum + one.count, 0)).toBe(cells.reduce((sum, one) => sum + one, 0));
   expect(columns.reduce((sum, one) => sum + one.failed, 0)).toBe(333);
+});
+
+test.each([
+  ['in the middle', 100, 100],
+  ['at the first instant', 0, 0],
+  ['at the last instant', 800, 800],
+  ['at the last instant, by a rounding error behind it', 800.0001, 800.0001],
+])('a bar that took no time is drawn 2 px wide inside of the canvas: %s', (_, left, right) => {
+  const drawn = drawnPart(left, right, 800);
+  expect(drawn.right - drawn.left).toBeGreaterThanOrEqual(2);
+  expect(drawn.left).toBeGreaterThanOrEqual(0);
+  expect(drawn.right).toBeLessThanOrEqual(800.001);
+});
+
+test('a bar that goes beyond an edge is drawn a little beyond it', () => {
+  expect(drawnPart(-500, 2000, 800)).toEqual({ left: -4, right: 804 });
 });

@@ -21,6 +21,15 @@ export function barOf(row: ViewRow, { now, instant }: ShownTime): Bar {
   return { from: row.startedAt, to, look, isThin, label: duration(to - row.startedAt) };
 }
 
+/** How wide a bar is at least, in px. */
+export const LEAST = 2;
+
+/** What is drawn of a bar. It has 2 px at least, also if it took no time at the last instant of the axis. */
+export function drawnPart(left: number, right: number, width: number): { left: number; right: number } {
+  const from = Math.max(-4, Math.min(left, width - LEAST));
+  return { left: from, right: Math.min(width + 4, Math.max(right, from + LEAST)) };
+}
+
 function lookOf(row: ViewRow): Look {
   if (row.status === null) return 'future';
   if (row.group) return 'group';
@@ -31,10 +40,10 @@ function lookOf(row: ViewRow): Look {
 }
 
 /** What a row says of itself when it did not run, or not with what its request was asked. */
-export function noteOf({ memoized, edited }: ViewRow): { word: string; why: string } | null {
+export function noteOf({ memoized, edited }: ViewRow): { word: string; spoken?: string; why: string } | null {
   if (edited && memoized) return { word: 'edited', why: 'The fork gave it this output; it did not run' };
   if (edited) return { word: 'edited', why: 'The fork gave it this input' };
-  return memoized ? { word: 'from the log', why: 'Answered from the log; it did not run again' } : null;
+  return memoized ? { word: '=', spoken: 'from the log', why: 'Answered from the log; it did not run again' } : null;
 }
 
 /** How long it took, or has taken up to the instant; null where it had not begun. */

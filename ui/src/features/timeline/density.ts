@@ -8,7 +8,7 @@ type Scene = { density: readonly Density[]; axis: Axis; width: number; height: n
 export function drawDensity(ctx: CanvasRenderingContext2D, { density, axis, width, height, colours }: Scene): void {
   ctx.clearRect(0, 0, width, height);
   for (const piece of axis.pieces) {
-    if (!piece.isCut) continue;
+    if (!piece.isCut || piece.size === 0) continue;
     const [left, size] = [(piece.at / axis.length) * width, Math.max(2, (piece.size / axis.length) * width)];
     ctx.fillStyle = colours.line;
     ctx.fillRect(left, 0, size, height);

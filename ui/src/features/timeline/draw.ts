@@ -1,7 +1,7 @@
 // Draws the bars of the rows in view on a canvas. A status is a pattern and never a colour alone.
 import type { ViewRow } from '../../host/host';
 import { placeOf, type Axis, type Window } from './axis';
-import { barOf, shareOf, spentOf, type Bar, type BarColour, type Look, type ShownTime } from './bars';
+import { barOf, drawnPart, LEAST, shareOf, spentOf, type Bar, type BarColour, type Look, type ShownTime } from './bars';
 import type { Colours } from './colours';
 
 export type Scene = {
@@ -23,7 +23,7 @@ const widths = new Map<string, number>();
 const MOST_WIDTHS = 2_000;
 globalThis.document?.fonts?.addEventListener('loadingdone', () => widths.clear());
 
-const [TALL, THIN, LEAST] = [12, 6, 2];
+const [TALL, THIN] = [12, 6];
 const FAINT = 0.38;
 
 export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
@@ -41,8 +41,8 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
     const middle = n * rowHeight + rowHeight / 2;
     const isOff = scene.isCritical && !row.isCritical;
     ctx.globalAlpha = bar.look === 'future' || isOff ? FAINT : 1;
-    if (right >= 0 && left <= width) {
-      const shown = { left: Math.max(-4, left), right: Math.min(width + 4, Math.max(right, left + LEAST)) };
+    if (right >= 0 && left <= width + LEAST) {
+      const shown = drawnPart(left, right, width);
       if (row.group && bar.look === 'group')
         drawGroup(ctx, row, { shown, x, bar, isPast: scene.time.instant !== null }, middle, colours);
       else drawBar(ctx, bar, shown, middle, colours, scene.colour === 'status');
@@ -65,7 +65,7 @@ function drawGrid(ctx: CanvasRenderingContext2D, scene: Scene, scale: number) {
   ctx.fillStyle = scene.colours.line;
   for (const mark of scene.marks) ctx.fillRect(Math.round(mark.x), 0, 1, height);
   for (const piece of scene.axis.pieces) {
-    if (!piece.isCut) continue;
+    if (!piece.isCut || piece.size === 0) continue;
     const left = (piece.at - scene.window.left) * scale;
     const right = left + piece.size * scale;
     if (right < 0 || left > scene.width) continue;
@@ -232,10 +232,13 @@ function drawLabel(
   width: number,
   colours: Colours,
 ) {
-  if (!bar.label || right < 0 || left > width) return;
+  if (!bar.label || right < 0 || left > width + LEAST) return;
   const room = widthOf(ctx, bar.label);
-  ctx.fillStyle = colours.soft;
   const after = Math.max(right, left + LEAST) + 7;
-  if (after + room <= width - 2) ctx.fillText(bar.label, after, middle + 0.5);
-  else if (left - room - 7 >= 2) ctx.fillText(bar.label, left - room - 7, middle + 0.5);
+  const at = after + room <= width - 2 ? after : Math.min(left, width - LEAST) - room - 7;
+  if (at < 2) return;
+  // No line of the axis and no cut goes through it.
+  ctx.clearRect(at - 2, middle - 8, room + 4, 16);
+  ctx.fillStyle = colours.soft;
+  ctx.fillText(bar.label, at, middle + 0.5);
 }

@@ -46,7 +46,7 @@ export class Navigation {
     this.#take(index, row?.node ?? null);
     if (!row?.instanceId) return;
     this.#selected = row.instanceId;
-    this.app.route.go({ block: row.instanceId }, how);
+    this.app.select(row.instanceId, how);
   }
 
   /** Goes to what was found, which may be a group. */
@@ -54,7 +54,7 @@ export class Navigation {
     this.#take(found.row, found.node);
     if (!found.instanceId) return;
     this.#selected = found.instanceId;
-    this.app.route.go({ block: found.instanceId }, 'replace');
+    this.app.select(found.instanceId, 'replace');
   }
 
   async fold(index: number, close: boolean): Promise<void> {

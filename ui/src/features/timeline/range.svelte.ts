@@ -33,10 +33,11 @@ export class TimeRange {
     return live ? liveEnd(from, Math.max(to, now), this.isCut ? this.#gaps : []) : to;
   });
   readonly axis: Axis = $derived.by(() => {
-    return axisOf({ from: this.request.from, to: this.#end }, this.#gaps, this.isCut);
+    const { from, pause } = this.request;
+    return axisOf({ from, to: this.#end }, this.#gaps, this.isCut, pause);
   });
   readonly window: Window = $derived(this.#clamped());
-  readonly hasCuts: boolean = $derived(this.axis.pieces.some((piece) => piece.isCut));
+  readonly hasCuts: boolean = $derived(this.axis.pieces.some((piece) => piece.isCut && piece.size > 0));
 
   constructor(readonly request: OpenRequest) {
     this.#overview = new LatestQuery((question) => this.#find(question), NEVER_BEFORE_MS);
@@ -136,7 +137,7 @@ export class TimeRange {
   async #find({ width, isCut }: Question): Promise<Answer> {
     const overview = await this.request.overview(width);
     if (!overview) throw new Error('The request was closed.');
-    const axis = axisOf(overview, overview.gaps, isCut);
+    const axis = axisOf(overview, overview.gaps, isCut, this.request.pause);
     if (!axis.pieces.some((piece) => piece.isCut)) return { overview, density: [overview] };
     const shown = axis.pieces.filter((piece) => !piece.isCut);
     const parts = shown.map(({ size, from, to }) =>

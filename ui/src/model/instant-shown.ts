@@ -1,0 +1,44 @@
+// Which instant of the open request is shown, and what its state is compared with. Pure.
+import type { Place } from '../place';
+import type { Instant } from './state-at';
+
+type Span = { seqStart: number; seqEnd?: number | null };
+export type Known = {
+  /** The newest event, and the event before the first block. */
+  seq: number;
+  start: number;
+  live: boolean;
+  root: string | null;
+  /** The selected block, as far as it was read. */
+  block: Span | null;
+};
+
+/** The selected block, if its end is what is shown: no event was chosen, it ended, and it is not the whole request. */
+function endedBlock({ seq, block: selected }: Place, { root, block }: Known) {
+  if (seq !== null || selected === null || selected === root || block?.seqEnd == null) return null;
+  return { from: block.seqStart, to: block.seqEnd };
+}
+
+/** The chosen event, the end of the selected block, or the newest event. */
+export function seqShown(place: Place, known: Known): number {
+  const seq = place.seq ?? endedBlock(place, known)?.to;
+  return seq === undefined ? known.seq : Math.min(seq, Math.max(1, known.seq));
+}
+
+/** What the end of a selected block is compared with is its start; an end of a request, the start; else the step before. */
+export function instantShown(request: string, place: Place, known: Known): Instant {
+  const block = endedBlock(place, known);
+  const base = place.base ?? (block && Math.max(known.start, block.from - 1));
+  return { request, seq: seqShown(place, known), base, isWhole: place.seq === null && !block && !known.live };
+}
+
+/**
+ * How the last event is shown. The end of a selected block would be shown in its place, so a finished request names the
+ * event, and a running one, whose last event is another one soon, selects nothing.
+ */
+export function lastShown(place: Place, known: Known): Pick<Place, 'seq' | 'block'> {
+  const { block } = place;
+  const shown = endedBlock({ ...place, seq: null }, known)?.to ?? known.seq;
+  if (shown >= known.seq) return { seq: null, block };
+  return known.live ? { seq: null, block: null } : { seq: known.seq, block };
+}
