@@ -99,6 +99,7 @@ export interface FlowState {
   /** Set it to true to stop after this turn; tools that wait are dropped. */
   stopped: boolean;
   stoppedBy?: Side | undefined;
+  /** A working copy: changes last until the turn ends, and the thread keeps its messages. */
   messageHistory: Message[];
   sequence: {
     queue: ToolCall[];
@@ -294,8 +295,8 @@ export declare function getMessages(
   order?: "asc" | "desc" | "ASC" | "DESC",
 ): Promise<Message[]>;
 
-/** Brings `messageHistory` up to date. */
-export declare function reloadHistory(flow: FlowState): Promise<void>;
+/** Makes `messageHistory` the stored conversation again, and returns it. */
+export declare function reloadHistory(flow: FlowState): Promise<Message[]>;
 
 /** Leaves an item of type `component` with this name for whoever watches the thread. */
 export declare function emitThreadEvent(flow: FlowState, type: string, data?: unknown): void;

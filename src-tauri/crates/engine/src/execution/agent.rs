@@ -17,6 +17,7 @@ mod stopping;
 mod sub_prompt;
 mod tool_result;
 mod turn;
+mod working_history;
 
 use std::rc::Rc;
 
