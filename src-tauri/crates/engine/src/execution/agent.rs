@@ -7,6 +7,7 @@
 
 mod author;
 mod blocks;
+mod handoff;
 mod history;
 mod hooks;
 mod messages;
