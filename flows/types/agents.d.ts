@@ -1,8 +1,9 @@
 /**
- * The module `@standardagents/builder`: agents with two sides, prompts, tools and hooks.
+ * The modules `@standardagents/builder` and `@standardagents/spec`: agents with two sides, prompts, tools, hooks, models.
  *
- * One file holds one agent, its default export. A tool is known by the name it is exported under; prompts have names of
- * their own.
+ * One file holds one agent, its default export, and a tool is known by the name it is exported under. In a project,
+ * `agents/{agents,prompts,tools,hooks,models}/*.ts`, each file has one definition, its default export, and a tool is
+ * known by the name of its file. Prompts, agents and models have names of their own.
  */
 
 import type { FlowType } from "./flow.js";
@@ -99,6 +100,7 @@ export interface FlowState {
   /** Set it to true to stop after this turn; tools that wait are dropped. */
   stopped: boolean;
   stoppedBy?: Side | undefined;
+  /** A working copy: changes last until the turn ends, and the thread keeps its messages. */
   messageHistory: Message[];
   sequence: {
     queue: ToolCall[];
@@ -180,6 +182,36 @@ export interface Prompt {
 }
 
 export declare function definePrompt(definition: PromptConfig): Prompt;
+
+/** A model by the name that prompts use. "models" of `flowglass.json` comes first, where it has the name. */
+export interface ModelConfig {
+  name: string;
+  /** Like `openai`, or `"openai"`. */
+  provider: string | Provider;
+  /** The provider's name of it. */
+  model: string;
+  /** The models to try after it. */
+  fallbacks?: string[];
+  capabilities?: Record<string, unknown>;
+  inputPrice?: number;
+  outputPrice?: number;
+  cachedPrice?: number;
+  includedProviders?: string[];
+  providerOptions?: Record<string, unknown>;
+  providerTools?: string[];
+}
+
+/** What a provider's package exports, like `openai` of `@standardagents/openai`. */
+export interface Provider {
+  (options?: unknown): Provider;
+  readonly providerName: string;
+}
+
+export interface Model {
+  readonly name: string;
+}
+
+export declare function defineModel(definition: ModelConfig): Model;
 
 /** One side of an agent. A side without a prompt is a person. */
 export interface SideConfig {
@@ -294,8 +326,8 @@ export declare function getMessages(
   order?: "asc" | "desc" | "ASC" | "DESC",
 ): Promise<Message[]>;
 
-/** Brings `messageHistory` up to date. */
-export declare function reloadHistory(flow: FlowState): Promise<void>;
+/** Makes `messageHistory` the stored conversation again, and returns it. */
+export declare function reloadHistory(flow: FlowState): Promise<Message[]>;
 
 /** Leaves an item of type `component` with this name for whoever watches the thread. */
 export declare function emitThreadEvent(flow: FlowState, type: string, data?: unknown): void;

@@ -101,7 +101,7 @@ export default defineAgent({ name: "agent", type: "ai_human", sideA: { prompt: "
         (2, "forceTurn: the side is"),
         (3, "created_at must be a number of microseconds, not"),
         (4, "depth must be a number, not"),
-        (5, "went on"),
+        (5, "no message \\\"early\\\" in this thread"),
         (6, "went on"),
     ] {
         assert!(said[at].contains(words), "{}: {words} is not in {}", names[at], said[at]);

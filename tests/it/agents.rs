@@ -448,7 +448,7 @@ export default defineAgent({
     }
     assert_eq!(told.len(), expected.len(), "{told:#?}");
     for (import, instead) in [
-        ("defineModel", "Models stand in flowglass.json"),
+        ("defineProvider", "Models stand in flowglass.json"),
         ("readFile", "A thread keeps no files"),
         ("anything", "It exports defineAgent,"),
     ] {

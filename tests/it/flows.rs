@@ -44,6 +44,7 @@ topics! {
     agents_human: "agents-human",
     agents_steady: "agents-steady",
     agents_two: "agents-two",
+    agents_writes: "agents-writes",
     agents_wrong: "agents-wrong",
     acts_approval: "acts-approval",
     acts_errors: "acts-errors",

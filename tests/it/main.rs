@@ -4,6 +4,7 @@ mod acts;
 mod acts_shared;
 mod acts_walls;
 mod agent_fields;
+mod agent_projects;
 mod agent_prompts;
 mod agents;
 mod architecture;

@@ -40,8 +40,10 @@ const write: Record<string, (flow: FlowState, place: string) => unknown> = {
   turnCount: (flow) => (flow.turnCount = 40),
   stopped: (flow) => (flow.stopped = true),
   stoppedBy: (flow) => Object.assign(flow, { stopped: true, stoppedBy: OTHER }),
-  messageHistory: (flow, place) =>
-    flow.messageHistory.push({ id: "", role: "system", content: place, created_at: Date.now() * 1000 }),
+  messageHistory: (flow, place) => {
+    flow.messageHistory.push({ id: "", role: "system", content: place, created_at: Date.now() * 1000 });
+    flow.context.mark = flow.messageHistory.at(-1)?.content;
+  },
   sequence: (flow) =>
     flow.sequence.queue.push({ id: "own", type: "function", function: { name: "mark", arguments: "{}" } }),
   storage: (flow, place) => flow.storage.put("mark", place),

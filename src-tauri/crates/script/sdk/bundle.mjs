@@ -39,6 +39,7 @@ const input = {
   'sdk/suspension-error': join(source, 'library', 'suspension-error.ts'),
   'sdk/texts': join(source, 'base', 'texts.ts'),
   'sdk/agents': join(source, 'agents.ts'),
+  'sdk/agent-providers': join(source, 'library', 'agent-providers.ts'),
   'sdk/acts': join(source, 'acts.ts'),
   'sdk/async': join(source, 'base', 'async.ts'),
 };

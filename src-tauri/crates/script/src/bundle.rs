@@ -4,6 +4,7 @@
 //! block across every `await` (ARCHITECTURE §8.2). `import_rules` decides what may be read, `modules` what an import
 //! comes to. Only these files use rolldown.
 
+pub(crate) mod agent_project;
 pub(crate) mod built_ins;
 pub(crate) mod bundler;
 pub(crate) mod callsite;
@@ -31,6 +32,7 @@ use rolldown::{Bundler, BundlerOptions, BundlerTransformOptions, InputItem, Outp
 use rolldown_common::{InnerOptions, ModuleSideEffects, Output, TreeshakeOptions};
 use serde::{Deserialize, Serialize};
 
+use crate::bundle::agent_project::AgentProject;
 use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::import_rules::ImportRules;
 use crate::bundle::importers::Importers;
@@ -49,7 +51,7 @@ pub struct Bundle {
     pub map: String,
     /// blake3 of the code.
     pub hash: String,
-    /// The files it was made from, for a file watcher.
+    /// The files it was made from, for a file watcher; and folders, where each file in them belongs to it.
     pub inputs: Vec<PathBuf>,
 }
 
@@ -70,7 +72,10 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
     };
     let import_rules = ImportRules::new(real, settings);
     import_rules.check_packages_above(file)?;
-    let seen = Seen { inputs: import_rules.settings.read.iter().cloned().collect(), ..Seen::default() };
+    let project = AgentProject::of(file);
+    let folders = project.iter().flat_map(|project| project.folders.iter());
+    let inputs = import_rules.settings.read.iter().chain(folders).cloned().collect();
+    let seen = Seen { inputs, ..Seen::default() };
     let seen = Arc::new(Mutex::new(seen));
     let options = BundlerOptions {
         input: Some(vec![InputItem { name: Some("flow".to_owned()), import: ENTRY.to_owned() }]),
@@ -106,6 +111,7 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
     };
     let plugin = OurModules {
         flow: file.to_owned(),
+        project,
         workspace: workspace.to_owned(),
         import_rules,
         on_read,

@@ -10,6 +10,7 @@ mod host;
 mod load;
 mod vm;
 
+pub use bundle::agent_project::listing;
 pub use bundle::bundler::{Bundler, PARSER_STACK};
 pub use bundle::code::{Code, Source};
 pub use bundle::definers::{is_host_settings, may_define_flow};

@@ -7,6 +7,7 @@
 
 mod author;
 mod blocks;
+mod handoff;
 mod history;
 mod hooks;
 mod messages;
@@ -17,6 +18,7 @@ mod stopping;
 mod sub_prompt;
 mod tool_result;
 mod turn;
+mod working_history;
 
 use std::rc::Rc;
 

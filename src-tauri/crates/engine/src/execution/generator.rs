@@ -15,6 +15,8 @@ pub(crate) mod tool_cache;
 mod tool_tries;
 mod tools;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use crate::execution::block::resolve_value;
@@ -70,6 +72,7 @@ pub async fn generate(
                 Some(options) => Some(resolve_value(cx, "providerOptions", options, input).await?),
                 None => None,
             },
+            defined_models: BTreeMap::new(),
             coerces: false,
         };
         stream_items.begin_step();

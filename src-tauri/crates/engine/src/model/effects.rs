@@ -3,6 +3,7 @@
 //! The engine reads no clock and makes no random values itself; a flow has no other effects than these. Their results
 //! are recorded with path and ordinal by `execution::context`, so that a replay can take them from the log.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -254,6 +255,10 @@ pub struct ModelCall {
     /// The author's options for the provider, passed on unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub provider_options: Option<Value>,
+    /// What models are that the flow's own code defines, by the names that it uses: `provider/model`. Settings of the
+    /// workspace come first. They are no part of what is asked, so they are not recorded.
+    #[serde(skip)]
+    pub defined_models: BTreeMap<String, String>,
     /// True for the call that rewrites an answer which does not fit its schema (SEMANTICS §6.5).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub coerces: bool,

@@ -75,8 +75,15 @@ fn public_sequence(sequence: Option<Value>) -> Value {
     json!({ "queue": queue, "isHandling": sequence["isHandling"] == true })
 }
 
+/// The field of the state that holds what an author's code made of `messageHistory`, until the turn ends.
+pub const WORKING_HISTORY: &str = "workingHistory";
+
 /// The conversation: of a sub-prompt what it was given and what it stored itself.
 fn history(of: &Sources<'_>) -> Vec<Value> {
+    let changed = of.child.unwrap_or(of.root).get(WORKING_HISTORY);
+    if let Some(rows) = changed.and_then(|rows| rows.as_array()) {
+        return rows.clone();
+    }
     let rows = rows(of.root, of.session);
     let Some(child) = of.child else {
         return rows.into_iter().filter(is_top_level).collect();

@@ -71,7 +71,11 @@ pub(super) fn is_current(inputs: &[(PathBuf, String)]) -> bool {
     inputs.iter().all(|(file, hash)| hash_of(file).is_some_and(|now| now == *hash))
 }
 
+/// The hash of a file's content; of a folder, that of the names in it.
 fn hash_of(file: &Path) -> Option<String> {
+    if let Some(listing) = script::listing(file) {
+        return Some(blake3::hash(listing.as_bytes()).to_hex().to_string());
+    }
     ordinary_files::read(file, ordinary_files::FILE_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 

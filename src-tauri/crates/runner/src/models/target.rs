@@ -1,7 +1,7 @@
 //! From a generator's model string to a provider, its model, an address and a key.
 //!
-//! `flowglass.json` speaks first, then a provider's prefix, then well-known names. Nothing is
-//! asked of the network here.
+//! `flowglass.json` comes first, then what the flow defines, then a provider's prefix, then well-known names. Nothing
+//! is asked of the network here.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -45,7 +45,8 @@ pub(crate) fn find(
     named: &BTreeMap<String, Model>,
     read: impl Fn(&str) -> Option<String>,
 ) -> Result<Target, FlowError> {
-    let asked = call.model.as_str();
+    let defined = call.defined_models.get(&call.model).filter(|_| !named.contains_key(&call.model));
+    let asked = defined.unwrap_or(&call.model).as_str();
     let entry = named.get(asked);
     let default = Model::default();
     let settings = entry.unwrap_or(&default);
@@ -94,7 +95,7 @@ pub(crate) fn find(
     }
     let timeout = Duration::from_millis(settings.timeout_ms.unwrap_or(TIMEOUT_MS));
     let host = base.as_ref().map(http::place).unwrap_or_default();
-    Ok(Target { asked: asked.to_owned(), kind: chosen, model, base, key, variable, timeout, host })
+    Ok(Target { asked: call.model.clone(), kind: chosen, model, base, key, variable, timeout, host })
 }
 
 impl Target {

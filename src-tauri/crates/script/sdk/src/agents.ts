@@ -1,5 +1,6 @@
-// `@standardagents/builder`: the names an agent's file imports.
+// `@standardagents/builder` and `@standardagents/spec`: the names an agent's file imports.
 
+export { defineModel } from './define/agent-models';
 export { defineAgent, defineHook, definePrompt, defineTool } from './define/agents';
 export {
   emitThreadEvent,

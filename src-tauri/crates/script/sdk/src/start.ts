@@ -4,4 +4,4 @@ import './globals/globals';
 import './globals/web';
 import './globals/fetch';
 
-export { boot } from './wire/boot';
+export { boot, bootProject } from './wire/boot';

@@ -10,7 +10,7 @@ use crate::bundle::nesting::names;
 /// What makes a flow.
 const DEFINERS: [&str; 2] = ["defineFlow", "defineAgent"];
 /// How an import of a module that has them begins.
-const MODULES: [&str; 2] = ["@flow-state-dev/", "@standardagents/builder"];
+const MODULES: [&str; 3] = ["@flow-state-dev/", "@standardagents/builder", "@standardagents/spec"];
 
 /// What a host of the framework is made by, with the flows that it serves.
 const HOST_MAKER: &str = "createFlowState";

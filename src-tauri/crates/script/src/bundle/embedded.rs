@@ -56,6 +56,14 @@ const SDK: &[(&str, &str)] = &[
     ("@flow-state-dev/engine/resource-template", "sdk/resource-template.js"),
     ("@flow-state-dev/core/errors/suspension-error", "sdk/suspension-error.js"),
     ("@standardagents/builder", "sdk/agents.js"),
+    ("@standardagents/spec", "sdk/agents.js"),
+    ("@standardagents/anthropic", "sdk/agent-providers.js"),
+    ("@standardagents/google", "sdk/agent-providers.js"),
+    ("@standardagents/groq", "sdk/agent-providers.js"),
+    ("@standardagents/mistral", "sdk/agent-providers.js"),
+    ("@standardagents/openai", "sdk/agent-providers.js"),
+    ("@standardagents/openrouter", "sdk/agent-providers.js"),
+    ("@standardagents/xai", "sdk/agent-providers.js"),
     ("acts", "sdk/acts.js"),
 ];
 
@@ -164,7 +172,6 @@ pub(crate) fn with_public_names(message: &str) -> String {
 
 /// Names that `@standardagents/builder` has elsewhere, and what takes their place.
 const ELSEWHERE: &[(&str, &str)] = &[
-    ("defineModel", "Models stand in flowglass.json, under \"models\""),
     ("defineProvider", "Models stand in flowglass.json, under \"models\""),
     ("defineThreadEndpoint", "A message is sent with `flowglass run` or in the window"),
     ("defineEffect", "Nothing runs between two messages of a thread"),
@@ -283,6 +290,8 @@ mod tests {
         for (specifier, export) in [
             ("@flow-state-dev/core", "defineFlow"),
             ("@standardagents/builder", "defineAgent"),
+            ("@standardagents/spec", "defineModel"),
+            ("@standardagents/openai", "openai"),
             ("acts", "Activity"),
             ("zod", "default"),
             ("zod/v3", "ZodError"),

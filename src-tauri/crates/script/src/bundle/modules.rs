@@ -13,6 +13,7 @@ use rolldown_plugin::{
     PluginContextResolveOptions, SharedLoadPluginContext, SharedTransformPluginContext,
 };
 
+use crate::bundle::agent_project::AgentProject;
 use crate::bundle::built_ins::{self, BuiltIn};
 use crate::bundle::definers;
 use crate::bundle::embedded;
@@ -49,6 +50,8 @@ pub(crate) struct Seen {
 
 pub(crate) struct OurModules {
     pub(crate) flow: PathBuf,
+    /// The definitions that belong to it, if it is an agent of a project.
+    pub(crate) project: Option<AgentProject>,
     pub(crate) workspace: PathBuf,
     pub(crate) import_rules: ImportRules,
     pub(crate) on_read: OnRead,
@@ -152,6 +155,9 @@ impl Plugin for OurModules {
     async fn load(&self, _ctx: SharedLoadPluginContext, args: &HookLoadArgs<'_>) -> HookLoadReturn {
         let code = |code: String| Ok(Some(HookLoadOutput { code: code.into(), ..Default::default() }));
         if args.id == ENTRY {
+            if let Some(project) = &self.project {
+                return code(project.entry(&self.flow, &self.workspace));
+            }
             let flow = serde_json::to_string(&self.flow.display().to_string())?;
             return code(format!(
                 "import {{ boot }} from '{}';\nimport * as flow from {flow};\nboot(flow, import.meta);\n",

@@ -1,5 +1,6 @@
 //! The agents of a file: from the SDK's description to the engine's definitions.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use engine::error::FlowError;
@@ -15,6 +16,7 @@ use crate::vm::Vm;
 #[derive(Deserialize)]
 pub(crate) struct WireAgents {
     main: String,
+    models: BTreeMap<String, String>,
     agents: Vec<WireAgent>,
     prompts: Vec<WirePrompt>,
     tools: Vec<WireTool>,
@@ -103,6 +105,7 @@ impl WireAgents {
         let tools = self.tools.into_iter().map(|wire| Ok((wire.name, registry.block(wire.block)?)));
         Ok(AgentDefinitions {
             main: self.main,
+            models: self.models,
             agents: agents.collect(),
             prompts: prompts.collect(),
             tools: tools.collect::<Result<_, FlowError>>()?,

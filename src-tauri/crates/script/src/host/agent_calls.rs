@@ -28,6 +28,10 @@ fn answer(cx: &Cx, op: &str, payload: &str) -> Result<Option<String>, FlowError>
         "queueTool" => Some(at_once(cx.queue_tool(which(&asked)?, text(1), &asked[2]))?.to_string()),
         "queueMessage" => Some(at_once(cx.queue_message(text(0), text(1), asked[2] == true))?),
         "messages" => Some(Value::Array(cx.thread_messages(count(0), count(1), asked[2] == true)?).to_string()),
+        "reloadHistory" => {
+            at_once(cx.reload_history(which(&asked)?))?;
+            None
+        }
         "event" => {
             cx.emit_component(text(0), asked[1].clone(), EmitOptions::default());
             None

@@ -2,6 +2,7 @@
 //!
 //! Arguments and results cross as JSON text. Must not enforce rules: the engine does.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use engine::context::{Change, Context as Cx, EffectStart, Target};
@@ -204,6 +205,7 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
         step: 0,
         max_tokens: asked.max_tokens,
         provider_options: asked.provider_options,
+        defined_models: BTreeMap::new(),
         coerces: false,
     };
     let reply = engine::generator::call(cx, call).await?;

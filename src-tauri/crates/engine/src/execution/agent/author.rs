@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::hooks::{OnFailure, has_role};
-use super::messages;
 use super::state::FlowState;
+use super::{messages, working_history};
 use crate::execution::context::{Context, EmitOptions, Target};
 use crate::model::error::FlowError;
 use crate::model::flow::Side;
@@ -108,7 +108,7 @@ impl Context {
         for (field, value) in fields {
             check(&field, &value)?;
             match field.as_str() {
-                "messageHistory" => write_history(&flow, &value).await?,
+                "messageHistory" => working_history::write(&flow, &value).await?,
                 "context" => write_context(&flow, old.get("context"), value).await?,
                 "sequence" => {
                     let queue: Vec<Value> =
@@ -128,7 +128,7 @@ impl Context {
         if !(of.tools.contains_key(name) || of.prompts.contains_key(name) || of.agents.contains_key(name)) {
             let known: Vec<&str> = of.tools.keys().chain(of.prompts.keys()).map(String::as_str).collect();
             return Err(FlowError::plain(format!(
-                "queueTool: no tool, prompt or agent \"{name}\" in this file; it has {}",
+                "queueTool: there is no tool, prompt or agent \"{name}\"; there are {}",
                 known.join(", ")
             )));
         }
@@ -213,6 +213,11 @@ impl Context {
         Ok(rows.into_iter().skip(offset).take(limit).collect())
     }
 
+    /// `reloadHistory`: `messageHistory` is the stored conversation again.
+    pub async fn reload_history(&self, which: Which) -> Result<(), FlowError> {
+        working_history::reset(&self.flow(which)?).await
+    }
+
     /// `forceTurn`: who speaks when this turn has ended.
     pub async fn force_turn(&self, side: &str) -> Result<(), FlowError> {
         let side = side_named(side)?;
@@ -220,7 +225,7 @@ impl Context {
     }
 
     /// What tells one act of an author's code from the others of its block, the same whenever the block runs again.
-    fn own_key(&self, act: &str) -> String {
+    pub(super) fn own_key(&self, act: &str) -> String {
         let call = self.call.as_ref().map_or("", |call| &call.name);
         format!("{}:{}:{call}:{act}:{}", self.run.request, self.frame.path, self.ordinal(act))
     }
@@ -253,18 +258,6 @@ fn forced(flow: &FlowState) -> impl Fn(&Value) -> Value {
 /// The largest whole number that a JavaScript number holds with all those below it.
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
-/// A field of a message besides its role and content, what it may be, and how that is called.
-type Field = (&'static str, fn(&Value) -> bool, &'static str);
-
-const FIELDS: &[Field] = &[
-    ("created_at", Value::is_number, "a number of microseconds"),
-    ("depth", Value::is_number, "a number"),
-    ("silent", |value| value.is_boolean() || value.is_null(), "true or false"),
-    ("status", |value| value.is_string() || value.is_null(), "a text"),
-    ("name", |value| value.is_string() || value.is_null(), "a text or null"),
-    ("tool_call_id", |value| value.is_string() || value.is_null(), "a text or null"),
-];
-
 /// Refuses what the interface does not let authors write.
 fn check(field: &str, value: &Value) -> Result<(), FlowError> {
     let wrong = |what: &str| Err(FlowError::validation(format!("flow.{field} must be {what}, not {value}"), None));
@@ -294,57 +287,6 @@ fn check(field: &str, value: &Value) -> Result<(), FlowError> {
 
 fn is_call(call: &Value) -> bool {
     call["id"].is_string() && call["function"]["name"].is_string() && call["function"]["arguments"].is_string()
-}
-
-/// Writes the messages that were added, changed or taken out.
-async fn write_history(flow: &FlowState, value: &Value) -> Result<(), FlowError> {
-    let new = value.as_array().cloned().unwrap_or_default();
-    let child = flow.is_child();
-    let parent = if child { flow.get("parentMessageId") } else { Value::Null };
-    let old: Vec<Value> = flow.rows().into_iter().filter(|row| row["parent_id"] == parent).collect();
-    for (at, row) in new.iter().enumerate() {
-        let Value::Object(given) = row else {
-            return Err(FlowError::validation(format!("flow.messageHistory[{at}] is no message: {row}"), None));
-        };
-        let id = given.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
-        let known = id.and_then(|id| old.iter().find(|old| old["id"] == id));
-        if known.is_some_and(|known| equal(known, row)) {
-            continue;
-        }
-        let id = id.map_or_else(|| flow.message_id(&flow.cx.own_key("messageHistory")), str::to_owned);
-        let wrong = |field: &str, what: &str, found: &Value| {
-            let text = format!("flow.messageHistory[{at}].{field} must be {what}, not {found}");
-            Err(FlowError::validation(text, None))
-        };
-        let role = given.get("role").unwrap_or(&Value::Null);
-        if !has_role(role) {
-            return wrong("role", "system, user, assistant or tool", role);
-        }
-        let role = role.as_str().unwrap_or_default();
-        let content = given.get("content").cloned().unwrap_or_default();
-        if !(content.is_string() || content.is_null()) {
-            return wrong("content", "a text or null", &content);
-        }
-        for (field, is_right, what) in FIELDS {
-            if let Some(found) = given.get(*field).filter(|found| !is_right(found)) {
-                return wrong(field, what, found);
-            }
-        }
-        let mut whole = match known {
-            Some(Value::Object(known)) => known.clone(),
-            _ => messages::row(flow, &id, role, content),
-        };
-        if child {
-            whole.insert("depth".to_owned(), flow.get("depth"));
-            whole.insert("parent_id".to_owned(), parent.clone());
-        }
-        whole.extend(given.iter().filter(|(field, _)| *field != "id").map(|(k, v)| (k.clone(), v.clone())));
-        flow.put_message(&id, Value::Object(whole)).await?;
-    }
-    for gone in old.iter().filter(|old| !new.iter().any(|row| row["id"] == old["id"])) {
-        flow.remove_message(gone["id"].as_str().unwrap_or_default()).await?;
-    }
-    Ok(())
 }
 
 /// Writes the keys of `context` that changed, each as an operation of its own: a large value beside them is not written

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::hooks::{OnFailure, chain};
 use super::state::FlowState;
+use super::working_history;
 use crate::model::error::FlowError;
 use crate::model::flow::{AgentDefinitions, AgentHook};
 use crate::model::operation::{Operation, equal};
@@ -83,8 +84,10 @@ async fn notify(flow: &FlowState, of: &Rc<AgentDefinitions>, hook: AgentHook, ro
     chain(&flow.cx, of, hook, OnFailure::Log, Value::Null, |_| vec![row.clone()]).await.map(drop)
 }
 
-/// Writes what is new or changed to the session, as part of the block that runs.
+/// Ends a turn: drops the working copy of `messageHistory`, and writes what is new or changed to the session, as part
+/// of the block that runs.
 pub(super) async fn persist(flow: &FlowState) -> Result<(), FlowError> {
+    working_history::reset(flow).await?;
     let root = flow.root_of()?.read();
     let Some(own) = root.get("messages").and_then(|rows| rows.as_object()) else { return Ok(()) };
     for (id, row) in own {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::working_history;
 use crate::execution::context::{Change, Context, Target};
 use crate::execution::frame::Frame;
 use crate::model::error::FlowError;
@@ -131,7 +132,7 @@ impl FlowState {
     /// That agent, of the definitions of its file.
     pub(super) fn agent<'a>(&self, of: &'a AgentDefinitions) -> Result<&'a Agent, FlowError> {
         let name = self.agent_name();
-        of.agents.get(&name).ok_or_else(|| FlowError::plain(format!("agent \"{name}\" is not defined in this file")))
+        of.agents.get(&name).ok_or_else(|| FlowError::plain(format!("agent \"{name}\" is not defined")))
     }
 
     /// The messages of the thread, oldest first, with what this execution changed of them.
@@ -150,8 +151,12 @@ impl FlowState {
 
     /// Puts a message into the thread, or its new form.
     pub(super) async fn put_message(&self, id: &str, row: Value) -> Result<(), FlowError> {
-        let operation = Operation::SetRecord { field: "messages".to_owned(), key: id.to_owned(), value: row };
-        self.root_of()?.write(operation).await
+        let root = self.root_of()?;
+        working_history::follow(&root, id, &row).await?;
+        if self.is_child() {
+            working_history::follow(self, id, &row).await?;
+        }
+        root.write(Operation::SetRecord { field: "messages".to_owned(), key: id.to_owned(), value: row }).await
     }
 
     /// Takes a message out of the thread. What is left says that it was there, because the thread may hold it.

@@ -74,6 +74,7 @@ pub(super) async fn run(step: &Step<'_>) -> Result<Said, FlowError> {
         step: step.number as u32,
         max_tokens: step.prompt.max_tokens,
         provider_options: step.options(&allowed),
+        defined_models: of.models.clone(),
         coerces: false,
     };
     let chosen = ChosenModel::Named(step.prompt.models.clone());

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::handoff;
 use super::hooks::OnFailure;
 use super::messages;
 use super::state::FlowState;
@@ -21,7 +22,8 @@ use crate::model::flow::{AgentDefinitions, Side};
 /// Stores the message that the execution begins with, and says whose turn it is.
 pub(super) async fn begin(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data) -> Result<StepValue, FlowError> {
     let flow = FlowState::root(cx)?;
-    let agent = flow.agent(of)?;
+    let name = handoff::holder(&flow, of);
+    let agent = of.agents.get(&name).ok_or_else(|| FlowError::plain(format!("Agent not found: {name}")))?;
     let input = input.to_json();
     // An effect, so that a replay numbers messages from the same time.
     let started = cx.now().max(0) as u64 * 1_000;
@@ -36,12 +38,14 @@ pub(super) async fn begin(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data)
         "origin": &*cx.run.request,
         "base": started.max(newest.saturating_add(1)),
         "env": env,
+        "agent": name,
+        "agentConfig": agent.config,
         "currentSide": side.as_str(),
         "thread": {
             "instance": { "id": thread },
             "metadata": {
                 "id": thread,
-                "agent_id": flow.agent_name(),
+                "agent_id": name,
                 "user_id": &*cx.run.start.user,
                 "created_at": flow.rows().first().map_or(json!(started), |row| row["created_at"].clone()),
             },
@@ -134,10 +138,10 @@ async fn after(
         stopping::Verdict::Completes(reason) => (is_human.then_some(reason), true),
         stopping::Verdict::GoesOn => (None, !settings.has_stop_condition() && !is_human),
     };
-    let handoff = flow.get("pendingHandoff");
-    if let Some(name) = handoff["agent"].as_str() {
+    let pending = flow.get("pendingHandoff");
+    if let Some(name) = pending["agent"].as_str() {
         let name = name.to_owned();
-        hand_over(flow, of, &name, handoff["arguments"].clone()).await?;
+        handoff::hand_over(flow, of, &name, pending["arguments"].clone()).await?;
         // What stopped in the same turn stays so: the new agent waits for the next message.
         return Ok(ends.map(|reason| Stopped::by(side, reason)));
     }
@@ -169,25 +173,6 @@ async fn after(
         return Ok(Some(Stopped::by(side, Reason::RepeatedToolError)));
     }
     Ok(None)
-}
-
-/// Gives the conversation to another agent of the file; the thread stays.
-async fn hand_over(flow: &FlowState, of: &AgentDefinitions, name: &str, arguments: Value) -> Result<(), FlowError> {
-    let agent = of.agents.get(name).ok_or_else(|| FlowError::plain(format!("Agent not found: {name}")))?;
-    let mut context = flow.get("context");
-    if let (Value::Object(context), Value::Object(arguments)) = (&mut context, arguments) {
-        context.extend(arguments);
-    }
-    let side = if agent.side(Side::A).is_human() { Side::B } else { Side::A };
-    flow.patch(json!({
-        "agent": name,
-        "agentConfig": agent.config,
-        "context": context,
-        "currentSide": side.as_str(),
-        "sideTurns": { "a": 0, "b": 0 },
-        "pendingHandoff": null,
-    }))
-    .await
 }
 
 /// Stores the messages that were queued meanwhile. The first of them says who answers, and nobody has stopped then.

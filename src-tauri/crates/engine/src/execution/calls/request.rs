@@ -1,5 +1,6 @@
 //! The model call of a tick. Recorded, retried and taken from the log as a generator's is.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use serde_json::{Value, json};
@@ -25,6 +26,7 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
         step: number(input, "tick"),
         max_tokens: None,
         provider_options: None,
+        defined_models: BTreeMap::new(),
         coerces: false,
     };
     let (requested, reply) = ask(cx, &ChosenModel::Named(of.models.clone()), call, None).await?;

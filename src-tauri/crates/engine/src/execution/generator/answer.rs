@@ -3,6 +3,8 @@
 //! First the answer is parsed as it is, then it is repaired without a model, then a model is asked to rewrite it. If
 //! none of that fits the schema, the error contains the raw answer.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::ask::{ChosenModel, ask};
@@ -155,6 +157,7 @@ async fn coerce(
         step: 0,
         max_tokens: None,
         provider_options: None,
+        defined_models: BTreeMap::new(),
         coerces: true,
     };
     match ask(cx, &ChosenModel::Named(vec![model.to_owned()]), call, None).await {

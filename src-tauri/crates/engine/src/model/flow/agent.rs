@@ -1,8 +1,10 @@
-//! The agents of one file as their author described them: sides, prompts, tools and hooks (SEMANTICS §16).
+//! The agents of one file, or of one project, as their author described them: sides, prompts, tools and hooks
+//! (SEMANTICS §16).
 //!
 //! Everything is known by name here, because prompts refer to tools, to other prompts and to agents by their names,
 //! also to themselves. What a turn does with it is in `execution::agent`.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -13,10 +15,12 @@ use serde_json::Value;
 use super::Block;
 use crate::model::callable::{Fun, SchemaRef};
 
-/// The agents, prompts, tools and hooks of one file.
+/// The agents, prompts, tools and hooks of one file, or of the files of one project.
 pub struct AgentDefinitions {
     /// The agent that a message of the user starts.
     pub main: String,
+    /// The models that are defined by the names that prompts use: each is `provider/model`.
+    pub models: BTreeMap<String, String>,
     /// The agents by name: the main one, and those that it can hand the conversation to.
     pub agents: IndexMap<String, Agent>,
     /// The prompts by name.

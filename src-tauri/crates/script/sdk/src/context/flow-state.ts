@@ -6,6 +6,7 @@
 import { describeValue } from '../base/arguments';
 import { askJson, currentToken, native, wire } from '../base/host';
 import { toJson } from '../base/values';
+import { isReadOnly, readOnly } from './read-only';
 import { ThreadStorage } from './thread-storage';
 
 type Json = Record<string, unknown>;
@@ -14,6 +15,13 @@ type Which = 'own' | 'root';
 /** The fields that an author may change, by assigning them or in place. */
 const WRITABLE = ['currentSide', 'turnCount', 'stopped', 'stoppedBy', 'messageHistory', 'sequence', 'context'];
 const FIXED = ['threadId', 'flowId', 'thread', 'agentConfig', 'env', 'isChildPrompt'];
+
+/** What to do instead of writing into a field that is fixed. */
+const READ_ONLY: Record<string, string> = {
+  thread: 'keep values of your own with flow.storage.put(key, value)',
+  agentConfig: 'change the definition of the agent, or keep values of your own in flow.context',
+  env: 'change "env" in flowglass.json, or keep values of your own in flow.context',
+};
 
 /** A field as it was fetched, and the value that an author holds of it. */
 interface Known {
@@ -45,6 +53,11 @@ class Call {
     if (field === 'thread') nameWhatIsMissing((value as { instance: object }).instance);
     this.known.set(field, { text, value });
     return value;
+  }
+
+  /** What an author's code gets of a field. */
+  seen(field: string): unknown {
+    return WRITABLE.includes(field) ? this.read(field) : readOnly(this.read(field), `flow.${field}`, READ_ONLY[field]);
   }
 
   write(field: string, value: unknown): void {
@@ -101,6 +114,7 @@ class Call {
 
 /** A value with the content of another, in place where both are lists or both objects. */
 function renewed(old: unknown, next: unknown): unknown {
+  if (isReadOnly(old)) return next;
   if (Array.isArray(old) && Array.isArray(next)) {
     old.length = 0;
     // One by one: a call takes at most 65,535 arguments.
@@ -150,7 +164,7 @@ const ELSEWHERE: Record<string, string> = {
   stopSession: 'flow.stopped = true, or the endConversationTool of a side',
   emit: 'emitThreadEvent(flow, type, data)',
   invokeTool: 'queueTool(flow, name, args)',
-  deleteMessage: 'flow.messageHistory without that message',
+  deleteMessage: 'defineHook("filter_messages", …) to leave it out of what a model is told',
 };
 for (const name of ['queueTool', 'injectMessage', 'queueMessage', 'getMessages', 'forceTurn', 'reloadHistory']) {
   ELSEWHERE[name] = `${name}(flow, …) of "@standardagents/builder"`;
@@ -185,7 +199,7 @@ function flowState(call: Call): FlowState {
 
 function accessor(call: Call, field: string): PropertyDescriptor {
   const set = WRITABLE.includes(field) ? (value: unknown) => call.write(field, value) : () => refuse(field);
-  return { enumerable: true, get: () => call.read(field), set };
+  return { enumerable: true, get: () => call.seen(field), set };
 }
 
 function refuse(field: string): never {
@@ -306,12 +320,11 @@ export function getMessages(
   return Promise.resolve(JSON.parse(call.now('flow.messages', asked) as string) as unknown);
 }
 
-/** Brings `messageHistory` up to date. */
-export function reloadHistory(flow: unknown): Promise<void> {
+/** Makes `messageHistory` the stored conversation again, and returns it. */
+export function reloadHistory(flow: unknown): Promise<unknown> {
   const call = callOf(flow, 'reloadHistory');
-  call.flush();
-  call.refresh();
-  return Promise.resolve();
+  call.now('flow.reloadHistory', [call.which]);
+  return Promise.resolve(call.read('messageHistory'));
 }
 
 /** Leaves an item for whoever watches the thread. */

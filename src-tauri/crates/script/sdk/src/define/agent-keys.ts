@@ -22,6 +22,7 @@ const KEYS: Record<string, readonly string[]> = {
     'maxTokens',
     'handoffAgents',
   ],
+  model: ['name', 'provider', 'model', 'fallbacks', 'capabilities'],
   'tool of a prompt': ['name', 'initUserMessageProperty', 'includeTextResponse', 'includeToolCalls', 'includeErrors'],
   side: [
     'prompt',
@@ -58,6 +59,8 @@ const KEYS: Record<string, readonly string[]> = {
 
 const FILES = 'a thread keeps no files, and messages have texts only';
 
+const PRICES = 'prices stand in flowglass.json, under "prices"';
+
 /** What newer versions of the module know, and why it changes nothing here. */
 const WITHOUT_EFFECT: Record<string, Record<string, string>> = {
   tool: {
@@ -74,6 +77,14 @@ const WITHOUT_EFFECT: Record<string, Record<string, string>> = {
     hooks: 'every hook of the file is called',
     beforeTool: 'use defineHook or queueTool',
     afterTool: 'use defineHook("after_tool_call_success")',
+  },
+  model: {
+    inputPrice: PRICES,
+    outputPrice: PRICES,
+    cachedPrice: PRICES,
+    includedProviders: 'the router chooses among its providers',
+    providerOptions: 'options of a provider stand in the prompt: maxTokens, reasoning',
+    providerTools: 'a model is offered the tools of its prompt',
   },
   'tool of a prompt': { initAttachmentsProperty: FILES },
   side: {

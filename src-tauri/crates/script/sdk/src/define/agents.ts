@@ -1,12 +1,13 @@
 // The builders of agents: they check and keep what a file says of its agents, prompts, tools and hooks.
 //
-// A file has one agent that is run, its default export. Tools are known by the names they are exported under, prompts
-// and agents by their own. Must not: run anything; Rust takes the turns (SEMANTICS §16).
+// A file has one agent that is run, its default export. Tools are known by the names they are exported under, or of
+// their files in a project; prompts and agents by their own. Must not: run anything; Rust takes the turns (SEMANTICS §16).
 
 import { describeValue, needFunction, type Fn } from '../base/arguments';
 import { Block, type Config } from './blocks';
 import { defineFlow, isFlow, type Flow } from './flow';
 import { warnOfOthers, warnOfSide } from './agent-keys';
+import { Model } from './agent-models';
 import { nearest } from './known-keys';
 import { checkModelOptions } from './prompt-options';
 import { messageInput } from './agent-input';
@@ -153,7 +154,7 @@ export function partsOf(prompt: unknown, where: string): Config[] {
 export function modelsOf(model: unknown, where: string): string[] {
   const listed = Array.isArray(model) ? model : [model];
   if (listed.length === 0) throw new TypeError(`${where} needs a model`);
-  return listed.map((one) => needText(one, `${where}: model`));
+  return listed.map((one) => (one instanceof Model ? one.name : needText(one, `${where}: model`)));
 }
 
 /** What a prompt may call; its `handoffAgents` are agents. */
@@ -183,6 +184,8 @@ function toolOf(tool: Config, where: string): Config {
     includeErrors: tool.includeErrors !== false,
   };
 }
+
+export const isHook = (value: unknown): boolean => hooks.some((hook) => hook === value);
 
 export function defineHook(given: unknown, fn?: unknown): { hook: string; execute: Fn } {
   const definition = typeof given === 'object' && given !== null ? (given as Config) : { hook: given, execute: fn };
@@ -282,8 +285,12 @@ function count(value: unknown, where: string, least: number): number | undefined
   throw new TypeError(`${where} is a whole number from ${least} on, not ${describeValue(value)}`);
 }
 
-/** Gives tools the names they are exported under; called once, with the exports of the file that is run. */
-export function nameTools(exported: Record<string, unknown>): void {
+/** Where the definitions stand that belong together. */
+let definedIn: 'file' | 'project' = 'file';
+
+/** Gives tools their names: those of the exports of the file that is run, or of the files of a project. */
+export function nameTools(exported: Record<string, unknown>, of: typeof definedIn = definedIn): void {
+  definedIn = of;
   for (const [name, value] of Object.entries(exported)) {
     if (value instanceof Tool && name !== 'default') tools.set(name, value);
   }
@@ -310,7 +317,7 @@ export function definitions(main: string): {
     const meant = nearest(name, known());
     throw errorAt(
       definition,
-      `${where}: there is no ${what} "${name}" in this file${meant ? `; did you mean "${meant}"?` : ''}; it has ${known().join(', ') || 'none'}`,
+      `${where}: there is no ${what} "${name}" in this ${definedIn}${meant ? `; did you mean "${meant}"?` : ''}; it has ${known().join(', ') || 'none'}`,
     );
   };
   for (const name of tools.keys()) {

@@ -1,5 +1,6 @@
 // The definitions of an agent's file as plain data for the engine.
 
+import { definedModels, withFallbacks } from '../define/agent-models';
 import { definitions, modelsOf, partsOf, toolsOf, type AgentBlock } from '../define/agents';
 import { modelOptionsOf } from '../define/prompt-options';
 import { handler, type Block, type Config } from '../define/blocks';
@@ -13,6 +14,7 @@ export function describeAgents(block: AgentBlock, child: (block: Block) => numbe
   const file = definitions(block.agent);
   return {
     main: file.main,
+    models: definedModels(),
     agents: file.agents.map(([name, definition, sides]) => ({
       name,
       sides,
@@ -23,7 +25,7 @@ export function describeAgents(block: AgentBlock, child: (block: Block) => numbe
     prompts: file.prompts.map(({ name, definition }) => ({
       name,
       parts: partsOf(definition.prompt, `Prompt "${name}"`),
-      models: modelsOf(definition.model, `Prompt "${name}"`),
+      models: withFallbacks(modelsOf(definition.model, `Prompt "${name}"`)),
       toolDescription: definition.toolDescription,
       includeChat: definition.includeChat === true,
       includePastTools: definition.includePastTools === true,

@@ -2,6 +2,7 @@
 
 import * as acts from '../acts';
 import * as agents from '../agents';
+import { toolsOfProject, type ProjectFile } from '../define/agent-project';
 import { AgentBlock, nameTools, Prompt, runnable, Tool as AgentTool } from '../define/agents';
 import { definedAt } from '../define/bindings';
 import { CallAgentBlock, endRegistration, hasCalls } from '../define/calls';
@@ -41,6 +42,13 @@ let flows: Flow[] = [];
 let running = 0;
 describeBy(describeLate);
 let main: unknown;
+
+/** Called by the entry of a project's bundle with its files, one of which is the agent that is run. */
+export function bootProject(files: readonly ProjectFile[], meta: object): void {
+  nameTools(toolsOfProject(files), 'project');
+  const run = files.find((file) => file[4]) as ProjectFile;
+  boot(run[3], meta);
+}
 
 /** Called by the bundle's entry with the flow file's exports, and what `import.meta` is in it. */
 export function boot(exported: Record<string, unknown>, meta: object): void {
