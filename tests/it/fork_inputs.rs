@@ -91,7 +91,7 @@ fn an_input_is_held_against_the_schema_of_its_block() {
     let place = failed("go");
     let answer = place.ask("fork r --at root/step:pay --input {\"amount\":\"five\"}");
     assert_eq!(answer.code, Some(3), "{answer}");
-    assert_eq!(answer.json()["error"]["name"], "ValidationError", "{answer}");
+    assert!(answer.stderr.contains("input validation failed at \"amount\""), "{answer}");
 }
 
 #[test]

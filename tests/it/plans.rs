@@ -245,7 +245,7 @@ fn a_plan_names_what_is_reused_new_and_gone() {
         ".step(sequencer({ name: \"in\" }).step(step(\"second\")))",
         &["first", "plan"],
         &["second"],
-        &["in"],
+        &["in", "in/step:second"],
     );
 }
 

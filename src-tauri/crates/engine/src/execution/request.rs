@@ -322,7 +322,10 @@ impl Run {
     /// Returns what a block gets as its input: what a fork has instead, or what it is given.
     pub(crate) fn input_of(&self, path: &str, given: StepValue) -> StepValue {
         match self.block_inputs.get(path) {
-            Some((seq, data)) => StepValue { data: data.clone(), origin: Some(*seq), thrown: None },
+            // A replay has a log of its own, without that event.
+            Some((seq, data)) => {
+                StepValue { data: data.clone(), origin: self.effect_log.is_none().then_some(*seq), thrown: None }
+            }
             None => given,
         }
     }
