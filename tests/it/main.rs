@@ -10,6 +10,7 @@ mod architecture;
 mod arguments;
 mod bad_input;
 mod block;
+mod causes;
 mod chance;
 mod clearing;
 mod cli;
