@@ -57,6 +57,7 @@ mod model_calls;
 mod moving;
 mod nesting;
 mod news;
+mod node_errors;
 mod orgs;
 mod ownership;
 mod packages;

@@ -9,6 +9,7 @@ pub(crate) mod fields;
 pub(crate) mod load_time;
 pub(crate) mod rejections;
 pub(crate) mod time_zone;
+pub(crate) mod words;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -177,11 +178,8 @@ impl Vm {
             }
         });
         let evaluated = evaluated.map_err(|thrown| {
-            let (message, stack) = thrown.split_once('\n').unwrap_or((&thrown, ""));
-            let (class, said) = message.split_once(": ").unwrap_or(("Error", message));
-            let classes = [class.to_owned(), "Error".to_owned()];
-            let place = crate::bundle::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, said, &classes);
-            (self.explain(message), place)
+            let (message, place) = crate::vm::words::at_load(&self.shared.trace, &bundle.code, &thrown);
+            (self.explain(&message), place)
         });
         self.deadline.set(None);
         match evaluated {
@@ -392,6 +390,7 @@ fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result
         })?,
     )?;
     crate::vm::fields::install(ctx, &native, shared)?;
+    crate::vm::words::install(ctx, &native, shared)?;
     native.set("isProxy", Function::new(ctx.clone(), |value: rquickjs::Value<'_>| value.is_proxy())?)?;
     let mut options = EvalOptions::default();
     options.filename = Some("waiting.js".to_owned());

@@ -2,7 +2,7 @@
 
 import * as known from './errors';
 import { classNames, FlowError, LimitError } from './errors';
-import { wire as toWire } from './host';
+import { caught, saidOf, wire as toWire } from './host';
 import { inspect } from './inspect';
 
 type ErrorClass = new (message: string, options: Partial<FlowError>) => Error;
@@ -37,6 +37,8 @@ interface Wire {
   details?: unknown;
   stack?: string;
   classes: string[];
+  /** The runtime's words, where `message` has Node's. */
+  said?: string;
   /** What `name` says, where that is not the class's name. */
   ownName?: string;
   handle?: number;
@@ -81,6 +83,7 @@ export function encodeError(value: unknown, place?: string): string {
   else if (value === null) error = new LimitError('used more memory than limits.memoryMb allows, or threw null itself');
   else error = noError(value);
   thrown.set(handle, error);
+  caught(error);
   const ownName = textOf(error, 'name');
   const className = read(() => error.constructor?.name, undefined);
   const wire: Wire = {
@@ -89,6 +92,8 @@ export function encodeError(value: unknown, place?: string): string {
     classes: read(() => classNames(error), ['Error']).filter((name) => typeof name === 'string'),
     handle,
   };
+  const said = saidOf(error);
+  if (said !== undefined) wire.said = said;
   if (ownName !== undefined && wire.name !== ownName) wire.ownName = ownName;
   const code = read(() => (error as FlowError).code, undefined);
   if (typeof code === 'string') wire.code = code;
@@ -200,6 +205,7 @@ function causeOf(cause: unknown, depth: number): Record<string, unknown> {
     };
   }
   const error = cause as Error;
+  caught(error);
   const told: Record<string, unknown> = {
     name: textOf(error, 'name') ?? 'Error',
     message: textOf(error, 'message') ?? '',
