@@ -168,6 +168,29 @@ fn tools_are_offered_called_and_answered() {
     assert_eq!(turn[2], &json!({ "role": "tool", "tool_call_id": "c2", "content": "noon" }));
 }
 
+/// A model's integer that JavaScript would round reaches no tool and no output.
+#[test]
+fn an_integer_that_is_no_double_is_refused() {
+    let call = json!({ "id": "c1", "type": "function",
+        "function": { "name": "add", "arguments": "{\"a\":9007199254740993,\"b\":3}" } });
+    let server = Server::start([
+        Reply::message(json!({ "role": "assistant", "content": null, "tool_calls": [call] }), "tool_calls"),
+        Reply::text("Sorry."),
+    ]);
+    let place = place(&server.address());
+    let answer = run(&place, "tools");
+    assert_eq!((answer.code, &answer.json()["output"]), (Some(0), &json!("Sorry.")), "{answer}");
+    let told = server.asked()[1].json()["messages"].to_string();
+    assert!(told.contains("at \\\"a\\\": the integer 9007199254740993 is no number of JavaScript"), "{told}");
+    assert!(!told.contains("9007199254740995"), "the tool ran: {told}");
+
+    let server = Server::start([Reply::text("{\"city\":\"Oslo\",\"size\":9007199254740993}")]);
+    let answer = run(&self::place(&server.address()), "shape");
+    let error = &answer.json()["error"];
+    assert_eq!((answer.code, &error["name"]), (Some(3), &json!("OutputValidationError")), "{answer}");
+    assert!(error["message"].to_string().contains("the integer 9007199254740993"), "{error}");
+}
+
 #[test]
 fn a_structured_answer_is_asked_for_by_its_schema() {
     let server = Server::start([Reply::text("{\"city\":\"Oslo\",\"size\":7}")]);

@@ -14,14 +14,20 @@ pub(crate) mod definers;
 mod definition;
 pub(crate) mod embedded;
 pub(crate) mod error;
+pub(crate) mod explained;
 pub(crate) mod fingerprint;
 pub(crate) mod import_rules;
 pub(crate) mod imported_names;
 pub(crate) mod importers;
+pub(crate) mod marks;
 pub(crate) mod modules;
+pub(crate) mod native_errors;
 pub(crate) mod nesting;
+pub(crate) mod own_errors;
 pub(crate) mod packages;
+pub(crate) mod printed;
 pub(crate) mod project_files;
+pub(crate) mod sites;
 pub(crate) mod texts;
 pub(crate) mod trace;
 
@@ -140,9 +146,10 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
     for name in globals {
         code.push_str(&format!("\nimport \"{}\";\n", embedded::node_module(name)));
     }
-    let code: Arc<str> = code.into();
     let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
     let map = crate::bundle::code::without_embedded(&map);
+    let (code, map) = crate::bundle::marks::mark(&code, &map);
+    let code: Arc<str> = code.into();
     let hash = blake3::hash(code.as_bytes()).to_hex().to_string();
     Ok(Bundle { file: shown, code, map, hash, inputs })
 }

@@ -11,6 +11,7 @@ mod memory;
 mod natives;
 pub(crate) mod rejections;
 pub(crate) mod time_zone;
+pub(crate) mod words;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -191,13 +192,11 @@ impl Vm {
         let limit = self.limit_reached();
         self.deadline.set(None);
         let wrong = |place, message| Err(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, message));
-        let place = |stack: &str, said: &str, classes: &[String]| {
-            crate::bundle::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, said, classes)
-        };
         match (evaluated, limit) {
             (Err(thrown), Some(limit)) => {
                 let stack = thrown.split_once('\n').map_or("", |(_, stack)| stack);
-                wrong(place(stack, "", &[]), format!("LimitError: {limit}"))
+                let place = crate::bundle::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, "", &[]);
+                wrong(place, format!("LimitError: {limit}"))
             }
             (Ok(_), Some(limit)) => wrong(None, format!("LimitError: {limit}")),
             (Ok(true), None) => Ok(()),
@@ -206,10 +205,8 @@ impl Vm {
                 wrong(None, message.to_owned())
             }
             (Err(thrown), None) => {
-                let (message, stack) = thrown.split_once('\n').unwrap_or((&thrown, ""));
-                let (class, said) = message.split_once(": ").unwrap_or(("Error", message));
-                let classes = [class.to_owned(), "Error".to_owned()];
-                wrong(place(stack, said, &classes), message.trim_start_matches("Error: ").to_owned())
+                let (message, place) = crate::vm::words::at_load(&self.shared.trace, &bundle.code, &thrown);
+                wrong(place, message.trim_start_matches("Error: ").to_owned())
             }
         }
     }

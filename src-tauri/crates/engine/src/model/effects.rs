@@ -302,6 +302,14 @@ impl ToolCall {
         ToolCall { id: id.into(), name: name.into(), args, provider_executed: false, result: None }
     }
 
+    /// Refuses arguments with an integer that JavaScript would round.
+    pub(crate) fn check_numbers(&self) -> Result<(), FlowError> {
+        let Some((path, message)) = crate::model::json::inexact(&self.args) else { return Ok(()) };
+        let at = if path.is_empty() { String::new() } else { format!(" at \"{path}\"") };
+        let message = format!("Tool \"{}\" input validation failed{at}: {message}", self.name);
+        Err(FlowError::validation(message, None))
+    }
+
     /// Returns the call with the field names that authors know.
     pub fn to_public_json(&self) -> Value {
         let mut json = json!({ "toolCallId": self.id, "toolName": self.name, "args": self.args });

@@ -156,6 +156,25 @@ fn type_of(value: &Value) -> &'static str {
     }
 }
 
+/// Finds an integer that no double can hold, which JavaScript would round: its path (`order.wei.1`), and the message.
+pub fn inexact(value: &Value) -> Option<(String, String)> {
+    let within = |key: String, value: &Value| {
+        let (path, message) = inexact(value)?;
+        Some((if path.is_empty() { key } else { format!("{key}.{path}") }, message))
+    };
+    match value {
+        Value::Number(number) => {
+            let token = number.to_string();
+            let is_integer = token.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+            let double = token.parse::<f64>().ok().filter(|_| is_integer)?;
+            (!is_double(&token, double)).then(|| (String::new(), reader::no_number(&token, double)))
+        }
+        Value::Array(items) => items.iter().enumerate().find_map(|(n, item)| within(n.to_string(), item)),
+        Value::Object(fields) => fields.iter().find_map(|(name, field)| within(name.clone(), field)),
+        _ => None,
+    }
+}
+
 /// Returns a double as a JSON number in its one form; `null` if it is not finite, as in JavaScript.
 pub fn number(value: f64) -> Value {
     number_of(value).map_or(Value::Null, Value::Number)

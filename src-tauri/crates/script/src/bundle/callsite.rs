@@ -7,7 +7,8 @@
 
 use engine::error::Location;
 
-use crate::bundle::trace::{Trace, frame};
+use crate::bundle::marks;
+use crate::bundle::trace::Trace;
 
 /// How far before the reported place a call may begin, in characters.
 const MAX_CALL_LENGTH: usize = 200_000;
@@ -26,7 +27,10 @@ pub(crate) struct Hint<'a> {
 
 /// Returns the exact line and column, both 1-based.
 pub(crate) fn refine(code: &str, line: u32, column: u32, hint: &Hint<'_>) -> (u32, u32) {
+    // The place of a marked call is exact.
+    let is_marked = offset(code, line, column).is_some_and(|at| marks::begin(code, at).is_some());
     let found = match hint.called {
+        Some(_) if is_marked => None,
         Some(name) => call_around(code, line, column, name),
         None => property_of(hint.message)
             .and_then(|name| {
@@ -34,10 +38,15 @@ pub(crate) fn refine(code: &str, line: u32, column: u32, hint: &Hint<'_>) -> (u3
                 let before = is_write.then(|| property_before(code, line, column, name)).flatten();
                 before.or_else(|| property_after(code, line, column, name)).or_else(|| read_of_nothing(code, name))
             })
-            .or_else(|| (hint.message == "not a function").then(|| callee_before(code, line, column)).flatten())
-            .or_else(|| hint.classes.iter().find_map(|class| construction_around(code, line, column, class))),
+            .or_else(|| if is_marked { None } else { call_of(code, line, column, hint) }),
     };
     found.unwrap_or((line, column))
+}
+
+/// Finds the construction of the error, or the callee that is not a function.
+fn call_of(code: &str, line: u32, column: u32, hint: &Hint<'_>) -> Option<(u32, u32)> {
+    let construction = hint.classes.iter().find_map(|class| construction_around(code, line, column, class));
+    construction.or_else(|| (hint.message == "not a function").then(|| callee_before(code, line, column)).flatten())
 }
 
 /// Returns the property that could not be read or written, from the runtime's message.
@@ -139,11 +148,18 @@ fn construction_around(code: &str, line: u32, column: u32, class: &str) -> Optio
     None
 }
 
-/// Returns the byte offset of a line and column, both 1-based.
+/// Returns the byte offset of a line and column, both 1-based. Columns count UTF-16 units.
 fn offset(code: &str, line: u32, column: u32) -> Option<usize> {
     let start: usize = code.split_inclusive('\n').take(line.checked_sub(1)? as usize).map(str::len).sum();
-    let width: usize = code.get(start..)?.chars().take(column.checked_sub(1)? as usize).map(char::len_utf8).sum();
-    Some(start + width)
+    let (mut units, mut at) = (column.checked_sub(1)?, start);
+    for c in code.get(start..)?.chars() {
+        if units == 0 {
+            break;
+        }
+        units = units.saturating_sub(c.len_utf16() as u32);
+        at += c.len_utf8();
+    }
+    Some(at)
 }
 
 /// Returns the first place on a stack that is in the author's code.
@@ -155,7 +171,7 @@ pub(crate) fn of_stack(trace: &Trace, code: &str, stack: &str) -> Option<Locatio
 pub(crate) fn of_thrown(trace: &Trace, code: &str, stack: &str, message: &str, classes: &[String]) -> Option<Location> {
     let mut called = None;
     for line in stack.lines() {
-        let Some((name, place)) = frame(line) else { continue };
+        let Some((name, place)) = trace.frame(line) else { continue };
         let Some((line, column)) = place.filter(|(line, column)| trace.locate(*line, *column).is_some()) else {
             called = Some(name);
             continue;
@@ -195,7 +211,7 @@ fn ends_with_name(text: &str, name: &str) -> bool {
 fn position(code: &str, at: usize) -> (u32, u32) {
     let before = &code[..at];
     let line = before.matches('\n').count() as u32 + 1;
-    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) as u32 + 1;
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.encode_utf16().count()) as u32 + 1;
     (line, column)
 }
 

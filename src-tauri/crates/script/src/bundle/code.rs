@@ -93,7 +93,7 @@ fn part(map: Option<&SourceMap>, is_wanted: impl Fn(&str) -> bool, named: impl F
     made
 }
 
-fn as_json(made: SourceMapBuilder) -> String {
+pub(crate) fn as_json(made: SourceMapBuilder) -> String {
     let mut map = Vec::new();
     // Writing to memory does not fail; without a map the files are still there.
     let _ = made.into_sourcemap().to_writer(&mut map);

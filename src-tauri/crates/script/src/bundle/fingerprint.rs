@@ -16,7 +16,8 @@ const LONGEST_NAME: usize = 200;
 /// Returns the fingerprint of a function's source; `None` for a native function.
 pub(crate) fn of_source(source: &str) -> Option<Arc<str>> {
     let is_native = source.contains("[native code]");
-    (!is_native && !source.is_empty()).then(|| engine::fingerprint::fingerprint(plain(source).as_bytes()))
+    let plain = || plain(&crate::bundle::marks::without(source));
+    (!is_native && !source.is_empty()).then(|| engine::fingerprint::fingerprint(plain().as_bytes()))
 }
 
 /// Adds the hash of the lowered body to every wrapper, as a comment at the end of its statement. Lines and columns of

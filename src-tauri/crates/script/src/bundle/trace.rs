@@ -1,5 +1,6 @@
 //! Mapping of places in a bundle to places in the author's files.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use engine::error::Location;
@@ -8,6 +9,8 @@ use sourcemap::SourceMap;
 use crate::bundle::Bundle;
 use crate::bundle::callsite::{Hint, refine};
 use crate::bundle::embedded::SCHEME;
+use crate::bundle::explained::{Explainer, Tables, Thrown};
+use crate::bundle::marks::Lines;
 
 /// The bundle's name in stacks.
 pub(crate) const BUNDLE: &str = "flow.js";
@@ -17,13 +20,23 @@ pub(crate) struct Trace {
     map: Option<SourceMap>,
     workspace: String,
     code: Arc<str>,
+    lines: OnceCell<Lines>,
+    tables: Tables,
+}
+
+/// A stack in the author's files.
+pub(crate) struct Mapped {
+    /// Where the error was thrown.
+    pub(crate) location: Option<Location>,
+    /// The frames of the author's code.
+    pub(crate) stack: String,
 }
 
 impl Trace {
     pub(crate) fn new(bundle: &Bundle, workspace: &std::path::Path) -> Self {
         let map = SourceMap::from_slice(bundle.map.as_bytes()).ok();
         let workspace = workspace.display().to_string().replace('\\', "/");
-        Trace { map, workspace, code: bundle.code.clone() }
+        Trace { map, workspace, code: bundle.code.clone(), lines: OnceCell::new(), tables: Tables::default() }
     }
 
     /// The folder that the flow file is in a workspace of.
@@ -31,17 +44,17 @@ impl Trace {
         &self.workspace
     }
 
-    /// Maps every place of a stack; frames of the SDK are left out. Returns the first place in an author's file, which
-    /// is where the error was thrown, and the mapped stack.
+    /// Maps every place of a stack; frames of the SDK are left out.
     ///
     /// `classes` are the error's class names: the constructors of an author's error class are on the stack, too, and
     /// are skipped. `message` is the error's message.
-    pub(crate) fn map_stack(&self, stack: &str, message: &str, classes: &[String]) -> (Option<Location>, String) {
+    pub(crate) fn map_stack(&self, stack: &str, message: &str, classes: &[String]) -> Mapped {
+        let place_told = self.explained(stack, message, classes).and_then(|(_, place)| place);
         let mut first = None;
         let mut called = None;
         let mut mapped = Vec::new();
         for line in stack.lines() {
-            let Some((name, place)) = frame(line) else {
+            let Some((name, place)) = self.frame(line) else {
                 called = native_name(line).or(called);
                 continue;
             };
@@ -54,13 +67,51 @@ impl Trace {
                 continue;
             };
             if first.is_none() {
-                let (line, column) = refine(&self.code, place.0, place.1, &Hint { called, message, classes });
-                location = self.locate(line, column).unwrap_or(location);
+                let refined = || {
+                    let (line, column) = refine(&self.code, place.0, place.1, &Hint { called, message, classes });
+                    self.locate(line, column)
+                };
+                location = place_told.clone().or_else(refined).unwrap_or(location);
             }
             mapped.push(format!("    at {name} ({}:{}:{})", location.file, location.line, location.column));
             first.get_or_insert(location);
         }
-        (first, mapped.join("\n"))
+        Mapped { location: first, stack: mapped.join("\n") }
+    }
+
+    /// Returns the message and the place of an error as Node.js says them, if the runtime itself made the error while
+    /// the author's code ran. The place is `None` if the one on the stack is right.
+    pub(crate) fn explained(
+        &self,
+        stack: &str,
+        message: &str,
+        classes: &[String],
+    ) -> Option<(String, Option<Location>)> {
+        let mut thrown = Thrown { message, class: classes.first()?, native: None, frames: Vec::new() };
+        for line in stack.lines() {
+            match self.frame(line) {
+                None if thrown.frames.is_empty() => thrown.native = thrown.native.or(native_name(line)),
+                None => {}
+                Some((name, place)) => match place.filter(|(line, column)| self.locate(*line, *column).is_some()) {
+                    Some((line, column)) => thrown.frames.push((name, line, column)),
+                    // Code of ours threw it.
+                    None if thrown.frames.is_empty() => return None,
+                    None => {}
+                },
+            }
+        }
+        let explainer = Explainer { code: &self.code, map: self.map.as_ref()?, tables: &self.tables };
+        let found = explainer.explain(&thrown)?;
+        let shown = |source: &str| shown_source(source, &self.workspace);
+        Some((found.message, found.place.and_then(|spot| explainer.location(spot, shown))))
+    }
+
+    /// As [`frame`], with columns that count UTF-16 units.
+    pub(crate) fn frame<'l>(&self, line: &'l str) -> Option<(&'l str, Option<(u32, u32)>)> {
+        let (name, place) = frame(line)?;
+        let lines = || self.lines.get_or_init(|| Lines::new(&self.code));
+        let exact = |(line, bytes)| (line, lines().column(&self.code, line, bytes).unwrap_or(bytes));
+        Some((name, place.map(exact)))
     }
 
     /// Maps the stacks in a text, line by line; frames of the SDK are left out.
@@ -68,7 +119,7 @@ impl Trace {
         if !text.contains(BUNDLE) {
             return text.to_owned();
         }
-        let mapped = text.lines().filter_map(|line| match frame(line) {
+        let mapped = text.lines().filter_map(|line| match self.frame(line) {
             None => Some(line.to_owned()),
             Some((name, place)) => {
                 let (at, column) = place?;
@@ -113,7 +164,7 @@ fn native_name(line: &str) -> Option<&str> {
 
 /// Parses `    at name (file:line:column)` as QuickJS writes it. Returns the name, and the place if it is in the bundle
 /// (`None` for an embedded module). Returns `None` for other lines and other files.
-pub(crate) fn frame(line: &str) -> Option<(&str, Option<(u32, u32)>)> {
+fn frame(line: &str) -> Option<(&str, Option<(u32, u32)>)> {
     let rest = line.trim().strip_prefix("at ")?;
     let (name, place) = match rest.split_once(" (") {
         Some((name, place)) => (name, place.trim_end_matches(')')),

@@ -59,15 +59,17 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
         handle: Option<u64>,
         stack: Option<String>,
         status: Option<u16>,
+        /// The message of the runtime, if the error has Node's words now.
+        said: Option<String>,
     }
     let mut error: FlowError = from_json(json).unwrap_or_else(|_| FlowError::plain("Unknown block execution error"));
     if let Ok(wire) = from_json::<Wire>(json) {
         error.handle = wire.handle;
         error.status = wire.status;
-        let (location, stack) =
-            vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), &error.message, &error.classes);
-        error.location = location;
-        error.stack = (!stack.is_empty()).then_some(stack);
+        let said = wire.said.as_deref().unwrap_or(&error.message);
+        let mapped = vm.shared.trace.map_stack(wire.stack.as_deref().unwrap_or_default(), said, &error.classes);
+        error.location = mapped.location;
+        error.stack = (!mapped.stack.is_empty()).then_some(mapped.stack);
     }
     error
 }

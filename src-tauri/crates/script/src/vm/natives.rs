@@ -54,6 +54,7 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
         })?,
     )?;
     crate::vm::fields::install(ctx, &native, shared)?;
+    crate::vm::words::install(ctx, &native, shared)?;
     native.set("isProxy", Function::new(ctx.clone(), |value: rquickjs::Value<'_>| value.is_proxy())?)?;
     let mut options = EvalOptions::default();
     options.filename = Some("waiting.js".to_owned());

@@ -23,7 +23,7 @@ fn a_syntax_error_names_its_place() {
 
 #[test]
 fn a_throw_at_load_names_its_place() {
-    check("const a = 1;\nthrow new Error('no key');\nexport default a;\n", LoadErrorKind::Thrown, (2, 11), "no key");
+    check("const a = 1;\nthrow new Error('no key');\nexport default a;\n", LoadErrorKind::Thrown, (2, 7), "no key");
 }
 
 #[test]

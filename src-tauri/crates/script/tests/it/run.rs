@@ -92,7 +92,7 @@ fn thrown_errors_have_a_place() {
     assert_eq!((error.name.as_str(), error.message.as_str()), ("Broken", "bad day"));
     assert_eq!(error.path.as_deref(), Some("root"));
     let place = error.location.expect("a place");
-    assert_eq!((place.file.as_str(), place.line, place.column), ("flow.ts", 6, 13));
+    assert_eq!((place.file.as_str(), place.line, place.column), ("flow.ts", 6, 9));
 }
 
 #[track_caller]

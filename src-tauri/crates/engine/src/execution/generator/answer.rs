@@ -29,7 +29,7 @@ pub(super) fn check_text(cx: &Context, text: &str) -> Result<Data, FlowError> {
 /// Returns the answer that fits the schema, repaired if necessary, or `OutputValidationError`.
 pub(super) async fn check_or_repair(cx: &Context, generator: &Generator, candidate: Data) -> Result<Data, FlowError> {
     let Some(schema) = &cx.frame.block.output_schema else { return Ok(candidate) };
-    let mut issues = match schema.parse(&candidate) {
+    let mut issues = match fit(schema, &candidate) {
         Ok(parsed) => return Ok(parsed),
         Err(issues) => issues,
     };
@@ -49,7 +49,7 @@ pub(super) async fn check_or_repair(cx: &Context, generator: &Generator, candida
             }
             None => repair_by_default(&repaired, cx.run.effects.depth()),
         };
-        match schema.parse(&repaired) {
+        match fit(schema, &repaired) {
             Ok(parsed) => return Ok(parsed),
             Err(found) if too_deep(cx, &repaired).is_none() => issues = found,
             Err(_) => {}
@@ -61,6 +61,14 @@ pub(super) async fn check_or_repair(cx: &Context, generator: &Generator, candida
         return Ok(parsed);
     }
     Err(refused(cx, &candidate, &issues, "final"))
+}
+
+/// Parses an answer by its schema. An integer that JavaScript would round fits no schema.
+fn fit(schema: &SchemaRef, candidate: &Data) -> Result<Data, Vec<Issue>> {
+    match candidate.as_value().and_then(crate::model::json::inexact) {
+        Some((path, message)) => Err(vec![Issue { path, message }]),
+        None => schema.parse(candidate),
+    }
 }
 
 fn refused(cx: &Context, candidate: &Data, issues: &[Issue], phase: &str) -> FlowError {
@@ -166,7 +174,7 @@ async fn coerce(
                 let depth = cx.run.effects.depth();
                 reply.text.as_deref().and_then(|text| find_json(text, depth))
             });
-            Ok(answer.and_then(|value| schema.parse(&value.into()).ok()))
+            Ok(answer.and_then(|value| fit(schema, &value.into()).ok()))
         }
         Err(error) if cx.run.abort.is_set() => Err(error),
         // The mock script has too few replies: the author must see that error.

@@ -182,7 +182,10 @@ async fn run_call(
     let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
     let result = match known {
         None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
-        Some(tool) => answer(cx, generator, tool, step, n, call).await,
+        Some(tool) => match call.check_numbers() {
+            Ok(()) => answer(cx, generator, tool, step, n, call).await,
+            Err(error) => Err(error),
+        },
     };
     let result = result.or_else(|error: FlowError| {
         let output = denied::output(name, &error).ok_or(error)?;

@@ -269,14 +269,7 @@ impl<'de> Reader<'de> {
             return self.wrong_at(start, format!("the number {} is out of range", shortened(token)));
         };
         if self.is_input && is_integer && !is_double(token, double) {
-            let token = shortened(token);
-            return self.wrong_at(
-                start,
-                format!(
-                    "the integer {token} is no number of JavaScript, the nearest is {double}: write it as a text \
-                     (\"{token}\")"
-                ),
-            );
+            return self.wrong_at(start, no_number(token, double));
         }
         Ok(match number_of(double) {
             Some(whole) if whole.is_u64() => ParsedNumber::Unsigned(whole.as_u64().unwrap_or_default()),
@@ -366,6 +359,12 @@ pub(super) enum ParsedNumber {
     Unsigned(u64),
     Signed(i64),
     Double(f64),
+}
+
+/// The message for an integer that no double can hold.
+pub(super) fn no_number(token: &str, double: f64) -> String {
+    let token = shortened(token);
+    format!("the integer {token} is no number of JavaScript, the nearest is {double}: write it as a text (\"{token}\")")
 }
 
 fn shortened(token: &str) -> Cow<'_, str> {

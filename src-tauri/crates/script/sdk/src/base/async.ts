@@ -5,6 +5,9 @@
 import { drive } from './host';
 import { lowers, SOURCE } from './sources';
 
+/** What the bundler writes at the beginning of every `catch` of a flow. */
+export { caught } from './host';
+
 export default function asyncToGenerator(
   body: (...args: never[]) => Generator,
 ): (...args: never[]) => Promise<unknown> {

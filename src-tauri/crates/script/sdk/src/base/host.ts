@@ -16,6 +16,8 @@ interface Native {
   patch(token: number, target: string, fields: object, plain: object): boolean | undefined;
   increment(token: number, target: string, fields: object, plain: object): boolean | undefined;
   isProxy(value: unknown): boolean;
+  /** Node's message for an error of the runtime: its class, message and stack. */
+  explain(className: string, message: string, stack: string): string | undefined;
   /** `waiting.js` */
   waiting(host: object): {
     drive(body: (...args: never[]) => Generator, self: unknown, args: IArguments): Promise<unknown>;
@@ -235,12 +237,50 @@ export function answer(id: number, ok: boolean, payload: string, toError: (json:
   settle.reject(error);
 }
 
+/** The prototypes of errors that the runtime makes. */
+const ofRuntime = new Map<unknown, string>(
+  [TypeError, ReferenceError, RangeError, SyntaxError, URIError].map((one) => [one.prototype, one.name]),
+);
+
+/** The runtime's own words of errors that have Node's words now; those that keep theirs have none. */
+const said = new WeakMap<object, string | undefined>();
+
+/** Gives an error of the runtime the message that Node.js has for it; other values are left as they are. */
+export function caught(value: unknown): void {
+  try {
+    if (typeof value !== 'object' || value === null || native.isProxy(value) || said.has(value)) return;
+    const className = ofRuntime.get(Object.getPrototypeOf(value));
+    if (className === undefined) return;
+    const error = value as Error;
+    const { message, stack } = error;
+    const told = typeof stack === 'string' ? native.explain(className, message, stack) : undefined;
+    said.set(error, told === undefined ? undefined : message);
+    if (told !== undefined) error.message = told;
+  } catch {
+    // An error may be frozen, or refuse to be read.
+  }
+}
+
+/** What the runtime said of an error, if that has Node's words now. */
+export function saidOf(error: object): string | undefined {
+  return said.get(error);
+}
+
 const nativeThen = Promise.prototype.then;
 
 /** Continuations run as the block that registered them. */
 function carrying(callback: unknown, token: number): unknown {
   if (typeof callback !== 'function') return callback;
   return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
+}
+
+/** As `carrying`, for a function that gets what was thrown. */
+function catching(callback: unknown, token: number): unknown {
+  if (typeof callback !== 'function') return callback;
+  return (value: unknown) => {
+    caught(value);
+    return runAs(token, () => (callback as (v: unknown) => unknown)(value));
+  };
 }
 
 function codeOf(promise: object): number {
@@ -255,7 +295,7 @@ export function ownerOf(promise: object): number {
 Promise.prototype.then = function (this: Promise<unknown>, onFulfilled?: unknown, onRejected?: unknown) {
   // A promise that another one adopts is asked by no code of the flow; it goes on as its maker's.
   const token = current === LOAD ? codeOf(this) : current;
-  const made = nativeThen.call(this, carrying(onFulfilled, token) as never, carrying(onRejected, token) as never);
+  const made = nativeThen.call(this, carrying(onFulfilled, token) as never, catching(onRejected, token) as never);
   return own(made, token);
 } as typeof Promise.prototype.then;
 

@@ -2,7 +2,8 @@
 
 import * as known from './errors';
 import { classNames, FlowError, LimitError } from './errors';
-import { wire as toWire } from './host';
+import { caught, saidOf, wire as toWire } from './host';
+import { inspect } from './inspect';
 
 type ErrorClass = new (message: string, options: Partial<FlowError>) => Error;
 
@@ -36,6 +37,8 @@ interface Wire {
   details?: unknown;
   stack?: string;
   classes: string[];
+  /** The runtime's words, where `message` has Node's. */
+  said?: string;
   /** What `name` says, where that is not the class's name. */
   ownName?: string;
   handle?: number;
@@ -78,8 +81,9 @@ export function encodeError(value: unknown, place?: string): string {
   else if (typeof value === 'string' && value !== '') error = new Error(value);
   // QuickJS throws null when not even an error object can be made any more.
   else if (value === null) error = new LimitError('used more memory than limits.memoryMb allows, or threw null itself');
-  else error = new Error('Unknown block execution error');
+  else error = noError(value);
   thrown.set(handle, error);
+  caught(error);
   const ownName = textOf(error, 'name');
   const className = read(() => error.constructor?.name, undefined);
   const wire: Wire = {
@@ -88,6 +92,8 @@ export function encodeError(value: unknown, place?: string): string {
     classes: read(() => classNames(error), ['Error']).filter((name) => typeof name === 'string'),
     handle,
   };
+  const said = saidOf(error);
+  if (said !== undefined) wire.said = said;
   if (ownName !== undefined && wire.name !== ownName) wire.ownName = ownName;
   const code = read(() => (error as FlowError).code, undefined);
   if (typeof code === 'string') wire.code = code;
@@ -97,13 +103,28 @@ export function encodeError(value: unknown, place?: string): string {
   const stack = place ?? read(() => error.stack, undefined);
   if (typeof stack === 'string') wire.stack = stack;
   const status = read(() => {
-    const { status, statusCode } = error as { status?: unknown; statusCode?: unknown };
+    const { status, statusCode } = (error === value ? error : Object(value)) as {
+      status?: unknown;
+      statusCode?: unknown;
+    };
     return [status, statusCode].find((one) => Number.isInteger(one) && (one as number) >= 100 && (one as number) < 600);
   }, undefined);
   if (status !== undefined) wire.status = status as number;
   const path = places.get(error);
   if (path !== undefined) wire.path = path;
   return read(() => toWire(wire), undefined) ?? toWire({ ...wire, details: undefined });
+}
+
+/** Not enumerable, as on an error that was thrown: code that lists or serializes an error sees no difference. */
+const hidden = { writable: true, configurable: true, enumerable: false };
+
+/** What stands for a thrown value that is no error: its details hold the value. */
+function noError(value: unknown): Error {
+  const error = new Error('Unknown block execution error');
+  const json = read<string | undefined>(() => toWire(value), undefined);
+  const shown: unknown = json === undefined ? inspect(value) : JSON.parse(json);
+  Object.defineProperty(error, 'details', { ...hidden, value: { thrown: shown } });
+  return error;
 }
 
 /** An error of the engine, or one that was here before, as an object to throw or to hand over. */
@@ -124,11 +145,9 @@ function revived(wire: Wire): Error {
   if (wire.retryable !== undefined) options.retryable = wire.retryable;
   if (wire.details !== undefined) options.details = wire.details;
   const error = make(wire, options);
-  // Not enumerable, as on an error that was thrown: code that lists or serializes an error sees no difference.
-  const own = { writable: true, configurable: true, enumerable: false };
-  Object.defineProperty(error, 'name', { ...own, value: wire.ownName ?? wire.name });
+  Object.defineProperty(error, 'name', { ...hidden, value: wire.ownName ?? wire.name });
   // Where it was made says nothing; who asked for what failed may put its own place here.
-  Object.defineProperty(error, 'stack', { ...own, value: '' });
+  Object.defineProperty(error, 'stack', { ...hidden, value: '' });
   const flow = error as FlowError;
   if (wire.code !== undefined && flow.code === undefined) flow.code = wire.code;
   if (wire.details !== undefined && flow.details === undefined) flow.details = wire.details;
@@ -157,8 +176,8 @@ function detailsOf(error: Error): unknown {
   const { details, cause } = error as FlowError & { cause?: unknown };
   const more: Record<string, unknown> = {};
   if (cause !== undefined) more.cause = causeOf(cause, 0);
-  const { errors } = error as { errors?: unknown };
-  if (error.name === 'AggregateError' && Array.isArray(errors)) more.errors = errors.map((one) => causeOf(one, 0));
+  const gathered = gatheredBy(error, 0);
+  if (gathered !== undefined) more.errors = gathered;
   if (Object.keys(more).length === 0) return details;
   if (typeof details === 'object' && details !== null) return { ...details, ...more };
   return details === undefined ? more : { details, ...more };
@@ -167,12 +186,26 @@ function detailsOf(error: Error): unknown {
 /** Longer chains end here; a cause can lead back to itself. */
 const LONGEST = 16;
 
-/** `{ name, message, code?, cause? }`, recursively. */
+/** What an AggregateError gathers. */
+function gatheredBy(error: Error, depth: number): Record<string, unknown>[] | undefined {
+  const errors = read(
+    () => (error.name === 'AggregateError' ? (error as AggregateError).errors : undefined),
+    undefined,
+  );
+  return Array.isArray(errors) && depth < LONGEST ? errors.map((one) => causeOf(one, depth + 1)) : undefined;
+}
+
+/** `{ name, message, code?, cause?, errors? }`, recursively. */
 function causeOf(cause: unknown, depth: number): Record<string, unknown> {
   if (!read(() => cause instanceof Error, false)) {
-    return { name: 'Error', message: read(() => String(cause), 'a cause that cannot be read') };
+    const isObject = typeof cause === 'object' && cause !== null;
+    return {
+      name: 'Error',
+      message: read(() => (isObject ? inspect(cause) : String(cause)), 'a cause that cannot be read'),
+    };
   }
   const error = cause as Error;
+  caught(error);
   const told: Record<string, unknown> = {
     name: textOf(error, 'name') ?? 'Error',
     message: textOf(error, 'message') ?? '',
@@ -181,6 +214,8 @@ function causeOf(cause: unknown, depth: number): Record<string, unknown> {
   const deeper = read(() => error.cause, undefined);
   if (typeof code === 'string') told.code = code;
   if (deeper !== undefined && depth < LONGEST) told.cause = causeOf(deeper, depth + 1);
+  const gathered = gatheredBy(error, depth);
+  if (gathered !== undefined) told.errors = gathered;
   return told;
 }
 

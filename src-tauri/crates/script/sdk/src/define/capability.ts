@@ -4,6 +4,7 @@
 // Must not: know what a block does with it. That is for `capabilities.ts`.
 
 import { describeValue, needFunction } from '../base/arguments';
+import { caught } from '../base/host';
 import { isOpen, isSchema, parse, shapeOf, type AnySchema } from '../base/schema';
 import type { Config } from './blocks';
 import { nearest, warn } from './known-keys';
@@ -342,6 +343,7 @@ function configured(capability: Capability, presets: ReadonlySet<string>): Confi
   try {
     made = (resolve as Resolver)(value, { presets });
   } catch (error) {
+    caught(error);
     const said = error instanceof Error ? error.message : String(error);
     throw new Error(`Config resolver for capability "${name}" threw: ${said}`, { cause: error });
   }

@@ -6,7 +6,7 @@
 
 import type { Config } from './blocks';
 import { runnableOf } from './entries';
-import { inspect } from '../globals/inspect';
+import { inspect } from '../base/inspect';
 
 const POLICIES = ['allow', 'queue', 'reject', 'hold', 'defer'];
 const KEYS = ['session', 'user', 'none'];

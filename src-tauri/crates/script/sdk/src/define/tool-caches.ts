@@ -3,7 +3,7 @@
 //
 // Must not: keep an output. The engine does.
 
-import { currentToken, LOAD } from '../base/host';
+import { caught, currentToken, LOAD } from '../base/host';
 import { standsFor } from '../base/sources';
 import { siteOf, type Block, type Config } from './blocks';
 import { tell, warn } from './known-keys';
@@ -79,6 +79,7 @@ function keyOf({ ttl, keyFn }: Config, where: string): (args: unknown, ctx: Conf
       }
       return { key: known, ttlMs: typeof ttl === 'number' && !Number.isNaN(ttl) ? ttl : usual };
     } catch (error) {
+      caught(error);
       const said = error instanceof Error ? error.message : String(error);
       tell(`${where}: an output is not kept, because keyFn failed: ${said}`);
       return undefined;

@@ -5,7 +5,7 @@
 
 import { bytesOf, fromBase64 } from '../base/bytes';
 import { ask, currentCode, currentToken, LOAD, native, runAs, wire } from '../base/host';
-import { inspect } from './inspect';
+import { inspect } from '../base/inspect';
 import { localToRun } from './local-time';
 
 function print(level: string) {

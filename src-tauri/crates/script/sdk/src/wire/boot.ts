@@ -17,7 +17,7 @@ import { decodeError, encodeError, reviveError } from '../base/thrown';
 import { modelInstance } from '../define/own-models';
 import { fire, resolved, type Given } from '../define/fire';
 import { Flow, flowsOf, missed, placeOf } from '../define/flow';
-import { answer, began, ended, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
+import { answer, began, caught, ended, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { codeFor, publish } from './carrying';
 import { accepted, describe } from '../base/json-schema';
 import { takeWarnings } from '../define/known-keys';
@@ -183,7 +183,12 @@ const host = {
   answer: (id: number, ok: boolean, payload: string): void => answer(id, ok, payload, decodeError),
 
   parse(schema: number, json: string | undefined): string {
-    return parsed(parse(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json)));
+    try {
+      return parsed(parse(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json)));
+    } catch (error) {
+      caught(error);
+      throw error;
+    }
   },
 
   parseAsync(call: number, schema: number, token: number, json: string | undefined): void {
@@ -195,8 +200,13 @@ const host = {
   },
 
   checkField(schema: number, field: string, json: string): string {
-    const result = checkField(schemas[schema] as never, field, JSON.parse(json));
-    return result.ok ? '' : JSON.stringify(result.issues);
+    try {
+      const result = checkField(schemas[schema] as never, field, JSON.parse(json));
+      return result.ok ? '' : JSON.stringify(result.issues);
+    } catch (error) {
+      caught(error);
+      throw error;
+    }
   },
 
   /** Nothing if the whole list must be checked. */

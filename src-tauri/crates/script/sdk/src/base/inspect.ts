@@ -1,5 +1,7 @@
 // How a value looks in a log line: short, on one line, never throwing.
 
+import { caught } from './host';
+
 const LONGEST = 2000;
 
 export function inspect(value: unknown): string {
@@ -13,6 +15,7 @@ export function inspect(value: unknown): string {
 }
 
 function look(value: unknown): string {
+  if (value instanceof Error) caught(value);
   if (value instanceof Error) return value.stack ? `${String(value)}\n${value.stack}` : String(value);
   if (typeof value === 'function') return `[function ${value.name || 'anonymous'}]`;
   if (typeof value !== 'object' || value === null) return String(value);

@@ -1,0 +1,216 @@
+//! The words and the place of an error that the runtime itself made, as Node.js says them.
+//!
+//! QuickJS says "not a function" and names a place near the call. The syntax trees of the bundle and of the author's
+//! file know the expression that is meant. Must not guess: what no tree decides keeps the runtime's words, and an
+//! error that the author's code made is left as it is.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use engine::error::Location;
+use sourcemap::SourceMap;
+
+use crate::bundle::marks;
+use crate::bundle::native_errors;
+use crate::bundle::own_errors::{self, is_known, nothing_iterated};
+use crate::bundle::sites::{Form, Site, Sites};
+use crate::bundle::trace::is_embedded;
+
+/// What Node says of an error.
+pub(crate) struct Explained {
+    pub(crate) message: String,
+    /// `None` if the place that was found without it is right.
+    pub(crate) place: Option<Spot>,
+}
+
+/// A place in an author's file.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot {
+    source: u32,
+    at: u32,
+}
+
+/// The tables of a bundle and of its files, each read when it is first asked for.
+#[derive(Default)]
+pub(crate) struct Tables {
+    bundle: OnceCell<Option<Sites>>,
+    sources: RefCell<HashMap<u32, Option<Rc<Sites>>>>,
+}
+
+/// Where an error was thrown.
+pub(crate) struct Thrown<'a> {
+    /// The message of the runtime.
+    pub(crate) message: &'a str,
+    /// The class.
+    pub(crate) class: &'a str,
+    /// The native function that threw it; `None` if the author's own code failed.
+    pub(crate) native: Option<&'a str>,
+    /// The innermost frames of the author's: the function's name, line and column in the bundle, 1-based.
+    pub(crate) frames: Vec<(&'a str, u32, u32)>,
+}
+
+/// A bundle, its map and its tables.
+pub(crate) struct Explainer<'a> {
+    pub(crate) code: &'a str,
+    pub(crate) map: &'a SourceMap,
+    pub(crate) tables: &'a Tables,
+}
+
+/// The classes of errors that the runtime makes.
+const CLASSES: [&str; 5] = ["TypeError", "ReferenceError", "RangeError", "SyntaxError", "URIError"];
+
+impl Explainer<'_> {
+    /// Returns what Node says of an error that the runtime made; `None` for all others.
+    pub(crate) fn explain(&self, thrown: &Thrown<'_>) -> Option<Explained> {
+        if !CLASSES.contains(&thrown.class) || thrown.native.is_none() && !is_known(thrown.message) {
+            return None;
+        }
+        let call = self.call_at(thrown.frames.first()?)?;
+        if call.is_some_and(|site| site.text == thrown.class) {
+            return None;
+        }
+        if let Some(native) = thrown.native {
+            let (source, sites, row) = self.called(call, thrown)?;
+            let site = sites.rows.get(row)?;
+            let message = native_errors::message(thrown.message, native, site)?;
+            return Some(Explained { message, place: Some(Spot { source, at: site.place }) });
+        }
+        let message = thrown.message;
+        if message == "class constructors must be invoked with 'new'" {
+            return self.class_called(thrown);
+        }
+        if message == "not a function" || message == "not a constructor" || message.ends_with(" is not a constructor") {
+            return self.not_callable(call, thrown);
+        }
+        let (source, at) = self.source_offset(thrown.frames.first()?)?;
+        let sites = self.source(source)?;
+        let is_spread = call.and_then(Site::call).is_some_and(|call| call.spread.is_some());
+        let own = own_errors::message(message, &sites, at, is_spread);
+        let found = own.or_else(|| self.spread(call, message))?;
+        Some(Explained { message: found.0, place: found.1.map(|at| Spot { source, at }) })
+    }
+
+    /// Returns the location of a place.
+    pub(crate) fn location(&self, spot: Spot, shown: impl FnOnce(&str) -> String) -> Option<Location> {
+        let sites = self.source(spot.source)?;
+        let (line, column) = sites.lines.place(&sites.text, spot.at);
+        let file = shown(self.map.get_source(spot.source)?);
+        Some(Location { file, line: line + 1, column: column + 1 })
+    }
+
+    fn not_callable(&self, call: Option<&Site>, thrown: &Thrown<'_>) -> Option<Explained> {
+        let (source, sites, row) = self.called(call, thrown)?;
+        let site = sites.rows.get(row)?;
+        let wanted = if site.call()?.form == Form::New { "constructor" } else { "function" };
+        let message = format!("{} is not a {wanted}", site.text);
+        Some(Explained { message, place: Some(Spot { source, at: site.place }) })
+    }
+
+    /// Returns the call of the bundle that the runtime reports at a frame; `None` inside if there is none.
+    fn call_at(&self, frame: &(&str, u32, u32)) -> Option<Option<&Site>> {
+        let spot = self.bundle_offset(frame)?;
+        Some(self.bundle()?.rows.iter().find(|site| site.call().is_some_and(|it| it.reported == Some(spot))))
+    }
+
+    /// Finds a call in the author's file. The runtime reports no place of its own for a construction without
+    /// arguments, and for a template without expressions.
+    fn called(&self, call: Option<&Site>, thrown: &Thrown<'_>) -> Option<(u32, Rc<Sites>, usize)> {
+        if let Some(call) = call {
+            return self.in_source(call);
+        }
+        let (source, at) = self.source_offset(thrown.frames.first()?)?;
+        let sites = self.source(source)?;
+        let site = sites.innermost(at, |site| match site.call() {
+            Some(call) => call.form != Form::Call && call.values.is_empty() && call.spread.is_none(),
+            None => false,
+        })?;
+        let row = sites.rows.iter().position(|row| row == site)?;
+        Some((source, sites, row))
+    }
+
+    /// The frame of the class comes before that of the call.
+    fn class_called(&self, thrown: &Thrown<'_>) -> Option<Explained> {
+        let (class, ..) = thrown.frames.first()?;
+        let (source, sites, row) = self.in_source(self.call_at(thrown.frames.get(1)?)??)?;
+        let message = format!("Class constructor {class} cannot be invoked without 'new'");
+        Some(Explained { message, place: Some(Spot { source, at: sites.rows.get(row)?.place }) })
+    }
+
+    /// An argument that is spread and is no list.
+    fn spread(&self, call: Option<&Site>, message: &str) -> Option<(String, Option<u32>)> {
+        let (_, sites, row) = self.in_source(call?)?;
+        let site = sites.rows.get(row)?;
+        let text = site.call()?.spread.as_ref()?;
+        let told = match nothing_iterated(message) {
+            Some(nothing) => format!("{text} is not iterable (cannot read property {nothing})"),
+            None if message == "value is not iterable" => {
+                "Spread syntax requires ...iterable[Symbol.iterator] to be a function".to_owned()
+            }
+            None => return None,
+        };
+        Some((told, Some(site.place)))
+    }
+
+    fn bundle(&self) -> Option<&Sites> {
+        self.tables.bundle.get_or_init(|| Sites::read(self.code, "bundle.mjs")).as_ref()
+    }
+
+    fn source(&self, source: u32) -> Option<Rc<Sites>> {
+        let mut tables = self.tables.sources.borrow_mut();
+        let read = || {
+            let text = self.map.get_source_contents(source)?;
+            Sites::read(text, self.map.get_source(source)?).map(Rc::new)
+        };
+        tables.entry(source).or_insert_with(read).clone()
+    }
+
+    fn bundle_offset(&self, frame: &(&str, u32, u32)) -> Option<u32> {
+        let sites = self.bundle()?;
+        sites.lines.offset(&sites.text, frame.1.checked_sub(1)?, frame.2.checked_sub(1)?)
+    }
+
+    /// Returns the source of a frame's place, and the offset in it. The mark of a call stands for the end of its last
+    /// argument here.
+    fn source_offset(&self, frame: &(&str, u32, u32)) -> Option<(u32, u32)> {
+        let at = self.bundle_offset(frame)?;
+        let bundle = self.bundle()?;
+        let begin = marks::begin(&bundle.text, at as usize).map_or(at, |begin| begin as u32);
+        let (line, column) = bundle.lines.place(&bundle.text, begin);
+        self.mapped(line, column)
+    }
+
+    fn mapped(&self, line: u32, column: u32) -> Option<(u32, u32)> {
+        let token = self.map.lookup_token(line, column)?;
+        if is_embedded(token.get_source()?) {
+            return None;
+        }
+        let sites = self.source(token.get_src_id())?;
+        Some((token.get_src_id(), sites.lines.offset(&sites.text, token.get_src_line(), token.get_src_col())?))
+    }
+
+    /// Finds a call of the bundle in the author's file: the file's table, and the row.
+    fn in_source(&self, call: &Site) -> Option<(u32, Rc<Sites>, usize)> {
+        let bundle = self.bundle()?;
+        let wanted = call.call()?;
+        let (line, column) = bundle.lines.place(&bundle.text, wanted.anchor);
+        let (source, at) = self.mapped(line, column)?;
+        let sites = self.source(source)?;
+        let same = |table: &Sites, anchor: u32| {
+            let is_same = |site: &Site| site.call().is_some_and(|it| it.anchor == anchor && it.form == wanted.form);
+            let mut rows: Vec<usize> = (0..table.rows.len()).filter(|row| is_same(&table.rows[*row])).collect();
+            rows.sort_by_key(|row| table.rows[*row].end);
+            rows
+        };
+        // `f()()` are two calls at one place; the inner one ends first.
+        let ordinal = same(bundle, wanted.anchor).iter().position(|row| bundle.rows[*row].end == call.end)?;
+        let row = match same(&sites, at).get(ordinal) {
+            Some(row) => *row,
+            None => {
+                let inner = sites.innermost(at, |site| site.call().is_some_and(|it| it.form == wanted.form))?;
+                sites.rows.iter().position(|row| row == inner)?
+            }
+        };
+        Some((source, sites, row))
+    }
+}

@@ -1,0 +1,97 @@
+//! Errors that the runtime makes have the message, line and column that Node.js prints: `tests/flows/node-errors` holds
+//! what is thrown, `throws.mjs`, and what Node.js 20 says of it, `expected.json`.
+
+use std::process::Command;
+
+use serde_json::{Map, Value, json};
+use tests::bench::{Place, repository};
+
+fn text(name: &str) -> String {
+    std::fs::read_to_string(repository().join("tests/flows/node-errors").join(name)).expect("it is there")
+}
+
+fn expected() -> Map<String, Value> {
+    serde_json::from_str(&text("expected.json")).expect("a table")
+}
+
+fn place() -> Place {
+    Place::new().file("flows/main.ts", &text("flow.ts")).file("flows/throws.mjs", &text("throws.mjs"))
+}
+
+/// Reports every case that differs.
+fn compare(found: impl Fn(&str, &Value) -> Value) {
+    let mut wrong = Vec::new();
+    for (name, expected) in &expected() {
+        let found = found(name, expected);
+        if found != *expected {
+            wrong.push(format!("{name}\n  found    {found}\n  expected {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn an_error_of_the_runtime_is_told_as_node_tells_it() {
+    let place = place();
+    let output = place.get("run main all --user u --request r")["output"].clone();
+    let shown = place.get("show r");
+    let blocks = shown["blocks"].as_array().expect("blocks").clone();
+    compare(|name, _| {
+        let block = blocks.iter().find(|block| block["name"] == name).unwrap_or(&Value::Null);
+        let error = &block["error"];
+        assert!(error["stack"].as_str().is_some_and(|stack| stack.contains("throws.mjs")), "{name}: {block}");
+        json!({ "name": error["name"], "message": error["message"], "line": error["line"], "column": error["column"] })
+    });
+    // A rescue gets the same object.
+    compare(|name, expected| {
+        let told = &output[name];
+        let mut found = expected.clone();
+        found["name"] = told["name"].clone();
+        found["message"] = told["message"].clone();
+        found
+    });
+    place.get("replay r");
+}
+
+#[test]
+fn an_error_that_a_flow_catches_has_the_same_message() {
+    let place = place();
+    let output = place.get("run main caught --user u --request r")["output"].clone();
+    compare(|name, expected| {
+        let mut found = expected.clone();
+        found["name"] = output[name]["name"].clone();
+        found["message"] = output[name]["message"].clone();
+        found
+    });
+    let rejected = place.get("run main rejected --user u --request p");
+    assert_eq!(rejected["output"], "cost.split is not a function");
+}
+
+#[test]
+fn types_are_no_part_of_what_is_told() {
+    let place = place();
+    for (action, message, called) in [
+        ("typed", "typed.split is not a function", "split(\" \")"),
+        ("schema", "ctx.session.nope is not a function", "nope(\"x\")"),
+    ] {
+        let failed = place.ask(&format!("run main {action} --user u --request {action}"));
+        let error = failed.json()["error"].clone();
+        assert_eq!(error["message"], message, "{failed}");
+        let source = text("flow.ts");
+        let line = source.lines().position(|line| line.contains(called)).expect("the call") + 1;
+        let column = source.lines().nth(line - 1).and_then(|line| line.find(called)).expect("the call") + 1;
+        assert_eq!((&error["line"], &error["column"]), (&json!(line), &json!(column)), "{failed}");
+    }
+}
+
+/// The committed table is what Node.js says; other versions of it word some messages otherwise.
+#[test]
+fn the_table_is_what_node_says() {
+    let folder = repository().join("tests/flows/node-errors");
+    let version = Command::new("node").arg("--version").output().expect("Node.js");
+    if !String::from_utf8_lossy(&version.stdout).starts_with("v20.") {
+        return;
+    }
+    let told = Command::new("node").arg("expected.mjs").current_dir(folder).output().expect("Node.js");
+    assert_eq!(String::from_utf8_lossy(&told.stdout), text("expected.json"), "node expected.mjs > expected.json");
+}
