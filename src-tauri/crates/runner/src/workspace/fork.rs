@@ -17,6 +17,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
 use engine::views::Events;
 use engine::views::blocks::{BlockView, blocks};
+use serde_json::Value;
 
 use super::resume::Next;
 use super::{At, Mock, Workspace, new_request};
@@ -45,8 +46,8 @@ impl Workspace {
     pub(super) fn forking(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<(Next, Seq), Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let leaves = leaves(request, &events, at, edits.output.is_some())?;
-        let sets =
-            edits.set.iter().map(|(text, value)| Set::parse(text, value.clone())).collect::<Result<Vec<_>, _>>()?;
+        let parse = |(text, value): &(String, Value)| Set::parse(&self.address_in(request, text)?, value.clone());
+        let sets = edits.set.iter().map(parse).collect::<Result<Vec<_>, Fault>>()?;
         for set in &sets {
             set.check_step(leaves.step.as_ref())?;
             if row.project_id.is_none() && set.whose == Whose::Durable(ScopeKind::Project) {
