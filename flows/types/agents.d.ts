@@ -1,5 +1,6 @@
 /**
- * The modules `@standardagents/builder` and `@standardagents/spec`: agents with two sides, prompts, tools, hooks, models.
+ * The modules `@standardagents/builder` and `@standardagents/spec`: agents with two sides, their prompts, tools, hooks
+ * and models.
  *
  * One file holds one agent, its default export, and a tool is known by the name it is exported under. In a project,
  * `agents/{agents,prompts,tools,hooks,models}/*.ts`, each file has one definition, its default export, and a tool is
@@ -139,8 +140,13 @@ export declare function defineTool<S extends Schema>(definition: {
 /** A part of a prompt's text. */
 export type PromptPart =
   | string
-  | { type: "text" | "string"; content: string }
-  | { type: "include" | "prompt"; prompt: string }
+  | { type: "text"; content: string }
+  | { type: "include"; prompt: string }
+  /** An older form of a text, and of another prompt's text. */
+  | { type: "string"; content: string }
+  | { type: "string"; value: string }
+  | { type: "prompt"; prompt: string }
+  | { type: "prompt"; name: string }
   | { type: "env"; property: string }
   | { type: "variable"; name: string };
 

@@ -27,9 +27,9 @@ export const halt = defineTool("Stops", (flow) => {
   return "halted";
 });
 
-export const ann = definePrompt({ name: "ann", prompt: "You are Ann.", model: "m", includeChat: true, tools: ["peek", "give", "judge", "cats"] });
+export const ann = definePrompt({ name: "ann", prompt: "You are Ann.", model: "m", includeChat: true, tools: ["peek", "give", { name: "judge", initUserMessageProperty: "case" }, "cats"] });
 export const bob = definePrompt({ name: "bob", prompt: "You are Bob.", model: "m", includeChat: true, tools: ["peek"] });
-export const judge_prompt = definePrompt({ name: "judge_prompt", prompt: "You judge {{case}}.", model: "m" });
+export const judge_prompt = definePrompt({ name: "judge_prompt", prompt: "You judge {{case}}.", model: "m", requiredSchema: z.object({ case: z.string() }) });
 
 export const cat = definePrompt({
   name: "cat",

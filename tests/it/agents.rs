@@ -381,6 +381,13 @@ fn definitions_that_cannot_work_do_not_load() {
         ),
         (
             format!(
+                "definePrompt({{ name: \"q\", prompt: \"x\", model: \"m\", tools: [\"two\"] }});\ndefineAgent({{ name: \"two\", \
+                 type: \"dual_ai\", sideA: {{ prompt: \"p\" }}, sideB: {{ prompt: \"p\" }} }});\n{fine}"
+            ),
+            "Prompt \"q\": tools[0]: agent \"two\" has a prompt on both sides, so it cannot be called",
+        ),
+        (
+            format!(
                 "definePrompt({{ name: \"q\", prompt: [{{ type: \"include\", prompt: \"P\" }}], model: \"m\" }});\n{fine}"
             ),
             "Prompt \"q\": prompt[0]: there is no prompt \"P\" in this file; did you mean \"p\"?",

@@ -6,6 +6,7 @@ mod acts_walls;
 mod agent_fields;
 mod agent_projects;
 mod agent_prompts;
+mod agent_rows;
 mod agents;
 mod architecture;
 mod arguments;

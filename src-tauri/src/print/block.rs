@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use engine::event::BlockKind;
+use engine::views::blocks::BlockStatus;
 use runner::{BlockDetail, EffectRow};
 
 use super::timeline::status;
@@ -24,6 +26,8 @@ pub(crate) fn block(block: &BlockDetail) -> String {
     }
     if let Some(output) = &block.output {
         let _ = writeln!(text, "output  {}", short(&output.0));
+    } else if row.kind == BlockKind::Hook && row.status == BlockStatus::Completed {
+        text.push_str("output  unchanged\n");
     }
     if let Some(error) = &row.error {
         text.push_str(&super::errors::lines(error));

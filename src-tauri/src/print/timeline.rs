@@ -55,6 +55,7 @@ pub(super) fn standing(status: BlockStatus, is_memoized: bool) -> &'static str {
         BlockStatus::Completed if is_memoized => "= memoized",
         BlockStatus::Completed => "✓ completed",
         BlockStatus::Failed => "✗ failed",
+        BlockStatus::ReturnedError => "✗ returned an error",
         BlockStatus::Suspended => "⏸ suspended",
         BlockStatus::Abandoned => "~ abandoned",
     }

@@ -298,7 +298,7 @@ export type BlockDifference =
 /**  It changed state more often, or less. */
 "changes";
 
-/**  The four kinds of block. */
+/**  The kinds of block, and what is shown among them. */
 export type BlockKind = 
 /**  A function. */
 "handler" | 
@@ -307,7 +307,9 @@ export type BlockKind =
 /**  A choice among blocks. */
 "router" | 
 /**  A model with tools. */
-"generator";
+"generator" | 
+/**  A call of an agent's hook. It is no block: it runs as a part of the block around it. */
+"hook";
 
 /**  A value in the detail of a block. */
 export type BlockPart = 
@@ -437,6 +439,8 @@ export type BlockStatus =
 "completed" | 
 /**  Ended with an error. */
 "failed" | 
+/**  Of a tool of an agent: ended with an output that says that its call failed. */
+"returned_error" | 
 /**  Waits for an answer from outside. */
 "suspended" | 
 /**  Ended without effect: retried, superseded by another writer, or cut off by a crash. */

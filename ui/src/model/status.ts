@@ -12,6 +12,7 @@ const LOOKS: Record<RequestStatus | BlockStatus, Look> = {
   completed: { label: 'Completed', tone: 'good', icon: 'check' },
   incomplete: { label: 'Incomplete', tone: 'warn', icon: 'half' },
   failed: { label: 'Failed', tone: 'bad', icon: 'cross' },
+  returned_error: { label: 'Returned an error', tone: 'bad', icon: 'cross' },
   suspended: { label: 'Suspended', tone: 'hold', icon: 'pause' },
   interrupted: { label: 'Interrupted', tone: 'warn', icon: 'bolt' },
   aborted: { label: 'Aborted', tone: 'idle', icon: 'stop' },

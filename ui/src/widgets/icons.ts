@@ -40,6 +40,7 @@ export const ICONS: Record<string, string> = {
   sequencer: 'M3 4h10M3 8h10M3 12h10',
   router: 'M2.5 8H6l4-4h3.5M6 8l4 4h3.5',
   generator: 'M8 2l1.5 4.5L14 8l-4.5 1.5L8 14l-1.5-4.5L2 8l4.5-1.5z',
+  hook: 'M8 2.5v7a2.5 2.5 0 1 1-5 0V8.500M6.5 2.5h3',
   chat: 'M2.5 3.5h11v7.5H7l-3 2.5v-2.5H2.5z',
   close: 'M4.5 4.5l7 7M11.5 4.5l-7 7',
   home: 'M2.5 7.5L8 3l5.5 4.5M4 6.5V13h8V6.5',

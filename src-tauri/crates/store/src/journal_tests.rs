@@ -81,7 +81,9 @@ impl Bed {
 
     fn end(&mut self, path: &str, outcome: Outcome) {
         let (output, error, caught, transient, memoized, commits) = (None, None, None, false, false, Vec::new());
-        let kind = EventKind::BlockFinished { outcome, output, error, caught, transient, memoized, commits };
+        let returned_error = false;
+        let kind =
+            EventKind::BlockFinished { outcome, output, error, caught, transient, memoized, returned_error, commits };
         self.add(Some(path), kind);
     }
 

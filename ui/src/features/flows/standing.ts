@@ -4,7 +4,14 @@ import type { BlockShape, BlockStatus, ViewRow } from '../../host/host';
 export type Standing = { status: BlockStatus; runs: number; failed: number; instanceId: string };
 
 /** The status of a box whose block ran several times: what still goes on, then what failed last. */
-const RANK: Record<BlockStatus, number> = { running: 4, suspended: 3, failed: 2, completed: 1, abandoned: 0 };
+const RANK: Record<BlockStatus, number> = {
+  running: 5,
+  suspended: 4,
+  failed: 3,
+  returned_error: 2,
+  completed: 1,
+  abandoned: 0,
+};
 
 /** Segments whose index is the number of an item, a pass or a call. Of `stepAll[1]` it names the block. */
 const COUNTED = /^(forEach|forEachBackground|doUntil|doWhile|tool|run|react|onTool\w+)(~\d+)?:/;

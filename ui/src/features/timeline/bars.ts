@@ -34,6 +34,7 @@ function lookOf(row: ViewRow): Look {
   if (row.status === null) return 'future';
   if (row.group) return 'group';
   if (row.memoized && row.status === 'completed') return 'recorded';
+  if (row.status === 'returned_error') return 'failed';
   if (row.status !== 'completed') return row.status;
   if (row.kind === 'generator') return 'model';
   return row.hasChildren ? 'whole' : 'work';

@@ -4,7 +4,7 @@ export type Completion = { text: string; hint: string };
 export type Completions = { from: number; to: number; options: Completion[] };
 
 const TERMS: readonly Completion[] = [
-  { text: 'kind:', hint: 'handler, sequencer, router, generator' },
+  { text: 'kind:', hint: 'handler, sequencer, router, generator, hook' },
   { text: 'status:', hint: 'running, completed, failed, suspended, abandoned' },
   { text: 'name:', hint: 'in the name of the block' },
   { text: 'path:', hint: 'a path, * for anything' },
@@ -17,8 +17,8 @@ const TERMS: readonly Completion[] = [
   { text: 'tokens>', hint: 'asked models for more than' },
 ];
 const VALUES: Record<string, readonly string[]> = {
-  'kind:': ['handler', 'sequencer', 'router', 'generator'],
-  'status:': ['failed', 'running', 'suspended', 'completed', 'abandoned'],
+  'kind:': ['handler', 'sequencer', 'router', 'generator', 'hook'],
+  'status:': ['failed', 'returned_error', 'running', 'suspended', 'completed', 'abandoned'],
   'dur>': ['100ms', '1s', '10s', '1m'],
   'dur<': ['1ms', '20ms', '1s'],
   'tokens>': ['100', '1000', '10000'],

@@ -9,6 +9,7 @@ mod author;
 mod blocks;
 mod handoff;
 mod history;
+mod hook_events;
 mod hooks;
 mod messages;
 mod queue;
@@ -35,6 +36,7 @@ use state::FlowState;
 
 pub use author::{InjectedMessage, Which};
 pub use blocks::conversation as block;
+pub use tool_result::error_of;
 
 /// Runs the body of a block of an agent.
 pub(crate) async fn run(cx: &Context, part: &AgentPart, input: &Data) -> Result<StepValue, FlowError> {

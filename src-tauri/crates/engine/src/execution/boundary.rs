@@ -135,9 +135,18 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
         caught: None,
         transient: frame.block.transient,
         memoized: false,
+        returned_error: false,
         commits: Vec::new(),
     };
     run.recorder.boundary(Some(&frame.path), frame.attempt, event).await.map(drop).map_err(storage)
+}
+
+/// Returns whether a value is the result of an agent's tool that says that it failed (SEMANTICS §16.4).
+fn is_error_of_tool(frame: &Frame, value: &StepValue) -> bool {
+    let is_of_agent = frame.parent.as_ref().is_some_and(|parent| parent.block.is_of_agent());
+    is_of_agent
+        && matches!(*frame.role.borrow(), BlockRole::Tool)
+        && value.data.to_option().is_some_and(|value| value["status"] == "error")
 }
 
 /// The result of [`end_attempt`].
@@ -235,6 +244,7 @@ async fn finish<'r>(
             error,
             transient,
             memoized: false,
+            returned_error: result.as_ref().is_ok_and(|value| is_error_of_tool(frame, value)),
             commits: commits.clone(),
         };
         match run.recorder.boundary(Some(&frame.path), frame.attempt, event).await {

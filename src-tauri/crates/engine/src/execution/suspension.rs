@@ -170,6 +170,7 @@ impl Run {
             caught: None,
             transient: frame.block.transient,
             memoized: false,
+            returned_error: false,
             commits: Vec::new(),
         };
         self.record(frame, event);

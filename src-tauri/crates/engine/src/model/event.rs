@@ -6,6 +6,7 @@
 mod commit;
 mod defaults;
 mod frequent;
+mod kinds;
 mod status;
 pub mod upgrade;
 
@@ -18,6 +19,7 @@ use crate::model::concurrency::Claim;
 use crate::model::data::Data;
 use crate::model::effects::{DispatchedBy, EffectKind};
 use crate::model::error::FlowError;
+use crate::model::flow::AgentHook;
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::operation::Operation;
 use crate::model::resource::reaction::DueReaction;
@@ -27,6 +29,7 @@ use crate::model::suspension::{Resolved, SuspensionRequest};
 
 pub use commit::ScopeCommit;
 use defaults::{is_true, is_zero, yes};
+pub use kinds::KINDS;
 pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
 
 /// The number of an event in its request; the first is 1.
@@ -195,8 +198,28 @@ pub enum EventKind {
         /// True when a resume took this from an earlier execution instead of running the block.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         memoized: bool,
+        /// True for a tool of an agent that returned `{ status: "error" }`: the block completed, its call failed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        returned_error: bool,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commits: Vec<ScopeCommit>,
+    },
+    /// A hook of an agent is called. Its path is its own, below that of the block that calls it.
+    HookStarted {
+        hook: AgentHook,
+        /// The instance (`path:attempt`) of the block that calls it.
+        parent: Arc<str>,
+    },
+    /// A hook of an agent returned or threw. Of lists only the entries that differ are recorded.
+    HookReturned {
+        /// What it got; absent if it is long and was not changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<Recorded>,
+        /// What it made of it; absent if it changed nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Recorded>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<FlowError>,
     },
     /// A request gave durable records their initial state.
     Committed { commits: Vec<ScopeCommit> },
@@ -339,58 +362,4 @@ pub enum EventKind {
         #[serde(flatten, deserialize_with = "crate::model::json::exact")]
         fields: Map<String, Value>,
     },
-}
-
-/// The names of the kinds, as stored and printed, and the list of them.
-macro_rules! kinds {
-    ($($kind:ident => $name:literal,)*) => {
-        /// Every kind's name.
-        pub const KINDS: &[&str] = &[$($name),*];
-
-        impl EventKind {
-            /// The kind as stored and printed.
-            pub fn name(&self) -> &str {
-                match self {
-                    $(EventKind::$kind { .. } => $name,)*
-                    EventKind::Unknown { name, .. } => name,
-                }
-            }
-        }
-    };
-}
-
-kinds! {
-    RequestStarted => "request_started",
-    RequestResumed => "request_resumed",
-    RequestAdopted => "request_adopted",
-    RequestStatus => "request_status",
-    RequestFinished => "request_finished",
-    BlockStarted => "block_started",
-    BlockInput => "block_input",
-    BlockFinished => "block_finished",
-    Committed => "committed",
-    CallbackReturned => "callback_returned",
-    ReactionsDue => "reactions_due",
-    Suspended => "suspended",
-    SuspensionResolved => "suspension_resolved",
-    SuspensionReopened => "suspension_reopened",
-    CommitRefused => "commit_refused",
-    StateInitialized => "state_initialized",
-    RecordsSeen => "records_seen",
-    StateChanged => "state_changed",
-    ItemAdded => "item_added",
-    ItemDelta => "item_delta",
-    ItemUpdated => "item_updated",
-    ItemDone => "item_done",
-    RouteDecided => "route_decided",
-    EffectStarted => "effect_started",
-    EffectFinished => "effect_finished",
-    Logged => "logged",
-    JournalAppended => "journal_appended",
-    MetadataSet => "metadata_set",
-    InputEdited => "input_edited",
-    OutputEdited => "output_edited",
-    StateEdited => "state_edited",
-    Noted => "noted",
-    Drift => "drift",
 }

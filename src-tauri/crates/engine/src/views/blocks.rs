@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Events;
 use super::attempts::{Ends, Stands};
 use crate::model::error::FlowError;
-use crate::model::event::{BlockKind, EventKind, Outcome, Seq};
+use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]
@@ -21,6 +21,8 @@ pub enum BlockStatus {
     Completed,
     /// Ended with an error.
     Failed,
+    /// Of a tool of an agent: ended with an output that says that its call failed.
+    ReturnedError,
     /// Waits for an answer from outside.
     Suspended,
     /// Ended without effect: retried, superseded by another writer, or cut off by a crash.
@@ -36,6 +38,13 @@ fn status(stands: Stands, live: bool) -> BlockStatus {
         Stands::Ended { outcome: Outcome::Completed, .. } => BlockStatus::Completed,
         Stands::Ended { outcome: Outcome::Failed, .. } => BlockStatus::Failed,
         Stands::Ended { outcome: Outcome::Suspended | Outcome::Abandoned, .. } => BlockStatus::Abandoned,
+    }
+}
+
+impl BlockStatus {
+    /// Returns whether it did not do what it was to do: with an error, or with an output that says so.
+    pub fn is_failure(self) -> bool {
+        matches!(self, BlockStatus::Failed | BlockStatus::ReturnedError)
     }
 }
 
@@ -82,6 +91,9 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
     let ends = Ends::read(events.0);
     let mut blocks: Vec<BlockView<'a>> = Vec::new();
     let mut open: HashMap<(Arc<str>, u32), usize> = HashMap::new();
+    let is_cut =
+        |event: &Event| matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. });
+    let cut = events.iter().filter(|event| is_cut(event)).map(|event| event.seq).max().unwrap_or(0);
     for event in events.iter() {
         let Some(path) = &event.path else { continue };
         let key = (path.clone(), event.attempt);
@@ -107,13 +119,48 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
             });
             continue;
         }
+        if let EventKind::HookStarted { hook, parent } = &event.kind {
+            open.insert(key, blocks.len());
+            let is_running = live && event.seq > cut;
+            blocks.push(BlockView {
+                path: path.clone(),
+                attempt: event.attempt,
+                parent: Some(parent.clone()),
+                name: hook.as_str().into(),
+                kind: BlockKind::Hook,
+                status: if is_running { BlockStatus::Running } else { BlockStatus::Abandoned },
+                started_at: event.at,
+                finished_at: None,
+                input: None,
+                output: None,
+                error: None,
+                memoized: false,
+                seq_start: event.seq,
+                seq_end: None,
+                changes: 0,
+                items: 0,
+            });
+            continue;
+        }
         let Some(at) = open.get(&key).copied() else { continue };
         let block = &mut blocks[at];
         match &event.kind {
             EventKind::BlockInput { input } => block.input = events.value(input),
+            EventKind::HookReturned { before, after, error } => {
+                block.input = before.as_ref().and_then(|value| events.value(value));
+                block.output = after.as_ref().and_then(|value| events.value(value));
+                block.error = error.as_ref();
+                block.status = if error.is_some() { BlockStatus::Failed } else { BlockStatus::Completed };
+                block.finished_at = Some(event.at);
+                block.seq_end = Some(event.seq);
+                open.remove(&key);
+            }
             EventKind::StateChanged { .. } => block.changes += u32::from(!ends.is_rolled_back(event, live)),
             EventKind::ItemAdded { .. } => block.items += 1,
-            EventKind::BlockFinished { output, error, memoized, .. } => {
+            EventKind::BlockFinished { output, error, memoized, returned_error, .. } => {
+                if *returned_error && block.status == BlockStatus::Completed {
+                    block.status = BlockStatus::ReturnedError;
+                }
                 block.output = output.as_ref().and_then(|output| events.value(output));
                 block.error = error.as_ref();
                 block.memoized = *memoized;

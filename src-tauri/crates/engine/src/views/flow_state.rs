@@ -68,6 +68,20 @@ pub fn field(of: &Sources<'_>, name: &str) -> Option<Value> {
     }
 }
 
+/// Returns the place of a field of a `FlowState` as the states name it: `context.total` is `sequencer.context.total`,
+/// and what is in `storage` is the session's. `None` for any other text.
+pub fn address(text: &str) -> Option<String> {
+    let text = ["flowState.", "flow."].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text);
+    let (field, rest) = text.split_at(text.find(['.', '[']).unwrap_or(text.len()));
+    match field {
+        "storage" => Some(format!("session.storage{rest}")),
+        "messageHistory" if rest.is_empty() => Some("sequencer.messages".to_owned()),
+        "thread" | "agentConfig" | "currentSide" | "turnCount" | "stopped" | "stoppedBy" | "sequence" | "env"
+        | "context" => Some(format!("sequencer.{text}")),
+        _ => None,
+    }
+}
+
 /// The queue with the fields of the interface only.
 fn public_sequence(sequence: Option<Value>) -> Value {
     let sequence = sequence.unwrap_or_default();

@@ -84,6 +84,17 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
                 tell(Where::Error, &failure(error));
             }
         }
+        EventKind::HookReturned { before, after, error } => {
+            if let Some(Recorded::Value(before)) = before {
+                of(Where::Input, before);
+            }
+            if let Some(Recorded::Value(after)) = after {
+                of(Where::Output, after);
+            }
+            if let Some(error) = error {
+                tell(Where::Error, &failure(error));
+            }
+        }
         EventKind::StateInitialized { state, .. } => of(Where::State, state),
         EventKind::StateChanged { operation, value, .. } => {
             // The sums of an increment say more than what was added.
@@ -136,6 +147,7 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
         | EventKind::RequestStatus { .. }
         | EventKind::BlockStarted { .. }
         | EventKind::BlockInput { .. }
+        | EventKind::HookStarted { .. }
         | EventKind::Committed { .. }
         | EventKind::CommitRefused { .. }
         | EventKind::RecordsSeen { .. }

@@ -117,7 +117,8 @@ fn sources(spans: &Spans) -> FxHashMap<PathNumber, SpanIndex> {
         return sources;
     }
     for (at, span) in (0..).zip(spans.iter()) {
-        if !span.is_memoized && matches!(span.end, Some(SpanEnd::Completed | SpanEnd::Failed)) {
+        if !span.is_memoized && matches!(span.end, Some(SpanEnd::Completed | SpanEnd::ReturnedError | SpanEnd::Failed))
+        {
             sources.entry(span.path).and_modify(|source| *source = at);
         }
     }
@@ -148,7 +149,13 @@ pub(crate) fn digests_of(events: &[Event]) -> Digests {
             EventKind::BlockStarted { input, .. } => {
                 found.inputs.insert(event.seq, digest(view.value(input)));
             }
-            EventKind::BlockFinished { error: Some(error), .. } => {
+            EventKind::HookStarted { .. } => drop(found.inputs.insert(event.seq, digest(None))),
+            EventKind::HookReturned { before, after, error: None } => {
+                let value = after.as_ref().or(before.as_ref()).and_then(|value| view.value(value));
+                found.outputs.insert(event.seq, digest(value));
+            }
+            EventKind::BlockFinished { error: Some(error), .. }
+            | EventKind::HookReturned { error: Some(error), .. } => {
                 let text = Value::String(format!("{}\n{}", error.name, error.message));
                 found.outputs.insert(event.seq, digest(Some(&text)).wrapping_add(1));
             }

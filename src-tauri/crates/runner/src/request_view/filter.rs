@@ -170,6 +170,8 @@ impl Filter {
         let span = view.spans.get(index);
         match &self.terms[at].test {
             Test::Kind(kind) => span.kind == *kind,
+            // Who looks for failures wants those that a tool returned, too.
+            Test::Status(BlockStatus::Failed) => view.status(index, None).is_some_and(BlockStatus::is_failure),
             Test::Status(status) => view.status(index, None) == Some(*status),
             Test::Figure(figure, compare, wanted) => {
                 let value = match figure {

@@ -171,7 +171,7 @@ impl RequestView {
             row.changes = self.spans.changes(index, self.is_live);
             (row.prompt_tokens, row.completion_tokens) = (usage.prompt_tokens, usage.completion_tokens);
         }
-        if row.status == Some(BlockStatus::Failed) {
+        if row.status.is_some_and(BlockStatus::is_failure) {
             row.error = source.error_at(span.seq_end)?.map(|error| error.message);
         }
         Ok(())

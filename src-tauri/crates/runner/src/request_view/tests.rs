@@ -88,8 +88,9 @@ impl Source for TestSource {
 
 /// Filters, and what they mean.
 type Fits = fn(&Plain<'_>, usize) -> bool;
-const FILTERS: [(&str, Fits); 7] = [
-    ("status:failed", |plain, at| plain.blocks[at].status == BlockStatus::Failed),
+const FILTERS: [(&str, Fits); 8] = [
+    ("status:failed", |plain, at| plain.blocks[at].status.is_failure()),
+    ("status:returned_error", |plain, at| plain.blocks[at].status == BlockStatus::ReturnedError),
     ("kind:generator -name:rank", |plain, at| {
         plain.blocks[at].kind.as_str() == "generator" && &*plain.blocks[at].name != "Rank"
     }),

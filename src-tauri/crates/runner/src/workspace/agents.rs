@@ -8,7 +8,7 @@ use engine::state::State;
 use engine::views::Events;
 use engine::views::blocks::blocks;
 use engine::views::diff::diff;
-use engine::views::flow_state::{Sources, is_execution, is_sub_prompt, whole};
+use engine::views::flow_state::{Sources, address as address_of, is_execution, is_sub_prompt, whole};
 use serde_json::{Map, Value};
 use store::{EventQuery, RequestQuery};
 
@@ -39,6 +39,19 @@ impl Workspace {
         view.agent = Some(AgentView { waiting_messages: waiting, ..agent_of(&root, &events, is_newest) });
         view.flow_state = Some(Json(flow_state));
         Ok(())
+    }
+
+    /// Returns an address as the states name it: in a request of an agent, a field of the `FlowState` is one, too.
+    pub(super) fn address_in(&self, request: &str, address: &str) -> Result<String, Fault> {
+        let Some(of_states) = address_of(address) else { return Ok(address.to_owned()) };
+        let (path, kind) = (Some("root".to_owned()), Some("state_initialized".to_owned()));
+        let query = EventQuery { path, kind, limit: Some(1), ..EventQuery::default() };
+        let first = self.store.events(request, &query).map_err(Fault::internal)?;
+        let is_agent = first.iter().any(|event| match &event.kind {
+            EventKind::StateInitialized { state, .. } => state.as_object().is_some_and(is_execution),
+            _ => false,
+        });
+        Ok(if is_agent { of_states } else { address.to_owned() })
     }
 
     /// What differs between the `FlowState`s of two instants of a request.

@@ -19,6 +19,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
 use engine::views::Events;
 use engine::views::blocks::{BlockView, blocks};
+use serde_json::Value;
 
 use super::resume::Next;
 use super::{At, Mock, Workspace, new_request};
@@ -54,8 +55,8 @@ impl Workspace {
             }
             None => leaves(request, &events, at, edits.output.is_some())?,
         };
-        let sets =
-            edits.set.iter().map(|(text, value)| Set::parse(text, value.clone())).collect::<Result<Vec<_>, _>>()?;
+        let parse = |(text, value): &(String, Value)| Set::parse(&self.address_in(request, text)?, value.clone());
+        let sets = edits.set.iter().map(parse).collect::<Result<Vec<_>, Fault>>()?;
         for set in &sets {
             set.check_step(leaves.step.as_ref())?;
             if row.project_id.is_none() && set.whose == Whose::Durable(ScopeKind::Project) {

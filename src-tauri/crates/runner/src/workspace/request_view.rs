@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::error::FlowError;
-use engine::event::{EventKind, Seq};
+use engine::event::{EventKind, Recorded, Seq};
 use engine::views::search::Where;
 use engine::views::spans::PathNumber;
 use store::SearchQuery;
@@ -287,7 +287,10 @@ impl Source for ViewSource<'_> {
     fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault> {
         let event = self.workspace.store.event_at(self.request, seq).map_err(Fault::internal)?;
         Ok(event.and_then(|event| match event.kind {
-            EventKind::BlockFinished { error, .. } => error,
+            EventKind::BlockFinished { output: Some(Recorded::Value(result)), returned_error: true, .. } => {
+                Some(FlowError::plain(engine::agent::error_of(&result)))
+            }
+            EventKind::BlockFinished { error, .. } | EventKind::HookReturned { error, .. } => error,
             _ => None,
         }))
     }

@@ -33,7 +33,7 @@ impl Workspace {
 
     /// As [`history`](Self::history); `named` is what stands before the address where it was given.
     pub(super) fn writes_to(&self, request: &str, address: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
-        let address = Address::parse(address, named)?;
+        let address = Address::parse(&self.address_in(request, address)?, named)?;
         let live = self.request(request)?.status != RequestStatus::Interrupted;
         let mut writes = Vec::new();
         for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
@@ -69,7 +69,7 @@ impl Workspace {
     /// The newest write of another request to a place, as of an event of this one: where a value came from that this
     /// request found. `None` if no other request wrote there.
     pub fn written_before(&self, request: &str, address: &str, seq: u64) -> Result<Option<EarlierWrite>, Fault> {
-        let parsed = Address::parse(address, "--path ")?;
+        let parsed = Address::parse(&self.address_in(request, address)?, "--path ")?;
         let row = self.request(request)?;
         // A fork begins with what its request had, under keys of its own.
         if let Some(from) = &row.forked_from {

@@ -23,15 +23,15 @@ pub struct Digests {
 }
 
 /// The kinds of events that record a value which others may refer to.
-const KINDS: &str =
-    "'request_started', 'input_edited', 'block_started', 'block_input', 'output_edited', 'block_finished'";
+const KINDS: &str = "'request_started', 'input_edited', 'block_started', 'block_input', 'output_edited', \
+     'block_finished', 'hook_started', 'hook_returned'";
 
 /// Of each only what is compared. Fields that are not there are `null`.
 #[derive(Deserialize)]
 struct Fields<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, alias = "before")]
     input: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, alias = "after")]
     output: Option<&'a RawValue>,
     #[serde(default)]
     error: Option<Failure>,
@@ -76,7 +76,8 @@ impl Store {
                     (None, None) => 0,
                 };
                 match &*kind {
-                    "block_started" => drop(found.inputs.insert(seq, digest)),
+                    "block_started" | "hook_started" => drop(found.inputs.insert(seq, digest)),
+                    "hook_returned" => drop(found.outputs.insert(seq, digest)),
                     "block_finished" => {
                         found.outputs.insert(seq, digest);
                         held.insert(seq, digest);

@@ -20,6 +20,10 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         EventKind::RequestFinished { output, error, .. } | EventKind::BlockFinished { output, error, .. } => {
             output.as_ref().map_or(0, recorded) + error.as_ref().map_or(0, failure)
         }
+        EventKind::HookReturned { before, after, error } => {
+            let values = before.iter().chain(after).map(recorded).sum::<usize>();
+            values + error.as_ref().map_or(0, failure)
+        }
         EventKind::StateInitialized { state, .. } => json_bytes(state),
         EventKind::StateChanged { operation: change, value, .. } => operation(change) + optional(value),
         EventKind::ItemAdded { item } => object_bytes(&item.payload),
@@ -51,6 +55,7 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         | EventKind::Unknown { .. }
         | EventKind::SuspensionReopened { .. }
         | EventKind::RequestStatus { .. }
+        | EventKind::HookStarted { .. }
         | EventKind::Committed { .. }
         | EventKind::CommitRefused { .. }
         | EventKind::RecordsSeen { .. }

@@ -22,8 +22,8 @@ pub(crate) use seqs::read_seqs;
 use seqs::{runs, seqs};
 
 /// The kinds of events that say something of the structure; see [`fact`].
-pub(crate) const KINDS_WITH_FACTS: &str = "'block_started', 'block_finished', 'state_changed', 'item_added', \
-     'effect_finished', 'callback_returned', 'request_resumed', 'request_finished'";
+pub(crate) const KINDS_WITH_FACTS: &str = "'block_started', 'block_finished', 'hook_started', 'hook_returned', \
+     'state_changed', 'item_added', 'effect_finished', 'callback_returned', 'request_resumed', 'request_finished'";
 /// In [`PageBuilder::seqs_of_paths`], what stands for the path of events that have none.
 pub(crate) const NO_PATH: i64 = 0;
 /// How many bytes of a page's checksum are kept.
@@ -63,11 +63,18 @@ enum Said {
     RequestFinished,
 }
 
-/// The kinds of blocks by their stored numbers.
-const KINDS: [BlockKind; 4] = [BlockKind::Handler, BlockKind::Sequencer, BlockKind::Router, BlockKind::Generator];
-/// The ends by their stored numbers.
-const ENDS: [SpanEnd; 5] =
-    [SpanEnd::Completed, SpanEnd::Failed, SpanEnd::Stopped, SpanEnd::Suspended, SpanEnd::Abandoned];
+/// The kinds of blocks by their stored numbers; new ones come last.
+const KINDS: [BlockKind; 5] =
+    [BlockKind::Handler, BlockKind::Sequencer, BlockKind::Router, BlockKind::Generator, BlockKind::Hook];
+/// The ends by their stored numbers; new ones come last.
+const ENDS: [SpanEnd; 6] = [
+    SpanEnd::Completed,
+    SpanEnd::Failed,
+    SpanEnd::Stopped,
+    SpanEnd::Suspended,
+    SpanEnd::Abandoned,
+    SpanEnd::ReturnedError,
+];
 
 /// Makes a page from events, in their order.
 #[derive(Debug)]

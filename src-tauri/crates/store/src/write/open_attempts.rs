@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::event::EventKind;
+use engine::event::{BlockKind, EventKind};
 use engine::views::attempts::Verdict;
 use engine::views::spans::Spans;
 use rusqlite::Connection;
@@ -23,7 +23,8 @@ pub(crate) fn load(connection: &Connection, request: i64, id: &str) -> Result<At
     let mut spans = Spans::default();
     spans::extend(connection, id, &mut spans)?;
     let mut attempts = Attempts::default();
-    for span in spans.unfinished() {
+    // A call of a hook is no attempt: what it wrote is that of the block around it.
+    for span in spans.unfinished().filter(|span| span.kind != BlockKind::Hook) {
         let path: Arc<str> = connection
             .prepare_cached("SELECT text FROM path WHERE n = ?1")?
             .query_row((span.path,), |row| row.get(0))?;

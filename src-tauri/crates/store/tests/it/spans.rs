@@ -30,6 +30,7 @@ fn ended(outcome: Outcome) -> EventKind {
         caught: None,
         transient: false,
         memoized: false,
+        returned_error: false,
         commits: Vec::new(),
     }
 }

@@ -185,6 +185,7 @@ pub(crate) fn block_finished(outcome: Outcome, output: Option<Value>) -> EventKi
         caught: None,
         transient: false,
         memoized: false,
+        returned_error: false,
         commits: Vec::new(),
     }
 }

@@ -132,6 +132,13 @@ impl Context {
                 known.join(", ")
             )));
         }
+        let is_agent = !of.tools.contains_key(name) && !of.prompts.contains_key(name);
+        if is_agent && of.agents.get(name).is_some_and(|agent| agent.sides.iter().all(|side| !side.is_human())) {
+            return Err(FlowError::plain(format!(
+                "queueTool: agent \"{name}\" has a prompt on both sides, so it cannot be called: it would take the \
+                 conversation over and return nothing"
+            )));
+        }
         let key = self.own_key("queueTool");
         let call = json!({
             "id": format!("call_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]),

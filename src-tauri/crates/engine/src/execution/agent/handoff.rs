@@ -3,9 +3,14 @@
 //! The session keeps who has the thread under `agents`, by the agent that messages are sent to, so the next message
 //! goes to the agent that the thread was handed to.
 
+use std::rc::Rc;
+
 use serde_json::{Value, json};
 
+use super::hooks::OnFailure;
+use super::messages;
 use super::state::FlowState;
+use crate::execution::context::EmitOptions;
 use crate::model::error::FlowError;
 use crate::model::flow::{AgentDefinitions, Side};
 use crate::model::operation::Operation;
@@ -30,17 +35,18 @@ pub(super) fn holder(flow: &FlowState, of: &AgentDefinitions) -> String {
     }
 }
 
-/// Gives the conversation to another agent of the file; the thread stays.
+/// Gives the conversation to another agent of the file; the thread stays. What the call has for the new agent as a
+/// message of the user is stored.
 pub(super) async fn hand_over(
     flow: &FlowState,
-    of: &AgentDefinitions,
+    of: &Rc<AgentDefinitions>,
     name: &str,
-    arguments: Value,
+    pending: &Value,
 ) -> Result<(), FlowError> {
     let agent = of.agents.get(name).ok_or_else(|| FlowError::plain(format!("Agent not found: {name}")))?;
     let mut context = flow.get("context");
-    if let (Value::Object(context), Value::Object(arguments)) = (&mut context, arguments) {
-        context.extend(arguments);
+    if let (Value::Object(context), Value::Object(arguments)) = (&mut context, &pending["arguments"]) {
+        context.extend(arguments.clone());
     }
     let side = if agent.side(Side::A).is_human() { Side::B } else { Side::A };
     let mut thread = flow.get("thread");
@@ -56,5 +62,11 @@ pub(super) async fn hand_over(
     }))
     .await?;
     let (field, key) = (HOLDERS.to_owned(), of.main.clone());
-    flow.write_session(Operation::SetRecord { field, key, value: name.into() }).await
+    flow.write_session(Operation::SetRecord { field, key, value: name.into() }).await?;
+    let Some(text) = pending["message"].as_str() else { return Ok(()) };
+    let id = flow.message_id(&format!("{}#handoff", flow.cx.frame.path));
+    let row = messages::row(flow, &id, side.other().role(), text.into());
+    let row = messages::create(flow, of, row, OnFailure::Log).await?;
+    flow.cx.emit_message(side.other().role(), row["content"].clone(), EmitOptions::default());
+    Ok(())
 }

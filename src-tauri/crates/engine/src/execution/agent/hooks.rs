@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::hook_events;
 use crate::execution::callback;
 use crate::execution::context::Context;
 use crate::model::callable::Arg;
@@ -42,10 +43,12 @@ pub(super) async fn chain(
     for (at, (_, function)) in of.hooks.iter().filter(|(kind, _)| *kind == hook).enumerate() {
         let given = args(&value).into_iter().map(|arg| Arg::Data(arg.into())).collect();
         let role = format!("{}.{at}", hook.as_str());
+        let path = hook_events::started(cx, hook);
         let answered = answer(callback::call(cx, &role, function, given).await).and_then(|answer| match answer {
             Answer::Value(next) => checked(hook, &value, next).map(Answer::Value),
             Answer::Kept => Ok(Answer::Kept),
         });
+        hook_events::returned(cx, &path, &value, &answered);
         match answered {
             Ok(Answer::Kept) => {}
             Ok(Answer::Value(next)) => value = next,

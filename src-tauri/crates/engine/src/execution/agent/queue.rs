@@ -179,8 +179,11 @@ impl Running<'_> {
             let ended = run_block_as(run, block, parent, path, input, BlockRole::Tool).await?;
             return Ok(ToolResult::of_returned(ended.data.to_json()));
         }
+        let settings = self.allowed.iter().find(|tool| tool.name == name);
+        let property = settings.and_then(|tool| tool.init_user_message_property.as_deref());
+        let message = property.map_or(Value::Null, |property| args[property].clone());
         let root = self.step.flow.root_of()?;
-        root.set("pendingHandoff", json!({ "agent": name, "arguments": args })).await?;
+        root.set("pendingHandoff", json!({ "agent": name, "arguments": args, "message": message })).await?;
         Ok(ToolResult::succeeded("Handoff complete"))
     }
 
@@ -203,7 +206,7 @@ impl Running<'_> {
 
     async fn store(&self, result: &ToolResult) -> Result<(), FlowError> {
         let step = self.step;
-        let mut row = step.row(&self.result_id(), "completed", result.content().into());
+        let mut row = step.row(&self.result_id(), "completed", self.content(result).into());
         row.insert("role".to_owned(), "tool".into());
         row.insert("name".to_owned(), self.name().into());
         row.insert("tool_call_id".to_owned(), self.call["id"].clone());
@@ -215,6 +218,17 @@ impl Running<'_> {
             }
         }
         messages::create(step.flow, step.of, row, OnFailure::Log).await.map(drop)
+    }
+
+    /// The content of the message that holds a result. What failed in a sub-prompt is told as it is.
+    fn content(&self, result: &ToolResult) -> String {
+        let is_prompt = !self.step.of.tools.contains_key(self.name()) && self.step.of.prompts.contains_key(self.name());
+        let tells_errors =
+            self.allowed.iter().find(|tool| tool.name == self.name()).is_none_or(|tool| tool.include_errors);
+        if is_prompt && tells_errors && !result.is_success() {
+            return format!("Error: {}", result.error());
+        }
+        result.content()
     }
 
     /// The argument that becomes the content of the message, of a tool that ends the conversation.

@@ -170,7 +170,11 @@ fn offer(of: &AgentDefinitions, tool: &PromptTool) -> Option<ToolOffer> {
         let schema = prompt.required_schema.as_ref();
         (prompt.tool_description.clone(), schema.map_or_else(nothing, |schema| schema.describe()))
     } else {
-        (of.agents.get(&tool.name)?.tool_description.clone(), nothing())
+        let agent = of.agents.get(&tool.name)?;
+        // Its arguments are those of the prompt that speaks first.
+        let prompt = agent.sides.iter().find_map(|side| of.prompts.get(side.prompt.as_deref()?));
+        let schema = prompt.and_then(|prompt| prompt.required_schema.as_ref());
+        (agent.tool_description.clone(), schema.map_or_else(nothing, |schema| schema.describe()))
     };
     Some(ToolOffer { name: tool_alias(&tool.name), description, parameters })
 }

@@ -53,13 +53,21 @@ pub(super) async fn run(
         "depth": path.len() - 1,
         "promptPath": path,
         "arguments": arguments,
-        "extraMessages": given.into_iter().collect::<Vec<Value>>(),
+        "extraMessages": given_around(cx).into_iter().chain(given).collect::<Vec<Value>>(),
     }))
     .await?;
     let step = Step { flow: &flow, of, prompt, side: Side::A, settings: None, number: 0 };
     let said = step::run(&step).await?;
     flow.patch(json!({ "turnCount": 1, "stopped": true, "stoppedBy": "a" })).await?;
     Ok(StepValue::new(result(&said, &input).0.into()))
+}
+
+/// The messages that the sub-prompt around was given: those that it calls know them, too.
+fn given_around(cx: &Context) -> Vec<Value> {
+    let is_sub_prompt = |frame: &Rc<Frame>| matches!(frame.block.body, Body::Agent(AgentPart::SubPrompt(..)));
+    let around = cx.frame.chain().skip(1).find(is_sub_prompt);
+    let state = around.and_then(|frame| Some(frame.own.as_ref()?.read().1));
+    state.and_then(|state| state.get("extraMessages")?.as_array().cloned()).unwrap_or_default()
 }
 
 /// The prompt that a block speaks for, of turns and sub-prompts.

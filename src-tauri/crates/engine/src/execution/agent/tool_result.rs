@@ -4,6 +4,11 @@ use serde_json::{Value, json};
 
 use crate::model::error::FlowError;
 
+/// Returns what went wrong, of the result of a call that failed.
+pub fn error_of(result: &Value) -> String {
+    ToolResult(result.clone()).error()
+}
+
 /// The result of one call: `{ status, result?, error? }`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ToolResult(pub(super) Value);

@@ -141,7 +141,7 @@ async fn after(
     let pending = flow.get("pendingHandoff");
     if let Some(name) = pending["agent"].as_str() {
         let name = name.to_owned();
-        handoff::hand_over(flow, of, &name, pending["arguments"].clone()).await?;
+        handoff::hand_over(flow, of, &name, &pending).await?;
         // What stopped in the same turn stays so: the new agent waits for the next message.
         return Ok(ends.map(|reason| Stopped::by(side, reason)));
     }

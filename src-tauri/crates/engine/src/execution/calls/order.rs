@@ -61,7 +61,11 @@ impl Order {
             for (by, writer) in &writers {
                 // What is there for all is seen by every instance.
                 let reaches = writer.instance.is_none() || writer.instance == call.instance;
-                if reaches && call.reads().any(|read| writer.writes().iter().any(|written| read.overlaps(written))) {
+                // A Call may write over what it reads: it reads what is there before.
+                if *by != at
+                    && reaches
+                    && call.reads().any(|read| writer.writes().iter().any(|written| read.overlaps(written)))
+                {
                     waits[at].insert(*by);
                 }
             }

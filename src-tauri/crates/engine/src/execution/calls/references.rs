@@ -176,8 +176,8 @@ pub(super) fn resolved(value: &Value, of: &dyn Fn(&str) -> Option<Value>) -> Val
     }
 }
 
-/// Returns why a result cannot be written to a place, if so: its schema has no such path, or it is a path of the state,
-/// which is written once.
+/// Returns why a result cannot be written to a place, if so: its schema has no such path, or it is a path of the state
+/// that a Call has written already.
 pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -> Option<FlowError> {
     let refused = |why: String| Some(problem(Kind::OutputPath, why));
     if matches!(place.kind.as_str(), "tool" | "text" | "system" | "plan" | "error") {
@@ -201,7 +201,14 @@ pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -
             Some(_) => refused(format!("{place} cannot be written: {above} is there and is no object")),
         };
     }
-    let is_written = is_state && depth > 0 && found.is_some_and(|value| !value.is_null());
+    let stands = |found: Option<layers::Layer<'_>>| found.is_some_and(|value| !value.is_null());
+    if !is_state || depth == 0 || !stands(found) {
+        return None;
+    }
+    // What the context brought is not written by a Call, so a Call may write over it.
+    let by_calls: Vec<&Value> = context.iter().copied().filter(|message| message.get("_call").is_some()).collect();
+    let (depth, found) = layers::deepest(&layers::own(&by_calls, &place.kind, of), &place.path);
+    let is_written = depth == place.path.len() && stands(found);
     is_written
         .then(|| problem(Kind::OutputPath, format!("{place} is written already: a path of the state is written once")))
 }
@@ -284,14 +291,21 @@ mod tests {
 
     #[test]
     fn a_path_of_the_state_is_written_once() {
-        let context =
-            [json!({ "type": "state", "a": { "b": 1 }, "none": null }), json!({ "type": "data", "data": { "a": 1 } })];
+        let context = [
+            json!({ "type": "state", "brought": { "x": 1 } }),
+            json!({ "type": "state", "a": { "b": 1 }, "none": null, "_call": "tool" }),
+            json!({ "type": "data", "data": { "a": 1 }, "_call": "tool" }),
+        ];
         let context: Vec<&Value> = context.iter().collect();
         for (text, is_refused) in [
             ("†state.a", true),
             ("†state.a.b", true),
             ("†state.a.b.c", true),
             ("†state.a.c", false),
+            ("†state.brought", false),
+            ("†state.brought.x", false),
+            ("†state.brought.y", false),
+            ("†state.brought.x.y", true),
             ("†state.none", false),
             ("†state.new", false),
             ("†data.a", false),

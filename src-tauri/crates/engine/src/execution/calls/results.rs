@@ -2,7 +2,7 @@
 //!
 //! Pure. A path of the state is written once; other kinds are patched, and lists of them can grow.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::messages::{describe, kind};
 use super::plan::Checked;
@@ -99,6 +99,21 @@ pub(super) fn messages(
     places.into_iter().map(message).collect()
 }
 
+/// Returns the messages that hold a failure, of a Call whose output path has a second place: there a failure goes that
+/// the tool did not put there itself. `None` if it has no such place, if the place cannot be written, or if a person
+/// rejected the Call, which never ran.
+pub(super) fn of_failure(checked: &Checked, context: &[&Value], error: &FlowError) -> Option<Vec<Value>> {
+    let Some(Expression::First(alternatives)) = &checked.output else { return None };
+    let place = alternatives.get(1).filter(|_| error.name != problem(Kind::Rejected, "").name)?;
+    let own = checked.instance.as_deref();
+    // Of the error only its name and message pass, as where it is fed back.
+    let failure = json!({ "name": error.name, "message": error.message });
+    if refuses(place, context, own).or_else(|| overwrites(place, context, own, &failure)).is_some() {
+        return None;
+    }
+    Some(vec![message_with(place, failure, own, &checked.tool).ok()?])
+}
+
 /// Returns the alternative that a result chooses: `{ _outputPath, value }`, or a message of which it is a part. A path
 /// that is no alternative is refused: put elsewhere, the result would be found where nobody meant it to be.
 fn chosen<'p>(alternatives: &'p [Reference], result: &Value) -> Result<Option<(&'p Reference, Value)>, FlowError> {
@@ -153,7 +168,6 @@ pub(super) fn closed(place: &Reference, context: &[&Value]) -> Option<FlowError>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_closed_schema_names_the_paths_there_are() {

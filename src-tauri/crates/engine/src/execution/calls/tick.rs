@@ -252,7 +252,7 @@ impl<'a> Calls<'a> {
                     stopped.get_or_insert(error);
                     continue;
                 }
-                Err(error) => End::Failed(error),
+                Err(error) => self.failed(at, plan.as_ref(), error),
             };
             self.ended.insert(at, end);
         }
@@ -271,6 +271,12 @@ impl<'a> Calls<'a> {
             }
         }
         Ok(messages)
+    }
+
+    /// Returns the end of a Call that failed: its failure is a result if its output path has a place for it.
+    fn failed(&self, at: usize, plan: Option<&Plan>, error: FlowError) -> End {
+        let held = plan.and_then(|plan| results::of_failure(&plan.checked, &self.context_of(at), &error));
+        held.map_or(End::Failed(error), End::Done)
     }
 
     /// Returns the path of a Call's block.

@@ -16,6 +16,7 @@ pub(super) fn hide(redaction: &Redaction, kind: &mut EventKind) {
     match kind {
         EventKind::BlockFinished { error: Some(error), .. }
         | EventKind::RequestFinished { error: Some(error), .. }
+        | EventKind::HookReturned { error: Some(error), .. }
         | EventKind::EffectFinished { error: Some(error), .. } => hide_error(error),
         EventKind::EffectStarted { effect: EffectKind::Once, request: Some(key), .. } => {
             if let Some(text) = key.as_str() {

@@ -44,6 +44,8 @@ pub(crate) struct RecordedBlock {
     pub(crate) result: Result<Data, Box<FlowError>>,
     /// Who caught the failure, where it failed.
     pub(crate) caught: Option<CaughtBy>,
+    /// Whether it is the call of an agent's tool that returned an error.
+    pub(crate) returned_error: bool,
     /// The event that holds the output.
     pub(crate) seq: Seq,
     /// The event that ended it.

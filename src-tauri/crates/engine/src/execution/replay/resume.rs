@@ -268,6 +268,7 @@ impl Run {
             caught: done.caught,
             transient: true,
             memoized: true,
+            returned_error: done.returned_error,
             commits: Vec::new(),
         }
     }

@@ -42,6 +42,8 @@ struct BlockFinished {
     #[serde(default)]
     memoized: bool,
     #[serde(default)]
+    returned_error: bool,
+    #[serde(default)]
     commits: Vec<ScopeCommit>,
 }
 
@@ -64,8 +66,18 @@ impl EventKind {
                 EventKind::BlockStarted { name, block, parent, input, versions, fingerprint }
             }),
             "block_finished" => from_json(fields).map(|fields| {
-                let BlockFinished { outcome, output, error, caught, transient, memoized, commits } = fields;
-                EventKind::BlockFinished { outcome, output, error, caught, transient, memoized, commits }
+                let BlockFinished { outcome, output, error, caught, transient, memoized, returned_error, commits } =
+                    fields;
+                EventKind::BlockFinished {
+                    outcome,
+                    output,
+                    error,
+                    caught,
+                    transient,
+                    memoized,
+                    returned_error,
+                    commits,
+                }
             }),
             "state_changed" => from_json(fields).map(|fields| {
                 let StateChanged { scope, operation, value, version } = fields;

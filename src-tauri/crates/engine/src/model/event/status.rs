@@ -61,7 +61,7 @@ impl RequestStatus {
     }
 }
 
-/// The four kinds of block.
+/// The kinds of block, and what is shown among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockKind {
@@ -73,6 +73,8 @@ pub enum BlockKind {
     Router,
     /// A model with tools.
     Generator,
+    /// A call of an agent's hook. It is no block: it runs as a part of the block around it.
+    Hook,
 }
 
 impl BlockKind {
@@ -83,6 +85,7 @@ impl BlockKind {
             BlockKind::Sequencer => "sequencer",
             BlockKind::Router => "router",
             BlockKind::Generator => "generator",
+            BlockKind::Hook => "hook",
         }
     }
 }

@@ -117,6 +117,11 @@ impl Block {
         }
     }
 
+    /// Returns whether it is a part of an agent. What its tools return says whether their calls failed.
+    pub fn is_of_agent(&self) -> bool {
+        matches!(self.body, Body::Agent(_))
+    }
+
     /// Returns whether its body only runs other blocks, so that running it again has no effects of its own.
     pub(crate) fn only_runs_others(&self) -> bool {
         match &self.body {

@@ -14,6 +14,8 @@ pub enum SpanEnd {
     Completed,
     /// With an error.
     Failed,
+    /// With an output that says that the call of a tool failed.
+    ReturnedError,
     /// With the error of an abort.
     Stopped,
     /// It waits for an answer, or ran again from its top once that was given.
@@ -27,6 +29,7 @@ impl SpanEnd {
         match self {
             SpanEnd::Completed => BlockStatus::Completed,
             SpanEnd::Failed | SpanEnd::Stopped => BlockStatus::Failed,
+            SpanEnd::ReturnedError => BlockStatus::ReturnedError,
             SpanEnd::Suspended => BlockStatus::Suspended,
             SpanEnd::Abandoned => BlockStatus::Abandoned,
         }
@@ -100,8 +103,9 @@ pub fn fact(
             let parent = parent.and_then(|around| Some((number(around.path)?, around.attempt)));
             Fact::Started { name: name(own), kind: *block, parent }
         }
-        EventKind::BlockFinished { outcome, error, memoized, caught, .. } => Fact::Finished {
+        EventKind::BlockFinished { outcome, error, memoized, caught, returned_error, .. } => Fact::Finished {
             end: match outcome {
+                Outcome::Completed if *returned_error => SpanEnd::ReturnedError,
                 Outcome::Completed => SpanEnd::Completed,
                 Outcome::Failed if end(*outcome, error.as_ref()) == Verdict::RolledBack => SpanEnd::Stopped,
                 Outcome::Failed => SpanEnd::Failed,
@@ -110,6 +114,16 @@ pub fn fact(
             },
             is_memoized: *memoized,
             is_caught: caught.is_some(),
+        },
+        EventKind::HookStarted { hook, parent } => {
+            let parent = InstanceId::parse(parent).and_then(|around| Some((number(around.path)?, around.attempt)));
+            Fact::Started { name: name(hook.as_str()), kind: BlockKind::Hook, parent }
+        }
+        EventKind::HookReturned { error, .. } => Fact::Finished {
+            end: if error.is_some() { SpanEnd::Failed } else { SpanEnd::Completed },
+            is_memoized: false,
+            // The value stays as it was, and the log says so.
+            is_caught: error.is_some(),
         },
         EventKind::StateChanged { scope, .. } => Fact::Wrote { is_shared: !scope.kind.is_durable() },
         EventKind::ItemAdded { .. } => Fact::ItemAdded,

@@ -6,11 +6,13 @@ use engine::views::blocks::BlockStatus;
 use super::{Compare, Figure, Term, Test};
 use crate::core::fault::{Detail, Fault};
 
-const KINDS: [BlockKind; 4] = [BlockKind::Handler, BlockKind::Sequencer, BlockKind::Router, BlockKind::Generator];
-const STATUSES: [(&str, BlockStatus); 5] = [
+const KINDS: [BlockKind; 5] =
+    [BlockKind::Handler, BlockKind::Sequencer, BlockKind::Router, BlockKind::Generator, BlockKind::Hook];
+const STATUSES: [(&str, BlockStatus); 6] = [
     ("running", BlockStatus::Running),
     ("completed", BlockStatus::Completed),
     ("failed", BlockStatus::Failed),
+    ("returned_error", BlockStatus::ReturnedError),
     ("suspended", BlockStatus::Suspended),
     ("abandoned", BlockStatus::Abandoned),
 ];

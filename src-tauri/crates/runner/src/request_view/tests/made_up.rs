@@ -151,9 +151,17 @@ impl MadeUp {
         };
         let caught = error.as_ref().filter(|_| self.rng.bool()).map(|_| CaughtBy::Rescue);
         let memoized = outcome == Outcome::Completed && self.rng.u32(0..8) == 0;
-        let commits = Vec::new();
-        let event =
-            EventKind::BlockFinished { outcome, output: None, error, caught, transient: false, memoized, commits };
+        let returned_error = outcome == Outcome::Completed && self.rng.u32(0..8) == 0;
+        let event = EventKind::BlockFinished {
+            outcome,
+            output: None,
+            error,
+            caught,
+            transient: false,
+            memoized,
+            returned_error,
+            commits: Vec::new(),
+        };
         self.tell(Some(index), event);
     }
 

@@ -110,6 +110,7 @@ fn live(workspace: &Workspace, id: &str, view: u64, last: u64) -> f64 {
                 caught: None,
                 transient: false,
                 memoized: false,
+                returned_error: false,
                 commits: Vec::new(),
             };
             for kind in [begins, ends] {

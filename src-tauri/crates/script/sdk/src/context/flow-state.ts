@@ -6,6 +6,8 @@
 import { describeValue } from '../base/arguments';
 import { askJson, currentToken, native, wire } from '../base/host';
 import { toJson } from '../base/values';
+import { warnOfLoss } from './json-loss';
+import { insteadOf } from './newer-names';
 import { isReadOnly, readOnly } from './read-only';
 import { ThreadStorage } from './thread-storage';
 
@@ -72,6 +74,7 @@ class Call {
       if (!WRITABLE.includes(field)) continue;
       const text = known.value === undefined ? undefined : toJson(known.value, `flow.${field}`);
       if (text === known.text) continue;
+      if (field === 'context') warnOfLoss(this.token, 'flow.context', known.value);
       fields.push(`${JSON.stringify(field)}:${text ?? 'null'}`);
       known.text = text;
     }
@@ -146,36 +149,48 @@ function nameWhatIsMissing(instance: object): void {
 
 type FlowState = object;
 
-/** Fields and methods of newer versions, and what to use instead. */
-const ELSEWHERE: Record<string, string> = {
-  stepCount: 'flow.turnCount',
-  sideAStepCount: 'flow.turnCount',
-  sideBStepCount: 'flow.turnCount',
-  execution: 'the fields of flow itself, like flow.turnCount and flow.stopped',
-  arguments: 'the second argument of the tool, or flow.context',
-  queue: 'flow.sequence.queue',
-  depth: 'flow.isChildPrompt',
-  parent: 'flow.rootState',
-  agentId: 'flow.agentConfig.name',
-  setEnv: '"env" in flowglass.json',
-  getValue: 'flow.storage.get(key)',
-  setValue: 'flow.storage.put(key, value)',
-  stop: 'flow.stopped = true',
-  stopSession: 'flow.stopped = true, or the endConversationTool of a side',
-  emit: 'emitThreadEvent(flow, type, data)',
-  invokeTool: 'queueTool(flow, name, args)',
-  deleteMessage: 'defineHook("filter_messages", …) to leave it out of what a model is told',
+/** Names of newer versions that mean the same here. */
+const SAME: Record<string, (flow: FlowState) => unknown> = {
+  stepCount: (flow) => (flow as Json).turnCount,
+  agentId: (flow) => metadataOf(flow).agent_id,
+  userId: (flow) => metadataOf(flow).user_id,
+  createdAt: (flow) => metadataOf(flow).created_at,
+  execution: executionOf,
+  queueTool: (flow) => (name: unknown, args?: unknown) => queueTool(flow, name, args),
+  injectMessage: (flow) => (message: unknown) => injectMessage(flow, message),
+  queueMessage: (flow) => (message: unknown) => queueMessage(flow, message),
+  reloadHistory: (flow) => () => reloadHistory(flow),
+  emit: (flow) => (type: unknown, data?: unknown) => emitThreadEvent(flow, type, data),
+  getValue: (flow) => async (key: unknown) => (await storageOf(flow).get(key)) ?? null,
+  setValue: (flow) => (key: unknown, value: unknown) =>
+    value === undefined || value === null ? storageOf(flow).delete(key) : storageOf(flow).put(key, value),
 };
-for (const name of ['queueTool', 'injectMessage', 'queueMessage', 'getMessages', 'forceTurn', 'reloadHistory']) {
-  ELSEWHERE[name] = `${name}(flow, …) of "@standardagents/builder"`;
+
+const metadataOf = (flow: FlowState) => (flow as { thread: { metadata: Json } }).thread.metadata;
+const storageOf = (flow: FlowState) => (flow as { storage: ThreadStorage }).storage;
+
+/** The fields of an execution, as newer versions keep them apart. */
+function executionOf(flow: FlowState): object {
+  const own = flow as Json;
+  const fields: PropertyDescriptorMap = { stepCount: { enumerable: true, get: () => own.turnCount } };
+  for (const name of ['flowId', 'currentSide', 'stopped', 'stoppedBy', 'messageHistory']) {
+    fields[name] = { enumerable: true, get: () => own[name], set: (value: unknown) => (own[name] = value) };
+  }
+  const act = {
+    forceTurn: (side: unknown) => forceTurn(flow, side),
+    stop: () => (own.stopped = true),
+  };
+  return Object.defineProperties(act, fields);
 }
 
 /** Reached by what the `FlowState` does not have. */
 const OTHER_FIELDS = new Proxy(Object.prototype, {
   get(target, name, receiver): unknown {
-    const instead = typeof name === 'string' && Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+    if (typeof name !== 'string') return Reflect.get(target, name, receiver);
+    if (Object.hasOwn(SAME, name)) return SAME[name]?.(receiver as FlowState);
+    const instead = insteadOf(name);
     if (instead === undefined) return Reflect.get(target, name, receiver);
-    throw new TypeError(`flow.${String(name)} is not there; use ${instead}`);
+    throw new TypeError(`flow.${name} is not there; ${instead}`);
   },
   set(_target, name): boolean {
     throw new TypeError(`flow.${String(name)} is no field of the FlowState; keep values of your own in flow.context`);

@@ -3,6 +3,7 @@
 // Must not: keep anything itself. Each operation is a state operation of the block that runs.
 
 import { describeValue } from '../base/arguments';
+import { warnOfLoss } from './json-loss';
 import { StateHandle } from './state';
 
 type Json = Record<string, unknown>;
@@ -17,8 +18,14 @@ interface ListOptions {
   limit?: number;
 }
 
-const privates = new WeakMap<ThreadStorage, { handle: StateHandle; read: () => Json }>();
-const of = (storage: ThreadStorage) => privates.get(storage) as { handle: StateHandle; read: () => Json };
+interface Private {
+  token: number;
+  handle: StateHandle;
+  read: () => Json;
+}
+
+const privates = new WeakMap<ThreadStorage, Private>();
+const of = (storage: ThreadStorage) => privates.get(storage) as Private;
 
 function needKey(key: unknown, method: string): string {
   if (typeof key === 'string' && key !== '') return key;
@@ -39,7 +46,7 @@ async function restore(storage: ThreadStorage, before: Json): Promise<void> {
 
 export class ThreadStorage {
   constructor(token: number, read: () => Json) {
-    privates.set(this, { handle: new StateHandle(token, 'session', 'flow.storage'), read });
+    privates.set(this, { token, handle: new StateHandle(token, 'session', 'flow.storage'), read });
   }
 
   /** A value, or a map of several. */
@@ -59,6 +66,7 @@ export class ThreadStorage {
     }
     const name = needKey(key, 'put');
     if (value === undefined) throw new TypeError(`flow.storage.put("${name}"): undefined cannot be stored; use delete`);
+    warnOfLoss(of(this).token, `flow.storage.${name}`, value);
     await of(this).handle.setStateRecord('storage', name, value);
   }
 

@@ -133,11 +133,16 @@ export function partsOf(prompt: unknown, where: string): Config[] {
     const of = (field: string) => needText(given[field], `${where}: prompt[${at}].${field}`);
     switch (given.type) {
       case 'text':
-      case 'string':
         return { text: typeof given.content === 'string' ? given.content : of('content') };
       case 'include':
-      case 'prompt':
         return { include: of('prompt') };
+      // The older forms: their field has the name of their type, or one of these.
+      case 'string': {
+        const field = ['string', 'value', 'text'].find((name) => typeof given[name] === 'string') ?? 'content';
+        return { text: typeof given[field] === 'string' ? given[field] : of(field) };
+      }
+      case 'prompt':
+        return { include: of('prompt' in given ? 'prompt' : 'name' in given ? 'name' : 'prompt') };
       case 'env':
         return { env: of('property') };
       case 'variable':
@@ -303,6 +308,17 @@ export function runnable(flows: Flow[]): Flow[] {
   return flows.filter((flow) => flow === main || !isAgent(flow));
 }
 
+/** A call of an agent hands the conversation over, so a person has to be on its other side. */
+function refuseTwoModels(definition: Config, where: string, name: string): void {
+  const agent = agents.get(name) as Config;
+  const hasPrompt = (key: 'sideA' | 'sideB') => sideOf(agent, key, `Agent "${name}"`).prompt !== undefined;
+  if (!hasPrompt('sideA') || !hasPrompt('sideB')) return;
+  throw errorAt(
+    definition,
+    `${where}: agent "${name}" has a prompt on both sides, so it cannot be called: it would take the conversation over and return nothing; leave one side to a person to hand the conversation over, or call a prompt`,
+  );
+}
+
 /** Everything of the file, checked as a whole: what names what must be there. */
 export function definitions(main: string): {
   main: string;
@@ -327,8 +343,9 @@ export function definitions(main: string): {
   for (const prompt of prompts.values()) {
     toolsOf(prompt.definition, `Prompt "${prompt.name}"`).forEach((tool, at) => {
       const name = tool.name as string;
-      if (!has(name))
-        missing(prompt.definition, `Prompt "${prompt.name}": tools[${at}]`, 'tool, prompt or agent', name);
+      const where = `Prompt "${prompt.name}": tools[${at}]`;
+      if (!has(name)) missing(prompt.definition, where, 'tool, prompt or agent', name);
+      if (!tools.has(name) && !prompts.has(name)) refuseTwoModels(prompt.definition, where, name);
     });
   }
   for (const { name, definition } of prompts.values()) {

@@ -88,6 +88,7 @@ impl RetriedBlock {
             caught: None,
             transient: false,
             memoized: false,
+            returned_error: false,
             commits: Vec::new(),
         };
         self.add(Some("root"), attempt, kind);

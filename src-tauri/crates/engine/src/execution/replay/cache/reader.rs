@@ -322,7 +322,7 @@ impl LogReader<'_> {
                 }
                 _ => {}
             },
-            EventKind::BlockFinished { outcome, output, error, caught, memoized, .. } => {
+            EventKind::BlockFinished { outcome, output, error, caught, memoized, returned_error, .. } => {
                 let Some(open) = self.open.remove(&key) else { return };
                 if *outcome == Outcome::Failed && open.kind != BlockKind::Sequencer {
                     replay_cache.failed.insert(InstanceId { path, attempt: event.attempt }.to_string().into());
@@ -362,8 +362,18 @@ impl LogReader<'_> {
                 let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
                 self.writes.settle(path, changes.into_iter().map(by));
                 let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
-                let caught = *caught;
-                let done = RecordedBlock { name, kind, fingerprint, input, result, caught, seq, ended, attempt };
+                let done = RecordedBlock {
+                    name,
+                    kind,
+                    fingerprint,
+                    input,
+                    result,
+                    caught: *caught,
+                    returned_error: *returned_error,
+                    seq,
+                    ended,
+                    attempt,
+                };
                 replay_cache.finished.insert(path.clone(), done);
             }
             _ => {}

@@ -32,7 +32,9 @@ impl Log {
     fn end(&mut self, path: &str, attempt: u32, outcome: Outcome) {
         let error = (outcome != Outcome::Completed).then(|| FlowError::new("Error", "again"));
         let (output, caught, transient, memoized, commits) = (None, None, false, false, Vec::new());
-        let kind = EventKind::BlockFinished { outcome, output, error, caught, transient, memoized, commits };
+        let returned_error = false;
+        let kind =
+            EventKind::BlockFinished { outcome, output, error, caught, transient, memoized, returned_error, commits };
         self.add(path, attempt, kind);
     }
 }
