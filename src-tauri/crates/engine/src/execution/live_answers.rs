@@ -91,11 +91,13 @@ impl Run {
 
 impl Frame {
     /// Returns whether the block may wait for an answer while others run. Not if something around it goes on only when
-    /// the block has ended: the next branch of a limited fan-out, or the timeout of a tool call.
+    /// the block has ended: the next branch of a limited fan-out, or the timeout of a tool call. And not if it has
+    /// written to shared memory, which others must not see before it has ended.
     fn can_wait(&self) -> bool {
         let mut around = Some(self);
         while let Some(frame) = around {
-            if frame.has_limit.get() || matches!(*frame.role.borrow(), BlockRole::Tool) {
+            let has_written = frame.parent.is_some() && !frame.written.borrow().is_empty();
+            if has_written || frame.has_limit.get() || matches!(*frame.role.borrow(), BlockRole::Tool) {
                 return false;
             }
             around = frame.parent.as_deref();
