@@ -19,7 +19,7 @@ const RUNS: [(&str, &str, &str); 7] = [
 
 /// Each picture: its name, whether it is dark, its address, and what it says where.
 const PICTURES: [(&str, bool, &str, &str, &str); 4] = [
-    ("timeline", false, "session=study&request=study", "timeline", "tap:investigate"),
+    ("timeline", false, "session=study&request=study", "timeline", "investigate #2"),
     ("compare", false, "compare=refund&with=complaint", "first-difference", "Completed → Failed"),
     ("home", true, "", "home-waiting", "Approve "),
     ("failed", true, "session=complaint&request=complaint", "request-error", "above the limit of 200"),
@@ -42,6 +42,7 @@ fn take(window: &Window, is_dark: bool) {
     for (name, _, address, place, words) in PICTURES.into_iter().filter(|(_, dark, ..)| *dark == is_dark) {
         window.script("location.hash = arguments[0]", &[address]);
         window.wait_for_text(&hook(place), words);
+        window.until_script("return !document.body.textContent.includes('Reading…')");
         window.picture(&repository().join(format!("target/screenshots/examples-{name}.png")));
     }
 }
