@@ -56,7 +56,7 @@ fn a_failure_leads_to_its_cause_and_a_fork_with_an_edit_goes_well() {
     window.wait_for_text(&hook("related"), "r1");
     window.click(&hook("related"));
     window.wait_for(&hook("compare"));
-    assert_eq!(window.attributes(&hook("compare-left"), "data-request"), ["r1"]);
+    window.wait_for(&format!("{}[data-request=\"r1\"]", hook("compare-left")));
     let differs = |path: &str| format!("{}[data-path=\"{path}\"]", hook("compare-row"));
     window.wait_for(&differs("root/step:plan"));
     // It has another output, given by an edit, and did not run again.
