@@ -85,6 +85,34 @@ pub struct BlockView<'a> {
     pub items: u32,
 }
 
+/// An execution that has just begun.
+fn begun<'a>(
+    event: &Event,
+    path: &Arc<str>,
+    parent: Option<Arc<str>>,
+    name: Arc<str>,
+    kind: BlockKind,
+) -> BlockView<'a> {
+    BlockView {
+        path: path.clone(),
+        attempt: event.attempt,
+        parent,
+        name,
+        kind,
+        status: BlockStatus::Running,
+        started_at: event.at,
+        finished_at: None,
+        input: None,
+        output: None,
+        error: None,
+        memoized: false,
+        seq_start: event.seq,
+        seq_end: None,
+        changes: 0,
+        items: 0,
+    }
+}
+
 /// All executions, in start order. `live` says whether the request's process still runs it: an
 /// execution without an end is then running, else abandoned.
 pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
@@ -99,47 +127,17 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
         let key = (path.clone(), event.attempt);
         if let EventKind::BlockStarted { name, block, parent, input, .. } = &event.kind {
             open.insert(key, blocks.len());
-            blocks.push(BlockView {
-                path: path.clone(),
-                attempt: event.attempt,
-                parent: parent.clone(),
-                name: name.clone(),
-                kind: *block,
-                status: ends.of(event).map_or(BlockStatus::Running, |attempt| status(attempt.stands, live)),
-                started_at: event.at,
-                finished_at: None,
-                input: events.value(input),
-                output: None,
-                error: None,
-                memoized: false,
-                seq_start: event.seq,
-                seq_end: None,
-                changes: 0,
-                items: 0,
-            });
+            let status = ends.of(event).map_or(BlockStatus::Running, |attempt| status(attempt.stands, live));
+            let begun = begun(event, path, parent.clone(), name.clone(), *block);
+            blocks.push(BlockView { status, input: events.value(input), ..begun });
             continue;
         }
         if let EventKind::HookStarted { hook, parent } = &event.kind {
             open.insert(key, blocks.len());
             let is_running = live && event.seq > cut;
-            blocks.push(BlockView {
-                path: path.clone(),
-                attempt: event.attempt,
-                parent: Some(parent.clone()),
-                name: hook.as_str().into(),
-                kind: BlockKind::Hook,
-                status: if is_running { BlockStatus::Running } else { BlockStatus::Abandoned },
-                started_at: event.at,
-                finished_at: None,
-                input: None,
-                output: None,
-                error: None,
-                memoized: false,
-                seq_start: event.seq,
-                seq_end: None,
-                changes: 0,
-                items: 0,
-            });
+            let status = if is_running { BlockStatus::Running } else { BlockStatus::Abandoned };
+            let name = hook.as_str().into();
+            blocks.push(BlockView { status, ..begun(event, path, Some(parent.clone()), name, BlockKind::Hook) });
             continue;
         }
         let Some(at) = open.get(&key).copied() else { continue };
