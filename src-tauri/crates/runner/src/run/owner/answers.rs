@@ -1,4 +1,5 @@
-//! Answers to the questions of a request that runs, from other threads and processes: files beside the lock of its job.
+//! Answers to questions of a running request. Other threads and processes write each answer into a file in the folder
+//! that has the lock of the job.
 //!
 //! The log records an answer when the job takes it. Must not decide which answers are allowed.
 
@@ -10,9 +11,12 @@ use engine::suspension::{Resolved, is_id};
 use super::{Lock, Locks};
 
 impl Locks {
-    /// Leaves an answer for the job with this owner. Returns false if there is one to this question already.
+    /// Leaves an answer for the job with this owner. Returns false if there is one to this question already. Fails if
+    /// the owner, or the id of the question, was not made by this program for this database.
     pub(crate) fn leave_answer(&self, owner: &str, answer: &Resolved) -> io::Result<bool> {
-        let Some(path) = self.answer_path(owner, &answer.id) else { return Ok(false) };
+        let Some(path) = self.answer_path(owner, &answer.id) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the question is not one of this database"));
+        };
         let mut file = tempfile::Builder::new().prefix(".answer").tempfile_in(self.folder())?;
         file.write_all(&serde_json::to_vec(answer)?)?;
         super::readable_by_all(file.as_file())?;
