@@ -107,7 +107,8 @@ impl Explainer<'_> {
         Some(Explained { message, place: Some(Spot { source, at: site.place }) })
     }
 
-    /// Returns the call of the bundle that the runtime reports at a frame; `None` inside if there is none.
+    /// Returns the call at a frame's place in the bundle: `Some(None)` if there is no call at that place, `None` if the
+    /// frame is not in the bundle.
     fn call_at(&self, frame: &(&str, u32, u32)) -> Option<Option<&Site>> {
         let spot = self.bundle_offset(frame)?;
         Some(self.bundle()?.rows.iter().find(|site| site.call().is_some_and(|it| it.reported == Some(spot))))
@@ -170,8 +171,8 @@ impl Explainer<'_> {
         sites.lines.offset(&sites.text, frame.1.checked_sub(1)?, frame.2.checked_sub(1)?)
     }
 
-    /// Returns the source of a frame's place, and the offset in it. The mark of a call stands for the end of its last
-    /// argument here.
+    /// Returns the source file of a frame's place, and the offset in it. The place of a mark is the end of the last
+    /// argument of its call.
     fn source_offset(&self, frame: &(&str, u32, u32)) -> Option<(u32, u32)> {
         let at = self.bundle_offset(frame)?;
         let bundle = self.bundle()?;

@@ -84,7 +84,7 @@ pub(crate) struct Taken {
 /// The name of a property.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Key {
-    /// As it stands in the source.
+    /// A name that the source contains.
     Known(String),
     /// A value that is known only while the code runs.
     Computed,

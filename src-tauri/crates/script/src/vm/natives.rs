@@ -31,7 +31,7 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
             }
             let (stop, stopped) = oneshot::channel();
             seen.stops.borrow_mut().insert(id as u64, stop);
-            // The receiver lives as long as the run; after it, nobody waits for an answer.
+            // Sending fails only when the run has ended.
             let _ = seen.async_calls.unbounded_send(AsyncCall { id, op, token, payload, stopped });
         })?,
     )?;

@@ -220,7 +220,7 @@ impl Running<'_> {
         messages::create(step.flow, step.of, row, OnFailure::Log).await.map(drop)
     }
 
-    /// The content of the message that holds a result. What failed in a sub-prompt is told as it is.
+    /// The content of the message that holds a result. An error of a sub-prompt is its message.
     fn content(&self, result: &ToolResult) -> String {
         let is_prompt = !self.step.of.tools.contains_key(self.name()) && self.step.of.prompts.contains_key(self.name());
         let tells_errors =

@@ -1,6 +1,6 @@
 // `defineModel`: the models that prompts of a project name.
 //
-// A name that "models" of flowglass.json has means what stands there; any other means the provider's model that is
+// If "models" in flowglass.json has an entry for a name, that entry is used; otherwise the provider's model that is
 // defined here. Must not: ask a model, or know which providers there are.
 
 import { describeValue } from '../base/arguments';
