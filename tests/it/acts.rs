@@ -196,3 +196,35 @@ export default defineFlow({ kind: "thousand", actions: { go: { block: agent } } 
     assert_eq!(earlier + last["moreEarlier"].as_u64().unwrap_or_default() as usize, COUNT - 1, "{last}");
     assert!(took < Duration::from_secs(30), "it took {took:?}");
 }
+
+/// A person approved a payment, and an Activity that was edited after the question ran without a word.
+#[test]
+fn an_activity_that_is_edited_between_question_and_approval_is_told() {
+    let flow = |pays: &str| {
+        format!(
+            "import {{ defineFlow }} from \"@flow-state-dev/core\";\nimport {{ Activity, Agent, Tool }} from \"acts\";\n\
+             Tool.register(\"pay\", {{ properties: {{ amount: {{}}, _outputPath: {{ type: \"string\" }} }} }});\n\
+             Activity.register(\"pay\", ({{ amount }}) => {pays});\n\
+             const agent = Agent({{ name: \"agent\", model: \"m\", context: () => [{{ type: \"tool\", tool: \"pay\" }}], confirm: true }});\n\
+             export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: agent }} }} }});\n"
+        )
+    };
+    let solution = |calls: Value, output: Value| json!({ "structuredOutput": { "calls": calls, "output": output } });
+    let calls = json!([{ "_tool": "pay", "amount": 5, "_outputPath": "†state.paid" }]);
+    let replies =
+        json!({ "generators": { "agent": [solution(calls, Value::Null), solution(json!([]), json!("done"))] } });
+    let place = Place::new().file("flows/main.ts", &flow("amount")).file("flows/main.mock.json", &replies.to_string());
+    for (request, pays, drifts) in [("same", "amount", 0), ("edited", "amount * 2", 1)] {
+        place.write("flows/main.ts", flow("amount"));
+        let asked = place.ask(&format!("run main go --user ada --request {request} --mock"));
+        assert_eq!(asked.code, Some(4), "{asked}");
+        place.write("flows/main.ts", flow(pays));
+        assert_eq!(place.get(&format!("resume {request} --approve"))["output"], "done");
+        let told = place.get(&format!("events {request} --kind drift"));
+        assert_eq!(told.as_array().map(Vec::len), Some(drifts), "{told}");
+        if drifts == 1 {
+            let text = told[0]["payload"]["text"].as_str().unwrap_or_default();
+            assert!(text.contains("changed after the question was asked"), "{told}");
+        }
+    }
+}

@@ -211,3 +211,36 @@ fn a_block_that_has_ended_fetches_no_more() {
     assert_eq!(answer.code, Some(0), "{answer}");
     assert_eq!(server.asked().len(), 0, "nothing was sent");
 }
+
+/// The log cannot hold the blocks that `tools` makes, so a resume calls it again: it fetched again, and got other tools.
+#[test]
+fn what_tools_fetched_is_not_fetched_again_by_a_resume() {
+    let server = Server::start((0..20).map(|n| Reply::json(&json!({ "n": n }))));
+    let flow = format!(
+        "const pay = handler({{ name: \"pay\", execute: async (_i: unknown, ctx: any) => {{ \
+           await ctx.suspend({{ reason: \"approval\", message: \"Go?\" }}); return \"paid\"; }} }});\n\
+         const bot = generator({{ name: \"bot\", model: \"tiny\", prompt: \"Work.\", tools: async (_i: unknown, ctx: any) => {{ \
+           const answer: any = await (await fetch(\"{}/tools\")).json(); ctx.emit.status(`tools ${{answer.n}}`); return [pay]; }} }});\n\
+         export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: bot }} }} }});\n",
+        server.address()
+    );
+    let replies = json!({ "generators": { "bot": [
+        { "toolCalls": [{ "name": "pay", "args": {} }] },
+        { "toolCalls": [{ "name": "pay", "args": {} }] },
+        { "text": "done" }
+    ] } });
+    let place = Place::with_flow(&flow)
+        .file("flowglass.json", &json!({ "fetch": { "allow": [server.host()] } }).to_string())
+        .file("flows/main.mock.json", &replies.to_string());
+    let suspended = place.ask("run main go --user ada --request r --mock");
+    assert_eq!(suspended.code, Some(4), "{suspended}");
+    let before = server.asked().len();
+    assert_eq!(place.ask("resume r --approve").code, Some(4), "it asks for its second call");
+    let between = server.asked().len();
+    let ended = place.get("resume r --approve");
+    assert_eq!(ended["output"], "done", "{ended}");
+    let after = server.asked().len();
+    // Of each part of the run only the steps that are new fetch.
+    assert_eq!((between - before, after - between), (1, 1), "after {before}");
+    assert_eq!(place.get("replay r")["identical"], true);
+}

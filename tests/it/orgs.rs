@@ -60,3 +60,32 @@ fn who_says_project_or_asks_has_none() {
         assert_eq!(ran["output"], json!(["undefined", "undefined"]), "{before}{execute}");
     }
 }
+
+/// One person's notes of one organisation were shown in another one.
+#[test]
+fn a_user_has_a_state_and_resources_in_each_organisation() {
+    let counts = "import { defineResource } from \"@flow-state-dev/core\";\n\
+        const note = defineResource({ ref: \"note\", scope: \"user\", stateSchema: z.object({ n: z.number().default(0) }) });\n\
+        const own = handler({ name: \"own\", userStateSchema: z.object({ n: z.number().default(0) }), resources: { note }, \
+        execute: async (_input: unknown, ctx: any) => { await ctx.user.incState({ n: 1 }); \
+        await ctx.resources.note.patchState({ n: ctx.resources.note.state.n + 10 }); \
+        return [ctx.user.identity.id, ctx.user.state.n, ctx.resources.note.state.n, ctx.org.identity.id].slice(0, 3); } });\n\
+        export default defineFlow({ kind: \"main\", actions: { go: { block: own } } });\n";
+    let place = Place::with_flow(counts);
+    let go = |request: &str, of: &str| {
+        place.get(&format!("run main go --user ada --request {request} {of}"))["output"].clone()
+    };
+    assert_eq!(go("a", "--org acme"), json!(["ada:~org:acme", 1, 10]));
+    assert_eq!(go("b", "--org globex"), json!(["ada:~org:globex", 1, 10]));
+    assert_eq!(go("c", "--org acme"), json!(["ada:~org:acme", 2, 20]));
+    // The default one is that of everybody who names none.
+    assert_eq!(go("d", ""), json!(["ada", 1, 10]));
+    assert_eq!(place.get("state --user ada:~org:acme")["user"], json!({ "n": 2 }));
+    assert_eq!(place.get("state --request a")["user"], json!({ "n": 1 }));
+    // A replay, a retry and a fork find the same ones.
+    assert_eq!(place.get("replay c")["identical"], true);
+    assert_eq!(place.get("retry b")["output"], json!(["ada:~org:globex", 2, 20]));
+    assert_eq!(place.get("fork b --at 1")["output"], json!(["ada:~org:globex", 1, 10]));
+    assert_eq!(place.get("state --user ada:~org:globex")["user"], json!({ "n": 2 }));
+    place.get("check --data");
+}

@@ -357,7 +357,7 @@ fn a_resume_finds_the_record_that_it_began_with() {
                actions: {{ add: {{ block: add }}, waits: {{ block: waits }} }} }});"
         )
     };
-    for (began, id, org) in [(true, "ada:main", "team:main"), (false, "ada", "team")] {
+    for (began, id, org) in [(true, "ada:main", "team:main"), (false, "ada:~org:team", "team")] {
         let place = Place::with_flow(&source(began));
         place.get("run main add --user ada --org team");
         assert_eq!(place.ask("run main waits --user ada --org team --request r").code, Some(4));

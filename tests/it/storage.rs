@@ -81,12 +81,48 @@ const FILL: &str = "run main fill --user ada --session s --request r --input '{\
 
 #[test]
 fn a_file_that_may_not_grow() {
+    // The signal that comes with it ended the program.
+    for before in ["trap '' XFSZ; ", ""] {
+        let place = Place::with_flow(FLOW);
+        let answer = shell(&place, &format!("{before}ulimit -f 1200; exec \"$FLOWGLASS\" {FILL}"));
+        interrupted(&answer, "nothing after the last stored step was kept");
+        assert!(completed(&place).len() > 1, "it got somewhere first");
+        goes_on(&place, json!(30), 30);
+    }
+}
+
+/// Closing the terminal killed the program, and its request was interrupted; under `nohup` it runs on.
+#[test]
+fn a_terminal_that_is_closed() {
     let place = Place::with_flow(FLOW);
-    // Without the signal the write itself fails, as it does on a full disk.
-    let answer = shell(&place, &format!("trap '' XFSZ; ulimit -f 1200; exec \"$FLOWGLASS\" {FILL}"));
-    interrupted(&answer, "nothing after the last stored step was kept");
-    assert!(completed(&place).len() > 1, "it got somewhere first");
-    goes_on(&place, json!(30), 30);
+    let going = waits(&place);
+    going.signal("HUP");
+    let answer = going.ended();
+    assert_eq!((answer.code, &answer.json()["status"]), (Some(5), &json!("aborted")), "{answer}");
+    let place = Place::with_flow(FLOW);
+    let line = "trap '' HUP; \"$FLOWGLASS\" run main wait --user ada --request r --input {} --json & pid=$!; \
+                until \"$FLOWGLASS\" show r 2>&1 | grep -q step:wait; do sleep 0.05; done; kill -HUP $pid; wait $pid";
+    let answer = shell(&place, line);
+    assert_eq!((answer.code, &answer.json()["output"]), (Some(0), &json!("done")), "{answer}");
+}
+
+/// `check --data` looked at the database of the folder, whatever `--data` said.
+#[test]
+fn the_database_that_is_named_is_the_one_that_is_checked() {
+    let place = Place::with_flow(FLOW);
+    for request in ["one", "two"] {
+        place.get(&format!("--data other.db run main fill --user ada --request {request} --input {{\"n\":29}}"));
+    }
+    place.get("run main fill --user ada --request r --input {\"n\":29}");
+    assert_eq!(place.get("--data other.db check --data")["requests"], 2);
+    assert_eq!(place.get("check --data")["requests"], 1);
+    let mut bytes = std::fs::read(place.dir().join("other.db")).expect("it can be read");
+    let end = bytes.len() - 4096;
+    bytes[end..].fill(0x5a);
+    place.write("other.db", bytes);
+    let damaged = place.ask("--data other.db check --data");
+    assert_eq!(damaged.code, Some(1), "{damaged}");
+    place.get("check --data");
 }
 
 #[test]

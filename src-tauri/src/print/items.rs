@@ -1,5 +1,6 @@
 //! Items for people: who made each, who sees it, and what it says, on a line.
 
+use engine::item::ItemStatus;
 use engine::views::history::joined_text;
 use runner::ItemRow;
 use serde_json::Value;
@@ -24,12 +25,13 @@ pub(crate) fn items(items: &[ItemRow]) -> String {
                 (false, true) => "history",
                 (false, false) => "trace",
             };
+            let is_cut_off = item.status == ItemStatus::Incomplete;
             vec![
                 item.item_index.to_string(),
                 item.item_type.clone(),
                 item.provenance.block_name.clone(),
                 audience.to_owned(),
-                gist(item),
+                if is_cut_off { format!("[cut off] {}", gist(item)) } else { gist(item) },
             ]
         })
         .collect();

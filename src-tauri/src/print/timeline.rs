@@ -56,6 +56,7 @@ pub(super) fn standing(status: BlockStatus, is_memoized: bool) -> &'static str {
         BlockStatus::Completed => "✓ completed",
         BlockStatus::Failed => "✗ failed",
         BlockStatus::ReturnedError => "✗ returned an error",
+        BlockStatus::TimedOut => "✗ timed out, ended later",
         BlockStatus::Suspended => "⏸ suspended",
         BlockStatus::Abandoned => "~ abandoned",
     }

@@ -441,6 +441,8 @@ export type BlockStatus =
 "failed" | 
 /**  Of a tool of an agent: ended with an output that says that its call failed. */
 "returned_error" | 
+/**  Of a tool call: ended after its timeout, so its result went nowhere. */
+"timed_out" | 
 /**  Waits for an answer from outside. */
 "suspended" | 
 /**  Ended without effect: retried, superseded by another writer, or cut off by a crash. */
@@ -641,7 +643,7 @@ export type Counts = {
 	finished: number,
 	/**  Those that run. */
 	running: number,
-	/**  Those that ended with an error. */
+	/**  Those that ended with an error of their own: one that only passes on a failure inside is none of them. */
 	failed: number,
 	/**  Those that wait, or waited, for an answer. */
 	suspended: number,
@@ -2026,7 +2028,7 @@ export type TextQuery = {
 export type Totals = {
 	/**  How many executions of blocks it has. */
 	blocks: number,
-	/**  Those that ended with an error. */
+	/**  Those that ended with an error of their own: one that only passes on a failure inside is none of them. */
 	failed: number,
 } & Sums;
 
@@ -2109,6 +2111,8 @@ export type ViewGroup = {
 	suspended: number,
 	/**  How many began when: 48 equal parts of the group's own time. */
 	cells: number[],
+	/**  How many of those failed. */
+	failures: number[],
 };
 
 /**  A request that was opened. */
@@ -2204,8 +2208,10 @@ export type ViewRow = {
 	status: BlockStatus | null,
 	/**  Milliseconds since the epoch. */
 	startedAt: number,
-	/**  Milliseconds; absent while it runs. */
+	/**  Milliseconds; absent while it runs, or where its process died. */
 	durationMs?: number | null,
+	/**  Of one that was cut off without an end: milliseconds until when the log tells of it. */
+	cutMs?: number | null,
 	/**  Its first event. */
 	seqStart: number,
 	/**  Its last event. */

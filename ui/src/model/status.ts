@@ -13,6 +13,7 @@ const LOOKS: Record<RequestStatus | BlockStatus, Look> = {
   incomplete: { label: 'Incomplete', tone: 'warn', icon: 'half' },
   failed: { label: 'Failed', tone: 'bad', icon: 'cross' },
   returned_error: { label: 'Returned an error', tone: 'bad', icon: 'cross' },
+  timed_out: { label: 'Timed out, ended later', tone: 'bad', icon: 'cross' },
   suspended: { label: 'Suspended', tone: 'hold', icon: 'pause' },
   interrupted: { label: 'Interrupted', tone: 'warn', icon: 'bolt' },
   aborted: { label: 'Aborted', tone: 'idle', icon: 'stop' },

@@ -86,7 +86,6 @@ pub(crate) struct RequestView {
     /// When its first event was, and its newest one, once that was told.
     events: Option<(i64, i64)>,
     open: Vec<Open>,
-    failed: u64,
     suspended: u64,
     items: u64,
     loops: Loops,
@@ -123,7 +122,6 @@ impl RequestView {
             clock: Clock::default(),
             events: None,
             open: Vec::new(),
-            failed: 0,
             suspended: 0,
             items: 0,
             loops: Loops::default(),
@@ -224,8 +222,7 @@ impl RequestView {
     fn end(&mut self, index: SpanIndex) {
         let span = self.spans.get(index);
         let state = match span.end {
-            Some(SpanEnd::Failed | SpanEnd::Stopped) => {
-                self.failed += 1;
+            Some(SpanEnd::Failed | SpanEnd::Stopped | SpanEnd::ReturnedError | SpanEnd::TimedOut) => {
                 self.failures.push(index);
                 State::Failed
             }
@@ -239,7 +236,7 @@ impl RequestView {
         if span.parent().is_none_or(is_top) {
             self.boundaries.push(index);
         }
-        self.tree.set_state(index, state, span.finished_at().unwrap_or(span.started_at));
+        self.tree.set_state(&self.spans, index, state, span.finished_at().unwrap_or(span.started_at));
         self.touch_with_groups(index);
     }
 
@@ -262,7 +259,7 @@ impl RequestView {
             let span = self.spans.get(open.span);
             if span.seq_start < resumed {
                 open.is_cut = true;
-                self.tree.set_state(open.span, State::Other, span.started_at);
+                self.tree.set_state(&self.spans, open.span, State::Other, span.started_at);
                 cut.push(open.span);
             }
         }
@@ -324,7 +321,7 @@ impl RequestView {
             blocks: self.spans.len() as u64,
             finished: self.ended as u64,
             running: running as u64,
-            failed: self.failed,
+            failed: self.spans.failure_causes(),
             suspended: self.suspended,
             items: self.items,
             ticks: self.loops.ticks,

@@ -23,6 +23,7 @@ pub(crate) fn request_started() -> EventKind {
         retention: None,
         cleanup_checkpoints: false,
         isolated: Vec::new(),
+        user_by_org: false,
         time_zone: None,
     }
 }

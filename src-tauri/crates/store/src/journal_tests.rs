@@ -81,9 +81,17 @@ impl Bed {
 
     fn end(&mut self, path: &str, outcome: Outcome) {
         let (output, error, caught, transient, memoized, commits) = (None, None, None, false, false, Vec::new());
-        let returned_error = false;
-        let kind =
-            EventKind::BlockFinished { outcome, output, error, caught, transient, memoized, returned_error, commits };
+        let kind = EventKind::BlockFinished {
+            outcome,
+            output,
+            error,
+            caught,
+            transient,
+            memoized,
+            returned_error: false,
+            timed_out_ms: None,
+            commits,
+        };
         self.add(Some(path), kind);
     }
 

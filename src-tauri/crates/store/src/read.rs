@@ -9,6 +9,7 @@ pub(crate) mod events;
 pub(crate) mod input_words;
 pub(crate) mod item_facts;
 pub(crate) mod journal;
+pub(crate) mod owners;
 pub(crate) mod rebased_values;
 pub(crate) mod request_order;
 pub(crate) mod requests;

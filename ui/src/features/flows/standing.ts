@@ -5,10 +5,11 @@ export type Standing = { status: BlockStatus; runs: number; failed: number; inst
 
 /** The status of a box whose block ran several times: what still goes on, then what failed last. */
 const RANK: Record<BlockStatus, number> = {
-  running: 5,
-  suspended: 4,
-  failed: 3,
-  returned_error: 2,
+  running: 6,
+  suspended: 5,
+  failed: 4,
+  returned_error: 3,
+  timed_out: 2,
   completed: 1,
   abandoned: 0,
 };

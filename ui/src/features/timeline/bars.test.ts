@@ -19,6 +19,18 @@ test('at a past instant a bar ends there, and one that had not begun has no outc
   expect(tookOf(row({ status: null }), then)).toBeNull();
 });
 
+test('a block that was cut off ends where the log tells no more of it', () => {
+  const cut = row({ status: 'abandoned', durationMs: null, cutMs: 900 });
+  expect(barOf(cut, newest)).toMatchObject({ to: 1900, look: 'abandoned', label: '900 ms' });
+});
+
+test('a block that waits says since when, where the request waits still', () => {
+  const asks = row({ status: 'suspended', durationMs: 0 });
+  expect(barOf(asks, { ...newest, waiting: 1000 + 780_000 }).label).toBe('waiting 13 m 00 s');
+  expect(barOf(asks, newest).label).toBe('0 ms');
+  expect(barOf(row({ status: 'suspended', hasChildren: true }), { ...newest, waiting: 5000 }).label).toBe('500 ms');
+});
+
 test('status comes before kind, and what contains others is thin', () => {
   expect(barOf(row({ kind: 'generator' }), newest).look).toBe('model');
   expect(barOf(row({ kind: 'generator', status: 'failed' }), newest).look).toBe('failed');

@@ -7,18 +7,23 @@ export type Look =
 export type Bar = { from: number; to: number; look: Look; isThin: boolean; label: string };
 /** What the colour of a bar says. */
 export type BarColour = 'status' | 'tokens' | 'cost';
-/** `now`: how far a running bar reaches. `instant`: the time of the slider, where one is chosen. */
-export type ShownTime = { now: number; instant: number | null };
+/** `now`: how far a running bar reaches. `instant`: the time of the slider, where one is chosen. `waiting`: the time of
+    day, while the request waits for an answer. */
+export type ShownTime = { now: number; instant: number | null; waiting?: number | null };
 
 /** The bar as of the instant: what was running then ends there, and what had not begun shows no outcome. */
-export function barOf(row: ViewRow, { now, instant }: ShownTime): Bar {
-  const isOpen = row.durationMs == null || (instant !== null && row.status === 'running');
-  const end = row.startedAt + (row.durationMs ?? 0);
-  const to = Math.max(row.startedAt, isOpen ? Math.min(instant ?? now, row.durationMs == null ? Infinity : end) : end);
+export function barOf(row: ViewRow, { now, instant, waiting = null }: ShownTime): Bar {
+  // One that was cut off ends where the log tells no more of it.
+  const took = row.durationMs ?? row.cutMs;
+  const isOpen = took == null || (instant !== null && row.status === 'running');
+  const end = row.startedAt + (took ?? 0);
+  const to = Math.max(row.startedAt, isOpen ? Math.min(instant ?? now, took == null ? Infinity : end) : end);
   const look = lookOf(row);
   const isThin = look === 'group' || (row.hasChildren && row.kind !== 'generator');
   if (row.status === null) return { from: row.startedAt, to: Math.max(to, end), look, isThin, label: '' };
-  return { from: row.startedAt, to, look, isThin, label: duration(to - row.startedAt) };
+  const isWaiting = waiting !== null && look === 'suspended' && !row.hasChildren;
+  const label = isWaiting ? `waiting ${duration(waiting - to)}` : duration(to - row.startedAt);
+  return { from: row.startedAt, to, look, isThin, label };
 }
 
 /** How wide a bar is at least, in px. */
@@ -34,7 +39,7 @@ function lookOf(row: ViewRow): Look {
   if (row.status === null) return 'future';
   if (row.group) return 'group';
   if (row.memoized && row.status === 'completed') return 'recorded';
-  if (row.status === 'returned_error') return 'failed';
+  if (row.status === 'returned_error' || row.status === 'timed_out') return 'failed';
   if (row.status !== 'completed') return row.status;
   if (row.kind === 'generator') return 'model';
   return row.hasChildren ? 'whole' : 'work';

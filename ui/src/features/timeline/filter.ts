@@ -18,7 +18,7 @@ const TERMS: readonly Completion[] = [
 ];
 const VALUES: Record<string, readonly string[]> = {
   'kind:': ['handler', 'sequencer', 'router', 'generator', 'hook'],
-  'status:': ['failed', 'returned_error', 'running', 'suspended', 'completed', 'abandoned'],
+  'status:': ['failed', 'returned_error', 'timed_out', 'running', 'suspended', 'completed', 'abandoned'],
   'dur>': ['100ms', '1s', '10s', '1m'],
   'dur<': ['1ms', '20ms', '1s'],
   'tokens>': ['100', '1000', '10000'],

@@ -46,6 +46,7 @@ impl Run {
                 retention: self.flow.settings.retention,
                 cleanup_checkpoints: self.flow.settings.cleanup_checkpoints,
                 isolated: start.isolated.kinds.clone(),
+                user_by_org: start.isolated.user_by_org,
                 time_zone: start.time_zone.clone(),
             },
         );

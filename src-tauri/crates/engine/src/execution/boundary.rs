@@ -136,6 +136,7 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
         transient: frame.block.transient,
         memoized: false,
         returned_error: false,
+        timed_out_ms: None,
         commits: Vec::new(),
     };
     run.recorder.boundary(Some(&frame.path), frame.attempt, event).await.map(drop).map_err(storage)
@@ -145,7 +146,7 @@ pub(crate) async fn abandon(run: &Rc<Run>, frame: &Rc<Frame>, error: Option<Flow
 fn is_error_of_tool(frame: &Frame, value: &StepValue) -> bool {
     let is_of_agent = frame.parent.as_ref().is_some_and(|parent| parent.block.is_of_agent());
     is_of_agent
-        && matches!(*frame.role.borrow(), BlockRole::Tool)
+        && matches!(*frame.role.borrow(), BlockRole::Tool(_))
         && value.data.to_option().is_some_and(|value| value["status"] == "error")
 }
 
@@ -245,6 +246,7 @@ async fn finish<'r>(
             transient,
             memoized: false,
             returned_error: result.as_ref().is_ok_and(|value| is_error_of_tool(frame, value)),
+            timed_out_ms: frame.role.borrow().timed_out_ms(),
             commits: commits.clone(),
         };
         match run.recorder.boundary(Some(&frame.path), frame.attempt, event).await {

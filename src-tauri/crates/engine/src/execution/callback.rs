@@ -76,6 +76,12 @@ impl CallbackCall {
         }
     }
 
+    /// Returns a first call, which gets the exchanges again that it made before its request was resumed.
+    fn resumed(cx: &Context, name: &str, depth: u32) -> Self {
+        let effects = cx.run.replay_cache.exchanges_of(&cx.frame.path).map(AttemptEffects::after).unwrap_or_default();
+        CallbackCall { effects, ..CallbackCall::new(name, depth) }
+    }
+
     /// Returns the call that repeats this one after a conflict.
     fn repeat(&self) -> Self {
         CallbackCall {
@@ -165,7 +171,7 @@ async fn call_and_commit(
     let mut superseded = Vec::new();
     let mut permit = None;
     let mut conflicts = 0;
-    let mut call = Rc::new(CallbackCall::new(name, depth));
+    let mut call = Rc::new(CallbackCall::resumed(cx, name, depth));
     // Writes that a callback made before it failed wait in the block: they are committed with this callback's.
     let inherited = Transaction::default();
     inherited.take_over(&cx.frame.transaction, cx.run.next_stamp());

@@ -1,7 +1,7 @@
 //! Who catches a failure: decided when a block fails, from the frames around it, and recorded with its end
 //! (SEMANTICS §5.4), so that readers of the log need not infer it from what ran afterwards.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -22,13 +22,24 @@ pub(crate) enum BlockRole {
     /// Background work of a chain.
     Background,
     /// A tool call: the model gets the error as the result.
-    Tool,
+    Tool(CallTimeout),
     /// A rescue handler of the enclosing block.
     Rescue,
     /// A hook whose failure is only reported.
     Hook,
     /// A block that a function runs by `block.run`, which may catch the error; with the callback call that runs it.
     Called(Option<Rc<CallbackCall>>),
+}
+
+/// Whether a tool call has run longer than it may. Its block goes on then, and its end is recorded as late.
+#[derive(Clone, Default)]
+pub(crate) struct CallTimeout(Rc<Cell<Option<u64>>>);
+
+impl CallTimeout {
+    /// Notes that the call was given up after `ms` milliseconds.
+    pub(crate) fn exceed(&self, ms: u64) {
+        self.0.set(Some(ms));
+    }
 }
 
 /// The branches of a `stepAny` or a `race`, of which one has to succeed.
@@ -54,6 +65,14 @@ impl Branches {
 }
 
 impl BlockRole {
+    /// The timeout in milliseconds after which the call was given up that runs the block, if it was.
+    pub(crate) fn timed_out_ms(&self) -> Option<u64> {
+        match self {
+            BlockRole::Tool(timeout) => timeout.0.get(),
+            _ => None,
+        }
+    }
+
     /// Notes that an attempt starts: an earlier failure of the branch no longer counts.
     pub(crate) fn begin(&self) {
         if let BlockRole::Branch(branches, at) = self {
@@ -78,7 +97,7 @@ pub(crate) fn caught_by(frame: &Rc<Frame>, error: &FlowError) -> Option<CaughtBy
             BlockRole::Background => return Some(CaughtBy::Background),
             BlockRole::Hook => return Some(CaughtBy::Hook),
             BlockRole::Called(_) => return Some(CaughtBy::Function),
-            BlockRole::Tool if error.name != "LimitError" => return Some(CaughtBy::Tool),
+            BlockRole::Tool(_) if error.name != "LimitError" => return Some(CaughtBy::Tool),
             BlockRole::Branch(branches, at) => {
                 if branches.fail(*at) {
                     return Some(branches.by);
@@ -88,7 +107,7 @@ pub(crate) fn caught_by(frame: &Rc<Frame>, error: &FlowError) -> Option<CaughtBy
                     error = FlowError::new("AggregateError", "");
                 }
             }
-            BlockRole::Plain | BlockRole::Tool | BlockRole::Rescue => {}
+            BlockRole::Plain | BlockRole::Tool(_) | BlockRole::Rescue => {}
         }
         let parent = frame.parent.clone()?;
         // A handler does not catch its own failure.

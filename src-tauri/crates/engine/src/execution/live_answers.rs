@@ -97,7 +97,7 @@ impl Frame {
         let mut around = Some(self);
         while let Some(frame) = around {
             let has_written = frame.parent.is_some() && !frame.written.borrow().is_empty();
-            if has_written || frame.has_limit.get() || matches!(*frame.role.borrow(), BlockRole::Tool) {
+            if has_written || frame.has_limit.get() || matches!(*frame.role.borrow(), BlockRole::Tool(_)) {
                 return false;
             }
             around = frame.parent.as_deref();

@@ -76,6 +76,7 @@ impl Context {
             (Some(recorded), None) => {
                 if let Some(resolved) = recorded.resolved.clone() {
                     run.used_answers.borrow_mut().insert(resolved.id.clone());
+                    self.note_other_code(&recorded.request, &request);
                     // In a replay a block that waits for nothing else gets its answer at once.
                     let is_alone = !recorded.is_live
                         && run.effect_log.as_ref().is_some_and(|log| !log.calls_others(&self.frame.path));
@@ -113,6 +114,7 @@ impl Context {
             data: options.data,
             resume_schema: options.resume_schema,
             render: options.render,
+            runs: options.runs,
             expires_at: options.timeout_ms.map(|ms| run.effects.now_ms().saturating_add_unsigned(ms)),
         };
         // Here, not where it is recorded, because it is compared with the recorded one.
@@ -121,6 +123,21 @@ impl Context {
         request.message.iter_mut().for_each(|text| redaction.known_text(text));
         request.data.iter_mut().chain(&mut request.render).for_each(|value| redaction.known(value));
         request
+    }
+
+    /// Tells once that an answer lets other code run than that which there was when it was asked for.
+    fn note_other_code(&self, asked: &SuspensionRequest, now: &SuspensionRequest) {
+        // A replay runs today's code, and says where that does something else.
+        let is_replay = self.run.effect_log.is_some();
+        let is_same = is_replay || asked.runs.is_none() || now.runs.is_none() || asked.runs == now.runs;
+        let text = format!(
+            "drift: the code that the answer to suspension \"{}\" lets run at {} was changed after the question was \
+             asked; it runs as it is now",
+            asked.id, self.frame.path
+        );
+        if !is_same && !self.run.replay_cache.has_drift_text(&text) && self.run.note_once(text.clone()) {
+            self.record(EventKind::Drift { drift: DriftKind::Source, text });
+        }
     }
 
     /// Expires a recorded suspension that would show something else now. Its answer, if any, is not used, because it
@@ -171,6 +188,7 @@ impl Run {
             transient: frame.block.transient,
             memoized: false,
             returned_error: false,
+            timed_out_ms: None,
             commits: Vec::new(),
         };
         self.record(frame, event);

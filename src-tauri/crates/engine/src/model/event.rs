@@ -140,6 +140,9 @@ pub enum EventKind {
         /// Whose state, the user's or the project's, is the flow's own (SEMANTICS §4.1).
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         isolated: Vec<ScopeKind>,
+        /// Whether the user's state and resources are those that the user has in this organization (SEMANTICS §4.1).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        user_by_org: bool,
         /// The time zone of local times, by its name; earlier versions did not record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time_zone: Option<Arc<str>>,
@@ -201,6 +204,9 @@ pub enum EventKind {
         /// True for a tool of an agent that returned `{ status: "error" }`: the block completed, its call failed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         returned_error: bool,
+        /// Of a tool call that ended after its timeout: the timeout, in milliseconds. Its result went nowhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        timed_out_ms: Option<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commits: Vec<ScopeCommit>,
     },

@@ -83,6 +83,11 @@ impl ScopeKey {
         ScopeKey::new(kind, format!("{id}:{flow}"))
     }
 
+    /// Returns the id under which a user's state and resources of one organization are kept.
+    pub fn user_in_org(user: &str, org: &str) -> String {
+        format!("{user}:~org:{org}")
+    }
+
     /// The scope of this kind and id.
     pub fn new(kind: ScopeKind, id: impl Into<Arc<str>>) -> Self {
         ScopeKey { kind, id: id.into() }

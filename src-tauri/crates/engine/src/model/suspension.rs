@@ -3,6 +3,8 @@
 //!
 //! Only the types; `execution::suspension` suspends and resumes blocks.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -133,6 +135,9 @@ pub struct SuspensionRequest {
     /// When it expires, in milliseconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
+    /// The fingerprint of what an approval runs, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<Arc<str>>,
 }
 
 impl SuspensionRequest {
@@ -217,6 +222,9 @@ pub(crate) const TOOL_APPROVAL: &str = "tool_approval";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SuspendOptions {
+    /// See [`SuspensionRequest::runs`]: of what the engine asks itself.
+    #[serde(skip)]
+    pub runs: Option<Arc<str>>,
     /// See [`SuspensionRequest::reason`].
     pub reason: String,
     /// See [`SuspensionRequest::message`].

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Events;
-use super::attempts::{Ends, Stands};
+use super::attempts::{Ends, Stands, Verdict, end};
 use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 
@@ -23,6 +23,8 @@ pub enum BlockStatus {
     Failed,
     /// Of a tool of an agent: ended with an output that says that its call failed.
     ReturnedError,
+    /// Of a tool call: ended after its timeout, so its result went nowhere.
+    TimedOut,
     /// Waits for an answer from outside.
     Suspended,
     /// Ended without effect: retried, superseded by another writer, or cut off by a crash.
@@ -44,7 +46,7 @@ fn status(stands: Stands, live: bool) -> BlockStatus {
 impl BlockStatus {
     /// Returns whether it did not do what it was to do: with an error, or with an output that says so.
     pub fn is_failure(self) -> bool {
-        matches!(self, BlockStatus::Failed | BlockStatus::ReturnedError)
+        matches!(self, BlockStatus::Failed | BlockStatus::ReturnedError | BlockStatus::TimedOut)
     }
 }
 
@@ -155,10 +157,15 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
             }
             EventKind::StateChanged { .. } => block.changes += u32::from(!ends.is_rolled_back(event, live)),
             EventKind::ItemAdded { .. } => block.items += 1,
-            EventKind::BlockFinished { output, error, memoized, returned_error, .. } => {
-                if *returned_error && block.status == BlockStatus::Completed {
-                    block.status = BlockStatus::ReturnedError;
-                }
+            EventKind::BlockFinished { outcome, output, error, memoized, returned_error, timed_out_ms, .. } => {
+                let is_stopped = end(*outcome, error.as_ref()) == Verdict::RolledBack;
+                block.status = match block.status {
+                    BlockStatus::Completed | BlockStatus::Failed if timed_out_ms.is_some() && !is_stopped => {
+                        BlockStatus::TimedOut
+                    }
+                    BlockStatus::Completed if *returned_error => BlockStatus::ReturnedError,
+                    status => status,
+                };
                 block.output = output.as_ref().and_then(|output| events.value(output));
                 block.error = error.as_ref();
                 block.memoized = *memoized;

@@ -56,6 +56,15 @@ pub struct Spans {
     /// When the request was taken up again, and when it ended.
     resumes: Vec<Seq>,
     ends: Vec<Seq>,
+    /// Where spans that ran on were cut off: the event with which the request ended or was taken up again, and the time
+    /// of the newest fact before it.
+    cuts: Vec<(Seq, i64)>,
+    /// The time of the newest fact.
+    last_at: i64,
+    /// How many spans failed by themselves, and not because a block inside did.
+    failure_causes: u64,
+    /// Those in which a block failed whose error nothing caught, until they end.
+    passing_on: FxHashSet<SpanIndex>,
     /// The spans that ended, in that order.
     ended: Vec<SpanIndex>,
     /// The events that ended calls of models, and whose they were.
@@ -124,6 +133,11 @@ impl Spans {
         self.spans.reserve(more);
     }
 
+    /// How many failures there were: a block that fails because one inside did is no other one.
+    pub fn failure_causes(&self) -> u64 {
+        self.failure_causes
+    }
+
     /// The spans that ended, in that order.
     pub fn ended(&self) -> &[SpanIndex] {
         &self.ended
@@ -158,9 +172,16 @@ impl Spans {
     /// Takes in the next fact. Returns the span that it changes.
     pub fn push(&mut self, event: SpanEvent) -> Option<SpanIndex> {
         self.last = event.seq;
+        let before = std::mem::replace(&mut self.last_at, event.at);
         match event.fact {
-            Fact::RequestResumed => self.resumes.push(event.seq),
-            Fact::RequestFinished => self.ends.push(event.seq),
+            Fact::RequestResumed => {
+                self.resumes.push(event.seq);
+                self.cuts.push((event.seq, before));
+            }
+            Fact::RequestFinished => {
+                self.ends.push(event.seq);
+                self.cuts.push((event.seq, event.at));
+            }
             Fact::CallbackReturned { is_memoized, events, superseded } => {
                 self.settle(is_memoized, &events, &superseded);
             }
@@ -173,11 +194,12 @@ impl Spans {
                 let span = &mut self.spans[index as usize];
                 (span.end, span.is_memoized, span.is_caught) = (Some(end), is_memoized, is_caught);
                 (span.finished_at, span.seq_end) = (event.at, event.seq);
-                self.ended.push(index);
                 if is_memoized {
                     // What is put in force again is no change of its own.
                     span.changes = 0;
                 }
+                self.ended.push(index);
+                self.count_failure(index);
                 if is_memoized || !end.is_rolled_back() {
                     self.keep_writes(index, is_memoized);
                 }
@@ -244,6 +266,20 @@ impl Spans {
             changes: 0,
         });
         index
+    }
+
+    /// Counts a span that has just ended, if it failed by itself.
+    fn count_failure(&mut self, index: SpanIndex) {
+        let span = &self.spans[index as usize];
+        let passes_on = self.passing_on.remove(&index);
+        match span.end {
+            Some(SpanEnd::Failed | SpanEnd::Stopped) => {
+                self.failure_causes += u64::from(!passes_on);
+                self.passing_on.extend(span.parent().filter(|_| !span.is_caught));
+            }
+            Some(SpanEnd::ReturnedError | SpanEnd::TimedOut) => self.failure_causes += 1,
+            _ => {}
+        }
     }
 
     /// The newest span of an execution, if it has not ended.
@@ -342,6 +378,12 @@ impl Spans {
             || self.ends.iter().any(|end| (span.seq_start..=at).contains(end) && !is_live)
             || (at >= self.last && !is_live);
         Some(if is_cut { BlockStatus::Abandoned } else { BlockStatus::Running })
+    }
+
+    /// Until when a span ran that has no end, as far as the log tells: its request ended, or its process did.
+    pub fn cut_at(&self, span: &Span) -> i64 {
+        let next = self.cuts.partition_point(|(seq, _)| *seq < span.seq_start);
+        self.cuts.get(next).map_or(self.last_at, |(_, at)| *at).max(span.started_at)
     }
 
     /// How a span stands now.

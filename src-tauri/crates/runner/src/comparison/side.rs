@@ -117,8 +117,8 @@ fn sources(spans: &Spans) -> FxHashMap<PathNumber, SpanIndex> {
         return sources;
     }
     for (at, span) in (0..).zip(spans.iter()) {
-        if !span.is_memoized && matches!(span.end, Some(SpanEnd::Completed | SpanEnd::ReturnedError | SpanEnd::Failed))
-        {
+        let has_result = |end| matches!(end, SpanEnd::Completed | SpanEnd::ReturnedError | SpanEnd::Failed);
+        if !span.is_memoized && span.end.is_some_and(has_result) {
             sources.entry(span.path).and_modify(|source| *source = at);
         }
     }

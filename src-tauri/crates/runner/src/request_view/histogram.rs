@@ -42,6 +42,14 @@ impl Histogram {
         if is_failure { self.cells[cell].1 += 1 } else { self.cells[cell].0 += 1 }
     }
 
+    /// Takes a failure back that was counted at an instant.
+    pub(super) fn take_failure(&mut self, at: i64) {
+        let cell = usize::try_from((at - self.from) / self.width).unwrap_or_default();
+        if let Some(cell) = self.cells.get_mut(cell) {
+            cell.1 = cell.1.saturating_sub(1);
+        }
+    }
+
     fn coarsen(&mut self) {
         self.width *= 2;
         let pairs = self.cells.chunks(2);

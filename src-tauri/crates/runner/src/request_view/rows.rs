@@ -118,6 +118,7 @@ impl RequestView {
             status: None,
             started_at: oldest.started_at,
             duration_ms: None,
+            cut_ms: None,
             seq_start: oldest.seq_start,
             seq_end: None,
             memoized: false,
@@ -163,6 +164,8 @@ impl RequestView {
             row.duration_ms = span.finished_at().map(|end| length(span.started_at, end));
             row.seq_end = Some(span.seq_end);
             (row.memoized, row.caught) = (span.is_memoized, span.is_caught);
+        } else if row.status == Some(BlockStatus::Abandoned) {
+            row.cut_ms = Some(length(span.started_at, self.spans.cut_at(span)));
         }
         row.edited = (has_ended || !span.is_memoized) && self.is_edited(span, path);
         if has_ended || at.is_none() {
@@ -232,19 +235,23 @@ impl RequestView {
             row.duration_ms = tally.ended_at.map(|end| length(row.started_at, end));
         }
         let end = group.ended_at.max(row.started_at);
-        let cells = match (&group.began, at) {
-            (Some(began), None) => began.parts(row.started_at, end, CELLS).into_iter().map(|part| part.0).collect(),
+        let parts = match (&group.began, at) {
+            (Some(began), None) => began.parts(row.started_at, end, CELLS),
             _ => {
-                let mut cells = vec![0; CELLS];
+                let mut parts = vec![(0, 0); CELLS];
                 for child in self.tree.children(Some(node)) {
                     let first = self.spans.get(self.tree.oldest(child));
-                    if at.is_none_or(|at| first.seq_start <= at) {
-                        cells[part_of(first.started_at, row.started_at, end, CELLS)] += 1;
-                    }
+                    let part = &mut parts[part_of(first.started_at, row.started_at, end, CELLS)];
+                    part.0 += u32::from(at.is_none_or(|at| first.seq_start <= at));
+                    let newest = self.newest_begun(child, at);
+                    part.1 += u32::from(
+                        newest.is_some_and(|span| self.status(span, at).is_some_and(BlockStatus::is_failure)),
+                    );
                 }
-                cells
+                parts
             }
         };
+        let (cells, failures) = parts.into_iter().unzip();
         row.group = Some(ViewGroup {
             of: group.of,
             count: self.tree.count(node).into(),
@@ -252,6 +259,7 @@ impl RequestView {
             running: tally.running,
             suspended: tally.suspended,
             cells,
+            failures,
         });
     }
 
@@ -263,19 +271,23 @@ impl RequestView {
         }
     }
 
+    /// The newest execution of a group's member that had begun as of an event, or now.
+    fn newest_begun(&self, member: Node, at: Option<Seq>) -> Option<SpanIndex> {
+        let had_begun = |span: &SpanIndex| at.is_none_or(|at| self.spans.get(*span).seq_start <= at);
+        match self.tree.group(member) {
+            None => Some(member).filter(had_begun),
+            Some(_) => self.tree.children(Some(member)).rev().find(had_begun),
+        }
+    }
+
     /// How the members of a group stood: each as its newest execution that had begun.
     fn tally(&self, node: Node, at: Seq) -> Tally {
         let mut tally = Tally::default();
         for child in self.tree.children(Some(node)) {
-            let had_begun = |span: &SpanIndex| self.spans.get(*span).seq_start <= at;
-            let newest = match self.tree.group(child) {
-                None => Some(child).filter(had_begun),
-                Some(_) => self.tree.children(Some(child)).rev().find(had_begun),
-            };
-            let Some(newest) = newest else { continue };
+            let Some(newest) = self.newest_begun(child, Some(at)) else { continue };
             let status = self.status(newest, Some(at));
             match status {
-                Some(BlockStatus::Failed) => tally.failed += 1,
+                Some(failure) if failure.is_failure() => tally.failed += 1,
                 Some(BlockStatus::Running) => tally.running += 1,
                 Some(BlockStatus::Suspended) => tally.suspended += 1,
                 _ => {}

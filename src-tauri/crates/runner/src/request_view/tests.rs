@@ -183,12 +183,14 @@ fn check_block(plain: &Plain<'_>, known: &[BlockStatus], row: &ViewRow, at: usiz
     let has_ended = block.seq_end.is_some_and(|end| as_of.is_none_or(|at| end <= at));
     let end = block.finished_at.filter(|_| has_ended);
     assert_eq!(row.duration_ms, end.map(|end| span(block.started_at, end)), "{told}");
+    let was_cut = !has_ended && row.status == Some(BlockStatus::Abandoned);
+    assert_eq!(row.cut_ms, was_cut.then(|| span(block.started_at, plain.cut_at[at])), "{told}");
     assert_eq!(row.seq_end, block.seq_end.filter(|_| has_ended), "{told}");
     if as_of.is_none() || has_ended {
         assert_eq!((row.changes, row.items), (block.changes, block.items), "{told}");
     }
     assert_eq!(row.memoized, block.memoized && has_ended, "{told}");
-    let error = block.error.filter(|_| row.status == Some(BlockStatus::Failed));
+    let error = block.error.filter(|_| row.status.is_some_and(BlockStatus::is_failure));
     assert_eq!(row.error, error.map(|error| error.message.clone()), "{told}");
     let around = plain.parents[at].map_or("", |parent| &plain.blocks[parent].path);
     let label = block.path.strip_prefix(around).map(|rest| rest.trim_start_matches('/'));
@@ -201,13 +203,17 @@ fn check_group(plain: &Plain<'_>, known: &[BlockStatus], row: &ViewRow, node: &N
     assert_eq!(group.count, node.inside.len() as u64, "{told}");
     let members = plain.members(node, at);
     let count = |status| members.iter().filter(|member| known[**member] == status).count() as u64;
-    assert_eq!(group.failed, count(BlockStatus::Failed), "{told}");
+    assert_eq!(group.failed, members.iter().filter(|member| known[**member].is_failure()).count() as u64, "{told}");
     assert_eq!(group.running, count(BlockStatus::Running), "{told}");
     assert_eq!(group.suspended, count(BlockStatus::Suspended), "{told}");
     let first = plain.blocks[Plain::ends(node).0].started_at;
     assert_eq!(row.started_at, first, "{told}");
     let begun = node.inside.iter().filter(|one| plain.blocks[Plain::ends(one).0].seq_start <= at).count();
     assert_eq!(group.cells.iter().sum::<u32>() as usize, begun, "{told}");
+    assert_eq!(u64::from(group.failures.iter().sum::<u32>()), group.failed, "{told}");
+    for (cell, failures) in group.cells.iter().zip(&group.failures) {
+        assert!(failures <= cell, "{told}");
+    }
     assert_eq!(row.status.is_none(), members.is_empty(), "{told}");
 }
 
@@ -274,7 +280,7 @@ fn walk(tested: &mut ViewUnderTest, made: &MadeUp, rng: &mut Rng) {
     let ends = || plain.blocks.iter().filter_map(|block| block.seq_end);
     assert_eq!(tested.view.step(seq, StepTo::NextEnd), ends().filter(|end| *end > seq).min());
     assert_eq!(tested.view.step(seq, StepTo::PreviousEnd), ends().filter(|end| *end < seq).max());
-    let failed = plain.blocks.iter().filter(|block| block.error.is_some()).filter_map(|block| block.seq_end);
+    let failed = plain.blocks.iter().filter(|block| block.status.is_failure()).filter_map(|block| block.seq_end);
     assert_eq!(tested.view.step(seq, StepTo::NextFailure), failed.filter(|end| *end > seq).min());
     tested.view.filter(&tested.source, "").expect("none");
     tested.filter = None;

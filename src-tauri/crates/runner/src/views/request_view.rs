@@ -17,7 +17,7 @@ pub struct Counts {
     pub finished: u64,
     /// Those that run.
     pub running: u64,
-    /// Those that ended with an error.
+    /// Those that ended with an error of their own: one that only passes on a failure inside is none of them.
     pub failed: u64,
     /// Those that wait, or waited, for an answer.
     pub suspended: u64,
@@ -163,9 +163,12 @@ pub struct ViewRow {
     pub status: Option<BlockStatus>,
     /// Milliseconds since the epoch.
     pub started_at: i64,
-    /// Milliseconds; absent while it runs.
+    /// Milliseconds; absent while it runs, or where its process died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
+    /// Of one that was cut off without an end: milliseconds until when the log tells of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_ms: Option<i64>,
     /// Its first event.
     pub seq_start: u64,
     /// Its last event.
@@ -224,6 +227,8 @@ pub struct ViewGroup {
     pub suspended: u64,
     /// How many began when: 48 equal parts of the group's own time.
     pub cells: Vec<u32>,
+    /// How many of those failed.
+    pub failures: Vec<u32>,
 }
 
 /// Which rows, as of when.

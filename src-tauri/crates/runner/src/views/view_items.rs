@@ -53,6 +53,18 @@ pub struct ViewItems {
     pub page: Vec<ViewItem>,
 }
 
+impl ViewItems {
+    /// The same window, where later model calls leave out what the request said.
+    pub(crate) fn without_history(mut self, audience: Audience) -> ViewItems {
+        self.counts.history = 0;
+        if audience == Audience::History {
+            (self.total, self.page) = (0, Vec::new());
+        }
+        self.page.iter_mut().for_each(|shown| shown.item.visibility.history = false);
+        self
+    }
+}
+
 /// An item, with long texts and values cut.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]

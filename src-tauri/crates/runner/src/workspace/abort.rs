@@ -8,6 +8,7 @@ use engine::event::{Event, EventKind, RequestStatus};
 use engine::log::{AppendError, AppendMode, Lease, Log};
 
 use super::news::is_unfinished;
+use super::resume::LastWritten;
 use super::{Workspace, lock};
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
@@ -78,6 +79,11 @@ impl Workspace {
         self.written.end(request, token);
         match written.map_err(|_| Fault::internal("the store is closed"))? {
             Ok(()) => Ok(status),
+            Err(AppendError::OutOfOrder { .. } | AppendError::Fenced { .. })
+                if self.end_was_written_after(request, &LastWritten::of(&events))? =>
+            {
+                self.give_up(request)
+            }
             Err(AppendError::OutOfOrder { .. } | AppendError::Fenced { .. }) => Err(Fault::refused(format!(
                 "request \"{request}\" was just taken up, and goes on; abort it again to stop it"
             ))),

@@ -284,6 +284,7 @@ fn started(asked: &StartRequest, input: Recorded, flow: &Flow, from: &ForkedFrom
         retention: flow.settings.retention,
         cleanup_checkpoints: flow.settings.cleanup_checkpoints,
         isolated: asked.isolated.kinds.clone(),
+        user_by_org: asked.isolated.user_by_org,
         time_zone: asked.time_zone.clone(),
     };
     Event { seq: 1, at: now_ms(), path: None, attempt: 0, kind }

@@ -43,7 +43,10 @@ impl Workspace {
         for request in requests {
             let events = self.store.events(&request.id, &EventQuery::default()).map_err(Fault::internal)?;
             let id: Arc<str> = request.id.into();
-            let turn = items(&id, Events::new(&events), !request.status.is_terminal());
+            let mut turn = items(&id, Events::new(&events), !request.status.is_terminal());
+            if is_left_out_of_history(request.status) {
+                turn.iter_mut().for_each(|item| item.visibility.history = false);
+            }
             // What counts is the newest request's word, at the time it began.
             retention = Retention::recorded(&events);
             if request.status == RequestStatus::Completed {
@@ -59,6 +62,11 @@ impl Workspace {
         let query = Query { limit, include_transient: !lasting, ..Query::default() };
         Ok(history::select(turns, Vec::new(), audience, &query).into_iter().map(ItemRow::from).collect())
     }
+}
+
+/// Whether later model calls leave out what a request said: it has ended, and did not complete (SEMANTICS §7.4).
+pub(super) fn is_left_out_of_history(status: RequestStatus) -> bool {
+    status.is_terminal() && status != RequestStatus::Completed
 }
 
 /// Takes the completed requests that a session no longer keeps in sight out of its turns.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use engine::event::{Event, EventKind, Recorded, RequestStatus};
 use engine::log::{AppendMode, Lease, Log};
 
+use super::resume::LastWritten;
 use super::{Mock, OpenOptions, PriorEvents, Resolution, RunOptions, Workspace};
 use crate::run::Running;
 
@@ -76,17 +77,41 @@ fn a_full_disk_leaves_nothing_standing() {
     assert!(workspace.store.check().unwrap().problems.is_empty());
 }
 
+/// The log was read for a resume, and only then was there room for the end that the disk had refused: the resume was
+/// refused too, with "was just taken up by another process".
+#[test]
+fn an_end_written_after_the_log_was_read_stops_no_resume() {
+    let (_dir, workspace) = place();
+    stopped(&workspace, "r");
+    let next = workspace.resuming("r", &Mock::Inherit, Some(Resolution::default())).unwrap();
+    let seen = LastWritten::of(&next.before.events);
+    assert!(!workspace.end_was_written_after("r", &seen).unwrap());
+    workspace.store.limit_pages(None);
+    wait_for_its_end(&workspace, "r");
+    workspace.begin_next(next).map(drop).unwrap_err();
+    assert!(workspace.end_was_written_after("r", &seen).unwrap());
+    let resumed = workspace.resume("r", &Mock::Inherit, Resolution::default()).unwrap().wait().unwrap();
+    assert_eq!(resumed.status, RequestStatus::Completed);
+    // The job that resumed it is another one.
+    assert!(!workspace.end_was_written_after("r", &seen).unwrap());
+}
+
 #[test]
 fn how_a_request_came_to_stand_is_written_when_there_is_room_again() {
     let (_dir, workspace) = place();
     stopped(&workspace, "r");
     workspace.store.limit_pages(None);
+    wait_for_its_end(&workspace, "r");
+    assert!(workspace.store.check().unwrap().problems.is_empty());
+}
+
+/// Waits until the log itself says how the request ended.
+fn wait_for_its_end(workspace: &Workspace, request: &str) {
     let began = Instant::now();
-    while workspace.store.request("r").unwrap().unwrap().status == RequestStatus::InProgress {
+    while workspace.store.request(request).unwrap().unwrap().status == RequestStatus::InProgress {
         assert!(began.elapsed() < Duration::from_secs(20), "nobody wrote it");
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(workspace.store.check().unwrap().problems.is_empty());
 }
 
 /// The first event of a request that runs beside others.
@@ -111,6 +136,7 @@ fn begun(asked: &engine::request::StartRequest, flow: &engine::flow::Flow) -> Ev
         cleanup_checkpoints: false,
         time_zone: None,
         isolated: Vec::new(),
+        user_by_org: false,
     };
     Event { seq: 1, at: 1, path: None, attempt: 0, kind }
 }

@@ -265,6 +265,12 @@ impl Workspace {
     }
 }
 
+/// What the row of a tool call says that ended after its timeout.
+fn ended_late(timeout_ms: u64, error: Option<FlowError>) -> FlowError {
+    let own = error.map(|error| format!(", with {}: {}", error.name, error.message)).unwrap_or_default();
+    FlowError::plain(format!("given up after {timeout_ms} ms; ended later{own}"))
+}
+
 fn not_open(view: u64) -> Fault {
     Fault::not_found(format!("view {view} is not open; a request is opened again to be looked at"))
 }
@@ -287,6 +293,7 @@ impl Source for ViewSource<'_> {
     fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault> {
         let event = self.workspace.store.event_at(self.request, seq).map_err(Fault::internal)?;
         Ok(event.and_then(|event| match event.kind {
+            EventKind::BlockFinished { timed_out_ms: Some(ms), error, .. } => Some(ended_late(ms, error)),
             EventKind::BlockFinished { output: Some(Recorded::Value(result)), returned_error: true, .. } => {
                 Some(FlowError::plain(engine::agent::error_of(&result)))
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use engine::data::Data;
 use engine::event::{Event, EventKind, RequestStatus};
+use engine::log::Lease;
 use engine::request::{Isolated, StartRequest};
 use engine::views::Events;
 use engine::views::uncertain_effects::may_have_happened;
@@ -27,14 +28,44 @@ pub(super) struct Next {
     pub(super) before: PriorEvents,
 }
 
+/// How much of a request's log was read, and which job had written it.
+pub(super) struct LastWritten {
+    seq: u64,
+    lease: Option<Lease>,
+}
+
+impl LastWritten {
+    pub(super) fn of(events: &[Event]) -> Self {
+        LastWritten { seq: events.last().map_or(0, |event| event.seq), lease: Lease::of(events) }
+    }
+}
+
 impl Workspace {
     /// Goes on with a request that was interrupted, failed, was aborted or waits: what it finished is not
     /// run again.
     pub fn resume(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Running, Fault> {
         self.check_writable()?;
-        let next = self.resuming(request, mock, Some(given))?;
-        let open_effects = may_have_happened(&next.before.events);
-        Ok(Running { open_effects, ..self.begin_next(next)? })
+        loop {
+            let next = self.resuming(request, mock, Some(given.clone()))?;
+            let seen = LastWritten::of(&next.before.events);
+            let open_effects = may_have_happened(&next.before.events);
+            match self.begin_next(next) {
+                Ok(running) => return Ok(Running { open_effects, ..running }),
+                // What was read is no longer the whole log.
+                Err(_) if self.end_was_written_after(request, &seen)? => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+    }
+
+    /// Returns whether the job whose events were read wrote more of them, although it had ended: a full disk keeps the
+    /// end of a request out of the log until there is room (ARCHITECTURE §7.4).
+    pub(super) fn end_was_written_after(&self, request: &str, seen: &LastWritten) -> Result<bool, Fault> {
+        let row = self.store.request(request).map_err(Fault::internal)?;
+        Ok(row.is_some_and(|row| {
+            let lease = seen.lease.as_ref();
+            row.last_seq > seen.seq && lease.is_some_and(|lease| *row.owner == *lease.owner && row.epoch == lease.epoch)
+        }))
     }
 
     /// Starts what is about to go on.
@@ -86,13 +117,14 @@ impl Workspace {
         let session = self.store.session(&asked.session).map_err(Fault::internal)?;
         let named = asked.project.as_deref().map(str::to_owned);
         let project = org_of(&loaded_flow.flow, named, session.and_then(|row| row.project));
+        let isolated = isolated_of(&loaded_flow.flow, project.as_deref());
         let asked = StartRequest {
             request: super::new_request().into(),
             project: project.map(Into::into),
             mock: origin,
             retry_of: Some(request.to_owned()),
             claim: None,
-            isolated: isolated_of(&loaded_flow.flow),
+            isolated,
             time_zone: Some(own_time_zone().into()),
             ..asked
         };
@@ -116,6 +148,7 @@ impl Workspace {
             trigger,
             dispatched_by,
             isolated,
+            user_by_org,
             time_zone,
             ..
         }) = events.first().map(|event| &event.kind)
@@ -143,7 +176,7 @@ impl Workspace {
             dispatched_by: dispatched_by.clone(),
             claim: claim.clone(),
             fork: self.fork_of(session)?,
-            isolated: Isolated { flow: row.flow.as_str().into(), kinds: isolated.clone() },
+            isolated: Isolated { flow: row.flow.as_str().into(), kinds: isolated.clone(), user_by_org: *user_by_org },
             time_zone: time_zone.clone(),
         };
         Ok((asked, origin.flatten()))

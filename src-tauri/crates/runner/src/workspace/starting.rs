@@ -5,6 +5,7 @@ use std::sync::Arc;
 use engine::data::Data;
 use engine::effects::DispatchedBy;
 use engine::request::{Isolated, StartRequest};
+use engine::scope::ScopeKind;
 use script::{FlowDescription, own_time_zone};
 use serde_json::Value;
 
@@ -68,6 +69,7 @@ impl Workspace {
         }
         let (mock, origin) = self.mock_of(&options.mock, &loaded_flow.bundle.file)?;
         let fork = self.fork_of(&session)?;
+        let isolated = isolated_of(&loaded_flow.flow, project.as_deref());
         let asked = StartRequest {
             request: request.into(),
             action: options.action,
@@ -83,7 +85,7 @@ impl Workspace {
             dispatched_by,
             claim: None,
             fork,
-            isolated: isolated_of(&loaded_flow.flow),
+            isolated,
             time_zone: Some(own_time_zone().into()),
         };
         self.start(loaded_flow, asked, mock, PriorEvents::default())
@@ -97,9 +99,11 @@ pub(super) fn org_of(flow: &FlowDescription, named: Option<String>, of_session: 
     named.or_else(|| flow.counts_on_org.then(default))
 }
 
-/// Which states a flow of today keeps apart.
-pub(super) fn isolated_of(flow: &FlowDescription) -> Isolated {
-    Isolated { flow: flow.kind.as_str().into(), kinds: flow.isolated.clone() }
+/// Which states a flow of today keeps apart in a request of an organization (SEMANTICS §4.1).
+pub(super) fn isolated_of(flow: &FlowDescription, org: Option<&str>) -> Isolated {
+    let is_apart = flow.isolated.contains(&ScopeKind::User);
+    let user_by_org = flow.counts_on_org && !is_apart && org.is_some_and(|org| org != DEFAULT_ORG);
+    Isolated { flow: flow.kind.as_str().into(), kinds: flow.isolated.clone(), user_by_org }
 }
 
 /// Refuses to run for nobody's project what a block of it needs one for.

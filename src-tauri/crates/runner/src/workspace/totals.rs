@@ -2,7 +2,7 @@
 
 use engine::effects::EffectKind;
 use engine::event::{EventKind, Seq};
-use engine::views::spans::{SpanEnd, Spans};
+use engine::views::spans::{SpanIndex, Spans};
 use store::RequestQuery;
 
 use super::Workspace;
@@ -24,9 +24,9 @@ impl Workspace {
         let mut spans = Spans::default();
         self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
         let is_live = !row.status.is_terminal();
-        let mut totals = Totals { blocks: spans.len() as u64, ..Totals::default() };
-        for (index, span) in (0..).zip(spans.iter()) {
-            totals.failed += u64::from(matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)));
+        let failed = spans.failure_causes();
+        let mut totals = Totals { blocks: spans.len() as u64, failed, ..Totals::default() };
+        for index in 0..spans.len() as SpanIndex {
             totals.sums.changes += u64::from(spans.changes(index, is_live));
         }
         let usage = spans.whole_usage();

@@ -10,11 +10,12 @@ use engine::views::items::{Few, Item, item_of_few};
 use serde_json::{Map, Value};
 
 use super::Workspace;
+use super::items::is_left_out_of_history;
 use super::request_view::ViewSource;
 use crate::core::fault::Fault;
 use crate::request_view::item_list::{ItemList, MAX_SHOWN_BYTES, Place, Wanted};
 use crate::request_view::{RequestView, Source};
-use crate::views::{ItemRow, ItemsQuery, ItemsUpdate, RequestRow, ViewItem, ViewItems};
+use crate::views::{AudienceCounts, ItemRow, ItemsQuery, ItemsUpdate, RequestRow, ViewItem, ViewItems};
 
 /// The most items that one question gets.
 const MAX_ITEMS: u32 = 200;
@@ -29,8 +30,12 @@ impl Workspace {
         }
         self.with_view(view, |view, source| {
             let list = view.item_list.get_or_insert_with(ItemList::new);
-            self.bring_items_up_to_date(list, &self.request(source.request)?)?;
-            self.items_window(list, source, query)
+            let row = self.request(source.request)?;
+            self.bring_items_up_to_date(list, &row)?;
+            let audience = query.audience;
+            let is_newest = query.at.is_none_or(|at| at >= list.last());
+            let window = self.items_window(list, source, query)?;
+            Ok(if is_newest && is_left_out_of_history(row.status) { window.without_history(audience) } else { window })
         })
     }
 
@@ -54,7 +59,13 @@ impl Workspace {
         let Some(list) = view.item_list.as_mut().filter(|_| view.is_watching_items) else { return Ok(None) };
         self.bring_items_up_to_date(list, row)?;
         let changed = list.take_changed();
-        Ok(changed.map(|from| ItemsUpdate { counts: list.counts().into(), changed_from: from.into() }))
+        Ok(changed.map(|from| {
+            let mut counts = AudienceCounts::from(list.counts());
+            if is_left_out_of_history(row.status) {
+                counts.history = 0;
+            }
+            ItemsUpdate { counts, changed_from: from.into() }
+        }))
     }
 
     fn items_window(&self, list: &ItemList, source: &ViewSource<'_>, query: ItemsQuery) -> Result<ViewItems, Fault> {

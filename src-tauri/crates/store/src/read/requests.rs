@@ -8,6 +8,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::Store;
+use crate::read::owners::{self, Owner};
 use crate::read::request_order::{CHANGED_LAST, RequestOrder};
 use crate::read::sessions::LINEAGE;
 use crate::read::whole_log;
@@ -32,15 +33,6 @@ pub struct RequestQuery {
     pub limit: Option<u64>,
     /// How many to skip.
     pub offset: Option<u64>,
-}
-
-/// A session, a user or a project of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owner {
-    /// By which its resources are found.
-    pub key: ScopeKey,
-    /// Where its state is, which the flow may keep apart from other flows.
-    pub state: ScopeKey,
 }
 
 /// A request's row.
@@ -214,7 +206,7 @@ impl Store {
     /// sequencers and blocks as they appeared, then resources by name.
     pub fn scopes_of(&self, id: &str) -> Result<Vec<ScopeKey>, Error> {
         self.read(|connection| {
-            let Some((n, owners)) = owners(connection, id)? else { return Ok(Vec::new()) };
+            let Some((n, owners)) = owners::of_request(connection, id)? else { return Ok(Vec::new()) };
             let mut scopes = own_scopes(connection, n)?;
             for owner in owners {
                 scopes.extend(resources(connection, &owner.key)?);
@@ -228,7 +220,7 @@ impl Store {
 
     /// The user, the project and the session of a request.
     pub fn owners_of(&self, id: &str) -> Result<Vec<Owner>, Error> {
-        self.read(|connection| Ok(owners(connection, id)?.map(|(_, owners)| owners).unwrap_or_default()))
+        self.read(|connection| Ok(owners::of_request(connection, id)?.map(|(_, owners)| owners).unwrap_or_default()))
     }
 
     /// The resources of a session, a user or a project that ever had state, by name; without the
@@ -274,40 +266,6 @@ fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
 
 pub(crate) fn status(text: &str) -> Result<RequestStatus, Error> {
     RequestStatus::parse(text).ok_or_else(|| Error::Damaged(format!("\"{text}\" is not a status")))
-}
-
-/// A request's own number, and its user, its project and its session.
-pub(crate) fn owners(connection: &Connection, id: &str) -> Result<Option<(i64, Vec<Owner>)>, Error> {
-    let row: Option<(i64, String, String, String, Option<String>, bool)> = connection
-        .prepare_cached(
-            "SELECT r.n, r.flow, s.id, r.user, r.project, s.forked_from IS NOT NULL FROM request r
-             JOIN session s ON s.n = r.session WHERE r.id = ?1",
-        )?
-        .query_row((id,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?)))
-        .optional()?;
-    let Some((n, flow, session, user, project, is_fork)) = row else { return Ok(None) };
-    let isolated = kept_apart(connection, n)?;
-    let of = |key: ScopeKey| if is_fork { ScopeKey::overlay(key.kind, &key.id, &session) } else { key };
-    let owner = |kind, id: String| {
-        let key = of(ScopeKey::new(kind, id.as_str()));
-        let is_apart = isolated.contains(&kind);
-        Owner { state: if is_apart { of(ScopeKey::isolated(kind, &id, &flow)) } else { key.clone() }, key }
-    };
-    let mut owners = vec![owner(ScopeKind::User, user)];
-    owners.extend(project.map(|project| owner(ScopeKind::Project, project)));
-    let session = ScopeKey::new(ScopeKind::Session, session.as_str());
-    owners.push(Owner { state: session.clone(), key: session });
-    Ok(Some((n, owners)))
-}
-
-/// The scopes whose state a request's flow keeps apart from that of others. Only its first event has them; where that
-/// cannot be read, there are none.
-fn kept_apart(connection: &Connection, request: i64) -> Result<Vec<ScopeKind>, Error> {
-    let sql = "SELECT json_extract(CASE WHEN json_valid(body) THEN body END, '$.isolated') FROM event
-               WHERE request = ?1 AND seq = 1 AND kind = 'request_started'";
-    let kinds: Option<Option<String>> =
-        connection.prepare_cached(sql)?.query_row((request,), |row| row.get(0)).optional()?;
-    Ok(kinds.flatten().and_then(|kinds| serde_json::from_str(&kinds).ok()).unwrap_or_default())
 }
 
 fn own_scopes(connection: &Connection, request: i64) -> Result<Vec<ScopeKey>, Error> {

@@ -67,13 +67,14 @@ enum Said {
 const KINDS: [BlockKind; 5] =
     [BlockKind::Handler, BlockKind::Sequencer, BlockKind::Router, BlockKind::Generator, BlockKind::Hook];
 /// The ends by their stored numbers; new ones come last.
-const ENDS: [SpanEnd; 6] = [
+const ENDS: [SpanEnd; 7] = [
     SpanEnd::Completed,
     SpanEnd::Failed,
     SpanEnd::Stopped,
     SpanEnd::Suspended,
     SpanEnd::Abandoned,
     SpanEnd::ReturnedError,
+    SpanEnd::TimedOut,
 ];
 
 /// Makes a page from events, in their order.

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use serde_json::{Map, Value};
 
 use crate::Store;
-use crate::read::{events, requests, states};
+use crate::read::{events, owners, states};
 use crate::row::error::Error;
 use crate::transfer::{import, stored_code};
 
@@ -168,7 +168,7 @@ fn scopes_around(connection: &Connection, names: &str) -> Result<Vec<ScopeKey>, 
     let (mut scopes, mut keys): (Vec<ScopeKey>, _) = (Vec::new(), BTreeSet::new());
     while let Some(row) = rows.next()? {
         let id: String = row.get(0)?;
-        let mut owners = requests::owners(connection, &id)?.map(|(_, owners)| owners).unwrap_or_default();
+        let mut owners = owners::of_request(connection, &id)?.map(|(_, owners)| owners).unwrap_or_default();
         // The session, which is last, first.
         owners.reverse();
         for owner in owners {

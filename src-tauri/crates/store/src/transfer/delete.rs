@@ -260,8 +260,10 @@ fn surviving_scopes(connection: &Connection, session: i64) -> Result<Vec<i64>, E
 /// The users and projects of a session's requests.
 fn users_and_projects(connection: &Connection, session: i64) -> Result<Vec<ScopeKey>, Error> {
     let mut found = Vec::new();
-    for (kind, column) in [(ScopeKind::User, "user"), (ScopeKind::Project, "project")] {
-        let sql = format!("SELECT DISTINCT {column}, flow FROM request WHERE session = ?1 AND {column} IS NOT NULL");
+    let ids =
+        [(ScopeKind::User, "user"), (ScopeKind::User, "user || ':~org:' || project"), (ScopeKind::Project, "project")];
+    for (kind, id) in ids {
+        let sql = format!("SELECT DISTINCT {id}, flow FROM request WHERE session = ?1 AND {id} IS NOT NULL");
         let mut statement = connection.prepare_cached(&sql)?;
         let mut rows = statement.query((session,))?;
         while let Some(row) = rows.next()? {

@@ -31,6 +31,7 @@ fn ended(outcome: Outcome) -> EventKind {
         transient: false,
         memoized: false,
         returned_error: false,
+        timed_out_ms: None,
         commits: Vec::new(),
     }
 }

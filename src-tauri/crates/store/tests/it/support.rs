@@ -154,6 +154,7 @@ pub(crate) fn started(session: &str) -> EventKind {
         retention: None,
         cleanup_checkpoints: false,
         isolated: Vec::new(),
+        user_by_org: false,
         time_zone: None,
     }
 }
@@ -186,6 +187,7 @@ pub(crate) fn block_finished(outcome: Outcome, output: Option<Value>) -> EventKi
         transient: false,
         memoized: false,
         returned_error: false,
+        timed_out_ms: None,
         commits: Vec::new(),
     }
 }

@@ -158,7 +158,8 @@ impl Running<'_> {
         if let Some(block) = of.tools.get(name) {
             let path = join(&cx.frame.path, &format!("tool:{}[0.{}]", encode(name), self.index));
             let (run, parent, input) = (cx.run.clone(), Some(cx.frame.clone()), StepValue::new(args.into()));
-            let ended = run_block_as(run, block.clone(), parent, path, input, BlockRole::Tool).await?;
+            let ended =
+                run_block_as(run, block.clone(), parent, path, input, BlockRole::Tool(Default::default())).await?;
             return Ok(ToolResult::of_returned(ended.data.to_json()));
         }
         if of.prompts.contains_key(name) {
@@ -176,7 +177,7 @@ impl Running<'_> {
             });
             let block = blocks::sub_prompt(of, &name.into());
             let (run, parent, input) = (cx.run.clone(), Some(cx.frame.clone()), StepValue::new(input.into()));
-            let ended = run_block_as(run, block, parent, path, input, BlockRole::Tool).await?;
+            let ended = run_block_as(run, block, parent, path, input, BlockRole::Tool(Default::default())).await?;
             return Ok(ToolResult::of_returned(ended.data.to_json()));
         }
         let settings = self.allowed.iter().find(|tool| tool.name == name);

@@ -63,7 +63,9 @@ async fn approved(cx: &Context, of: &Rc<CallAgent>, mut plan: Value) -> Result<V
                 context_of(of, delegate, &plan)?.into()
             };
         }
+        let activity = plan["activity"].as_str().and_then(|name| of.registered.activities.get(name));
         let options = SuspendOptions {
+            runs: activity.and_then(|block| block.fingerprint()),
             reason: "approval".to_owned(),
             message: Some(format!("The call of \"{tool}\" waits for your approval")),
             data: Some(data),

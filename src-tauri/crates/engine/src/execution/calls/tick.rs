@@ -212,7 +212,7 @@ impl<'a> Calls<'a> {
                 }
                 let path = self.path("call", at);
                 running.push(async move {
-                    let ran = run_block_as(run, block, parent, path, input, BlockRole::Tool).await;
+                    let ran = run_block_as(run, block, parent, path, input, BlockRole::Tool(Default::default())).await;
                     (at, plan, ran)
                 });
             }

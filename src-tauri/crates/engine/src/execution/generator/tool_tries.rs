@@ -11,7 +11,7 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use super::denied;
 use super::tools::{Tool, ends_generator};
 use crate::execution::block::{WillRetry, failed_tries, try_block};
-use crate::execution::caught::BlockRole;
+use crate::execution::caught::{BlockRole, CallTimeout};
 use crate::execution::context::Context;
 use crate::execution::step_value::StepValue;
 use crate::model::effects::ToolCall;
@@ -52,7 +52,9 @@ pub(super) async fn run_with_retries(
         });
         let input = StepValue::new(call.args.clone().into());
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
-        let running = try_block(run, block, parent, path.clone(), input, (BlockRole::Tool, will_retry.clone()));
+        let timeout = CallTimeout::default();
+        let role = BlockRole::Tool(timeout.clone());
+        let running = try_block(run, block, parent, path.clone(), input, (role, will_retry.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
         let is_known = cx.run.replay_cache.callback(&cx.frame.path, &number).is_some();
         if !is_known && failed > 0 {
@@ -60,7 +62,7 @@ pub(super) async fn run_with_retries(
             failed -= 1;
             continue;
         }
-        match with_timeout(cx, settings.timeout_ms, &tool.block.name, number, running).await {
+        match with_timeout(cx, (settings.timeout_ms, timeout), &tool.block.name, number, running).await {
             Err(error) if will_retry.is_some_and(|will_retry| will_retry(&error)) => {
                 // If the timeout is in the log, what the log has at the path belongs to the next attempt: it is kept.
                 if !is_known {
@@ -87,7 +89,7 @@ pub(super) async fn run_with_retries(
 /// already have happened, and the log must show how it ends.
 async fn with_timeout(
     cx: &Context,
-    timeout_ms: Option<u64>,
+    (timeout_ms, exceeded): (Option<u64>, CallTimeout),
     name: &str,
     number: String,
     run: LocalBoxFuture<'static, Result<StepValue, FlowError>>,
@@ -113,6 +115,7 @@ async fn with_timeout(
     match select(run, time).await {
         Either::Left((result, _)) => result,
         Either::Right((_, run)) => {
+            exceeded.exceed(ms);
             note_timeout(cx, number);
             cx.run.pool.spawn(run.map(drop).boxed_local());
             Err(timeout())

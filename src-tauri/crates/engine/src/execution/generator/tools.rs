@@ -350,7 +350,9 @@ async fn hook(
             let path = join(&cx.frame.path, &format!("{event}:{place}"));
             let input = StepValue::new(happened().into());
             let parent = Some(cx.frame.clone());
-            run_block_as(cx.run.clone(), block.clone(), parent, path, input, BlockRole::Tool).await.map(drop)
+            run_block_as(cx.run.clone(), block.clone(), parent, path, input, BlockRole::Tool(Default::default()))
+                .await
+                .map(drop)
         }
     }
 }

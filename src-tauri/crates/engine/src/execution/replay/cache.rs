@@ -5,6 +5,7 @@
 //! Must not decide whether changed code fits: another name or kind at a path is drift, which stops the resume.
 
 mod discarded;
+pub(crate) mod exchanges;
 mod failures;
 mod numbers;
 mod pauses;
@@ -121,6 +122,8 @@ pub(crate) struct ReplayCache {
     /// Clock and random values that blocks got before they suspended, in order: by path, callback (`None` for the body)
     /// and kind.
     sync_effects: HashMap<Arc<str>, HashMap<EffectSource, Vec<Value>>>,
+    /// HTTP exchanges that functions made whose return the log cannot hold.
+    pub(crate) exchanges: exchanges::Exchanges,
     /// The texts of drift events.
     drift_texts: HashSet<String>,
     /// The paths of failures that have a `step_error` item.

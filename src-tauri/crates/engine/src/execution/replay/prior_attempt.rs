@@ -25,10 +25,10 @@ const YIELDS_BEFORE_HAND_OVER: u32 = 4;
 /// An effect that has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedEffect {
-    request: Option<Value>,
-    started: Option<Seq>,
-    finished: Seq,
-    answer: Result<Value, FlowError>,
+    pub(crate) request: Option<Value>,
+    pub(crate) started: Option<Seq>,
+    pub(crate) finished: Seq,
+    pub(crate) answer: Result<Value, FlowError>,
 }
 
 type Number = (EffectKind, u32);
@@ -46,6 +46,8 @@ pub(crate) struct AttemptEffects {
     /// Later attempts that wait for the end of one of this attempt's effects.
     waiting: RefCell<Vec<Waker>>,
     is_over: Cell<bool>,
+    /// Whether they are of the log, for as long as the request runs.
+    is_kept: bool,
 }
 
 impl AttemptEffects {
@@ -54,8 +56,26 @@ impl AttemptEffects {
         Rc::new(AttemptEffects { earlier: RefCell::new(Some(earlier)), ..AttemptEffects::default() })
     }
 
+    /// Returns (no) effects of an attempt before the request was resumed: each answers one call of today.
+    pub(crate) fn kept() -> Rc<AttemptEffects> {
+        Rc::new(AttemptEffects { is_kept: true, ..AttemptEffects::default() })
+    }
+
+    /// Adds an effect of the log.
+    pub(crate) fn keep(&self, kind: EffectKind, ordinal: u32, done: FinishedEffect) {
+        self.finished.borrow_mut().insert((kind, ordinal), done);
+    }
+
+    /// Removes the effects that ended with certain events.
+    pub(crate) fn drop_ended(&self, is_own: impl Fn(Seq) -> bool) {
+        self.finished.borrow_mut().retain(|_, done| !is_own(done.finished));
+    }
+
     /// Releases everything: no attempt follows that could use it.
     pub(crate) fn end(&self) {
+        if self.is_kept {
+            return;
+        }
         self.is_over.set(true);
         self.requests.take();
         self.finished.take();

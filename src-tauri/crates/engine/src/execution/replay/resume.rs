@@ -269,6 +269,8 @@ impl Run {
             transient: true,
             memoized: true,
             returned_error: done.returned_error,
+            // The timeout is in the log as well, and then the call is not asked for its end.
+            timed_out_ms: None,
             commits: Vec::new(),
         }
     }

@@ -54,40 +54,43 @@ pub struct Isolated {
     pub flow: Arc<str>,
     /// The user, the project, or both.
     pub kinds: Vec<ScopeKind>,
+    /// Whether the user's state and resources are those of the request's organization, `project`.
+    pub user_by_org: bool,
 }
 
 impl StartRequest {
     /// Returns the key of the session's, the user's or the project's record; `None` if there is no project.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
-        let Isolated { flow, kinds } = &self.isolated;
+        let Isolated { flow, kinds, .. } = &self.isolated;
         if !kinds.contains(&kind) {
             return self.owner_key(kind);
         }
-        let own = |id: &Arc<str>| self.around(ScopeKey::isolated(kind, id, flow));
+        let own = |id: Arc<str>| self.around(ScopeKey::isolated(kind, &id, flow));
         self.id_of(kind).map(own)
     }
 
     /// Returns the key by which the resources of the session, the user or the project are found, whatever of its state
     /// the flow keeps apart; `None` if there is no project.
     pub fn owner_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
-        self.id_of(kind).map(|id| self.around(ScopeKey::new(kind, id.clone())))
+        self.id_of(kind).map(|id| self.around(ScopeKey::new(kind, id)))
     }
 
     /// Returns what the record of the user or the project is called, in a fork, too, whose copies have other keys;
     /// `None` if there is no project.
     pub fn record_name(&self, kind: ScopeKind) -> Option<Arc<str>> {
-        let Isolated { flow, kinds } = &self.isolated;
-        let name = |id: &Arc<str>| {
-            if kinds.contains(&kind) { ScopeKey::isolated(kind, id, flow).id } else { id.clone() }
-        };
+        let Isolated { flow, kinds, .. } = &self.isolated;
+        let name = |id: Arc<str>| if kinds.contains(&kind) { ScopeKey::isolated(kind, &id, flow).id } else { id };
         self.id_of(kind).map(name)
     }
 
-    fn id_of(&self, kind: ScopeKind) -> Option<&Arc<str>> {
-        match kind {
-            ScopeKind::Session => Some(&self.session),
-            ScopeKind::User => Some(&self.user),
-            ScopeKind::Project => self.project.as_ref(),
+    fn id_of(&self, kind: ScopeKind) -> Option<Arc<str>> {
+        match (kind, &self.project) {
+            (ScopeKind::Session, _) => Some(self.session.clone()),
+            (ScopeKind::User, Some(org)) if self.isolated.user_by_org => {
+                Some(ScopeKey::user_in_org(&self.user, org).into())
+            }
+            (ScopeKind::User, _) => Some(self.user.clone()),
+            (ScopeKind::Project, project) => project.clone(),
             _ => None,
         }
     }

@@ -44,6 +44,8 @@ struct BlockFinished {
     #[serde(default)]
     returned_error: bool,
     #[serde(default)]
+    timed_out_ms: Option<u64>,
+    #[serde(default)]
     commits: Vec<ScopeCommit>,
 }
 
@@ -66,8 +68,17 @@ impl EventKind {
                 EventKind::BlockStarted { name, block, parent, input, versions, fingerprint }
             }),
             "block_finished" => from_json(fields).map(|fields| {
-                let BlockFinished { outcome, output, error, caught, transient, memoized, returned_error, commits } =
-                    fields;
+                let BlockFinished {
+                    outcome,
+                    output,
+                    error,
+                    caught,
+                    transient,
+                    memoized,
+                    returned_error,
+                    timed_out_ms,
+                    commits,
+                } = fields;
                 EventKind::BlockFinished {
                     outcome,
                     output,
@@ -76,6 +87,7 @@ impl EventKind {
                     transient,
                     memoized,
                     returned_error,
+                    timed_out_ms,
                     commits,
                 }
             }),

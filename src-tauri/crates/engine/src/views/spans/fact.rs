@@ -16,6 +16,8 @@ pub enum SpanEnd {
     Failed,
     /// With an output that says that the call of a tool failed.
     ReturnedError,
+    /// With an output or an error, after the timeout of its call.
+    TimedOut,
     /// With the error of an abort.
     Stopped,
     /// It waits for an answer, or ran again from its top once that was given.
@@ -30,6 +32,7 @@ impl SpanEnd {
             SpanEnd::Completed => BlockStatus::Completed,
             SpanEnd::Failed | SpanEnd::Stopped => BlockStatus::Failed,
             SpanEnd::ReturnedError => BlockStatus::ReturnedError,
+            SpanEnd::TimedOut => BlockStatus::TimedOut,
             SpanEnd::Suspended => BlockStatus::Suspended,
             SpanEnd::Abandoned => BlockStatus::Abandoned,
         }
@@ -103,18 +106,22 @@ pub fn fact(
             let parent = parent.and_then(|around| Some((number(around.path)?, around.attempt)));
             Fact::Started { name: name(own), kind: *block, parent }
         }
-        EventKind::BlockFinished { outcome, error, memoized, caught, returned_error, .. } => Fact::Finished {
-            end: match outcome {
-                Outcome::Completed if *returned_error => SpanEnd::ReturnedError,
-                Outcome::Completed => SpanEnd::Completed,
-                Outcome::Failed if end(*outcome, error.as_ref()) == Verdict::RolledBack => SpanEnd::Stopped,
-                Outcome::Failed => SpanEnd::Failed,
-                Outcome::Suspended => SpanEnd::Suspended,
-                Outcome::Abandoned => SpanEnd::Abandoned,
-            },
-            is_memoized: *memoized,
-            is_caught: caught.is_some(),
-        },
+        EventKind::BlockFinished { outcome, error, memoized, caught, returned_error, timed_out_ms, .. } => {
+            Fact::Finished {
+                end: match outcome {
+                    Outcome::Completed if timed_out_ms.is_some() => SpanEnd::TimedOut,
+                    Outcome::Completed if *returned_error => SpanEnd::ReturnedError,
+                    Outcome::Completed => SpanEnd::Completed,
+                    Outcome::Failed if end(*outcome, error.as_ref()) == Verdict::RolledBack => SpanEnd::Stopped,
+                    Outcome::Failed if timed_out_ms.is_some() => SpanEnd::TimedOut,
+                    Outcome::Failed => SpanEnd::Failed,
+                    Outcome::Suspended => SpanEnd::Suspended,
+                    Outcome::Abandoned => SpanEnd::Abandoned,
+                },
+                is_memoized: *memoized,
+                is_caught: caught.is_some(),
+            }
+        }
         EventKind::HookStarted { hook, parent } => {
             let parent = InstanceId::parse(parent).and_then(|around| Some((number(around.path)?, around.attempt)));
             Fact::Started { name: name(hook.as_str()), kind: BlockKind::Hook, parent }

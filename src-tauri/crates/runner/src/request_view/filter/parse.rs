@@ -8,11 +8,12 @@ use crate::core::fault::{Detail, Fault};
 
 const KINDS: [BlockKind; 5] =
     [BlockKind::Handler, BlockKind::Sequencer, BlockKind::Router, BlockKind::Generator, BlockKind::Hook];
-const STATUSES: [(&str, BlockStatus); 6] = [
+const STATUSES: [(&str, BlockStatus); 7] = [
     ("running", BlockStatus::Running),
     ("completed", BlockStatus::Completed),
     ("failed", BlockStatus::Failed),
     ("returned_error", BlockStatus::ReturnedError),
+    ("timed_out", BlockStatus::TimedOut),
     ("suspended", BlockStatus::Suspended),
     ("abandoned", BlockStatus::Abandoned),
 ];

@@ -152,6 +152,8 @@ impl MadeUp {
         let caught = error.as_ref().filter(|_| self.rng.bool()).map(|_| CaughtBy::Rescue);
         let memoized = outcome == Outcome::Completed && self.rng.u32(0..8) == 0;
         let returned_error = outcome == Outcome::Completed && self.rng.u32(0..8) == 0;
+        let has_result = matches!(outcome, Outcome::Completed | Outcome::Failed);
+        let timed_out_ms = (has_result && self.rng.u32(0..8) == 0).then_some(200);
         let event = EventKind::BlockFinished {
             outcome,
             output: None,
@@ -160,6 +162,7 @@ impl MadeUp {
             transient: false,
             memoized,
             returned_error,
+            timed_out_ms,
             commits: Vec::new(),
         };
         self.tell(Some(index), event);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use engine::event::{Event, EventKind, Seq};
 use engine::views::Events;
 use engine::views::blocks::{BlockStatus, BlockView, blocks};
+use engine::views::spans::fact;
 
 use crate::views::GroupOf;
 
@@ -39,6 +40,8 @@ pub(super) struct Plain<'a> {
     pub(super) blocks: Vec<BlockView<'a>>,
     pub(super) parents: Vec<Option<usize>>,
     pub(super) top: Vec<Node>,
+    /// Until when the log tells of each block, where it has no end.
+    pub(super) cut_at: Vec<i64>,
 }
 
 impl<'a> Plain<'a> {
@@ -50,7 +53,8 @@ impl<'a> Plain<'a> {
             parents.push(block.parent.as_ref().and_then(|parent| known.get(&**parent).copied()));
             known.insert(format!("{}:{}", block.path, block.attempt), at);
         }
-        let mut plain = Plain { blocks, parents, top: Vec::new() };
+        let cut_at = blocks.iter().map(|block| cut_at(events, block)).collect();
+        let mut plain = Plain { blocks, parents, top: Vec::new(), cut_at };
         plain.top = plain.inside(None);
         plain
     }
@@ -83,7 +87,7 @@ impl<'a> Plain<'a> {
         let mut nodes: Vec<Node> = Vec::new();
         for one in &units {
             let (name, kind) = key(one);
-            if counts[&(name.clone(), kind)] < 8 {
+            if counts[&(name.clone(), kind)] < 3 {
                 nodes.push(unit(one));
                 continue;
             }
@@ -165,6 +169,22 @@ impl<'a> Plain<'a> {
         walk(&self.top, &mut all);
         all
     }
+}
+
+fn cut_at(events: &[Event], block: &BlockView<'_>) -> i64 {
+    let is_told = |event: &&Event| fact(&event.kind, |_| 0, |_| Some(0)).is_some();
+    let mut newest = 0;
+    for event in events.iter().filter(is_told) {
+        match event.kind {
+            EventKind::RequestResumed { .. } if event.seq > block.seq_start => break,
+            EventKind::RequestFinished { .. } if event.seq > block.seq_start => {
+                newest = event.at;
+                break;
+            }
+            _ => newest = event.at,
+        }
+    }
+    newest.max(block.started_at)
 }
 
 /// How every block stood as of an event, where the request stands so now.

@@ -1,7 +1,7 @@
 //! Which spans stand in a group, and what a group knows of them.
 //!
 //! The executions of one path in one container are a group from the second on, the executions of one block in one
-//! container from the eighth path on. Paths are compared by their numbers and blocks by name and kind: nothing here
+//! container from the third path on. Paths are compared by their numbers and blocks by name and kind: nothing here
 //! needs a text.
 
 use engine::event::BlockKind;
@@ -14,7 +14,7 @@ use super::{GROUP, Group, NONE, Node, Place, State, TOP, Tree};
 use crate::views::GroupOf;
 
 /// From how many turns on there is a group.
-const TURNS: u32 = 8;
+const TURNS: u32 = 3;
 /// Larger groups begin folded.
 const UNFOLDED: u32 = 8;
 /// From how many members on a group keeps a histogram, in place of asking them all.
@@ -69,7 +69,7 @@ impl Tree {
                 .list_of(container)
                 .map_or(Vec::new(), |list| (0..list.len()).map(|slot| (slot, list.node(slot))).collect());
             for (slot, node) in units {
-                let bucket = self.buckets.0.entry(key(spans.get(self.newest(node)))).or_insert(Bucket::Few(Vec::new()));
+                let bucket = self.buckets.0.entry(key(spans.get(self.oldest(node)))).or_insert(Bucket::Few(Vec::new()));
                 if let Bucket::Few(slots) = bucket {
                     slots.push(slot);
                 }
@@ -133,12 +133,12 @@ impl Tree {
     fn join_attempts(&mut self, spans: &Spans, earlier: SpanIndex, index: SpanIndex) -> Node {
         let above = self.place(earlier).above;
         if self.group(above).is_some_and(|group| group.of == GroupOf::Attempts) {
-            self.forget_in_turns(above);
+            self.forget_in_turns(spans, above);
             self.append(above, index);
             self.fold_if_many(above);
             return above;
         }
-        self.forget_in_turns(earlier);
+        self.forget_in_turns(spans, earlier);
         let group = self.new_group(GroupOf::Attempts, spans.get(earlier).started_at);
         let Place { slot, .. } = self.place(earlier);
         let rows = i64::from(self.weight(earlier));
@@ -150,7 +150,7 @@ impl Tree {
         let own = i64::from(self.weight(group));
         self.add(group, own);
         self.append(group, earlier);
-        self.count_state(group, earlier, 1);
+        self.count_state(spans, group, earlier, 1);
         self.append(group, index);
         group
     }
@@ -196,7 +196,7 @@ impl Tree {
             let newest = self.newest(member);
             // The span that is being taken in is counted by who takes it in.
             if newest + 1 < self.len() {
-                self.count_state(group, newest, 1);
+                self.count_state(spans, group, newest, 1);
             }
         }
         group
@@ -236,15 +236,23 @@ impl Tree {
     }
 
     /// A later execution begins: the turn stands as that one.
-    fn forget_in_turns(&mut self, unit: Node) {
+    fn forget_in_turns(&mut self, spans: &Spans, unit: Node) {
         let newest = self.newest(unit);
         if let Some(above) = self.above(unit).filter(|above| self.group(*above).is_some()) {
-            self.count_state(above, newest, -1);
+            self.count_state(spans, above, newest, -1);
         }
     }
 
-    fn count_state(&mut self, group: Node, span: SpanIndex, by: i32) {
+    fn count_state(&mut self, spans: &Spans, group: Node, span: SpanIndex, by: i32) {
         let state = self.states[span as usize];
+        if state == State::Failed && self.group(group).is_some_and(|group| group.began.is_some()) {
+            // It is one with the begin of its member, in whose place later attempts stand.
+            let member = self.above(span).filter(|above| *above != group).unwrap_or(span);
+            let at = spans.get(self.oldest(member)).started_at;
+            if let Some(began) = &mut self.group_mut(group).began {
+                if by > 0 { began.add(at, true) } else { began.take_failure(at) }
+            }
+        }
         let group = self.group_mut(group);
         let count = match state {
             State::Open => &mut group.open,
@@ -256,21 +264,21 @@ impl Tree {
     }
 
     /// Says how a span stands now, and until when it ran.
-    pub(in super::super) fn set_state(&mut self, span: SpanIndex, state: State, at: i64) {
+    pub(in super::super) fn set_state(&mut self, spans: &Spans, span: SpanIndex, state: State, at: i64) {
         let groups: Vec<Node> = self.groups_of(span).collect();
         for group in &groups {
-            self.count_state(*group, span, -1);
+            self.count_state(spans, *group, span, -1);
             let group = self.group_mut(*group);
             group.ended_at = group.ended_at.max(at);
         }
         self.states[span as usize] = state;
-        groups.into_iter().for_each(|group| self.count_state(group, span, 1));
+        groups.into_iter().for_each(|group| self.count_state(spans, group, span, 1));
     }
 
     /// Counts a span that was just placed.
     fn count_new(&mut self, spans: &Spans, index: SpanIndex) {
         let groups: Vec<Node> = self.groups_of(index).collect();
-        groups.iter().for_each(|group| self.count_state(*group, index, 1));
+        groups.iter().for_each(|group| self.count_state(spans, *group, index, 1));
         let Some(group) = groups.first().copied() else { return };
         let at = spans.get(index).started_at;
         let of_group = self.group_mut(group);
@@ -279,13 +287,14 @@ impl Tree {
             began.add(at, false);
         } else if self.count(group) >= MANY {
             let mut began = Histogram::new(CELLS * 4);
-            self.begins(spans, group).for_each(|at| began.add(at, false));
+            for member in self.children(Some(group)) {
+                let at = spans.get(self.oldest(member)).started_at;
+                began.add(at, false);
+                if self.states[self.newest(member) as usize] == State::Failed {
+                    began.add(at, true);
+                }
+            }
             self.group_mut(group).began = Some(Box::new(began));
         }
-    }
-
-    /// When the members of a group began.
-    pub(in super::super) fn begins(&self, spans: &Spans, group: Node) -> impl Iterator<Item = i64> {
-        self.children(Some(group)).map(|node| spans.get(self.oldest(node)).started_at)
     }
 }

@@ -111,6 +111,7 @@ fn live(workspace: &Workspace, id: &str, view: u64, last: u64) -> f64 {
                 transient: false,
                 memoized: false,
                 returned_error: false,
+                timed_out_ms: None,
                 commits: Vec::new(),
             };
             for kind in [begins, ends] {

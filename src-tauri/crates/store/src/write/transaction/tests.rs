@@ -89,6 +89,7 @@ impl RetriedBlock {
             transient: false,
             memoized: false,
             returned_error: false,
+            timed_out_ms: None,
             commits: Vec::new(),
         };
         self.add(Some("root"), attempt, kind);

@@ -4,9 +4,11 @@
 //! that the next resume sees the same. Must not discard answers to suspensions.
 
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{RecordedBlock, ReplayCache, SharedStateOwner};
+use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::model::path::{range_inside, with_ancestors};
 use crate::model::resource::reaction::DueReaction;
 
@@ -26,6 +28,11 @@ impl ReplayCache {
     /// Returns the recorded end of a block, unless it was discarded.
     pub(super) fn ended(&self, path: &str) -> Option<&RecordedBlock> {
         self.finished.get(path).filter(|_| !self.is_discarded(path, false))
+    }
+
+    /// Returns the exchanges that functions of a generator made before the request was resumed.
+    pub(crate) fn exchanges_of(&self, path: &str) -> Option<Rc<AttemptEffects>> {
+        self.exchanges.of(path).filter(|_| !self.is_discarded(path, true))
     }
 
     /// Returns how many of a block's model calls are answered from the log.

@@ -247,6 +247,7 @@ impl LogReader<'_> {
                 open.changes.retain(|(seq, ..)| !superseded.contains(seq));
                 let own: HashSet<Seq> = events.iter().copied().collect();
                 open.sync_effects.retain(|(seq, ..)| !own.contains(seq));
+                replay_cache.exchanges.settle(path, |seq| own.contains(&seq));
                 let done = open.changes.extract_if(.., |(seq, ..)| own.contains(seq));
                 // These repeat writes of an earlier event, which counts instead.
                 if *memoized {
@@ -300,6 +301,11 @@ impl LogReader<'_> {
                     open.sync_effects.push((event.seq, *effect, result.clone()));
                 }
             }
+            EventKind::EffectFinished { effect: EffectKind::Fetch, .. }
+                if self.open.get(&key).is_some_and(|open| open.kind == BlockKind::Generator) =>
+            {
+                replay_cache.exchanges.add(path, event, self.view);
+            }
             EventKind::Suspended(request) => {
                 replay_cache.suspensions.ask(path, event.seq, request);
                 if let Some(open) = self.open.get_mut(&key) {
@@ -334,6 +340,7 @@ impl LogReader<'_> {
                         .extend(open.sync_effects().map(|sync_effects| (path.clone(), sync_effects)));
                     return;
                 }
+                replay_cache.exchanges.forget(path);
                 // This repeats an earlier end, which counts instead.
                 if *memoized {
                     return;

@@ -32,9 +32,17 @@ impl Log {
     fn end(&mut self, path: &str, attempt: u32, outcome: Outcome) {
         let error = (outcome != Outcome::Completed).then(|| FlowError::new("Error", "again"));
         let (output, caught, transient, memoized, commits) = (None, None, false, false, Vec::new());
-        let returned_error = false;
-        let kind =
-            EventKind::BlockFinished { outcome, output, error, caught, transient, memoized, returned_error, commits };
+        let kind = EventKind::BlockFinished {
+            outcome,
+            output,
+            error,
+            caught,
+            transient,
+            memoized,
+            returned_error: false,
+            timed_out_ms: None,
+            commits,
+        };
         self.add(path, attempt, kind);
     }
 }

@@ -1,0 +1,53 @@
+//! HTTP exchanges of generators that have not ended, but for those of functions whose return is in the log.
+//!
+//! The log cannot hold blocks and models that a function makes, so a resume calls `tools` and the like again. Their
+//! exchanges have happened: they get the same answers (SEMANTICS §8.2).
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::execution::replay::prior_attempt::{AttemptEffects, FinishedEffect};
+use crate::model::effects::EffectKind;
+use crate::model::event::{Event, EventKind, Seq};
+use crate::views::Events;
+
+/// See the module: by the path of the generator.
+#[derive(Default)]
+pub(crate) struct Exchanges(HashMap<Arc<str>, Rc<AttemptEffects>>);
+
+impl Exchanges {
+    /// Takes in the end of an exchange.
+    pub(super) fn add(&mut self, path: &Arc<str>, event: &Event, log: Events<'_>) {
+        let EventKind::EffectFinished { effect: EffectKind::Fetch, ordinal, started, request, result, error, .. } =
+            &event.kind
+        else {
+            return;
+        };
+        let begun = started.and_then(|seq| log.get(seq)).and_then(|event| match &event.kind {
+            EventKind::EffectStarted { request, .. } => request.clone(),
+            _ => None,
+        });
+        let answer = error.clone().map_or_else(|| Ok(result.clone()), Err);
+        let request = request.clone().or(begun);
+        let done = FinishedEffect { request, started: *started, finished: event.seq, answer };
+        self.0.entry(path.clone()).or_insert_with(AttemptEffects::kept).keep(EffectKind::Fetch, *ordinal, done);
+    }
+
+    /// A function has returned what the log can hold: `is_own` says which events it made.
+    pub(super) fn settle(&mut self, path: &str, is_own: impl Fn(Seq) -> bool) {
+        if let Some(effects) = self.0.get(path) {
+            effects.drop_ended(is_own);
+        }
+    }
+
+    /// The generator has ended, or runs again.
+    pub(super) fn forget(&mut self, path: &str) {
+        self.0.remove(path);
+    }
+
+    /// Returns the exchanges of a generator, from which its functions of today take theirs.
+    pub(crate) fn of(&self, path: &str) -> Option<Rc<AttemptEffects>> {
+        self.0.get(path).cloned()
+    }
+}
