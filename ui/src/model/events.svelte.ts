@@ -33,6 +33,12 @@ export class EventPages {
     return this.#pages.get(Math.floor((seq - 1) / PAGE))?.[(seq - 1) % PAGE];
   }
 
+  /** The newest event that was read. */
+  get newest(): number {
+    void this.#version;
+    return Math.max(0, ...[...this.#pages.values()].map((rows) => rows.at(-1)?.seq ?? 0));
+  }
+
   /** How many pages are held. */
   get held(): number {
     return this.#pages.size;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Item } from '../host/host';
-import { restOf, seenBy, speaker, textOf } from './item';
+import { lineOf, restOf, seenBy, speaker, textOf } from './item';
 
 const item = (more: Record<string, unknown>): Item => ({
   id: 'i',
@@ -33,6 +33,19 @@ test('a tool is named by its call and keeps its payload', () => {
   expect(speaker(tool)).toBe('cite');
   expect(textOf(tool)).toBeNull();
   expect(restOf(tool)).toHaveProperty('output');
+});
+
+test('calls, writes and outputs are a line each', () => {
+  const call = (more: Record<string, unknown>) =>
+    lineOf(item({ type: 'block_tool_output', toolCall: { name: 'find', arguments: '{"order":"17"}' }, ...more }));
+  expect(call({ output: 'a lamp' })).toBe('find({order: "17"}) → a lamp');
+  expect(call({ error: { message: 'no such order' } })).toBe('find({order: "17"}) → ✗ no such order');
+  expect(call({ toolCall: { name: 'find', arguments: 'not JSON' } })).toBe('find(not JSON) → …');
+  const write = { type: 'state_change', scope: 'session', operation: 'increment', delta: { turns: 1 } };
+  expect(lineOf(item(write))).toBe('session increment {turns: 1}');
+  expect(lineOf(item({ ...write, path: 'a.b', delta: 'x'.repeat(200) }))).toHaveLength(143);
+  expect(lineOf(item({ type: 'block_output', output: [1] }))).toBe('→ [1]');
+  expect(lineOf(item({ content: 'text' }))).toBeNull();
 });
 
 test('hostile content stays text', () => {

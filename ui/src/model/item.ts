@@ -1,6 +1,6 @@
 // What an item says, whatever its type: the text of a message, the call of a tool, the words of a status.
 // Content comes from flows and models, so it is only ever handed on as text.
-import { isRecord } from '../base/json';
+import { isRecord, preview } from '../base/json';
 import type { Item } from '../host/host';
 
 const BASE = new Set([
@@ -41,6 +41,48 @@ export function textOf(item: Item): string | null {
   }
   return word(item.message) || word(item.title) || word(item.url) || null;
 }
+
+/** How much of a value a line shows. */
+const LONGEST = 120;
+
+/** A call of a tool, a write or an output in a line: what is said where an item has no text. Null for the other types. */
+export function lineOf(item: Item): string | null {
+  switch (item.type) {
+    case 'block_tool_output':
+    case 'tool_output': {
+      const call = isRecord(item.toolCall) ? item.toolCall : {};
+      const failure = isRecord(item.error) ? word(item.error.message) : '';
+      const result = failure ? `✗ ${shortened(failure)}` : item.output === undefined ? '…' : plain(item.output);
+      return `${speaker(item)}(${argumentsOf(word(call.arguments))}) → ${result}`;
+    }
+    case 'state_change': {
+      const place = [word(item.scope), word(item.path)].filter(Boolean).join('.');
+      return `${place} ${word(item.operation)} ${plain(item.delta ?? item.value)}`.trim();
+    }
+    case 'resource_change':
+      return `${word(item.scope)}/${word(item.resourcePath)} ${word(item.changeType)} ${plain(item.delta)}`.trim();
+    case 'block_output':
+      return item.output === undefined ? null : `→ ${plain(item.output)}`;
+    case 'router_decision':
+      return `→ ${word(item.selectedRoute)}`;
+    default:
+      return null;
+  }
+}
+
+/** The arguments of a call are JSON text; what is none is shown as it is. */
+function argumentsOf(text: string): string {
+  if (text === '' || text === '{}') return '';
+  try {
+    return plain(JSON.parse(text));
+  } catch {
+    return shortened(text);
+  }
+}
+
+const plain = (value: unknown) =>
+  value === undefined ? '' : typeof value === 'string' ? shortened(value) : preview(value, LONGEST);
+const shortened = (text: string) => (text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
 
 /** What is particular to this item: its payload without the fields that every item has. */
 export function payloadOf(item: Item): Record<string, unknown> {
