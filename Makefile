@@ -24,6 +24,10 @@ NOTICES := gen/THIRD-PARTY.txt
 TAURI_DRIVER := 2.1.0
 TAURI_CLI := 2.12
 CARGO_DENY := 0.20.2
+# Tests wait for processes, clocks and windows most of the time: two at once leave half of two processors idle.
+TEST_THREADS := $(shell echo $$((2 * $$(nproc 2> /dev/null || echo 2))))
+# Runs a command, and says how long it took.
+timed = began=$$SECONDS; ( $(1) ); echo "--- $$((SECONDS - began)) s"
 # What `make bench` holds steps against.
 PEER := $(TARGET)/peer
 PEER_PACKAGES := langgraph==1.2.22 langgraph-checkpoint-sqlite==3.1.2
@@ -120,15 +124,15 @@ check-flows: $(STAMPS)/check-flows
 
 test-ui: ui/node_modules/.package-lock.json
 	@echo "Testing the window's pages"
-	@cd ui && npm run --silent test
+	@$(call timed,cd ui && npm run --silent test)
 
 # The tests drive the program, so all targets are built at once: program and tests then share every artifact.
 test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html \
            src-tauri/crates/script/sdk/node_modules/.package-lock.json
 	@echo "Compiling the app and its tests (about ten minutes the first time)"
-	cargo build --workspace --all-targets
+	@$(call timed,cargo build --workspace --all-targets)
 	@echo "Testing the crates, the command line and the window"
-	env -u DISPLAY -u WAYLAND_DISPLAY cargo test --workspace
+	@$(call timed,env -u DISPLAY -u WAYLAND_DISPLAY RUST_TEST_THREADS=$(TEST_THREADS) cargo test --workspace --no-fail-fast)
 
 # Whole processes held against a bare commit or a target, in one table; then parts by themselves. BENCH="steps --json file"
 # measures one section, and writes it.

@@ -25,6 +25,9 @@ export default defineConfig({
     testTimeout: 30_000,
     // One processor less is the default, which leaves one of two idle.
     maxWorkers: '100%',
+    // A worker keeps its modules from file to file, and every test cleans up what it rendered: to load all of them for
+    // each file takes more than twice the processor's time.
+    isolate: false,
     environment: 'jsdom',
     setupFiles: ['src/setup.test-env.ts'],
     include: ['src/**/*.test.ts'],

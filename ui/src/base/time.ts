@@ -76,6 +76,16 @@ export function moment(ms: number): string {
   return `${day(ms)} ${clock(ms).slice(0, 8)}`;
 }
 
+/** From 2001 to 2100: a whole number in between is most likely a time in milliseconds. */
+const TIMES = [1_000_000_000_000, 4_102_444_800_000] as const;
+
+/** The date and time that a value of state or an event is, where it looks like one; null for all other values. */
+export function timeIn(value: unknown): string | null {
+  return Number.isInteger(value) && (value as number) >= TIMES[0] && (value as number) < TIMES[1]
+    ? moment(value as number)
+    : null;
+}
+
 function day(ms: number): string {
   const date = new Date(ms);
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;

@@ -24,6 +24,13 @@ test('a list of 100,000 entries opens a page at a time', async () => {
   expect(screen.getAllByRole('treeitem')).toHaveLength(202);
 });
 
+test('a number that is a time shows which one', () => {
+  render(ValueTree, { props: { value: { at: 1_795_780_470_326, n: 17 }, label: 'state' } });
+  const [, at, n] = screen.getAllByRole('treeitem').map((row) => row.textContent);
+  expect(at).toMatch(/1795780470326\s*2026-11-2\d \d\d:\d\d:\d\d/);
+  expect(n).toMatch(/17\s*$/);
+});
+
 test('markup in a value stays text', () => {
   const { container } = render(ValueTree, {
     props: { value: { '<b>': '<img src=x onerror=alert(1)>' }, label: 'state' },

@@ -1,6 +1,7 @@
 // Draws the bars of the rows in view on a canvas. A status is a pattern and never a colour alone.
 import type { ViewRow } from '../../host/host';
 import { placeOf, type Axis, type Window } from './axis';
+import { drawGroup } from './draw-group';
 import { barOf, drawnPart, LEAST, shareOf, spentOf, type Bar, type BarColour, type Look, type ShownTime } from './bars';
 import type { Colours } from './colours';
 
@@ -173,42 +174,6 @@ function drawPattern(ctx: CanvasRenderingContext2D, look: Look, { left, width, t
   }
   ctx.stroke();
   ctx.restore();
-}
-
-type Place = { shown: { left: number; right: number }; x: (time: number) => number; bar: Bar; isPast: boolean };
-
-/** How many members began in each part of the group's time; a part over a cut is as wide as what is left of it. */
-function drawGroup(
-  ctx: CanvasRenderingContext2D,
-  row: ViewRow,
-  { shown, x, bar, isPast }: Place,
-  middle: number,
-  colours: Colours,
-) {
-  // Of a past instant the time that the cells are of is not known while a member runs.
-  const isKnown = row.durationMs != null || !isPast;
-  const cells = isKnown ? (row.group?.cells ?? []) : [];
-  const failures = row.group?.failures ?? [];
-  const most = Math.max(1, ...cells);
-  const base = middle + 8;
-  ctx.fillStyle = colours.wholeEdge;
-  ctx.fillRect(shown.left, base, shown.right - shown.left, 1.5);
-  const step = (bar.to - bar.from) / Math.max(1, cells.length);
-  cells.forEach((count, n) => {
-    if (count === 0) return;
-    const [left, right] = [x(bar.from + n * step), x(bar.from + (n + 1) * step)];
-    if (left > shown.right || right < shown.left) return;
-    const height = Math.max(2, (count / most) * 14);
-    const size = Math.max(1, right - left - (right - left > 3 ? 1 : 0));
-    ctx.fillStyle = colours.barEdge;
-    ctx.fillRect(left, base - height, size, height);
-    const failed = failures[n] ?? 0;
-    if (failed === 0) return;
-    // What failed is at the bottom, where it is seen even if it is one of many.
-    const share = Math.max(3, (failed / most) * 14);
-    ctx.fillStyle = colours.bad;
-    ctx.fillRect(left, base - Math.min(height, share), size, Math.min(height, share));
-  });
 }
 
 /** A bar beyond the edge leaves a mark there, so that an empty row says where to look. */
