@@ -1,11 +1,11 @@
-import { cleanup, render, screen } from '@testing-library/svelte';
+import { cleanup, fireEvent, render, screen } from '@testing-library/svelte';
 import { afterEach, expect, test } from 'vitest';
 import type { Item, ViewItem } from '../../host/host';
 import ItemRow from './ItemRow.svelte';
 
 afterEach(cleanup);
 
-function show(text: string, more: Partial<ViewItem>) {
+function show(text: string, more: Partial<ViewItem>, fields: Partial<Item> = {}) {
   const item: Item = {
     id: 'item-1',
     type: 'message',
@@ -18,6 +18,7 @@ function show(text: string, more: Partial<ViewItem>) {
     visibility: { client: true, history: true },
     role: 'assistant',
     content: [{ type: 'text', text }],
+    ...fields,
   };
   const shown: ViewItem = { item, isTail: false, isCut: false, ...more };
   render(ItemRow, {
@@ -35,4 +36,18 @@ test('a text that is whole says its own length, whatever else of its item was le
   show('é'.repeat(2_000), { isCut: true, textBytes: 4_000 });
   expect(screen.getByTestId('text-length').textContent).toBe('First 1,200 characters of 2,000 characters');
   expect(screen.getByTestId('item-cut').textContent).toContain('event #1,234');
+});
+
+test('a write is a line, and its payload is shown when it is asked for', async () => {
+  const write = { type: 'state_change', content: undefined, role: undefined, scope: 'session', operation: 'patch' };
+  show('', {}, { ...write, delta: { turns: 1 }, version: 7 });
+  expect(screen.getByTestId('item-line').textContent).toBe('session patch {turns: 1}');
+  expect(screen.queryByRole('tree')).toBeNull();
+  await fireEvent.click(screen.getByTestId('item-payload'));
+  expect(screen.getByRole('tree').textContent).toContain('version');
+});
+
+test('a text that was cut off says so', () => {
+  show('half of i', {}, { status: 'incomplete' });
+  expect(screen.getByTestId('item').textContent).toContain('Cut off');
 });
