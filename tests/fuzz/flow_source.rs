@@ -194,7 +194,7 @@ fn any_source_loads_or_says_why_not() {
         .boxed()
     };
     let begin = || {
-        let settings = json!({ "limits": { "yieldMs": 400, "memoryMb": 64 } });
+        let settings = json!({ "limits": { "yieldMs": 2000, "memoryMb": 64 } });
         let place = Place::new()
             .file("flowglass.json", &settings.to_string())
             .file("flows/lib/part.ts", "export const part = (x: unknown) => x;\n")

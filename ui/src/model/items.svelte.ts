@@ -80,7 +80,8 @@ export class ItemPages {
     if (!this.#want || this.#want.at !== null || !answer) return;
     const { audience } = this.#want;
     const isShown = update.changedFrom[audience] < answer.offset + answer.page.length;
-    if (isShown || this.first === null || update.counts.all !== answer.counts.all) this.#read();
+    const isOther = update.counts.all !== answer.counts.all || update.counts.history !== answer.counts.history;
+    if (isShown || this.first === null || isOther) this.#read();
   }
 
   #read(): void {

@@ -108,6 +108,8 @@ pub(crate) struct RequestView {
     /// Its items, once somebody asked for them, and whether somebody wants to hear of them.
     pub(crate) item_list: Option<ItemList>,
     pub(crate) is_watching_items: bool,
+    /// Whether it was told that later model calls leave out its items.
+    pub(crate) is_left_out: bool,
 }
 
 impl RequestView {
@@ -138,6 +140,7 @@ impl RequestView {
             changed: None,
             item_list: None,
             is_watching_items: false,
+            is_left_out: false,
         }
     }
 
@@ -222,7 +225,7 @@ impl RequestView {
     fn end(&mut self, index: SpanIndex) {
         let span = self.spans.get(index);
         let state = match span.end {
-            Some(SpanEnd::Failed | SpanEnd::Stopped | SpanEnd::ReturnedError | SpanEnd::TimedOut) => {
+            Some(end) if end.is_failure() => {
                 self.failures.push(index);
                 State::Failed
             }

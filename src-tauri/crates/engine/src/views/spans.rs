@@ -180,7 +180,8 @@ impl Spans {
             }
             Fact::RequestFinished => {
                 self.ends.push(event.seq);
-                self.cuts.push((event.seq, event.at));
+                // A process that died leaves the end to whoever aborts the request, perhaps days later.
+                self.cuts.push((event.seq, before));
             }
             Fact::CallbackReturned { is_memoized, events, superseded } => {
                 self.settle(is_memoized, &events, &superseded);

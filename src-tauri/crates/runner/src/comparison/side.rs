@@ -99,7 +99,7 @@ impl Side {
         ComparedSide {
             request,
             blocks: self.spans.len() as u64,
-            failed: sum(|span| u64::from(matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)))),
+            failed: self.spans.failure_causes(),
             items: sum(|span| span.items.into()),
             model_calls: usage.model_calls.into(),
             prompt_tokens: usage.prompt_tokens,

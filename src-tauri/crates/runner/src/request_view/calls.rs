@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 
 use engine::event::Seq;
-use engine::views::blocks::BlockStatus;
 use engine::views::spans::{Span, SpanIndex, Spans};
 
 use super::{RequestView, Source};
@@ -99,7 +98,7 @@ impl RequestView {
     fn call_row(&self, source: &impl Source, index: SpanIndex, path: &str, around: &str) -> Result<BlockRow, Fault> {
         let span = self.spans.get(index);
         let status = self.spans.status(span, self.is_live);
-        let error = if status == BlockStatus::Failed { source.error_at(span.seq_end)? } else { None };
+        let error = if status.is_failure() { source.error_at(span.seq_end)? } else { None };
         let id = |path: &str, attempt: u32| format!("{}:{path}:{attempt}", self.request);
         Ok(BlockRow {
             path: path.to_owned(),

@@ -113,7 +113,7 @@ impl Clock {
         let at = span.finished_at().unwrap_or(span.started_at);
         self.reach(at);
         self.happened.add(at, false);
-        if matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)) {
+        if span.end.is_some_and(SpanEnd::is_failure) {
             self.happened.add(at, true);
         }
         if is_active(span) && span.seq_start > self.resumed {

@@ -64,7 +64,7 @@ impl List {
             self.slots[*slot as usize].node = NOBODY;
         }
         self.hole_count += left.len() as u32;
-        // Slots are left rarely: at most once each, and three of them at a time.
+        // Slots are left rarely: at most once each, and all members of a group but its first.
         let mut counts: Vec<u32> = vec![0; self.slots.len() + 1];
         for (at, slot) in (1..).zip(&self.slots) {
             counts[at] = counts[at - 1] + u32::from(slot.node == NOBODY);

@@ -78,7 +78,7 @@ impl RequestView {
             }
             if let Some(cell) = span.finished_at().and_then(cell) {
                 counts[cell].0 += 1;
-                counts[cell].1 += u32::from(matches!(span.end, Some(SpanEnd::Failed | SpanEnd::Stopped)));
+                counts[cell].1 += u32::from(span.end.is_some_and(SpanEnd::is_failure));
             }
         }
         counts

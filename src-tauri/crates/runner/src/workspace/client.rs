@@ -21,8 +21,11 @@ impl Workspace {
         for (kind, id) in around {
             let is_fork = row.forked_from.is_some();
             let key = if is_fork { ScopeKey::overlay(kind, id, session) } else { ScopeKey::new(kind, id) };
-            let mut other = self.records_of(key.clone())?;
-            if let Some(owner) = owners.iter().find(|owner| owner.key == key && owner.state != key) {
+            // A user has other records in each organisation, and the newest request says whose it saw.
+            let is_seen = |owner: &&Owner| owner.key == key || (kind, owner.key.kind) == (ScopeKind::User, kind);
+            let owner = owners.iter().find(is_seen);
+            let mut other = self.records_of(owner.map_or(&key, |owner| &owner.key).clone())?;
+            if let Some(owner) = owner.filter(|owner| owner.state != owner.key) {
                 let own = self.records_of(owner.state.clone())?;
                 (other.user, other.project) = (own.user, own.project);
             }

@@ -29,13 +29,14 @@ impl Workspace {
             return Err(Fault::invalid(format!("at most {MAX_ITEMS} items are read at once, not {}", query.limit)));
         }
         self.with_view(view, |view, source| {
-            let list = view.item_list.get_or_insert_with(ItemList::new);
             let row = self.request(source.request)?;
+            view.is_left_out = is_left_out_of_history(row.status);
+            let list = view.item_list.get_or_insert_with(ItemList::new);
             self.bring_items_up_to_date(list, &row)?;
             let audience = query.audience;
             let is_newest = query.at.is_none_or(|at| at >= list.last());
             let window = self.items_window(list, source, query)?;
-            Ok(if is_newest && is_left_out_of_history(row.status) { window.without_history(audience) } else { window })
+            Ok(if is_newest && view.is_left_out { window.without_history(audience) } else { window })
         })
     }
 
@@ -56,12 +57,16 @@ impl Workspace {
 
     /// What changed of the items of a view since that was last told, where somebody wants to hear of it.
     pub(super) fn items_update(&self, view: &mut RequestView, row: &RequestRow) -> Result<Option<ItemsUpdate>, Fault> {
+        let is_left_out = is_left_out_of_history(row.status);
+        // All marks are other ones then.
+        let are_marks_other = view.is_left_out != is_left_out;
         let Some(list) = view.item_list.as_mut().filter(|_| view.is_watching_items) else { return Ok(None) };
         self.bring_items_up_to_date(list, row)?;
-        let changed = list.take_changed();
+        let changed = list.take_changed().filter(|_| !are_marks_other).or(are_marks_other.then_some([0; 4]));
+        view.is_left_out = is_left_out;
         Ok(changed.map(|from| {
             let mut counts = AudienceCounts::from(list.counts());
-            if is_left_out_of_history(row.status) {
+            if is_left_out {
                 counts.history = 0;
             }
             ItemsUpdate { counts, changed_from: from.into() }

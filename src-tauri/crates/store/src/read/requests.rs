@@ -252,6 +252,7 @@ impl Store {
             let mut statement = connection.prepare_cached(&format!(
                 "SELECT id FROM scope WHERE kind = '{kind}' AND instr(id, '~fork_') = 0
                  EXCEPT SELECT {kind} || ':' || flow FROM request
+                 EXCEPT SELECT user || ':~org:' || project FROM request WHERE project IS NOT NULL
                  UNION SELECT {kind} FROM request WHERE {kind} IS NOT NULL ORDER BY 1"
             ))?;
             let rows = statement.query_map((), |row| row.get(0))?;

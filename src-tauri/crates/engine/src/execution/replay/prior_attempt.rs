@@ -3,7 +3,8 @@
 //! A conflict makes a body run again (ARCHITECTURE §3.3). The effects of its earlier attempts have happened and are in
 //! the log, so the body gets their results from here instead of running them twice. Results are handed over in the
 //! order in which they first arrived, so that a race between two of them has the same winner. Must not outlive the
-//! attempts of one conflict: a retry after a failure runs its effects anew (ARCHITECTURE §3.3).
+//! attempts of one conflict, but for what the log says of functions that a resume calls again: a retry after a failure
+//! runs its effects anew (ARCHITECTURE §3.3).
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -61,8 +62,10 @@ impl AttemptEffects {
         Rc::new(AttemptEffects { is_kept: true, ..AttemptEffects::default() })
     }
 
-    /// Adds an effect of the log.
+    /// Adds an effect of the log. One that an earlier resume took from there is in it once more, with the same begin.
     pub(crate) fn keep(&self, kind: EffectKind, ordinal: u32, done: FinishedEffect) {
+        let begun = done.started;
+        self.finished.borrow_mut().retain(|_, known| begun.is_none() || known.started != begun);
         self.finished.borrow_mut().insert((kind, ordinal), done);
     }
 

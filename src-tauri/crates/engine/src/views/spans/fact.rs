@@ -38,6 +38,11 @@ impl SpanEnd {
         }
     }
 
+    /// Returns whether it did not do what it was to do.
+    pub fn is_failure(self) -> bool {
+        self.status().is_failure()
+    }
+
     pub(super) fn is_rolled_back(self) -> bool {
         matches!(self, SpanEnd::Stopped | SpanEnd::Suspended | SpanEnd::Abandoned)
     }

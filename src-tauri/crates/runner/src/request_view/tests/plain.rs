@@ -176,9 +176,7 @@ fn cut_at(events: &[Event], block: &BlockView<'_>) -> i64 {
     let mut newest = 0;
     for event in events.iter().filter(is_told) {
         match event.kind {
-            EventKind::RequestResumed { .. } if event.seq > block.seq_start => break,
-            EventKind::RequestFinished { .. } if event.seq > block.seq_start => {
-                newest = event.at;
+            EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. } if event.seq > block.seq_start => {
                 break;
             }
             _ => newest = event.at,

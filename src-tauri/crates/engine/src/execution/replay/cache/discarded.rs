@@ -63,6 +63,7 @@ impl ReplayCache {
             self.routes.remove(other);
             self.due.remove(other);
             self.calls.remove(other);
+            self.exchanges.forget(other);
             self.suspended.remove(other);
             self.pauses.forget(other);
         }

@@ -1,7 +1,7 @@
-//! HTTP exchanges of generators that have not ended, but for those of functions whose return is in the log.
+//! HTTP exchanges of generators that run again, but for those of functions whose return is in the log.
 //!
 //! The log cannot hold blocks and models that a function makes, so a resume calls `tools` and the like again. Their
-//! exchanges have happened: they get the same answers (SEMANTICS §8.2).
+//! exchanges have happened: they get the same answers (SEMANTICS §8.2), unless the log has them redacted.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::execution::replay::prior_attempt::{AttemptEffects, FinishedEffect};
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Seq};
+use crate::model::redaction::REDACTED;
 use crate::views::Events;
 
 /// See the module: by the path of the generator.
@@ -28,6 +29,10 @@ impl Exchanges {
             EventKind::EffectStarted { request, .. } => request.clone(),
             _ => None,
         });
+        // The flow of before got what the log does not hold: it is asked again.
+        if result.to_string().contains(REDACTED) {
+            return;
+        }
         let answer = error.clone().map_or_else(|| Ok(result.clone()), Err);
         let request = request.clone().or(begun);
         let done = FinishedEffect { request, started: *started, finished: event.seq, answer };

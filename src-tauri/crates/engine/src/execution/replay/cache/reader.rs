@@ -128,6 +128,7 @@ impl ReplayCache {
                 attempts: HashMap::default(),
                 calls: HashMap::default(),
                 pauses: Pauses::default(),
+                exchanges: Default::default(),
                 ..ReplayCache::read(&events[..common], &[])
             };
         } else if !edited.is_empty() {
@@ -340,7 +341,10 @@ impl LogReader<'_> {
                         .extend(open.sync_effects().map(|sync_effects| (path.clone(), sync_effects)));
                     return;
                 }
-                replay_cache.exchanges.forget(path);
+                let runs_again = *outcome == Outcome::Failed && caught.is_none();
+                if !runs_again && (*outcome != Outcome::Abandoned || error.is_some()) {
+                    replay_cache.exchanges.forget(path);
+                }
                 // This repeats an earlier end, which counts instead.
                 if *memoized {
                     return;
