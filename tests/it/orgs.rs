@@ -87,7 +87,5 @@ fn a_user_has_a_state_and_resources_in_each_organisation() {
     assert_eq!(place.get("retry b")["output"], json!(["ada:~org:globex", 2, 20]));
     assert_eq!(place.get("fork b --at 1")["output"], json!(["ada:~org:globex", 1, 10]));
     assert_eq!(place.get("state --user ada:~org:globex")["user"], json!({ "n": 2 }));
-    place.get("run main go --user ada --session own --org acme");
-    assert_eq!(place.get("state --session own")["resources"], json!({ "user/note": { "n": 30 } }));
     place.get("check --data");
 }
