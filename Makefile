@@ -25,7 +25,7 @@ TAURI_DRIVER := 2.1.0
 TAURI_CLI := 2.12
 CARGO_DENY := 0.20.2
 # Tests wait for processes, clocks and windows most of the time: two at once leave half of two processors idle.
-TEST_THREADS := $(shell echo $$((2 * $$(nproc 2> /dev/null || echo 2))))
+TEST_THREADS := $(shell echo $$((3 * $$(nproc 2> /dev/null || echo 2) / 2)))
 # Runs a command, and says how long it took.
 timed = began=$$SECONDS; ( $(1) ); echo "--- $$((SECONDS - began)) s"
 # What `make bench` holds steps against.

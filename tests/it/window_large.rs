@@ -133,7 +133,8 @@ fn what_another_process_writes_is_counted_to_the_last_event() {
     make(&place, "100 --seed 9");
     let window = open(&place, &[]);
     window.wait_for(&hook("session-synthetic-mixed-9-0-session"));
-    let line = format!("demo --synthetic {} --rate 2000", events(24_000, 120_000));
+    // Long enough to be looked at while other windows are busy, too.
+    let line = format!("demo --synthetic {} --rate 2000", events(60_000, 120_000));
     let going = place.start(&line);
     let id = "synthetic-mixed-1-0";
     click(&window, id);
