@@ -643,7 +643,7 @@ export type Counts = {
 	finished: number,
 	/**  Those that run. */
 	running: number,
-	/**  Those that ended with an error of their own: one that only passes on a failure inside is none of them. */
+	/**  Those that failed, without those that failed only because a block inside them did. */
 	failed: number,
 	/**  Those that wait, or waited, for an answer. */
 	suspended: number,
@@ -2028,7 +2028,7 @@ export type TextQuery = {
 export type Totals = {
 	/**  How many executions of blocks it has. */
 	blocks: number,
-	/**  Those that ended with an error of their own: one that only passes on a failure inside is none of them. */
+	/**  Those that failed, without those that failed only because a block inside them did. */
 	failed: number,
 } & Sums;
 

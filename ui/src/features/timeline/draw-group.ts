@@ -1,4 +1,4 @@
-// Draws what a group of blocks stands for: how many of them began when, and how many of those failed.
+// Draws the row of a group: small bars that count its blocks by the time at which they began, with the failed ones red.
 import type { ViewRow } from '../../host/host';
 import type { Bar } from './bars';
 import type { Colours } from './colours';

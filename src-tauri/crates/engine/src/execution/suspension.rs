@@ -125,7 +125,7 @@ impl Context {
         request
     }
 
-    /// Tells once that an answer lets other code run than that which there was when it was asked for.
+    /// Tells once that the code which an answer lets run was changed after the question was asked.
     fn note_other_code(&self, asked: &SuspensionRequest, now: &SuspensionRequest) {
         // A replay runs today's code, and says where that does something else.
         let is_replay = self.run.effect_log.is_some();

@@ -61,7 +61,7 @@ pub struct Spans {
     cuts: Vec<(Seq, i64)>,
     /// The time of the newest fact.
     last_at: i64,
-    /// How many spans failed by themselves, and not because a block inside did.
+    /// How many spans failed, without those that failed only because a block inside them did.
     failure_causes: u64,
     /// Those in which a block failed whose error nothing caught, until they end.
     passing_on: FxHashSet<SpanIndex>,
@@ -133,7 +133,7 @@ impl Spans {
         self.spans.reserve(more);
     }
 
-    /// How many failures there were: a block that fails because one inside did is no other one.
+    /// How many spans failed, without those that failed only because a block inside them did.
     pub fn failure_causes(&self) -> u64 {
         self.failure_causes
     }
@@ -180,7 +180,7 @@ impl Spans {
             }
             Fact::RequestFinished => {
                 self.ends.push(event.seq);
-                // A process that died leaves the end to whoever aborts the request, perhaps days later.
+                // If the process died, a later abort wrote this event. What ran had stopped before it.
                 self.cuts.push((event.seq, before));
             }
             Fact::CallbackReturned { is_memoized, events, superseded } => {

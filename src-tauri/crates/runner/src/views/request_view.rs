@@ -17,7 +17,7 @@ pub struct Counts {
     pub finished: u64,
     /// Those that run.
     pub running: u64,
-    /// Those that ended with an error of their own: one that only passes on a failure inside is none of them.
+    /// Those that failed, without those that failed only because a block inside them did.
     pub failed: u64,
     /// Those that wait, or waited, for an answer.
     pub suspended: u64,

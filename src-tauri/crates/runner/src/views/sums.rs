@@ -41,7 +41,7 @@ impl Sums {
 pub struct Totals {
     /// How many executions of blocks it has.
     pub blocks: u64,
-    /// Those that ended with an error of their own: one that only passes on a failure inside is none of them.
+    /// Those that failed, without those that failed only because a block inside them did.
     pub failed: u64,
     /// What they asked and wrote.
     #[serde(flatten)]

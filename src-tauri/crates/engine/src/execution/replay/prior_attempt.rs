@@ -2,9 +2,9 @@
 //!
 //! A conflict makes a body run again (ARCHITECTURE §3.3). The effects of its earlier attempts have happened and are in
 //! the log, so the body gets their results from here instead of running them twice. Results are handed over in the
-//! order in which they first arrived, so that a race between two of them has the same winner. Must not outlive the
-//! attempts of one conflict, but for what the log says of functions that a resume calls again: a retry after a failure
-//! runs its effects anew (ARCHITECTURE §3.3).
+//! order in which they first arrived, so that a race between two of them has the same winner. Lives as long as
+//! the attempts of one conflict; what a resume takes from the log lives as long as the request. A retry after a failure
+//! must make its effects again (ARCHITECTURE §3.3).
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};

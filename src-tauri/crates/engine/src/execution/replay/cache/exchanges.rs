@@ -1,4 +1,4 @@
-//! HTTP exchanges of generators that run again, but for those of functions whose return is in the log.
+//! HTTP exchanges that functions of a generator made before a resume, if the log cannot hold what they returned.
 //!
 //! The log cannot hold blocks and models that a function makes, so a resume calls `tools` and the like again. Their
 //! exchanges have happened: they get the same answers (SEMANTICS §8.2), unless the log has them redacted.
@@ -29,7 +29,7 @@ impl Exchanges {
             EventKind::EffectStarted { request, .. } => request.clone(),
             _ => None,
         });
-        // The flow of before got what the log does not hold: it is asked again.
+        // The log does not have the whole answer, and the flow needs it: the request is sent again.
         if result.to_string().contains(REDACTED) {
             return;
         }
@@ -51,7 +51,7 @@ impl Exchanges {
         self.0.remove(path);
     }
 
-    /// Returns the exchanges of a generator, from which its functions of today take theirs.
+    /// Returns the exchanges that the functions of a generator take their answers from.
     pub(crate) fn of(&self, path: &str) -> Option<Rc<AttemptEffects>> {
         self.0.get(path).cloned()
     }
