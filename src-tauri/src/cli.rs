@@ -56,6 +56,7 @@ pub fn serve_bundles() -> ExitCode {
 /// Runs the program.
 pub fn main() -> ExitCode {
     crate::signals::fail_large_writes();
+    runner::record_fatal_signals();
     let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
@@ -193,7 +194,7 @@ fn open_window(global: &Global, dir: Option<PathBuf>, place: &Place) -> Result<O
 }
 
 fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
-    let is_check = matches!(cli.command, Some(Command::Check));
+    let is_check = matches!(cli.command, Some(Command::Check { .. }));
     if !is_check && cli.global.data.as_ref().is_some_and(|data| data.as_os_str().is_empty()) {
         let message = "--data needs the name of a file; only check takes it without".to_owned();
         return Err(Stop::from(Fault::Invalid { message, details: Vec::new() }));
@@ -201,7 +202,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     let mut command = match cli.command {
         None => return open_window(&cli.global, None, &Place::default()),
         Some(Command::Open { dir, place }) => return open_window(&cli.global, dir, &place),
-        Some(Command::Check) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
+        Some(Command::Check { .. }) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
         Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
@@ -233,8 +234,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let flows = page.cut(workspace.flows()?);
             Ok(Outcome::done(json!(flows), print::flows(&flows)))
         }
-        Command::Check => {
-            let flows = workspace.flows()?;
+        Command::Check { load_anyway } => {
+            let flows = match load_anyway {
+                Some(file) => workspace.load_anyway(&file)?,
+                None => workspace.flows()?,
+            };
             if flows.is_empty() {
                 tell(&format!("flowglass: {}", workspace.whereabouts_of_flows()));
             }

@@ -37,6 +37,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             reopen_workspace,
             flows,
             code::source,
+            code::load_anyway,
             starting::start_run,
             starting::trigger,
             abort,

@@ -81,7 +81,11 @@ pub(crate) enum Command {
         page: Page,
     },
     /// Load every flow, or with --data look at the whole database, and print what is wrong; exit 1 if anything is
-    Check,
+    Check {
+        /// Load this file, although its last load or run ended a process by a signal
+        #[arg(long, value_name = "FILE", conflicts_with = "data")]
+        load_anyway: Option<String>,
+    },
     /// Run an action
     Run(Run),
     /// Fire an entry by hand: a schedule's tick, a provider's or a bot's event

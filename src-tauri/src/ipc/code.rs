@@ -1,6 +1,6 @@
 //! The window's commands about code: what a file says, what ran, and opening either in an editor.
 
-use runner::{BlockSource, Fault};
+use runner::{BlockSource, Fault, FlowRow};
 use tauri::State;
 
 use super::off_the_main_thread;
@@ -11,6 +11,13 @@ use crate::window::WindowState;
 #[specta::specta]
 pub(super) async fn source(state: State<'_, WindowState>, file: String) -> Result<String, Fault> {
     off_the_main_thread(state, move |workspace| workspace.source(&file)).await
+}
+
+/// Loads a file that is held back, because its last load or run ended a process.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn load_anyway(state: State<'_, WindowState>, file: String) -> Result<Vec<FlowRow>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.load_anyway(&file)).await
 }
 
 /// Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor.

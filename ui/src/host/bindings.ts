@@ -21,6 +21,8 @@ export const commands = {
 	flows: () => typedError<FlowRow[], Fault>(__TAURI_INVOKE("flows")),
 	/**  The text of a flow file. */
 	source: (file: string) => typedError<string, Fault>(__TAURI_INVOKE("source", { file })),
+	/**  Loads a file that is held back, because its last load or run ended a process. */
+	loadAnyway: (file: string) => typedError<FlowRow[], Fault>(__TAURI_INVOKE("load_anyway", { file })),
 	/**  Starts an action; the timeline tells the rest. */
 	startRun: (options: RunOptions) => typedError<Started, Fault>(__TAURI_INVOKE("start_run", { options })),
 	/**  Fires an entry by hand. */
@@ -998,6 +1000,8 @@ export type FlowRow = {
 	hasMock: boolean,
 	/**  Why its newest version does not load. */
 	error?: LoadError | null,
+	/**  Whether it is not loaded because its last load or run ended a process by a signal; it can be loaded anyway. */
+	isHeldBack?: boolean,
 	/**  What is probably not what its author meant. */
 	warnings?: LoadError[],
 };

@@ -96,6 +96,8 @@ export interface Host {
   openLog(): Promise<string>;
   flows(): Promise<FlowRow[]>;
   source(file: string): Promise<string>;
+  /** Loads a file that is held back, because its last load or run ended a process; answers with all flows. */
+  loadAnyway(file: string): Promise<FlowRow[]>;
   startRun(options: RunOptions): Promise<Started>;
   /** Fires an entry by hand. */
   trigger(options: TriggerOptions): Promise<Started>;

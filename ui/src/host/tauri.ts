@@ -20,6 +20,7 @@ export function tauriHost(): Host {
     openLog: () => unwrap(commands.openLog()),
     flows: () => unwrap(commands.flows()),
     source: (file) => unwrap(commands.source(file)),
+    loadAnyway: (file) => unwrap(commands.loadAnyway(file)),
     startRun: (options) => unwrap(commands.startRun(options)),
     trigger: (options) => unwrap(commands.trigger(options)),
     abort: async (requestId) => void (await unwrap(commands.abort(requestId))),

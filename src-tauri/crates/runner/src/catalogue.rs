@@ -8,6 +8,8 @@ pub(crate) mod runnable;
 pub(crate) use files::is_workspace;
 
 pub(crate) mod bundling;
+pub(crate) mod ended;
+pub(crate) mod fatal_signals;
 pub(crate) mod loading;
 pub(crate) mod trust;
 pub(crate) mod watch;
@@ -19,6 +21,7 @@ use std::sync::Arc;
 use script::{Bundle, FlowDescription, LoadError, LoadErrorKind};
 use serde::Serialize;
 
+use crate::catalogue::ended::{EndRecord, Ended};
 use crate::catalogue::files::{FlowFiles, Sightings};
 use crate::catalogue::loading::{Loading, cached, is_current};
 use crate::catalogue::runnable::what_runs;
@@ -49,6 +52,9 @@ pub struct FlowRow {
     /// Why its newest version does not load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<LoadErrorRow>,
+    /// Whether it is not loaded because its last load or run ended a process by a signal; it can be loaded anyway.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_held_back: bool,
     /// What is probably not what its author meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<LoadErrorRow>,
@@ -61,6 +67,8 @@ pub(crate) struct Entry {
     flows: Vec<Known>,
     error: Option<LoadError>,
     inputs: Vec<(PathBuf, String)>,
+    /// The kinds of the flows of a file that is held back, as far as they are known; none of any other.
+    held_back: Option<Vec<String>>,
 }
 
 /// A flow of a file, beside those of other files; found anew with every refresh.
@@ -78,6 +86,21 @@ struct Known {
 pub(crate) struct LoadedFlow {
     pub(crate) bundle: Arc<Bundle>,
     pub(crate) flow: FlowDescription,
+    /// What is kept if it ends this process.
+    pub(crate) end_record: Arc<EndRecord>,
+}
+
+impl Entry {
+    /// Of a file that is not loaded by itself.
+    fn held_back(ended: Ended) -> Entry {
+        let Ended { inputs, kinds, error, .. } = ended;
+        Entry { flows: Vec::new(), error: Some(error), inputs, held_back: Some(kinds) }
+    }
+
+    /// What a file whose flows are not loaded is listed by.
+    fn names(&self, file: &Path) -> Vec<String> {
+        self.held_back.clone().filter(|kinds| !kinds.is_empty()).unwrap_or_else(|| vec![name_of(file)])
+    }
 }
 
 /// All flow files by path.
@@ -97,8 +120,14 @@ impl Catalogue {
         self.entries.retain(|file, _| files.binary_search(file).is_ok());
         let mut stale = Vec::new();
         for file in files {
-            let is_known =
-                self.entries.get(file).is_some_and(|known| !known.inputs.is_empty() && is_current(&known.inputs));
+            // Another process may have recorded it since, or dropped the record.
+            if let Some(ended) = Ended::read(loading, file) {
+                self.entries.insert(file.clone(), Entry::held_back(ended));
+                continue;
+            }
+            let is_known = self.entries.get(file).is_some_and(|known| {
+                known.held_back.is_none() && !known.inputs.is_empty() && is_current(&known.inputs)
+            });
             if is_known {
                 continue;
             }
@@ -119,7 +148,7 @@ impl Catalogue {
 
     /// Takes over what came of a file.
     fn insert(&mut self, file: PathBuf, mut new: Entry) {
-        if new.error.is_some() {
+        if new.error.is_some() && new.held_back.is_none() {
             new.flows = self.entries.remove(&file).map(|known| known.flows).unwrap_or_default();
         }
         self.entries.insert(file, new);
@@ -169,7 +198,10 @@ impl Catalogue {
         if let Some(known) = own.or_else(|| all().next()) {
             return Ok(known.loaded_flow.clone());
         }
-        let broken = self.entries.iter().find(|(file, entry)| entry.error.is_some() && name_of(file) == kind);
+        let broken = self
+            .entries
+            .iter()
+            .find(|(file, entry)| entry.error.is_some() && entry.names(file).iter().any(|name| name == kind));
         if let Some((_, Entry { error: Some(error), .. })) = broken {
             return Err(Fault::NotLoaded { message: error.to_string() });
         }
@@ -211,12 +243,13 @@ impl Catalogue {
                 entries: Vec::new(),
                 has_mock: mock_file(file).is_file(),
                 error: error.map(LoadErrorRow::from),
+                is_held_back: entry.held_back.is_some(),
                 warnings: Vec::new(),
             };
             // A server's settings need what no flow has; where its flows are found without them, that is no error.
             let is_beside_flows = is_host_settings(file) && self.flows().next().is_some();
             if entry.flows.is_empty() && entry.error.is_some() && !is_beside_flows {
-                rows.push(row(name_of(file), entry.error.as_ref()));
+                rows.extend(entry.names(file).into_iter().map(|name| row(name, entry.error.as_ref())));
             }
             for (at, known) in entry.flows.iter().enumerate().filter(|(_, known)| !known.is_elsewhere) {
                 let Known { loaded_flow, duplicate_kind, .. } = known;

@@ -16,6 +16,7 @@ mod workspace;
 
 pub use catalogue::FlowRow;
 pub use catalogue::bundling::{BUNDLE_COMMAND, serve_bundles};
+pub use catalogue::fatal_signals::record_fatal_signals;
 pub use catalogue::trust::Consent;
 pub use core::config::Durability;
 pub use core::fault::{Detail, Fault};

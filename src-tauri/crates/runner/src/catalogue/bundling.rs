@@ -13,6 +13,7 @@ use std::time::Duration;
 use script::{Bundle, BundleReply, BundleRequest, Bundler, FlowDescription, LoadError, LoadErrorKind, PARSER_STACK};
 
 use crate::catalogue::STACK;
+use crate::catalogue::fatal_signals::FATAL_SIGNALS;
 use crate::catalogue::loading::{Loading, describe};
 
 /// The program's command that serves requests to bundle.
@@ -41,12 +42,21 @@ pub(crate) struct Bundled {
     pub(crate) flows: Option<Result<Vec<FlowDescription>, LoadError>>,
     /// The files that were read for it.
     pub(crate) reads: Vec<PathBuf>,
+    /// The signal of a fault that ended the child.
+    pub(crate) ended_by: Option<i32>,
 }
 
 impl Bundled {
     fn failed(error: LoadError) -> Bundled {
-        Bundled { bundle: Err(error), flows: None, reads: Vec::new() }
+        Bundled { bundle: Err(error), flows: None, reads: Vec::new(), ended_by: None }
     }
+}
+
+/// A child that is of no more use.
+struct LostChild {
+    reason: String,
+    /// The signal of a fault that ended it.
+    ended_by: Option<i32>,
 }
 
 /// Bundles files one after another, in a child where there is a program for it.
@@ -80,17 +90,17 @@ impl<'p> BundleProcess<'p> {
         let mut bundle = None;
         let result = worker.load(loading, file, &mut reads, &mut bundle);
         let reads = reads.into_iter().collect();
-        let (result, child) = match result {
-            Ok((result, worker)) => (result, Some(worker)),
+        let (flows, worker) = match result {
+            Ok(done) => done,
             // The next file gets another child.
-            Err(reason) => (Err(LoadError { kind: LoadErrorKind::Abnormal, ..failed(reason) }), None),
-        };
-        self.child = child;
-        match (bundle, result) {
-            (Some(_), Err(error)) if error.kind == LoadErrorKind::Abnormal => {
-                Bundled { reads, ..Bundled::failed(error) }
+            Err(LostChild { reason, ended_by }) => {
+                let error = LoadError { kind: LoadErrorKind::Abnormal, ..failed(reason) };
+                return Bundled { reads, ended_by, ..Bundled::failed(error) };
             }
-            (Some(bundle), flows) => Bundled { bundle: Ok(*bundle), flows: Some(flows), reads },
+        };
+        self.child = Some(worker);
+        match (bundle, flows) {
+            (Some(bundle), flows) => Bundled { bundle: Ok(*bundle), flows: Some(flows), reads, ended_by: None },
             (None, Err(error)) => Bundled { reads, ..Bundled::failed(error) },
             (None, Ok(_)) => Bundled::failed(failed("the bundler sent no bundle".to_owned())),
         }
@@ -108,7 +118,7 @@ impl<'p> BundleProcess<'p> {
         };
         let bundle = bundler.bundle(workspace, file, Arc::new(on_read));
         let reads = crate::core::sync::lock(&reads).iter().cloned().collect();
-        Bundled { bundle, flows: None, reads }
+        Bundled { bundle, flows: None, reads, ended_by: None }
     }
 }
 
@@ -153,14 +163,16 @@ impl Worker {
         file: &Path,
         reads: &mut BTreeSet<PathBuf>,
         bundle: &mut Option<Box<Bundle>>,
-    ) -> Result<(Result<Vec<FlowDescription>, LoadError>, Worker), String> {
+    ) -> Result<(Result<Vec<FlowDescription>, LoadError>, Worker), LostChild> {
         let request = BundleRequest {
             workspace: loading.workspace.to_owned(),
             file: file.to_owned(),
             limits: loading.limits,
             env: loading.env.clone(),
         };
-        let mut line = serde_json::to_vec(&request).map_err(|error| format!("its path cannot be sent: {error}"))?;
+        let lost = |reason: String| LostChild { reason, ended_by: None };
+        let mut line =
+            serde_json::to_vec(&request).map_err(|error| lost(format!("its path cannot be sent: {error}")))?;
         line.push(b'\n');
         // A child that has ended is noticed below.
         let _ = self.requests.as_mut().map(|requests| requests.write_all(&line).and_then(|()| requests.flush()));
@@ -171,27 +183,31 @@ impl Worker {
                 Ok(BundleReply::Bundled(made)) => *bundle = Some(made),
                 Ok(BundleReply::Done(result)) => return Ok((result, self)),
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(format!(
+                    return Err(lost(format!(
                         "the parser said nothing for {} s and was ended: the file, or one that it imports, is too \
                          large or nested too deeply",
                         MAX_SILENCE.as_secs()
-                    ));
+                    )));
                 }
-                Err(RecvTimeoutError::Disconnected) if bundle.is_some() => return Err(self.evaluation_ended()),
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err("the parser ended abnormally: the file, or one that it imports, is nested too deeply \
-                                or takes more memory than there is"
-                        .to_owned());
-                }
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended(bundle.is_some())),
             }
         }
     }
 
-    /// Returns why the child ended while it evaluated a file.
-    fn evaluation_ended(&mut self) -> String {
+    /// Why the child ended, while it evaluated a file or before.
+    fn ended(&mut self, was_evaluating: bool) -> LostChild {
         let signal = self.process.wait().ok().and_then(signal_of);
         let by = signal.map_or_else(String::new, |number| format!(" (signal {number})"));
-        format!("the file's top level ended the process that evaluated it{by}")
+        let reason = if was_evaluating {
+            format!("the file's top level ended the process that evaluated it{by}")
+        } else {
+            "the parser ended abnormally: the file, or one that it imports, is nested too deeply or takes more memory \
+             than there is"
+                .to_owned()
+        };
+        // What has no memory is aborted, too, and that may be another process's doing.
+        let is_fault = |signal: &i32| was_evaluating && FATAL_SIGNALS.contains(signal);
+        LostChild { reason, ended_by: signal.filter(is_fault) }
     }
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, Entry, Known, LoadedFlow, STACK};
 use crate::catalogue::bundling::{BundleProcess, Bundled};
+use crate::catalogue::ended::{EndRecord, Ended};
 use crate::core::ordinary_files;
 
 /// How many files are loaded at once, each with a child that bundles it.
@@ -91,26 +92,33 @@ pub(super) fn cached(loading: &Loading<'_>, file: &Path) -> Option<Entry> {
     if cached.version != loading.version() || !is_current(&cached.inputs) {
         return None;
     }
-    Some(entry(cached.result, cached.inputs))
+    Some(entry(loading, file, cached.result, cached.inputs))
 }
 
-fn entry(result: Result<LoadedFile, LoadError>, inputs: Vec<(PathBuf, String)>) -> Entry {
+fn entry(
+    loading: &Loading<'_>,
+    file: &Path,
+    result: Result<LoadedFile, LoadError>,
+    inputs: Vec<(PathBuf, String)>,
+) -> Entry {
     let LoadedFile { bundle, flows } = match result {
         Ok(loaded) => loaded,
         Err(error) => return Entry { error: Some(error), inputs, ..Entry::default() },
     };
     let bundle = Arc::new(bundle);
+    let kinds = flows.iter().map(|flow| flow.kind.clone()).collect();
+    let end_record = EndRecord::new(loading, file, bundle.file.clone(), inputs.clone(), kinds);
     let known = |flow| Known {
-        loaded_flow: Arc::new(LoadedFlow { bundle: bundle.clone(), flow }),
+        loaded_flow: Arc::new(LoadedFlow { bundle: bundle.clone(), flow, end_record: end_record.clone() }),
         duplicate_kind: None,
         is_elsewhere: false,
     };
-    Entry { flows: flows.into_iter().map(known).collect(), error: None, inputs }
+    Entry { flows: flows.into_iter().map(known).collect(), inputs, ..Entry::default() }
 }
 
 impl Loading<'_> {
     /// What a cached result must come from, besides its files: this program, and the environment that flows see.
-    fn version(&self) -> String {
+    pub(super) fn version(&self) -> String {
         let env = blake3::hash(self.env.to_string().as_bytes()).to_hex();
         format!("{} {}", script::version(), &env[..16])
     }
@@ -118,10 +126,10 @@ impl Loading<'_> {
 
 /// Puts a file into the cache in one step: whoever reads meanwhile finds the one before, and what lay there under its
 /// name, a pipe for example, is not written to.
-fn keep(cache: &Path, file: &Path, cached: &Cached) -> std::io::Result<()> {
+pub(super) fn keep(cache: &Path, file: &Path, content: &impl Serialize) -> std::io::Result<()> {
     std::fs::create_dir_all(cache)?;
     let mut new = tempfile::NamedTempFile::new_in(cache)?;
-    std::io::Write::write_all(&mut new, &serde_json::to_vec(cached)?)?;
+    std::io::Write::write_all(&mut new, &serde_json::to_vec(content)?)?;
     new.persist(file)?;
     Ok(())
 }
@@ -129,13 +137,16 @@ fn keep(cache: &Path, file: &Path, cached: &Cached) -> std::io::Result<()> {
 /// Loads a file anew, and puts what came of it into the cache.
 fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> Entry {
     let began = Instant::now();
-    let (result, files) = load_fresh(process, file, loading);
+    let Fresh { result, reads, ended_by } = load_fresh(process, file, loading);
     let ms = began.elapsed().as_millis() as u64;
     match &result {
         Ok(_) => tracing::info!(file = %file.display(), ms, "flow loaded"),
         Err(error) => tracing::warn!(file = %file.display(), ms, %error, "flow does not load"),
     }
-    let inputs: Vec<_> = files.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
+    let inputs: Vec<_> = reads.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
+    if let Some(signal) = ended_by.filter(|_| !inputs.is_empty()) {
+        return Entry::held_back(Ended::keep(loading, file, signal, inputs));
+    }
     if inputs.is_empty() {
         // It was not even bundled: a repaired import elsewhere may mend it, so it is tried again.
         return Entry { error: result.err(), ..Entry::default() };
@@ -146,24 +157,31 @@ fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> 
         // A cache that cannot be written costs time, not correctness.
         let _ = keep(loading.cache, &cache_file(loading.cache, file), &cached);
     }
-    entry(cached.result, inputs)
+    entry(loading, file, cached.result, inputs)
 }
 
-/// Bundles and evaluates a file. The files it was made from are known as soon as it is bundled, even if it fails then.
-fn load_fresh(
-    process: &mut BundleProcess<'_>,
-    file: &Path,
-    loading: &Loading<'_>,
-) -> (Result<LoadedFile, LoadError>, Vec<PathBuf>) {
-    let Bundled { bundle, flows, reads } = process.bundle(loading, file);
+/// What came of loading a file that was not cached.
+struct Fresh {
+    result: Result<LoadedFile, LoadError>,
+    /// The files it was made from, as far as they are known: all of them once it is bundled.
+    reads: Vec<PathBuf>,
+    /// The signal of a fault that ended the child.
+    ended_by: Option<i32>,
+}
+
+/// Bundles and evaluates a file.
+fn load_fresh(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> Fresh {
+    let Bundled { bundle, flows, reads, ended_by } = process.bundle(loading, file);
     let bundle = match bundle {
         Ok(bundle) => bundle,
-        Err(error) if error.kind == LoadErrorKind::Abnormal => return (Err(error), reads),
-        Err(error) => return (Err(error), Vec::new()),
+        Err(error) => {
+            let reads = if error.kind == LoadErrorKind::Abnormal { reads } else { Vec::new() };
+            return Fresh { result: Err(error), reads, ended_by };
+        }
     };
-    let inputs = bundle.inputs.clone();
+    let reads = bundle.inputs.clone();
     let flows = flows.unwrap_or_else(|| describe(&bundle, loading.workspace, loading.limits, loading.env));
-    (flows.map(|flows| LoadedFile { bundle, flows }), inputs)
+    Fresh { result: flows.map(|flows| LoadedFile { bundle, flows }), reads, ended_by }
 }
 
 /// Evaluates a bundle and describes its flows, each as a run of it would find it.

@@ -18,6 +18,7 @@ use futures_channel::oneshot;
 use serde_json::Value;
 use store::Store;
 
+use crate::catalogue::fatal_signals::FlowOnThread;
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
@@ -50,6 +51,7 @@ pub(crate) fn plan(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<F
 
 fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowError>), Fault> {
     let PlanInput { loaded_flow, config, mut asked, mut before, recorded, store } = input;
+    let _flow = FlowOnThread::on_this_thread(&loaded_flow.end_record);
     let load_time = live(&before.events, config.flow_env()).with_zone(asked.time_zone.clone());
     let mut loaded = load(workspace, &loaded_flow, config.script_limits(), load_time)?;
     let flow = prepare(&mut loaded, &mut asked, &before)?;

@@ -22,6 +22,7 @@ use script::LoadTime;
 use serde_json::{Value, json};
 use store::{NoteQuery, Store};
 
+use crate::catalogue::fatal_signals::FlowOnThread;
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
@@ -54,6 +55,7 @@ pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<(Replay, Ve
 
 fn carry_out(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>), Fault> {
     let ReplayInput { loaded_flow, config, mut asked, events, records, seen, store } = input;
+    let _flow = FlowOnThread::on_this_thread(&loaded_flow.end_record);
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
     let mut loaded = load(
         workspace,

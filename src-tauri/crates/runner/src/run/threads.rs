@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use futures_util::future::{FutureExt, LocalBoxFuture};
 use futures_util::select_biased;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use script::Loaded;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::catalogue::STACK;
+use crate::catalogue::fatal_signals::OfFlow;
 use crate::core::fault::Fault;
 use crate::run::{Work, run};
 
@@ -153,9 +153,12 @@ async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
     }
 }
 
+/// The flow of a request that ended, if it was loaded.
+type EndedFlow = OfFlow<Option<script::Loaded>>;
+
 /// Keeps the flow of a request that ended a little longer. To take it apart costs its thread as much as many a
 /// request, and more where it holds much: that is put off until what began together has ended together.
-async fn keep_alive(_flow: Loaded) {
+async fn keep_alive(_flow: EndedFlow) {
     tokio::time::sleep(LATER).await;
 }
 
@@ -172,8 +175,10 @@ async fn next(wanted: &mut UnboundedReceiver<Work>) -> Option<Work> {
 }
 
 /// A request whose panic, which has been reported, is no other's end. Answers with its flow.
-fn carried(work: Work) -> LocalBoxFuture<'static, Option<Loaded>> {
-    AssertUnwindSafe(run(work, None)).catch_unwind().map(|flow| flow.ok().flatten()).boxed_local()
+fn carried(work: Work) -> LocalBoxFuture<'static, Option<EndedFlow>> {
+    let record = work.job.loaded_flow.end_record.clone();
+    let run = AssertUnwindSafe(run(work, None)).catch_unwind().map(|flow| flow.ok().flatten());
+    OfFlow::new(record, run.boxed_local()).boxed_local()
 }
 
 /// What a thread that carries out requests waits by.

@@ -12,6 +12,7 @@ use engine::loading::load_effects;
 use script::{Limits, Loaded, own_time_zone};
 use serde_json::Value;
 
+use crate::catalogue::fatal_signals::FlowOnThread;
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::effects::outside::live;
 use crate::run::{Work, run};
@@ -57,6 +58,7 @@ impl WarmRuntimes {
         // Without what it needs the next request begins as the first one did.
         let Ok(runtime) = crate::run::threads::runtime() else { return };
         let spawned = std::thread::Builder::new().name("ready".to_owned()).stack_size(STACK).spawn(move || {
+            let _flow = FlowOnThread::on_this_thread(&version.end_record);
             // What does not load is told by the request that wants it.
             let kind = Some(version.flow.kind.as_str());
             let loaded = Loaded::load(&version.bundle, kind, &workspace, limits, live(&[], env)).ok();

@@ -6,6 +6,7 @@ use store::Owner;
 
 use super::{At, Workspace};
 use crate::catalogue::STACK;
+use crate::catalogue::fatal_signals::FlowOnThread;
 use crate::core::fault::Fault;
 use crate::views::{Json, StateView};
 
@@ -75,6 +76,7 @@ impl Workspace {
         states.insert("resources".to_owned(), json!(view.resources));
         let (dir, limits, env) = (self.dir.clone(), self.config.script_limits(), self.config.flow_env());
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            let _flow = FlowOnThread::on_this_thread(&loaded_flow.end_record);
             let (bundle, kind) = (&loaded_flow.bundle, Some(loaded_flow.flow.kind.as_str()));
             let load_time = crate::effects::outside::live(&[], env);
             let loaded = script::Loaded::load(bundle, kind, &dir, limits, load_time);

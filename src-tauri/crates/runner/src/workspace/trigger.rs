@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::starting::Origin;
 use super::{Mock, RunOptions, Workspace};
+use crate::catalogue::fatal_signals::FlowOnThread;
 use crate::catalogue::runnable::{Wanted, named};
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::fault::Fault;
@@ -64,6 +65,7 @@ impl Workspace {
         let (dir, limits, env) = (self.dir.clone(), self.config.script_limits(), self.config.flow_env());
         let (loaded_flow, entry) = (loaded_flow.clone(), address.to_owned());
         let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            let _flow = FlowOnThread::on_this_thread(&loaded_flow.end_record);
             let loaded = load(&dir, &loaded_flow, limits, live(&[], env))?;
             loaded.fire(&entry, &given).map_err(|error| unmapped(&entry, &error))
         });

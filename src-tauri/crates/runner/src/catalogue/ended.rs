@@ -1,0 +1,130 @@
+//! Flow files whose load or run ended a process by a signal, as a fault of the JavaScript engine does: what is kept of
+//! it beside the cache, so that no process loads such a file again by itself (ARCHITECTURE §8.4).
+//!
+//! A run's record is written by the process that ends, in `fatal_signals`. Must not decide what is loaded.
+
+use std::ffi::CString;
+use std::os::raw::c_int;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use script::{LoadError, LoadErrorKind};
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::fatal_signals::{FATAL_SIGNALS, LastWords, signal_name};
+use crate::catalogue::loading::{Loading, cache_file, is_current, keep};
+use crate::core::ordinary_files;
+
+/// What lies beside the cache for one file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Ended {
+    /// The program, and the environment of flows: others may fare better.
+    version: String,
+    /// The files it was made from, with their hashes: a change is tried.
+    pub(crate) inputs: Vec<(PathBuf, String)>,
+    /// The kinds of its flows, as far as they are known.
+    pub(crate) kinds: Vec<String>,
+    /// The reason, and what to do.
+    pub(crate) error: LoadError,
+}
+
+/// What the process was doing with the file.
+#[derive(Clone, Copy)]
+pub(crate) enum During {
+    /// Its evaluation, in a child.
+    Load,
+    /// A run, a replay, or another use of its flow.
+    Run,
+}
+
+impl Ended {
+    /// The record of a file that is held back now, if it is.
+    pub(crate) fn read(loading: &Loading<'_>, file: &Path) -> Option<Ended> {
+        let record = record_file(loading.cache, file);
+        // Most files have none, which costs no more than this.
+        let text = ordinary_files::read_text(&record, ordinary_files::FILE_BYTES).ok()?;
+        let ended: Ended = engine::data::from_json(&text).ok()?;
+        (ended.version == loading.version() && is_current(&ended.inputs)).then_some(ended)
+    }
+
+    /// Keeps that the load of a file ended its process.
+    pub(crate) fn keep(loading: &Loading<'_>, file: &Path, signal: c_int, inputs: Vec<(PathBuf, String)>) -> Ended {
+        let shown = file.strip_prefix(loading.workspace).unwrap_or(file).display().to_string();
+        let error = held_back(&shown, During::Load, signal);
+        let ended = Ended { version: loading.version(), inputs, kinds: Vec::new(), error };
+        // Where it cannot be kept, the next load ends another child, and says so.
+        let _ = keep(loading.cache, &record_file(loading.cache, file), &ended);
+        ended
+    }
+
+    /// Drops the record of a file, so that it is loaded again. Returns whether there was one.
+    pub(crate) fn drop_record(cache: &Path, file: &Path) -> std::io::Result<bool> {
+        match std::fs::remove_file(record_file(cache, file)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What a process writes if a file's flow ends it. Made when the flow first runs.
+#[derive(Debug)]
+pub(crate) struct EndRecord {
+    file: PathBuf,
+    shown: String,
+    version: String,
+    inputs: Vec<(PathBuf, String)>,
+    kinds: Vec<String>,
+    words: OnceLock<Option<LastWords>>,
+}
+
+impl EndRecord {
+    /// For the flows of a file that was loaded; `shown` is its path in the workspace.
+    pub(crate) fn new(
+        loading: &Loading<'_>,
+        file: &Path,
+        shown: String,
+        inputs: Vec<(PathBuf, String)>,
+        kinds: Vec<String>,
+    ) -> Arc<EndRecord> {
+        let file = record_file(loading.cache, file);
+        Arc::new(EndRecord { file, shown, version: loading.version(), inputs, kinds, words: OnceLock::new() })
+    }
+
+    /// The finished texts; none where the path is not one that the system can be given.
+    pub(crate) fn words(&self) -> Option<&LastWords> {
+        self.words.get_or_init(|| self.prepare()).as_ref()
+    }
+
+    fn prepare(&self) -> Option<LastWords> {
+        let path = |path: &Path| CString::new(path.as_os_str().as_encoded_bytes()).ok();
+        let text = |signal: c_int| {
+            let (version, inputs, kinds) = (self.version.clone(), self.inputs.clone(), self.kinds.clone());
+            let ended = Ended { version, inputs, kinds, error: held_back(&self.shown, During::Run, signal) };
+            serde_json::to_vec(&ended).unwrap_or_default()
+        };
+        Some(LastWords {
+            file: path(&self.file)?,
+            unfinished: path(&self.file.with_extension("new"))?,
+            texts: FATAL_SIGNALS.map(text),
+        })
+    }
+}
+
+fn record_file(cache: &Path, file: &Path) -> PathBuf {
+    cache_file(cache, file).with_extension("ended.json")
+}
+
+/// Why a file is not loaded.
+fn held_back(shown: &str, during: During, signal: c_int) -> LoadError {
+    let what = match during {
+        During::Load => "its last load ended the process that evaluated it",
+        During::Run => "its last run ended the process",
+    };
+    let message = format!(
+        "{what} by signal {signal} ({}), so it is not loaded again by itself: change it, or load it anyway with \
+         `flowglass check --load-anyway {shown}`",
+        signal_name(signal)
+    );
+    LoadError::in_file(LoadErrorKind::Abnormal, shown, message)
+}
