@@ -28,6 +28,8 @@ export declare function canSpeak(provider: VoiceProvider): provider is With<"spe
 export declare function canSpeakStream(provider: VoiceProvider): provider is With<"speakStream">;
 export declare function canTranscribe(provider: VoiceProvider): provider is With<"transcribe">;
 export declare function canListVoices(provider: VoiceProvider): provider is With<"listVoices">;
+/** What a model is told of the voice that a person speaks by: nothing here, because requests come without one. */
+export declare function voiceContext(ctx?: object): undefined;
 /** One provider of several: each ability is that of the one in its place. */
 export declare function createCompositeVoiceProvider(
   slots: Partial<Record<keyof VoiceAbilities, VoiceProvider>>,

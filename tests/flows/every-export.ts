@@ -117,6 +117,7 @@ import {
   validateScheduleConfig,
   validateSchedulesConfig,
   validateWebhookConfig,
+  voiceContext,
   VoiceError,
   whenAnyItem,
   whenResourceChanged,
@@ -397,6 +398,7 @@ const voices = handler({
     const both = createCompositeVoiceProvider({ speak: provider });
     return {
       can: [canSpeak(both), canSpeakStream(both), canTranscribe(both), canListVoices(both)],
+      heard: voiceContext({}) ?? null,
       said: canSpeak(both) ? await both.speak({ text: "x" }) : undefined,
       retryable: new VoiceError({ kind: "network", provider: "p", message: "m" }).retryable,
     };

@@ -110,3 +110,53 @@ export default defineAgent({ name: "agent", type: "ai_human", sideA: { prompt: "
     assert!(thread.contains(r#""content":"first""#) && !thread.contains(r#""content":"second""#), "{thread}");
     assert!(!thread.contains(r#""content":"for nobody""#) && !thread.contains(r#""content":"x""#), "{thread}");
 }
+
+/// A hook that masks what is stored has masked the model's words when they are stored, as it does in the package; and
+/// what a hook writes to `context` is for the text of the next call.
+#[test]
+fn hooks_of_new_messages_see_what_the_model_said() {
+    let agent = r#"
+import { defineAgent, defineHook, definePrompt } from "@standardagents/builder";
+defineHook("before_create_message", (flow, message) => ({ ...message, content: message.content?.replace("4111", "****") ?? null }));
+defineHook("filter_messages", (flow, messages) => { flow.context.seen = "a filter"; return messages; });
+definePrompt({ name: "main", prompt: "By {{seen}}.", model: "m", includeChat: true });
+export default defineAgent({ name: "agent", type: "ai_human", sideA: { prompt: "main", stopOnResponse: true } });
+"#;
+    let mock = json!({ "generators": { "main": [{ "text": "Your card 4111 is fine." }] } });
+    let place = Place::new().file("flows/agent.ts", agent).file("m.json", &mock.to_string());
+    let ended = place.get(r#"run agent message --user ada --request r --input {"content":"4111"} --mock=m.json"#);
+    assert_eq!(ended["output"]["response"], "Your card **** is fine.", "{ended}");
+    let asked = place.get("events r --kind effect_started");
+    let told = &asked[0]["payload"]["request"]["messages"];
+    assert_eq!(told[0]["content"], "By {{seen}}.", "{told}");
+    assert_eq!(told[1]["content"], "****", "{told}");
+}
+
+/// A sub-prompt knows the conversation that its model was told.
+#[test]
+fn a_sub_prompt_that_includes_the_chat_has_it_in_its_history() {
+    let agent = r#"
+import { defineAgent, definePrompt, defineTool } from "@standardagents/builder";
+export const look = defineTool("Looks", (flow) => flow.messageHistory.map((row) => `${row.role}:${row.content}`).join("|"));
+definePrompt({ name: "inner", toolDescription: "Asks inside", prompt: "Inner.", model: "m", includeChat: true, tools: ["look"] });
+definePrompt({ name: "bare", toolDescription: "Asks inside", prompt: "Bare.", model: "m", tools: ["look"] });
+definePrompt({ name: "main", prompt: "Main.", model: "m", includeChat: true, tools: ["inner", { name: "bare", includeErrors: false }] });
+export default defineAgent({ name: "agent", type: "ai_human", sideA: { prompt: "main", stopOnResponse: true } });
+"#;
+    let looks = json!({ "toolCalls": [{ "name": "look", "args": {} }] });
+    let calls = json!({ "toolCalls": [{ "name": "inner", "args": {} }, { "name": "bare", "args": {} }] });
+    let mock = json!({ "generators": { "main": [calls, { "text": "done" }], "inner": [looks], "bare": [looks] } });
+    let place = Place::new().file("flows/agent.ts", agent).file("m.json", &mock.to_string());
+    place.get(r#"run agent message --user ada --request r --input {"content":"hello"} --mock=m.json"#);
+    let blocks = place.get("show r");
+    let output = |name: &str| {
+        let of = blocks["blocks"].as_array().into_iter().flatten();
+        let looked: Vec<&Value> = of.filter(|block| block["name"] == "look").collect();
+        let at = looked.iter().find(|block| block["path"].as_str().is_some_and(|path| path.contains(name)));
+        let path = at.and_then(|block| block["path"].as_str()).expect("it ran").to_owned();
+        place.get(&format!("block r {path}"))["output"].to_string()
+    };
+    assert!(output("prompt:inner").contains("user:hello"), "{}", output("prompt:inner"));
+    assert!(!output("prompt:bare").contains("hello"), "{}", output("prompt:bare"));
+    assert_eq!(place.get("replay r")["identical"], true);
+}

@@ -141,3 +141,24 @@ fn a_write_is_let_through_exactly_where_its_schema_lets_it_through() {
     writes_are_let_through_as_schemas_say("zod");
     writes_are_let_through_as_schemas_say("zod/v4");
 }
+
+/// A package that says that it is written for zod 4 loads without an installation; the same file is of zod 3 elsewhere.
+#[test]
+fn a_package_that_depends_on_zod_4_gets_it() {
+    let flow = r#"import { defineFlow, handler } from "@flow-state-dev/core";
+import { z } from "zod";
+const mail = handler({ name: "mail", inputSchema: z.object({ to: z.email({ error: "An address, please" }) }), execute: async () => 1 });
+export default defineFlow({ kind: "mail", actions: { go: { block: mail } } });
+"#;
+    let place = Place::new().file("flows/mail.ts", flow);
+    let three = place.ask("check");
+    assert!(three.stdout.contains("z.email is not a function"), "{three}");
+    place.write("package.json", r#"{ "dependencies": { "zod": "^4.1.0" } }"#);
+    place.write("flows/mail.ts", format!("{flow}// Saved again.\n"));
+    place.get("check");
+    let refused = place.ask(r#"run mail go --user ada --input {"to":"nobody"}"#);
+    assert!(refused.stderr.contains("An address, please"), "{refused}");
+    place.write("package.json", r#"{ "dependencies": { "zod": "^3.25.0" } }"#);
+    let again = place.ask("check");
+    assert!(again.stdout.contains("z.email is not a function"), "the package's file is one of its files: {again}");
+}

@@ -30,6 +30,7 @@ pub(crate) mod project_files;
 pub(crate) mod sites;
 pub(crate) mod texts;
 pub(crate) mod trace;
+pub(crate) mod zod;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

@@ -92,19 +92,29 @@ fn public_sequence(sequence: Option<Value>) -> Value {
 /// The field of the state that holds what an author's code made of `messageHistory`, until the turn ends.
 pub const WORKING_HISTORY: &str = "workingHistory";
 
-/// The conversation: of a sub-prompt what it was given and what it stored itself.
+/// The conversation: of a sub-prompt what it was given, what it stored itself, and the thread if it includes the chat.
 fn history(of: &Sources<'_>) -> Vec<Value> {
     let changed = of.child.unwrap_or(of.root).get(WORKING_HISTORY);
     if let Some(rows) = changed.and_then(|rows| rows.as_array()) {
         return rows.clone();
     }
     let rows = rows(of.root, of.session);
-    let Some(child) = of.child else {
-        return rows.into_iter().filter(is_top_level).collect();
-    };
-    let parent = child.get("parentMessageId").map(|id| (**id).clone()).unwrap_or_default();
-    let given = child.get("extraMessages").and_then(|rows| rows.as_array().cloned()).unwrap_or_default();
-    given.into_iter().chain(rows.into_iter().filter(|row| row["parent_id"] == parent)).collect()
+    match of.child {
+        Some(child) => known_to(child, rows),
+        None => rows.into_iter().filter(is_top_level).collect(),
+    }
+}
+
+/// The conversation of a sub-prompt: the thread's where its prompt includes the chat, then what it was given, then what
+/// it stored itself. `rows` are all messages.
+pub fn known_to(child: &State, rows: Vec<Value>) -> Vec<Value> {
+    let field = |name: &str| child.get(name).map(|value| (**value).clone()).unwrap_or_default();
+    let (parent, given) = (field("parentMessageId"), field("extraMessages"));
+    let includes_chat = field("includesChat") == true;
+    let (thread, others): (Vec<Value>, Vec<Value>) = rows.into_iter().partition(is_top_level);
+    let thread = thread.into_iter().filter(|_| includes_chat);
+    let own = others.into_iter().filter(|row| row["parent_id"] == parent);
+    thread.chain(given.as_array().cloned().unwrap_or_default()).chain(own).collect()
 }
 
 /// Whether a message belongs to the conversation itself, not to a sub-prompt.

@@ -81,7 +81,7 @@ export {
 } from './library/token-costs';
 export * from './library/models';
 export { canSpeak, canSpeakStream, canTranscribe, canListVoices } from './library/voice';
-export { createCompositeVoiceProvider, VoiceError } from './library/voice';
+export { createCompositeVoiceProvider, voiceContext, VoiceError } from './library/voice';
 export { getRequestWorkPool, runRescue, resolveActiveStatusMessage } from './library/absent';
 export { validateChatConfig, validateScheduleConfig, validateSchedulesConfig } from './library/absent';
 export { validateConcurrencyConfig, validateWebhookConfig } from './library/absent';

@@ -22,7 +22,7 @@ use crate::bundle::import_rules::{ImportRules, Refusal, package_name, without_qu
 use crate::bundle::importers::Importers;
 use crate::bundle::packages::{self, Packages};
 use crate::bundle::project_files::{outside_message, place_of, read};
-use crate::bundle::{OnRead, shown, texts, too_deep};
+use crate::bundle::{OnRead, shown, texts, too_deep, zod};
 
 pub(crate) const ENTRY: &str = "flowglass:entry";
 /// An empty module that replaces a refused import, so that bundling goes on and finds further errors.
@@ -77,10 +77,7 @@ impl Plugin for OurModules {
 
     async fn resolve_id(&self, ctx: &PluginContext, args: &HookResolveIdArgs<'_>) -> HookResolveIdReturn {
         let specifier = args.specifier;
-        if specifier == ENTRY {
-            return Ok(Some(HookResolveIdOutput::from_id(specifier)));
-        }
-        if texts::is_module(specifier) {
+        if specifier == ENTRY || texts::is_module(specifier) {
             return Ok(Some(HookResolveIdOutput::from_id(specifier)));
         }
         let is_ours = |importer: &str| {
@@ -91,11 +88,10 @@ impl Plugin for OurModules {
             let external = Some(ResolvedExternal::Bool(true));
             return Ok(Some(HookResolveIdOutput { id: specifier.into(), external, ..Default::default() }));
         }
-        let own_zod = (specifier == "zod" || specifier.starts_with("zod/")) && self.installs_zod(args.importer);
         if args.importer.is_some_and(built_ins::is_lenient) {
             return Ok(Some(HookResolveIdOutput::from_id(specifier)));
         }
-        if !own_zod && let Some(link) = embedded::link(specifier) {
+        if let Some(link) = self.link(specifier, args.importer) {
             // A package may import what it uses for others than flows.
             let is_of_package = args.importer.is_some_and(|importer| !self.is_author(Path::new(importer)));
             let is_of_flow = args.importer.is_some_and(|importer| Path::new(without_query(importer)) == self.flow);
@@ -251,9 +247,12 @@ impl OurModules {
         !file.components().any(|part| part.as_os_str() == "node_modules") && !self.import_rules.is_of_package(file)
     }
 
-    fn installs_zod(&self, importer: Option<&str>) -> bool {
+    /// The link to what Flowglass brings for an import, unless the author installed it.
+    fn link(&self, specifier: &str, importer: Option<&str>) -> Option<String> {
         let from = importer.map(Path::new).filter(|path| path.is_absolute()).unwrap_or(&self.flow);
-        from.ancestors().skip(1).any(|folder| folder.join("node_modules/zod/package.json").is_file())
+        let zod::Meant { specifier, manifest } = zod::meant(specifier, &self.workspace, from);
+        self.with_seen(|seen| seen.inputs.extend(manifest));
+        embedded::link(specifier?)
     }
 
     /// Reads a file on disk, if it may be read and does not nest too deeply. Returns `None` for the bundler's own

@@ -22,6 +22,8 @@ pub(super) async fn messages(
     prompt: &Prompt,
     side: Side,
 ) -> Result<Result<Vec<Message>, Blocked>, FlowError> {
+    // Before hooks run: what they write to `context` is for the next text.
+    let text = text_of(flow, of, prompt, 0, &mut MAX_INCLUDES.clone());
     let mut rows = if prompt.include_chat { flow.rows() } else { Vec::new() };
     rows.retain(|row| is_top_level(row) && row["status"] != "pending");
     rows.extend(flow.get("extraMessages").as_array().cloned().unwrap_or_default());
@@ -31,8 +33,7 @@ pub(super) async fn messages(
         Value::Array(rows) => rows,
         _ => kept,
     };
-    let mut told =
-        vec![json!({ "role": "system", "content": text_of(flow, of, prompt, 0, &mut MAX_INCLUDES.clone()) })];
+    let mut told = vec![json!({ "role": "system", "content": text })];
     told.retain(|system| system["content"] != "");
     let reasoning_of = prompt.includes_reasoning.then_some(&*prompt.name);
     told.extend(seen_by(side, is_human_b(flow, of), prompt.include_past_tools, reasoning_of, &rows));

@@ -37,6 +37,25 @@ pub(super) fn row(flow: &FlowState, id: &str, role: &str, content: Value) -> Map
     }
 }
 
+/// Puts what a model said into its message, which waits for it: hooks of new messages see its words here for the first
+/// time. Returns the message as it is then; null where it is gone.
+pub(super) async fn answer(
+    flow: &FlowState,
+    of: &Rc<AgentDefinitions>,
+    id: &str,
+    said: Value,
+) -> Result<Value, FlowError> {
+    let Some(Value::Object(mut whole)) = flow.message(id) else { return Ok(Value::Null) };
+    let Value::Object(mut updates) = said else { return Ok(Value::Null) };
+    whole.extend(updates.clone());
+    let hook = AgentHook::BeforeCreateMessage;
+    let made = chain(&flow.cx, of, hook, OnFailure::Log, whole.clone().into(), |row| vec![row.clone()]).await?;
+    if let Value::Object(made) = made {
+        updates.extend(made.into_iter().filter(|(field, value)| field != "id" && whole.get(field) != Some(value)));
+    }
+    update(flow, of, id, updates.into()).await
+}
+
 /// Stores a message, through the hooks. Returns it as it was stored.
 pub(super) async fn create(
     flow: &FlowState,

@@ -173,7 +173,6 @@ impl Running<'_> {
                 "initUserMessageProperty": settings.init_user_message_property,
                 "includeTextResponse": settings.include_text_response,
                 "includeToolCalls": settings.include_tool_calls,
-                "includeErrors": settings.include_errors,
             });
             let block = blocks::sub_prompt(of, &name.into());
             let (run, parent, input) = (cx.run.clone(), Some(cx.frame.clone()), StepValue::new(input.into()));

@@ -101,7 +101,7 @@ pub(super) async fn run(step: &Step<'_>) -> Result<Said, FlowError> {
     if let Some(reasoning) = &reply.reasoning {
         updates["reasoning_content"] = reasoning.as_str().into();
     }
-    let row = messages::update(flow, of, &id, updates).await?;
+    let row = messages::answer(flow, of, &id, updates).await?;
     // Hooks may have changed what was said.
     let text = row["content"].as_str().unwrap_or_default().to_owned();
     if text.is_empty() {

@@ -52,6 +52,7 @@ pub(super) async fn run(
         "parentMessageId": input["messageId"],
         "depth": path.len() - 1,
         "promptPath": path,
+        "includesChat": prompt.include_chat,
         "arguments": arguments,
         "extraMessages": given_around(cx).into_iter().chain(given).collect::<Vec<Value>>(),
     }))
@@ -88,10 +89,7 @@ fn result(said: &Said, input: &Value) -> ToolResult {
         .map(|(call, result)| format!("- {}: {}", name(call), result.error()))
         .collect();
     if !failed.is_empty() {
-        let mut text = format!("Sub-prompt failed with {} error(s):", failed.len());
-        if input["includeErrors"] != false {
-            text = format!("{text}\n{}", failed.join("\n"));
-        }
+        let mut text = format!("Sub-prompt failed with {} error(s):\n{}", failed.len(), failed.join("\n"));
         let ran: Vec<String> =
             said.results.iter().filter(|(_, result)| result.is_success()).map(|(call, _)| name(call)).collect();
         if !ran.is_empty() {

@@ -11,7 +11,7 @@ use super::messages;
 use super::state::FlowState;
 use crate::model::error::FlowError;
 use crate::model::operation::equal;
-use crate::views::flow_state::WORKING_HISTORY;
+use crate::views::flow_state::{WORKING_HISTORY, is_top_level, known_to};
 
 /// A field of a message besides its role and content, what it may be, and how that is called.
 type Field = (&'static str, fn(&Value) -> bool, &'static str);
@@ -73,10 +73,11 @@ fn parent(flow: &FlowState) -> Value {
 
 /// The conversation without the working copy.
 fn stored(flow: &FlowState) -> Vec<Value> {
-    let parent = parent(flow);
-    let mut rows = flow.get("extraMessages").as_array().cloned().unwrap_or_default();
-    rows.extend(flow.rows().into_iter().filter(|row| row["parent_id"] == parent));
-    rows
+    if flow.is_child() {
+        known_to(&flow.read(), flow.rows())
+    } else {
+        flow.rows().into_iter().filter(is_top_level).collect()
+    }
 }
 
 /// A message of a changed `messageHistory` with all its fields. Fails if it is no message.

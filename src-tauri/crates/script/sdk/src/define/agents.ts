@@ -42,6 +42,18 @@ const HOOKS = [
   'after_tool_call_failure',
 ];
 
+const LATER_HOOKS = [
+  'after_thread_created',
+  'after_system_message',
+  'tool_call_started',
+  'tool_call_done',
+  'before_store_tool_result',
+  'after_subagent_created',
+  'user_client_attached',
+  'user_client_detached',
+  'user_value_changed',
+];
+
 /** Everything that was defined, in the file's order; `tools` by the names of its exports. */
 const prompts = new Map<string, Prompt>();
 const agents = new Map<string, Config>();
@@ -195,6 +207,11 @@ export const isHook = (value: unknown): boolean => hooks.some((hook) => hook ===
 export function defineHook(given: unknown, fn?: unknown): { hook: string; execute: Fn } {
   const definition = typeof given === 'object' && given !== null ? (given as Config) : { hook: given, execute: fn };
   const hook = definition.hook as string;
+  if (LATER_HOOKS.includes(hook)) {
+    throw new Error(
+      `defineHook: "${hook}" is a hook of a newer version, which Flowglass does not call; there are ${HOOKS.join(', ')}`,
+    );
+  }
   if (!HOOKS.includes(hook)) {
     const meant = typeof hook === 'string' ? nearest(hook, HOOKS) : undefined;
     throw new Error(
@@ -328,12 +345,12 @@ export function definitions(main: string): {
   hooks: { hook: string; execute: Fn }[];
 } {
   const has = (name: string) => tools.has(name) || prompts.has(name) || agents.has(name);
-  const known = () => [...tools.keys(), ...prompts.keys(), ...agents.keys()];
   const missing = (definition: Config, where: string, what: string, name: string): never => {
-    const meant = nearest(name, known());
+    const names = what === 'prompt' ? [...prompts.keys()] : [...tools.keys(), ...prompts.keys(), ...agents.keys()];
+    const meant = nearest(name, names);
     throw errorAt(
       definition,
-      `${where}: there is no ${what} "${name}" in this ${definedIn}${meant ? `; did you mean "${meant}"?` : ''}; it has ${known().join(', ') || 'none'}`,
+      `${where}: there is no ${what} "${name}" in this ${definedIn}${meant ? `; did you mean "${meant}"?` : ''}; it has ${names.join(', ') || 'none'}`,
     );
   };
   for (const name of tools.keys()) {

@@ -24,7 +24,7 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
     model: instance ? undefined : text(config.model),
     instance,
     prompt: prompt.map(text).filter((part) => part !== undefined),
-    context: contextParts(file?.context ? [file.context] : entries),
+    context: contextParts(file?.hasContext ? [] : entries),
     ...historyOf(config.history),
     user: userSlot(file ? file.user : config.user),
     structured: output !== undefined && kind !== 'ZodString' && kind !== 'string',

@@ -34,7 +34,8 @@ export function withPromptFile(config: Config): Config {
   const isWhole = typeof config.prompt === 'object';
   const own: Config = isWhole ? { name, description, maxTokens, user: file?.user, caching, ...config } : { ...config };
   if (isWhole) own.prompt = file?.prompt;
-  if (temperature !== undefined && own.providerOptions === undefined) own.providerOptions = { temperature };
+  const wanted = config.temperature ?? temperature;
+  if (wanted !== undefined && own.providerOptions === undefined) own.providerOptions = { temperature: wanted };
   delete own.temperature;
   return own;
 }
@@ -42,8 +43,8 @@ export function withPromptFile(config: Config): Config {
 interface Slots {
   prompt: unknown[];
   user: unknown;
-  /** The file's own context, which stands for all of it. */
-  context?: unknown;
+  /** Whether the file has a context of its own, which stands for all of it and follows the prompt. */
+  hasContext: boolean;
 }
 
 type Resolve = (entry: unknown, input: unknown, ctx: unknown) => unknown;
@@ -60,7 +61,7 @@ export function promptSlots(config: Config, entries: unknown[], resolve: Resolve
       model: typeof config.model === 'string' ? config.model : undefined,
       intent: parts.settings.intent,
       maxTokens: config.maxTokens,
-      temperature: parts.settings.temperature,
+      temperature: (config.providerOptions as Config | undefined)?.temperature ?? parts.settings.temperature,
       caching: config.caching,
       providerOptions: config.providerOptions,
       tools: toolNames(config.tools),
@@ -71,16 +72,22 @@ export function promptSlots(config: Config, entries: unknown[], resolve: Resolve
     async (input: unknown, ctx: unknown) =>
       part(await scope(input, ctx, needsContext));
   const { user, context } = parts;
+  const contextText = async (input: unknown, ctx: unknown) => {
+    const text = context ? (await made(context, true)(input, ctx)).trim() : '';
+    return text === '' ? '' : `<context>\n${text}\n</context>`;
+  };
   const isOwnUser = typeof config.user !== 'function' || !(PROMPT_FILE in config.user);
   return {
-    prompt: [made(parts.system)],
+    prompt: [
+      context
+        ? async (input: unknown, ctx: unknown) => {
+            const texts = [await made(parts.system)(input, ctx), await contextText(input, ctx)];
+            return texts.filter((text) => text !== '').join('\n\n');
+          }
+        : made(parts.system),
+    ],
     user: isOwnUser || !user ? config.user : made(user),
-    context:
-      context &&
-      (async (input: unknown, ctx: unknown) => {
-        const text = await made(context, true)(input, ctx);
-        return text.trim() === '' ? '' : `<context>\n${text.trim()}\n</context>`;
-      }),
+    hasContext: context !== undefined,
   };
 }
 

@@ -21,6 +21,9 @@ export const canSpeakStream = can('speakStream');
 export const canTranscribe = can('transcribe');
 export const canListVoices = can('listVoices');
 
+/** What a model is told of the voice that a person speaks by. Requests come without one here. */
+export const voiceContext = (_ctx?: unknown): undefined => undefined;
+
 const RETRYABLE = ['rate_limit', 'provider_unavailable', 'network'];
 
 interface VoiceErrorOptions {
