@@ -1,6 +1,6 @@
 //! Where a window opens: what `flowglass open` names, as the address the window's page reads.
 
-use runner::{Fault, Workspace};
+use runner::{At, Fault, Workspace};
 use serde_json::json;
 
 use crate::cli::args::Place;
@@ -19,7 +19,12 @@ pub(crate) fn address(workspace: &Workspace, place: &Place) -> Result<String, Fa
         fields.push(("request", request.clone()));
         let state = workspace.request_state(request, place.at.as_ref())?;
         fields.extend(place.at.as_ref().and(state.seq).map(|seq| ("seq", seq.to_string())));
-        if let Some(path) = &place.block {
+        let at_block = place.at.as_ref().and_then(|at| match at {
+            At::Path(path) => Some(path),
+            At::Seq(_) => None,
+        });
+        // Who names an instant by a block wants to see that block.
+        if let Some(path) = place.block.as_ref().or(at_block) {
             let block = workspace.block_at(request, path, place.attempt)?.block;
             fields.push(("block", block.instance_id));
         }

@@ -19,5 +19,7 @@ export function blockAt(block: BlockRow, seq: number, newest: number): BlockAt {
   if (block.seqStart > seq) return { look: AHEAD, status: 'ahead', begun: false, isFinal: false };
   const isFinal = block.seqEnd != null ? block.seqEnd <= seq : seq >= newest;
   const status = isFinal ? block.status : 'running';
-  return { look: lookOf(status), status, begun: true, isFinal };
+  // What ran at an instant that has passed does not turn.
+  const look: Look = !isFinal && seq < newest ? { ...lookOf(status), tone: 'idle' } : lookOf(status);
+  return { look, status, begun: true, isFinal };
 }

@@ -19,6 +19,14 @@ test('blocks inside of those from the log are told beside them', () => {
   expect(insideWords(plan)).toBe('');
 });
 
+test('models that may be asked more often are told so', () => {
+  expect(planWords({ ...plan, mayAskMore: true })).toMatch(/models asked: at least 1$/);
+  expect(planSentence({ ...plan, mayAskMore: true })).toMatch(/ask at least 1 model$/);
+  expect(planWords({ ...plan, modelsAsked: 0, mayAskMore: true })).toMatch(/models asked: 0 or more$/);
+  expect(planSentence({ ...plan, modelsAsked: 0, mayAskMore: true })).toMatch(/perhaps ask models$/);
+  expect(planSentence({ ...plan, modelsAsked: 0 })).toMatch(/ask no model again$/);
+});
+
 test('the foot of a request says it as a sentence', () => {
   expect(planSentence(plan)).toBe('resume would take 12 from the log, run 4 again, ask 1 model');
   expect(planSentence({ ...plan, error: { name: 'ReplayDriftError', message: '' } })).toMatch(/refused/);

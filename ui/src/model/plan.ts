@@ -22,12 +22,24 @@ function takenWords(plan: PlanRow): string {
   return thousands(plan.fromLog) + (inside && `, ${inside}`);
 }
 
+/** How many model calls what runs again makes: `2`, `at least 2`, `0 or more`. */
+export function modelsAsked({ modelsAsked, mayAskMore }: PlanRow): string {
+  const asked = thousands(modelsAsked);
+  if (!mayAskMore) return asked;
+  return modelsAsked > 0 ? `at least ${asked}` : '0 or more';
+}
+
+function modelWords({ modelsAsked, mayAskMore }: PlanRow): string {
+  if (modelsAsked === 0) return mayAskMore ? 'perhaps ask models' : 'ask no model again';
+  return `ask ${mayAskMore ? 'at least ' : ''}${plural(modelsAsked, 'model', 'models')}`;
+}
+
 /** `taken from the log: 12 · runs again: 4 · models asked: 1 · may have happened: fetch at root/step:pay`. */
 export function planWords(plan: PlanRow): string {
   const parts = [
     `taken from the log: ${takenWords(plan)}`,
     `runs again: ${thousands(plan.runsAgain)}`,
-    `models asked: ${thousands(plan.modelsAsked)}`,
+    `models asked: ${modelsAsked(plan)}`,
   ];
   const [first, ...more] = plan.mayHaveHappened;
   if (first)
@@ -39,8 +51,7 @@ export function planWords(plan: PlanRow): string {
 export function planSentence(plan: PlanRow): string {
   if (plan.error) return 'a resume would be refused: the flow does not fit the log';
   const again = plan.runsAgain > 0 ? `run ${thousands(plan.runsAgain)} again` : 'run nothing again';
-  const models = plan.modelsAsked > 0 ? plural(plan.modelsAsked, 'model', 'models') : 'no model';
   const inside = insideWords(plan);
   const taken = `${thousands(plan.fromLog)} from the log${inside && ` ${inside}`}`;
-  return `resume would take ${taken}, ${again}, ask ${models}`;
+  return `resume would take ${taken}, ${again}, ${modelWords(plan)}`;
 }

@@ -1,6 +1,6 @@
 // What a question to a person says, in words: the call that waits, or what the flow's author wrote. Pure.
 import { isRecord, preview } from '../base/json';
-import type { SuspensionRow } from '../host/host';
+import type { Reply, SuspensionRow } from '../host/host';
 
 export type Call = { name: string; args: unknown };
 type Asked = Pick<SuspensionRow, 'reason' | 'message' | 'data' | 'path'>;
@@ -39,6 +39,19 @@ export function questionWords(asked: Asked): string {
   if (calls.length > 0 && isOwn) return `Approve ${calls.map((call) => callWords(call)).join(', ')}?`;
   if (message) return message;
   return reason === 'approval' ? 'Approve this step?' : reason;
+}
+
+const ANSWERED: Record<Reply, string> = {
+  approve: 'Approved',
+  reject: 'Rejected',
+  submit: 'Answered',
+  skip: 'Skipped',
+};
+
+/** What somebody answered: `Approved: pay({ amount: 45 })`. */
+export function answeredWords(asked: Asked, reply: Reply | null | undefined): string {
+  const what = questionWords(asked).replace(/^Approve (.*)\?$/s, '$1');
+  return `${ANSWERED[reply ?? 'submit']}: ${what}`;
 }
 
 /** The call below a message that the author wrote, which may not name its arguments. */

@@ -41,3 +41,9 @@ test('with a whole earlier value in the field the others are offered', async () 
   await fireEvent.click(screen.getByTestId('f'));
   expect(screen.getAllByRole('option').map((one) => one.textContent?.trim())).toEqual(['grace']);
 });
+
+test('Enter takes what is typed and closes the list, so that it does not lie over the answer', async () => {
+  const list = await openAt(100);
+  await fireEvent.keyDown(screen.getByTestId('f'), { key: 'Enter' });
+  expect(list.hidden).toBe(true);
+});

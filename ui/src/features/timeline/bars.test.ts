@@ -25,10 +25,20 @@ test('a block that was cut off ends where the log tells no more of it', () => {
 });
 
 test('a block that waits says since when, where the request waits still', () => {
-  const asks = row({ status: 'suspended', durationMs: 0 });
-  expect(barOf(asks, { ...newest, waiting: 1000 + 780_000 }).label).toBe('waiting 13 m 00 s');
+  const asks = row({ status: 'suspended', durationMs: 0, path: 'root/pay' });
+  const waiting = { now: 1000 + 780_000, questions: [{ path: 'root/pay', createdAt: 1000 }] };
+  expect(barOf(asks, { ...newest, waiting }).label).toBe('waiting 13 m 00 s');
   expect(barOf(asks, newest).label).toBe('0 ms');
-  expect(barOf(row({ status: 'suspended', hasChildren: true }), { ...newest, waiting: 5000 }).label).toBe('500 ms');
+  expect(barOf({ ...asks, hasChildren: true, durationMs: 500 }, { ...newest, waiting }).label).toBe('500 ms');
+});
+
+test('an execution whose question was answered waits no longer, if its block asks again', () => {
+  const first = row({ status: 'suspended', durationMs: 5, path: 'root/pay' });
+  const again = { ...first, startedAt: 9000 };
+  const waiting = { now: 10_000, questions: [{ path: 'root/pay', createdAt: 9005 }] };
+  expect(barOf(first, { ...newest, waiting }).label).toBe('5 ms');
+  expect(barOf(again, { ...newest, waiting }).label).toBe('waiting 995 ms');
+  expect(barOf({ ...first, path: 'root/other' }, { ...newest, waiting }).label).toBe('5 ms');
 });
 
 test('status comes before kind, and what contains others is thin', () => {

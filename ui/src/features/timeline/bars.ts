@@ -8,8 +8,10 @@ export type Bar = { from: number; to: number; look: Look; isThin: boolean; label
 /** What the colour of a bar says. */
 export type BarColour = 'status' | 'tokens' | 'cost';
 /** `now`: how far a running bar reaches. `instant`: the time of the slider, where one is chosen. `waiting`: the time of
-    day, while the request waits for an answer. */
-export type ShownTime = { now: number; instant: number | null; waiting?: number | null };
+    day and the questions, while the request waits for answers. */
+export type ShownTime = { now: number; instant: number | null; waiting?: Wait | null };
+/** A question belongs to the execution of its path during which it was asked. */
+export type Wait = { now: number; questions: { path: string; createdAt: number }[] };
 
 /** The bar as of the instant: what was running then ends there, and what had not begun shows no outcome. */
 export function barOf(row: ViewRow, { now, instant, waiting = null }: ShownTime): Bar {
@@ -21,8 +23,11 @@ export function barOf(row: ViewRow, { now, instant, waiting = null }: ShownTime)
   const look = lookOf(row);
   const isThin = look === 'group' || (row.hasChildren && row.kind !== 'generator');
   if (row.status === null) return { from: row.startedAt, to: Math.max(to, end), look, isThin, label: '' };
-  const isWaiting = waiting !== null && look === 'suspended' && !row.hasChildren;
-  const label = isWaiting ? `waiting ${duration(waiting - to)}` : duration(to - row.startedAt);
+  // An answered one has ended, whatever its block asked later.
+  const isAsked = (question: Wait['questions'][number]) =>
+    question.path === row.path && question.createdAt >= row.startedAt && question.createdAt <= to + 1;
+  const waits = look === 'suspended' && !row.hasChildren && waiting?.questions.some(isAsked) ? waiting : null;
+  const label = waits ? `waiting ${duration(waits.now - to)}` : duration(to - row.startedAt);
   return { from: row.startedAt, to, look, isThin, label };
 }
 

@@ -52,7 +52,7 @@ impl Workspace {
             inside_from_log: Some(plan.inside_from_log as u32).filter(|inside| *inside > 0),
             runs_again: again.len() as u32,
             models_asked: again.iter().map(|block| block.models_asked).sum(),
-            may_ask_more: plan.again.iter().any(|block| block.model_calls > 0 && block.may_call_more),
+            may_ask_more: plan.again.iter().any(|block| block.may_call_more),
             may_have_happened,
             again,
             error: error.as_ref().map(ErrorInfo::from),
