@@ -150,3 +150,18 @@ fn a_load_that_ended_its_process_by_a_fault_holds_its_file_back() {
     assert!(again.stdout.contains("flowglass check --load-anyway flows/a.ts"), "{again}");
     assert_eq!(again.json()[0]["isHeldBack"], true, "no child evaluates it again");
 }
+
+/// The window lists it with the reason, and its button loads it.
+#[test]
+fn the_window_loads_it_anyway() {
+    let place = place();
+    let going = running(&place, "faulty");
+    fault(going.id(), "requests", libc::SIGSEGV);
+    going.ended();
+    let window = tests::sitting::open(&place, &["--flow", "counts"]);
+    window.wait_for_text("[data-testid=flow-page]", "its last run ended the process by signal 11 (SIGSEGV)");
+    window.click("[data-testid=notice-action]");
+    window.wait_for_none("[data-testid=notice-action]");
+    window.wait_for_text("[data-testid=flow-page]", "go");
+    assert_eq!(error(&place), "");
+}

@@ -192,9 +192,10 @@ fn is_of_tool(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|last| last.starts_with("tool:"))
 }
 
-/// Returns whether a block is in a loop, whose condition decides how often it runs.
+/// Returns whether a block is in a loop: its condition decides how often it runs, and of an agent what the model says.
 fn is_in_loop(path: &str) -> bool {
-    path.split('/').any(|segment| ["doUntil:", "doWhile:", "loop"].iter().any(|word| segment.starts_with(word)))
+    const LOOPS: [&str; 5] = ["doUntil:", "doWhile:", "loop", "tick[", "turn["];
+    path.split('/').any(|segment| LOOPS.iter().any(|word| segment.starts_with(word)))
 }
 
 /// Returns how far each block came.
