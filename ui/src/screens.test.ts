@@ -295,8 +295,8 @@ test('a replay that stopped says where, and is no failure', async () => {
     const divergence = {
       seq: 22,
       path: 'root/step:investigator',
-      recorded: { messages: [{ content: 'a' }] },
-      found: { messages: [{ content: 'b' }] },
+      recorded: { model: { 'messages[0].content': 'a' } },
+      found: { model: { 'messages[0].content': 'b' } },
     };
     return {
       ...head,

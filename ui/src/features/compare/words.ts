@@ -72,7 +72,9 @@ function whatDiffers({ recorded, found }: Divergence): string {
   if (recorded === 'did not run' || recorded === 'no such call') return 'it does something that was not recorded';
   if (!isRecord(recorded) || !isRecord(found)) return 'it does something else';
   const [place] = valueChanges('', recorded, found);
-  const keys = place?.path.split(/[.[]/) ?? [];
+  // Of a model call the first key says only that; places inside of what it was asked are written out in one key.
+  const all = place?.path.split(/[.[]/).map((key) => key.replace(/["\]]/g, '')) ?? [];
+  const keys = all[0] === 'model' && all.length > 1 ? all.slice(1) : all;
   if (keys.some((key) => key === 'messages' || key === 'prompt' || key === 'system')) return 'the prompt differs';
   return keys[0] ? `${keys[0].replaceAll('_', ' ')} differs` : 'it does something else';
 }
