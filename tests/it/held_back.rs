@@ -1,6 +1,6 @@
-//! A flow that ended a process by a signal is not loaded again by itself: it is listed with the reason, until its file
+//! A flow that ended a process by a signal is not loaded again automatically: it is listed with the reason, until its file
 //! changes or a person loads it anyway.
-#![cfg(unix)]
+#![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
 
@@ -43,7 +43,7 @@ fn ticks(task: &Path) -> Option<u64> {
     told.rsplit(')').next()?.split_whitespace().nth(11)?.parse().ok()
 }
 
-/// Sends a signal to a thread, as a fault of its own code would.
+/// Sends a signal to a thread.
 fn fault(process: u32, name: &str, signal: libc::c_int) {
     let task = thread(process, name).unwrap_or_else(|| panic!("no thread {name}"));
     let id: libc::c_long = task.file_name().and_then(|id| id.to_str()?.parse().ok()).expect("a thread's number");
@@ -99,6 +99,30 @@ fn a_run_that_ended_its_process_by_a_fault_holds_its_file_back() {
     }
 }
 
+/// A file that exports the flow again runs the same code; a link to the file is loaded anyway by the path that is listed.
+#[test]
+fn a_flow_is_held_back_wherever_it_is_found() {
+    let place = Place::new().file("flowglass.json", r#"{ "limits": { "yieldMs": 600000 } }"#);
+    place.write("parts/a.ts", FLOW);
+    std::fs::create_dir_all(place.dir().join("flows")).expect("a folder");
+    std::os::unix::fs::symlink("../parts/a.ts", place.dir().join("flows/a.ts")).expect("a link");
+    place.write(
+        "flows/again.ts",
+        "import { defineFlow } from \"@flow-state-dev/core\";\nvoid defineFlow;\nexport { default } from \"./a\";\n",
+    );
+    let going = running(&place, "faulty");
+    fault(going.id(), "requests", libc::SIGSEGV);
+    going.ended();
+    let flows = place.ask("flows").json();
+    let held =
+        flows.as_array().expect("a list").iter().find(|row| row["isHeldBack"] == true).expect("one is held back");
+    let file = held["file"].as_str().expect("a path").to_owned();
+    let refused = place.ask("run counts go --user ada --input 3");
+    assert!(refused.stderr.contains("--load-anyway"), "{refused}\n{flows}");
+    place.get(&format!("check --load-anyway {file}"));
+    assert_eq!(place.get("run counts go --user ada --input 3")["output"], 3);
+}
+
 #[test]
 fn a_file_that_changes_is_tried_again() {
     let place = place();
@@ -110,7 +134,7 @@ fn a_file_that_changes_is_tried_again() {
     assert_eq!(place.get("run counts go --user ada --input 3")["output"], 4);
 }
 
-/// Whoever kills the process, or sends the signal to a thread that runs no flow, says nothing of the flow.
+/// A process that is killed, or gets the signal in a thread that runs no flow, was not ended by the flow.
 #[test]
 fn an_end_that_is_not_the_flows_doing_holds_nothing_back() {
     let place = place();
@@ -122,7 +146,7 @@ fn an_end_that_is_not_the_flows_doing_holds_nothing_back() {
     assert_eq!(error(&place), "");
 }
 
-/// A file whose top level ends the child that evaluates it is not given to another child by itself.
+/// A file whose top level ends the child that evaluates it is not given to another child automatically.
 #[test]
 fn a_load_that_ended_its_process_by_a_fault_holds_its_file_back() {
     let place = place();

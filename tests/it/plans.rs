@@ -283,3 +283,26 @@ export default defineFlow({{ kind: \"main\", actions: {{ go: {{ block: all }} }}
     // Nobody was asked for that.
     assert_eq!(server.asked().len(), 1);
 }
+
+/// A loop of an agent may ask its models more often; one without models asks none.
+#[test]
+fn a_loop_without_models_asks_none() {
+    let flow = r#"
+const count = handler({ name: "count", inputSchema: z.any(), execute: async (n) => {
+  if (n === 2) throw new Error("two");
+  return n + 1;
+} });
+const chain = sequencer({ name: "chain", inputSchema: z.any() }).doUntil((n) => n >= 4, count);
+export default defineFlow({ kind: "main", actions: { go: { block: chain } } });
+"#;
+    let place = Place::with_flow(flow);
+    let failed = place.ask("run main go --user ada --input 0");
+    let request = failed.json()["requestId"].as_str().expect("an id").to_owned();
+    let plan = place.get(&format!("resume {request} --plan"));
+    assert_eq!((&plan["modelsAsked"], &plan["mayAskMore"]), (&0.into(), &Value::Null), "{plan}");
+    let examples = Place::with_examples();
+    let asked = examples.ask(r#"run refund ask --user ada --input {"order":"17"} --mock"#);
+    let request = asked.json()["requestId"].as_str().expect("an id").to_owned();
+    let plan = examples.get(&format!("resume {request} --approve --plan"));
+    assert_eq!(plan["mayAskMore"], true, "{plan}");
+}

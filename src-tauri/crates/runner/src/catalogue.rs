@@ -35,7 +35,7 @@ pub(crate) const STACK: usize = 64 << 20;
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct FlowRow {
-    /// The name it is run by; the file's stem when it does not load.
+    /// The name it is run by; the file's stem when it does not load, and no earlier load told its name.
     pub kind: String,
     /// Relative to the workspace.
     pub file: String,
@@ -67,7 +67,7 @@ pub(crate) struct Entry {
     flows: Vec<Known>,
     error: Option<LoadError>,
     inputs: Vec<(PathBuf, String)>,
-    /// The kinds of the flows of a file that is held back, as far as they are known; none of any other.
+    /// Of a file that is held back: the kinds of its flows, as far as they are known.
     held_back: Option<Vec<String>>,
 }
 
@@ -75,8 +75,8 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug)]
 struct Known {
     loaded_flow: Arc<LoadedFlow>,
-    /// Another flow has its kind.
-    duplicate_kind: Option<LoadError>,
+    /// Another flow has its kind, or it is that of a file that is held back.
+    refusal: Option<LoadError>,
     /// Another file exports the same flow, and lists it.
     is_elsewhere: bool,
 }
@@ -91,7 +91,7 @@ pub(crate) struct LoadedFlow {
 }
 
 impl Entry {
-    /// Of a file that is not loaded by itself.
+    /// Of a file that is not loaded automatically.
     fn held_back(ended: Ended) -> Entry {
         let Ended { inputs, kinds, error, .. } = ended;
         Entry { flows: Vec::new(), error: Some(error), inputs, held_back: Some(kinds) }
@@ -155,6 +155,12 @@ impl Catalogue {
         self.refuse_doubles();
     }
 
+    /// The path of a flow file by its path in the workspace.
+    pub(crate) fn file_at(&self, workspace: &Path, file: &str) -> Option<PathBuf> {
+        let wanted = workspace.join(file);
+        self.entries.keys().find(|known| **known == wanted).cloned()
+    }
+
     /// Whether nothing is known of any file.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -170,16 +176,22 @@ impl Catalogue {
                 *owner = loaded_flow;
             }
         }
+        // A file that exports such a flow again runs the same code.
+        let held: Vec<(PathBuf, Vec<String>, LoadError)> = self.entries.iter().filter_map(held_flows).collect();
+        let held_back = |own: &LoadedFlow| {
+            let mut of = held.iter().filter(|(file, ..)| own.bundle.inputs.contains(file));
+            of.find(|(_, kinds, _)| kinds.contains(&own.flow.kind)).map(|(.., error)| error.clone())
+        };
         let owners: BTreeMap<String, Arc<LoadedFlow>> =
             owners.into_iter().map(|(kind, owner)| (kind.to_owned(), owner.clone())).collect();
         for known in self.entries.values_mut().flat_map(|entry| &mut entry.flows) {
             let (own, kind) = (&known.loaded_flow, &known.loaded_flow.flow.kind);
             let Some(owner) = owners.get(kind).filter(|owner| owner.bundle.file != own.bundle.file) else {
-                (known.duplicate_kind, known.is_elsewhere) = (None, false);
+                (known.refusal, known.is_elsewhere) = (held_back(own), false);
                 continue;
             };
             known.is_elsewhere = own.is_defined_with(owner);
-            known.duplicate_kind = (!known.is_elsewhere).then(|| {
+            known.refusal = (!known.is_elsewhere).then(|| {
                 let first = &owner.bundle.file;
                 let message = format!(
                     "flow kind \"{kind}\" is already defined in {first}; give this one another kind, or as an \
@@ -194,9 +206,14 @@ impl Catalogue {
     pub(crate) fn find(&self, kind: &str) -> Result<Arc<LoadedFlow>, Fault> {
         let all =
             || self.entries.values().flat_map(|entry| &entry.flows).filter(|known| known.loaded_flow.flow.kind == kind);
-        let own = all().find(|known| known.duplicate_kind.is_none() && !known.is_elsewhere);
+        let own = all().find(|known| known.refusal.is_none() && !known.is_elsewhere);
         if let Some(known) = own.or_else(|| all().next()) {
-            return Ok(known.loaded_flow.clone());
+            return match &known.refusal {
+                Some(held) if held.kind == LoadErrorKind::Abnormal => {
+                    Err(Fault::NotLoaded { message: held.to_string() })
+                }
+                _ => Ok(known.loaded_flow.clone()),
+            };
         }
         let broken = self
             .entries
@@ -252,7 +269,7 @@ impl Catalogue {
                 rows.extend(entry.names(file).into_iter().map(|name| row(name, entry.error.as_ref())));
             }
             for (at, known) in entry.flows.iter().enumerate().filter(|(_, known)| !known.is_elsewhere) {
-                let Known { loaded_flow, duplicate_kind, .. } = known;
+                let Known { loaded_flow, refusal, .. } = known;
                 let flow = &loaded_flow.flow;
                 let (actions, entries) = what_runs(flow)?;
                 rows.push(FlowRow {
@@ -260,12 +277,17 @@ impl Catalogue {
                     actions,
                     entries,
                     warnings: own_warnings(&entry.flows, at).map(LoadErrorRow::from).collect(),
-                    ..row(flow.kind.clone(), entry.error.as_ref().or(duplicate_kind.as_ref()))
+                    ..row(flow.kind.clone(), entry.error.as_ref().or(refusal.as_ref()))
                 });
             }
         }
         Ok(rows)
     }
+}
+
+/// The flows of a file that is held back, and why.
+fn held_flows((file, entry): (&PathBuf, &Entry)) -> Option<(PathBuf, Vec<String>, LoadError)> {
+    Some((file.clone(), entry.held_back.clone()?, entry.error.clone()?))
 }
 
 /// The warnings of one of a file's flows. What is told of the file is told of each, and belongs to the flow that it

@@ -21,7 +21,8 @@ pub(crate) struct Place {
     /// Show this request
     #[arg(long, group = "what")]
     pub(crate) request: Option<String>,
-    /// At this event; or just after the block at this path finished, with that block selected (default: the newest event)
+    /// At this event, or just after the block at this path finished, which is then selected (default: the newest
+    /// event)
     #[arg(long, value_name = "SEQ|PATH", requires = "request", value_parser = at)]
     pub(crate) at: Option<At>,
     /// With the block at this path selected

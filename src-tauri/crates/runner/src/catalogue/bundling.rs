@@ -52,7 +52,7 @@ impl Bundled {
     }
 }
 
-/// A child that is of no more use.
+/// A child that has ended, or was ended.
 struct LostChild {
     reason: String,
     /// The signal of a fault that ended it.
@@ -82,16 +82,23 @@ impl<'p> BundleProcess<'p> {
         let shown = file.strip_prefix(workspace).unwrap_or(file).display().to_string();
         let failed = |message: String| LoadError::in_file(LoadErrorKind::Thrown, &shown, message);
         let Some(program) = self.program else { return self.bundle_here(workspace, file, failed) };
+        let has_served = self.child.is_some();
         let worker = match self.child.take().map_or_else(|| Worker::start(program), Ok) {
             Ok(worker) => worker,
             Err(error) => return Bundled::failed(failed(format!("the bundler could not be started: {error}"))),
         };
         let mut reads = BTreeSet::new();
-        let mut bundle = None;
+        let mut bundle: Option<Box<Bundle>> = None;
         let result = worker.load(loading, file, &mut reads, &mut bundle);
+        // All that it was made from, once it is bundled: a change of any is tried.
+        if let Some(bundle) = bundle.as_deref() {
+            reads.extend(bundle.inputs.iter().cloned());
+        }
         let reads = reads.into_iter().collect();
         let (flows, worker) = match result {
             Ok(done) => done,
+            // An earlier file may have damaged that child.
+            Err(LostChild { ended_by: Some(_), .. }) if has_served => return self.bundle(loading, file),
             // The next file gets another child.
             Err(LostChild { reason, ended_by }) => {
                 let error = LoadError { kind: LoadErrorKind::Abnormal, ..failed(reason) };
@@ -205,9 +212,9 @@ impl Worker {
              than there is"
                 .to_owned()
         };
-        // What has no memory is aborted, too, and that may be another process's doing.
-        let is_fault = |signal: &i32| was_evaluating && FATAL_SIGNALS.contains(signal);
-        LostChild { reason, ended_by: signal.filter(is_fault) }
+        // A process that gets no memory is aborted, too, and others may have taken it.
+        let is_fault = |signal: &i32| FATAL_SIGNALS.iter().any(|(known, name)| known == signal && *name != "SIGABRT");
+        LostChild { reason, ended_by: signal.filter(|signal| was_evaluating && is_fault(signal)) }
     }
 }
 

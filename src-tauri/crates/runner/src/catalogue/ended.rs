@@ -1,7 +1,7 @@
 //! Flow files whose load or run ended a process by a signal, as a fault of the JavaScript engine does: what is kept of
-//! it beside the cache, so that no process loads such a file again by itself (ARCHITECTURE §8.4).
+//! it beside the cache, so that no process loads such a file again automatically (ARCHITECTURE §8.4).
 //!
-//! A run's record is written by the process that ends, in `fatal_signals`. Must not decide what is loaded.
+//! A run's record is written by the process that ends, in `fatal_signals`. Must not load a file.
 
 use std::ffi::CString;
 use std::os::raw::c_int;
@@ -11,14 +11,14 @@ use std::sync::{Arc, OnceLock};
 use script::{LoadError, LoadErrorKind};
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::fatal_signals::{FATAL_SIGNALS, LastWords, signal_name};
+use crate::catalogue::fatal_signals::{EndTexts, FATAL_SIGNALS, signal_name};
 use crate::catalogue::loading::{Loading, cache_file, is_current, keep};
 use crate::core::ordinary_files;
 
 /// What lies beside the cache for one file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// The program, and the environment of flows: others may fare better.
+    /// The program, and the environment of flows: with others it is tried again.
     version: String,
     /// The files it was made from, with their hashes: a change is tried.
     pub(crate) inputs: Vec<(PathBuf, String)>,
@@ -47,14 +47,19 @@ impl Ended {
         (ended.version == loading.version() && is_current(&ended.inputs)).then_some(ended)
     }
 
-    /// Keeps that the load of a file ended its process.
-    pub(crate) fn keep(loading: &Loading<'_>, file: &Path, signal: c_int, inputs: Vec<(PathBuf, String)>) -> Ended {
+    /// Keeps that the load of a file ended its process. `None` where nothing is known of its files, or nothing can be
+    /// kept: then it is an error like others.
+    pub(crate) fn keep(
+        loading: &Loading<'_>,
+        file: &Path,
+        signal: c_int,
+        inputs: &[(PathBuf, String)],
+    ) -> Option<Ended> {
         let shown = file.strip_prefix(loading.workspace).unwrap_or(file).display().to_string();
         let error = held_back(&shown, During::Load, signal);
-        let ended = Ended { version: loading.version(), inputs, kinds: Vec::new(), error };
-        // Where it cannot be kept, the next load ends another child, and says so.
-        let _ = keep(loading.cache, &record_file(loading.cache, file), &ended);
-        ended
+        let ended = Ended { version: loading.version(), inputs: inputs.to_vec(), kinds: Vec::new(), error };
+        let record = record_file(loading.cache, file);
+        (!inputs.is_empty() && keep(loading.cache, &record, &ended).is_ok()).then_some(ended)
     }
 
     /// Drops the record of a file, so that it is loaded again. Returns whether there was one.
@@ -75,7 +80,7 @@ pub(crate) struct EndRecord {
     version: String,
     inputs: Vec<(PathBuf, String)>,
     kinds: Vec<String>,
-    words: OnceLock<Option<LastWords>>,
+    texts: OnceLock<Option<EndTexts>>,
 }
 
 impl EndRecord {
@@ -88,25 +93,25 @@ impl EndRecord {
         kinds: Vec<String>,
     ) -> Arc<EndRecord> {
         let file = record_file(loading.cache, file);
-        Arc::new(EndRecord { file, shown, version: loading.version(), inputs, kinds, words: OnceLock::new() })
+        Arc::new(EndRecord { file, shown, version: loading.version(), inputs, kinds, texts: OnceLock::new() })
     }
 
     /// The finished texts; none where the path is not one that the system can be given.
-    pub(crate) fn words(&self) -> Option<&LastWords> {
-        self.words.get_or_init(|| self.prepare()).as_ref()
+    pub(crate) fn texts(&self) -> Option<&EndTexts> {
+        self.texts.get_or_init(|| self.prepare()).as_ref()
     }
 
-    fn prepare(&self) -> Option<LastWords> {
+    fn prepare(&self) -> Option<EndTexts> {
         let path = |path: &Path| CString::new(path.as_os_str().as_encoded_bytes()).ok();
         let text = |signal: c_int| {
             let (version, inputs, kinds) = (self.version.clone(), self.inputs.clone(), self.kinds.clone());
             let ended = Ended { version, inputs, kinds, error: held_back(&self.shown, During::Run, signal) };
             serde_json::to_vec(&ended).unwrap_or_default()
         };
-        Some(LastWords {
+        Some(EndTexts {
             file: path(&self.file)?,
-            unfinished: path(&self.file.with_extension("new"))?,
-            texts: FATAL_SIGNALS.map(text),
+            unfinished: path(&self.file.with_extension(format!("{}.new", std::process::id())))?,
+            texts: FATAL_SIGNALS.map(|(signal, _)| text(signal)),
         })
     }
 }
@@ -121,9 +126,10 @@ fn held_back(shown: &str, during: During, signal: c_int) -> LoadError {
         During::Load => "its last load ended the process that evaluated it",
         During::Run => "its last run ended the process",
     };
+    let quoted = if shown.contains(char::is_whitespace) { format!("'{shown}'") } else { shown.to_owned() };
     let message = format!(
-        "{what} by signal {signal} ({}), so it is not loaded again by itself: change it, or load it anyway with \
-         `flowglass check --load-anyway {shown}`",
+        "{what} by signal {signal} ({}), so it is not loaded again automatically: change it, or load it anyway with \
+         `flowglass check --load-anyway {quoted}`",
         signal_name(signal)
     );
     LoadError::in_file(LoadErrorKind::Abnormal, shown, message)

@@ -12,22 +12,29 @@ use std::task::{Context, Poll};
 
 use crate::catalogue::ended::EndRecord;
 
-/// The signals of a fault in the process's own code.
+/// The signals of a fault in the process's own code, with their names.
 #[cfg(unix)]
-pub(crate) const FATAL_SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+pub(crate) const FATAL_SIGNALS: [(c_int, &str); 6] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGTRAP, "SIGTRAP"),
+    (libc::SIGABRT, "SIGABRT"),
+];
 /// There are none.
 #[cfg(not(unix))]
-pub(crate) const FATAL_SIGNALS: [c_int; 0] = [];
+pub(crate) const FATAL_SIGNALS: [(c_int, &str); 0] = [];
 
 /// The name of a signal of [`FATAL_SIGNALS`].
 pub(crate) fn signal_name(signal: c_int) -> &'static str {
-    const NAMES: [&str; 5] = ["SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGABRT"];
-    FATAL_SIGNALS.iter().zip(NAMES).find(|(known, _)| **known == signal).map_or("unknown", |(_, name)| name)
+    FATAL_SIGNALS.iter().find(|(known, _)| *known == signal).map_or("unknown", |(_, name)| name)
 }
 
 /// What the handler writes, and where: first the whole text into another file, which is then renamed.
 #[derive(Debug)]
-pub(crate) struct LastWords {
+#[cfg_attr(not(unix), expect(dead_code, reason = "there is no handler"))]
+pub(crate) struct EndTexts {
     pub(crate) file: CString,
     pub(crate) unfinished: CString,
     /// In the order of [`FATAL_SIGNALS`].
@@ -36,20 +43,20 @@ pub(crate) struct LastWords {
 
 thread_local! {
     /// What the flow that this thread runs leaves behind if it ends the process.
-    static CURRENT: Cell<*const LastWords> = const { Cell::new(std::ptr::null()) };
+    static CURRENT: Cell<*const EndTexts> = const { Cell::new(std::ptr::null()) };
 }
 
 /// This thread runs a flow for as long as this value lives.
 pub(crate) struct FlowOnThread {
-    earlier: *const LastWords,
+    earlier: *const EndTexts,
     _record: Arc<EndRecord>,
 }
 
 impl FlowOnThread {
     /// Says which flow runs on this thread.
     pub(crate) fn on_this_thread(record: &Arc<EndRecord>) -> FlowOnThread {
-        let words = record.words().map_or(std::ptr::null(), std::ptr::from_ref);
-        FlowOnThread { earlier: CURRENT.replace(words), _record: record.clone() }
+        let texts = record.texts().map_or(std::ptr::null(), std::ptr::from_ref);
+        FlowOnThread { earlier: CURRENT.replace(texts), _record: record.clone() }
     }
 }
 
@@ -59,7 +66,7 @@ impl Drop for FlowOnThread {
     }
 }
 
-/// Something of a flow, whose code runs only while this is polled or dropped: between, its thread serves others.
+/// Something of a flow, whose code runs only while this is polled or dropped: in between, its thread runs others.
 pub(crate) struct OfFlow<T> {
     record: Arc<EndRecord>,
     inner: Option<T>,
@@ -69,6 +76,13 @@ impl<T> OfFlow<T> {
     /// Of the flow with this record.
     pub(crate) fn new(record: Arc<EndRecord>, inner: T) -> OfFlow<T> {
         OfFlow { record, inner: Some(inner) }
+    }
+}
+
+impl<T> OfFlow<Option<T>> {
+    /// Whether there is anything.
+    pub(crate) fn is_some(&self) -> bool {
+        self.inner.as_ref().is_some_and(Option::is_some)
     }
 }
 
@@ -103,13 +117,13 @@ mod handler {
     use std::os::raw::{c_int, c_void};
     use std::sync::OnceLock;
 
-    use super::{CURRENT, FATAL_SIGNALS, LastWords};
+    use super::{CURRENT, EndTexts, FATAL_SIGNALS};
 
     /// What the signals did before, in the order of [`FATAL_SIGNALS`].
     static EARLIER: [OnceLock<libc::sigaction>; FATAL_SIGNALS.len()] = [const { OnceLock::new() }; FATAL_SIGNALS.len()];
 
     pub(super) fn install() {
-        for (signal, earlier) in FATAL_SIGNALS.iter().zip(&EARLIER) {
+        for ((signal, _), earlier) in FATAL_SIGNALS.iter().zip(&EARLIER) {
             // SAFETY: both structures live through the call; the handler does only what is safe in one, on the
             // alternate stack that the standard library gives each of its threads.
             unsafe {
@@ -126,13 +140,13 @@ mod handler {
     }
 
     extern "C" fn on_signal(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
-        let Some(at) = FATAL_SIGNALS.iter().position(|known| *known == signal) else { return };
-        let words = CURRENT.get();
+        let Some(at) = FATAL_SIGNALS.iter().position(|(known, _)| *known == signal) else { return };
+        let texts = CURRENT.get();
         // SAFETY: a pointer that is not null is to what a `FlowOnThread` of this very thread keeps alive; `info` is the
         // system's; the functions are among those that may be called in a handler.
         unsafe {
-            if let Some(words) = words.as_ref() {
-                write(words, at);
+            if let Some(texts) = texts.as_ref() {
+                write(texts, at);
             }
             // A fault happens again when this returns, for whoever handled it before: the standard library tells of a
             // stack that overflowed. What was only sent is sent again, to end the process.
@@ -146,16 +160,15 @@ mod handler {
         }
     }
 
-    /// Writes the text of a signal by its place in [`FATAL_SIGNALS`].
-    ///
-    /// # Safety
-    /// None of its own: the calls are foreign.
-    unsafe fn write(words: &LastWords, at: usize) {
-        let mut rest = words.texts[at].as_slice();
-        // SAFETY: paths and text are whole and live through the calls.
+    /// Writes the text of a signal by its place in [`FATAL_SIGNALS`]. Whatever is at the path of the unfinished file, a
+    /// pipe for example, is not opened.
+    fn write(texts: &EndTexts, at: usize) {
+        let mut rest = texts.texts[at].as_slice();
+        // SAFETY: paths and text are whole and live through the calls, all of which may be made in a handler.
         unsafe {
-            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-            let file = libc::open(words.unfinished.as_ptr(), flags, 0o600 as libc::c_uint);
+            libc::unlink(texts.unfinished.as_ptr());
+            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NONBLOCK | libc::O_CLOEXEC;
+            let file = libc::open(texts.unfinished.as_ptr(), flags, 0o600 as libc::c_uint);
             if file < 0 {
                 return;
             }
@@ -168,7 +181,7 @@ mod handler {
             }
             libc::close(file);
             if rest.is_empty() {
-                libc::rename(words.unfinished.as_ptr(), words.file.as_ptr());
+                libc::rename(texts.unfinished.as_ptr(), texts.file.as_ptr());
             }
         }
     }

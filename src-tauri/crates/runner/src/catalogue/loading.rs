@@ -110,7 +110,7 @@ fn entry(
     let end_record = EndRecord::new(loading, file, bundle.file.clone(), inputs.clone(), kinds);
     let known = |flow| Known {
         loaded_flow: Arc::new(LoadedFlow { bundle: bundle.clone(), flow, end_record: end_record.clone() }),
-        duplicate_kind: None,
+        refusal: None,
         is_elsewhere: false,
     };
     Entry { flows: flows.into_iter().map(known).collect(), inputs, ..Entry::default() }
@@ -144,8 +144,8 @@ fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> 
         Err(error) => tracing::warn!(file = %file.display(), ms, %error, "flow does not load"),
     }
     let inputs: Vec<_> = reads.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
-    if let Some(signal) = ended_by.filter(|_| !inputs.is_empty()) {
-        return Entry::held_back(Ended::keep(loading, file, signal, inputs));
+    if let Some(ended) = ended_by.and_then(|signal| Ended::keep(loading, file, signal, &inputs)) {
+        return Entry::held_back(ended);
     }
     if inputs.is_empty() {
         // It was not even bundled: a repaired import elsewhere may mend it, so it is tried again.

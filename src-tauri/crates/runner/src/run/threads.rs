@@ -147,7 +147,8 @@ async fn attend(mut wanted: UnboundedReceiver<Work>, load: &Load) {
             () = left.select_next_some() => {}
             flow = running.select_next_some() => {
                 load.requests.fetch_sub(1, Ordering::SeqCst);
-                left.extend(flow.filter(|_| left.len() < MAX_ENDED_FLOWS).map(keep_alive));
+                let kept = flow.filter(|flow| flow.is_some() && left.len() < MAX_ENDED_FLOWS);
+                left.extend(kept.map(keep_alive));
             }
         }
     }

@@ -63,6 +63,8 @@ impl WarmRuntimes {
             let kind = Some(version.flow.kind.as_str());
             let loaded = Loaded::load(&version.bundle, kind, &workspace, limits, live(&[], env)).ok();
             if let Ok(work) = wanted.recv() {
+                // The same code may come from other files by now.
+                let _flow = FlowOnThread::on_this_thread(&work.job.loaded_flow.end_record);
                 // Nobody else is on this thread: the flow is taken apart at once.
                 drop(runtime.block_on(run(work, loaded)));
             }

@@ -65,12 +65,14 @@ impl Workspace {
         read(&lock(&self.catalogue))
     }
 
-    /// Loads a file, by its path in the workspace, that is not loaded by itself because its last load or run ended a
-    /// process, and answers with all flows. Refused where it is not held back. What runs it may end this process.
+    /// Loads a file, by its path in the workspace, that is not loaded automatically because its last load or run ended
+    /// a process, and answers with all flows. Refused where it is not held back. What runs it may end this process.
     pub fn load_anyway(self: &Arc<Self>, file: &str) -> Result<Vec<FlowRow>, Fault> {
         self.check_trusted()?;
-        let path = self.file_in(file)?;
-        let dropped = Ended::drop_record(&self.cache(), &path);
+        self.file_in(file)?;
+        // By the path that flows are looked for at, which a link may be part of.
+        let path = self.with_catalogue(|catalogue| Ok(catalogue.file_at(&self.dir, file)))?;
+        let dropped = path.map_or(Ok(false), |path| Ended::drop_record(&self.cache(), &path));
         if !dropped.map_err(|error| Fault::internal(format!("the record of {file} cannot be removed: {error}")))? {
             return Err(Fault::refused(format!(
                 "{file} is not held back: no load or run of it that ended a process is recorded; `flowglass check` \

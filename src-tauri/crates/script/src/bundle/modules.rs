@@ -250,8 +250,8 @@ impl OurModules {
     /// The link to what Flowglass brings for an import, unless the author installed it.
     fn link(&self, specifier: &str, importer: Option<&str>) -> Option<String> {
         let from = importer.map(Path::new).filter(|path| path.is_absolute()).unwrap_or(&self.flow);
-        let zod::Meant { specifier, manifest } = zod::meant(specifier, &self.workspace, from);
-        self.with_seen(|seen| seen.inputs.extend(manifest));
+        let zod::Meant { specifier, manifests } = zod::meant(specifier, &self.workspace, from);
+        self.with_seen(|seen| seen.inputs.extend(manifests));
         embedded::link(specifier?)
     }
 

@@ -37,12 +37,24 @@ pub(super) async fn chain(
     of: &Rc<AgentDefinitions>,
     hook: AgentHook,
     on_failure: OnFailure,
+    value: Value,
+    args: impl Fn(&Value) -> Vec<Value>,
+) -> Result<Value, FlowError> {
+    chain_as(cx, of, (hook, hook.as_str()), on_failure, value, args).await
+}
+
+/// As [`chain`], at a place with a name of its own: what the log answers is found by it.
+pub(super) async fn chain_as(
+    cx: &Context,
+    of: &Rc<AgentDefinitions>,
+    (hook, place): (AgentHook, &str),
+    on_failure: OnFailure,
     mut value: Value,
     args: impl Fn(&Value) -> Vec<Value>,
 ) -> Result<Value, FlowError> {
     for (at, (_, function)) in of.hooks.iter().filter(|(kind, _)| *kind == hook).enumerate() {
         let given = args(&value).into_iter().map(|arg| Arg::Data(arg.into())).collect();
-        let role = format!("{}.{at}", hook.as_str());
+        let role = format!("{place}.{at}");
         let path = hook_events::started(cx, hook);
         let answered = answer(callback::call(cx, &role, function, given).await).and_then(|answer| match answer {
             Answer::Value(next) => checked(hook, &value, next).map(Answer::Value),

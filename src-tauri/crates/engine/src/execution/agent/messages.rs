@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
 
-use super::hooks::{OnFailure, chain};
+use super::hooks::{OnFailure, chain, chain_as};
 use super::state::FlowState;
 use super::working_history;
 use crate::model::error::FlowError;
@@ -37,6 +37,9 @@ pub(super) fn row(flow: &FlowState, id: &str, role: &str, content: Value) -> Map
     }
 }
 
+/// The fields that say where a message belongs, which its words do not change.
+const PLACE: [&str; 6] = ["id", "role", "parent_id", "tool_call_id", "created_at", "depth"];
+
 /// Puts what a model said into its message, which waits for it: hooks of new messages see its words here for the first
 /// time. Returns the message as it is then; null where it is gone.
 pub(super) async fn answer(
@@ -48,10 +51,12 @@ pub(super) async fn answer(
     let Some(Value::Object(mut whole)) = flow.message(id) else { return Ok(Value::Null) };
     let Value::Object(mut updates) = said else { return Ok(Value::Null) };
     whole.extend(updates.clone());
-    let hook = AgentHook::BeforeCreateMessage;
-    let made = chain(&flow.cx, of, hook, OnFailure::Log, whole.clone().into(), |row| vec![row.clone()]).await?;
+    // Logs from before this call hold answers of the others, by their order.
+    let hook = (AgentHook::BeforeCreateMessage, "before_create_message.answer");
+    let made = chain_as(&flow.cx, of, hook, OnFailure::Log, whole.clone().into(), |row| vec![row.clone()]).await?;
     if let Value::Object(made) = made {
-        updates.extend(made.into_iter().filter(|(field, value)| field != "id" && whole.get(field) != Some(value)));
+        let is_said = |field: &str| !PLACE.contains(&field);
+        updates.extend(made.into_iter().filter(|(field, value)| is_said(field) && whole.get(field) != Some(value)));
     }
     update(flow, of, id, updates.into()).await
 }

@@ -123,6 +123,8 @@ impl Run {
         plan.from_log.extend(reached.iter().filter(|(_, how)| **how == Reached::Taken).map(|(path, _)| path.clone()));
         let root = self.flow.actions.get(&self.start.action).map(|action| action.block.clone());
         let has_tools: HashSet<&str> = known.keys().filter(|path| is_of_tool(path)).filter_map(|p| parent(p)).collect();
+        let asked = known.iter().filter(|(_, ran)| ran.calls + ran.before > 0);
+        let asking: HashSet<&str> = asked.flat_map(|(path, _)| with_ancestors(path)).collect();
         let mut gone: HashSet<Arc<str>> = HashSet::new();
         for (path, ran) in &known {
             if !reached.contains_key(path) && root.as_ref().is_some_and(|root| is_gone(root, path)) {
@@ -159,7 +161,9 @@ impl Run {
             };
             let asks_models = ran.calls + ran.before > 0;
             let expected = expected.max(usize::from(asks_models && self.gets_results(path, &reached)));
-            let may_call_more = ran.calls + ran.before > 1 || has_tools.contains(&**path) || is_in_loop(path);
+            let may_call_more = ran.calls + ran.before > 1
+                || has_tools.contains(&**path)
+                || is_in_loop(path) && asking.contains(&**path);
             plan.again.push(RunsAgain { path: path.clone(), model_calls: certain.max(expected), may_call_more });
         }
         plan.orphaned = outermost(&gone, recorded, &translated);

@@ -35,7 +35,8 @@ export function withPromptFile(config: Config): Config {
   const own: Config = isWhole ? { name, description, maxTokens, user: file?.user, caching, ...config } : { ...config };
   if (isWhole) own.prompt = file?.prompt;
   const wanted = config.temperature ?? temperature;
-  if (wanted !== undefined && own.providerOptions === undefined) own.providerOptions = { temperature: wanted };
+  const options = own.providerOptions ?? {};
+  if (wanted !== undefined && typeof options === 'object') own.providerOptions = { temperature: wanted, ...options };
   delete own.temperature;
   return own;
 }
