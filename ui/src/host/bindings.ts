@@ -986,7 +986,7 @@ export type FindQuery = {
 
 /**  One flow file, or one that does not load. */
 export type FlowRow = {
-	/**  The name it is run by; the file's stem when it does not load. */
+	/**  The name it is run by; the file's stem when it does not load, and no earlier load told its name. */
 	kind: string,
 	/**  Relative to the workspace. */
 	file: string,

@@ -24,7 +24,8 @@ pub fn serve_bundles() -> std::io::Result<()> {
         let failed = |message: &str| Err(LoadError::in_file(LoadErrorKind::Thrown, &bundle.file, message));
         std::thread::scope(|scope| {
             let work = || describe(bundle, &request.workspace, request.limits, &request.env);
-            match std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work) {
+            let thread = std::thread::Builder::new().name("evaluation".to_owned()).stack_size(STACK);
+            match thread.spawn_scoped(scope, work) {
                 Ok(thread) => thread.join().unwrap_or_else(|_| failed("its evaluation panicked")),
                 Err(error) => failed(&format!("the file could not be loaded: {error}")),
             }
