@@ -1,7 +1,7 @@
 // How a block stood just after an event. A past instant never shows the future: what had not begun has no outcome,
 // and what had not ended was running. Pure.
 import type { BlockRow } from '../host/host';
-import { lookOf, type Look } from './status';
+import { lookOf, lookThen, type Look } from './status';
 
 export type BlockAt = {
   look: Look;
@@ -19,7 +19,6 @@ export function blockAt(block: BlockRow, seq: number, newest: number): BlockAt {
   if (block.seqStart > seq) return { look: AHEAD, status: 'ahead', begun: false, isFinal: false };
   const isFinal = block.seqEnd != null ? block.seqEnd <= seq : seq >= newest;
   const status = isFinal ? block.status : 'running';
-  // What ran at an instant that has passed does not turn.
-  const look: Look = !isFinal && seq < newest ? { ...lookOf(status), tone: 'idle' } : lookOf(status);
+  const look = seq < newest ? lookThen(status) : lookOf(status);
   return { look, status, begun: true, isFinal };
 }

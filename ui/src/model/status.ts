@@ -20,6 +20,12 @@ const LOOKS: Record<RequestStatus | BlockStatus, Look> = {
   abandoned: { label: 'Abandoned', tone: 'idle', icon: 'dashed' },
 };
 
+/** As of an instant that has passed: what ran then does not turn. */
+export const lookThen = (status: string): Look => {
+  const look = lookOf(status);
+  return look.tone === 'busy' ? { ...look, tone: 'idle' } : look;
+};
+
 /** A status this window does not know yet is shown by its own name rather than hidden. */
 export const lookOf = (status: string): Look =>
   LOOKS[status as RequestStatus] ?? { label: status, tone: 'idle', icon: 'dashed' };
