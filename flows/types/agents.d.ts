@@ -157,6 +157,7 @@ export interface SubpromptConfig {
   initUserMessageProperty?: string;
   includeTextResponse?: boolean;
   includeToolCalls?: boolean;
+  /** `false`: a failure is told in the words of any other tool's, `Failed to execute tool: …`, and not as `Error: …`. */
   includeErrors?: boolean;
 }
 

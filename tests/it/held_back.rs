@@ -52,7 +52,8 @@ fn fault(process: u32, name: &str, signal: libc::c_int) {
     assert_eq!(sent, 0, "the thread takes the signal");
 }
 
-/// A process whose flow runs now: it is told by the time it takes, because it does not yield to write anything.
+/// Starts a run and waits until its block runs. The block does not yield, so nothing is written that says so: the test
+/// waits until its thread has used the processor for three seconds.
 fn running(place: &Place, request: &str) -> Going {
     let going = place.start(&format!("run counts go --user ada --input {LONG} --request {request}"));
     place.until("the request is there", |place| {
@@ -63,19 +64,25 @@ fn running(place: &Place, request: &str) -> Going {
     going
 }
 
+/// Runs the flow, and ends its process by a signal in the thread that runs it.
+fn ended_by(place: &Place, signal: libc::c_int) {
+    let going = running(place, "faulty");
+    fault(going.id(), "requests", signal);
+    assert_eq!(going.ended().code, None, "the signal ends the process all the same");
+}
+
 fn error(place: &Place) -> String {
     let checked = place.ask("check");
     checked.json()[0]["error"]["message"].as_str().unwrap_or_default().to_owned()
 }
 
-/// It is told by `check`, by `flows` and by whoever wants to run it, under its own name; `--load-anyway` loads it.
+/// `check` and `flows` list the flow by its own name, with the reason. `run`, `resume` and `retry` are refused with it.
+/// `check --load-anyway` loads the file.
 #[test]
 fn a_run_that_ended_its_process_by_a_fault_holds_its_file_back() {
     for (signal, name) in [(libc::SIGSEGV, "signal 11 (SIGSEGV)"), (libc::SIGABRT, "signal 6 (SIGABRT)")] {
         let place = place();
-        let going = running(&place, "faulty");
-        fault(going.id(), "requests", signal);
-        assert_eq!(going.ended().code, None, "the signal ends the process all the same");
+        ended_by(&place, signal);
 
         let told = error(&place);
         assert!(told.contains("its last run ended the process") && told.contains(name), "{told}");
@@ -110,9 +117,7 @@ fn a_flow_is_held_back_wherever_it_is_found() {
         "flows/again.ts",
         "import { defineFlow } from \"@flow-state-dev/core\";\nvoid defineFlow;\nexport { default } from \"./a\";\n",
     );
-    let going = running(&place, "faulty");
-    fault(going.id(), "requests", libc::SIGSEGV);
-    going.ended();
+    ended_by(&place, libc::SIGSEGV);
     let flows = place.ask("flows").json();
     let held =
         flows.as_array().expect("a list").iter().find(|row| row["isHeldBack"] == true).expect("one is held back");
@@ -126,9 +131,7 @@ fn a_flow_is_held_back_wherever_it_is_found() {
 #[test]
 fn a_file_that_changes_is_tried_again() {
     let place = place();
-    let going = running(&place, "faulty");
-    fault(going.id(), "requests", libc::SIGBUS);
-    going.ended();
+    ended_by(&place, libc::SIGBUS);
     assert!(error(&place).contains("SIGBUS"));
     place.write("flows/a.ts", FLOW.replace("return sum", "return sum + 1"));
     assert_eq!(place.get("run counts go --user ada --input 3")["output"], 4);
@@ -178,9 +181,7 @@ fn a_load_that_ended_its_process_by_a_fault_holds_its_file_back() {
 #[test]
 fn the_window_loads_it_anyway() {
     let place = place();
-    let going = running(&place, "faulty");
-    fault(going.id(), "requests", libc::SIGSEGV);
-    going.ended();
+    ended_by(&place, libc::SIGSEGV);
     let window = tests::sitting::open(&place, &["--flow", "counts"]);
     window.wait_for_text("[data-testid=flow-page]", "its last run ended the process by signal 11 (SIGSEGV)");
     window.click("[data-testid=notice-action]");

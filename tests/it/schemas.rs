@@ -156,7 +156,7 @@ export default defineFlow({ kind: "mail", actions: { go: { block: mail } } });
     place.write("package.json", r#"{ "dependencies": { "zod": "^4.1.0" } }"#);
     place.write("flows/mail.ts", format!("{flow}// Saved again.\n"));
     place.get("check");
-    let refused = place.ask(r#"run mail go --user ada --input {"to":"nobody"}"#);
+    let refused = place.ask(r#"run mail go --user ada --input {"to":"ada"}"#);
     assert!(refused.stderr.contains("An address, please"), "{refused}");
     place.write("package.json", r#"{ "dependencies": { "zod": "^3.25.0" } }"#);
     let again = place.ask("check");

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { callsOf, callWords, detailWords, questionWords } from './question';
+import { answeredWords, callsOf, callWords, detailWords, questionWords } from './question';
 
 const asked = (fields: object) => ({ reason: 'approval', message: null, data: null, path: 'root/step:a', ...fields });
 const pay = { toolCalls: [{ toolName: 'pay', args: { amount: 45 } }] };
@@ -41,4 +41,11 @@ test.each([
 
 test('long arguments are cut', () => {
   expect(callWords({ name: 'f', args: { text: 'x'.repeat(500) } }, 40)).toHaveLength('f( '.length + 40 + ')'.length);
+});
+
+test('an answer is told by what was answered', () => {
+  const asked = { reason: 'approval', message: 'Approve pay({ amount: 45 })?', data: null, path: 'root/pay' };
+  expect(answeredWords(asked, 'approve')).toBe('Approved: pay({ amount: 45 })');
+  expect(answeredWords(asked, 'reject')).toBe('Rejected: pay({ amount: 45 })');
+  expect(answeredWords({ ...asked, message: 'Which colour?' }, 'submit')).toBe('Answered: Which colour?');
 });

@@ -1,5 +1,6 @@
-//! Flow files whose load or run ended a process by a signal, as a fault of the JavaScript engine does: what is kept of
-//! it beside the cache, so that no process loads such a file again automatically (ARCHITECTURE §8.4).
+//! The records of flow files whose load or run ended a process by a signal, as a fault of the JavaScript engine does. A
+//! record is a file in `.flowglass/cache`. As long as it is there, no process loads the flow file automatically
+//! (ARCHITECTURE §8.4).
 //!
 //! A run's record is written by the process that ends, in `fatal_signals`. Must not load a file.
 
@@ -15,7 +16,7 @@ use crate::catalogue::fatal_signals::{EndTexts, FATAL_SIGNALS, signal_name};
 use crate::catalogue::loading::{Loading, cache_file, is_current, keep};
 use crate::core::ordinary_files;
 
-/// What lies beside the cache for one file.
+/// The record of one flow file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ended {
     /// The program, and the environment of flows: with others it is tried again.

@@ -1,7 +1,7 @@
 //! What this process writes when a flow's code ends it: a fault in native code is no error that could be caught.
 //!
-//! A thread that runs a flow says which one; the handler of a fatal signal writes the text that lies ready for it and
-//! lets the signal do what it does. The handler must not allocate, lock, or call what is not safe in a handler.
+//! A thread that runs a flow says which one. The handler of a fatal signal writes the text that was made for that flow,
+//! and then the signal ends the process. The handler must not allocate, lock, or call what is not safe in a handler.
 
 use std::cell::Cell;
 use std::ffi::CString;
@@ -42,7 +42,7 @@ pub(crate) struct EndTexts {
 }
 
 thread_local! {
-    /// What the flow that this thread runs leaves behind if it ends the process.
+    /// What is written if the flow that this thread runs ends the process.
     static CURRENT: Cell<*const EndTexts> = const { Cell::new(std::ptr::null()) };
 }
 
@@ -148,8 +148,9 @@ mod handler {
             if let Some(texts) = texts.as_ref() {
                 write(texts, at);
             }
-            // A fault happens again when this returns, for whoever handled it before: the standard library tells of a
-            // stack that overflowed. What was only sent is sent again, to end the process.
+            // After a fault, the handler that was installed before is put back. The same instruction faults again when
+            // this returns, and that handler is called: the standard library's reports a stack overflow. A signal that
+            // another process or thread sent does not come again, so it is raised here, to end the process.
             if (*info).si_code > 0 {
                 let earlier = EARLIER[at].get().map_or(std::ptr::null(), std::ptr::from_ref);
                 libc::sigaction(signal, earlier, std::ptr::null_mut());

@@ -40,7 +40,8 @@ pub(crate) fn meant<'s>(specifier: &'s str, workspace: &Path, importer: &Path) -
     Meant { specifier: Some(if is_four && specifier == "zod" { "zod/v4" } else { specifier }), manifests }
 }
 
-/// Whether a `package.json` depends on version 4, also if beside another. `None` if it does not name zod.
+/// Returns whether a `package.json` allows version 4 of zod, as `^4.1.0` or `^3.25.0 || ^4.0.0` do. `None` if it does
+/// not name zod.
 fn wants_four(json: &Value) -> Option<bool> {
     let fields = ["dependencies", "devDependencies", "peerDependencies", "optionalDependencies"];
     let range = fields.iter().find_map(|field| json[field]["zod"].as_str())?;
