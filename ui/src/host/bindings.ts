@@ -577,7 +577,7 @@ export type ComparedQuery = {
 export type ComparedRow = {
 	/**  Which row it is. */
 	row: number,
-	/**  How many equal pairs it stands for; 0 where it is a pair. */
+	/**  How many quiet pairs it stands for, which are equal or all uncompared; 0 where it is a pair. */
 	equal: number,
 	/**  How many rows it stands below. */
 	depth: number,
@@ -591,6 +591,8 @@ export type ComparedRow = {
 	differs: BlockDifference[],
 	/**  Whether something inside of it differs. */
 	inside: boolean,
+	/**  Whether a replay stopped before the end of the block. */
+	uncompared?: boolean,
 	/**  The block of the left request. */
 	left?: ComparedBlock | null,
 	/**  The block of the right request. */
@@ -629,6 +631,8 @@ export type ComparisonHead = {
 	pairs: number,
 	/**  How many of them differ themselves. */
 	differing: number,
+	/**  Of a replay that stopped: how many pairs it says nothing about. */
+	uncompared?: number | null,
 	/**  How many rows are shown where only what differs is. */
 	rows: number,
 	/**  Which of those is the difference that came first. */

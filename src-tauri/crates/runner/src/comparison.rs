@@ -23,8 +23,8 @@ const MOST: u32 = 2_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Entry {
     Pair(u32),
-    /// So many pairs that are equal, from one on.
-    Equal(u32, u32),
+    /// So many pairs from one on, which are equal, or all of which a replay did not reach.
+    Quiet(u32, u32),
 }
 
 /// See the module.
@@ -48,6 +48,11 @@ impl Comparison {
     /// How many pairs there are, and how many of them differ themselves.
     pub(crate) fn counts(&self) -> (u64, u64) {
         (self.pairs.len() as u64, self.pairs.iter().filter(|pair| pair.differs != 0).count() as u64)
+    }
+
+    /// Of a replay that stopped: how many pairs it says nothing about.
+    pub(crate) fn uncompared(&self) -> Option<u64> {
+        self.right.stop.map(|_| self.pairs.iter().filter(|pair| pair.is_uncompared).count() as u64)
     }
 
     pub(crate) fn row_count(&self, all: bool) -> u64 {
@@ -82,7 +87,7 @@ impl Comparison {
         };
         let differing = (0_u64..).zip(&self.differing).filter_map(|(row, entry)| match entry {
             Entry::Pair(pair) => Some((row, &self.pairs[*pair as usize])).filter(|(_, pair)| pair.differs != 0),
-            Entry::Equal(..) => None,
+            Entry::Quiet(..) => None,
         });
         differing.min_by_key(|(_, pair)| when(pair)).map(|(row, _)| row)
     }
@@ -110,7 +115,7 @@ impl Comparison {
         let last = offset.saturating_add(limit.min(MOST).into()).min(self.row_count(all));
         let entries: Vec<(u64, Entry)> = (offset..last).filter_map(|row| Some((row, self.entry(row, all)?))).collect();
         let pair = |entry: &Entry| match entry {
-            Entry::Pair(at) | Entry::Equal(at, _) => &self.pairs[*at as usize],
+            Entry::Pair(at) | Entry::Quiet(at, _) => &self.pairs[*at as usize],
         };
         let paths: Vec<PathNumber> = entries.iter().map(|(_, entry)| pair(entry).path).collect();
         let texts = texts(&paths)?;
@@ -120,7 +125,7 @@ impl Comparison {
 
     fn row(&self, row: u64, entry: Entry, pair: &Pair, path: &str) -> ComparedRow {
         let equal = match entry {
-            Entry::Equal(_, count) => count,
+            Entry::Quiet(_, count) => count,
             Entry::Pair(_) => 0,
         };
         let known = pair.left.map(|index| (&self.left, index)).or(pair.right.map(|index| (&self.right, index)));
@@ -137,32 +142,28 @@ impl Comparison {
             kind,
             differs: BlockDifference::ALL.into_iter().filter(|one| pair.differs & one.bit() != 0).collect(),
             inside: pair.inside,
+            uncompared: pair.is_uncompared,
             left: pair.left.filter(|_| equal == 0).map(|index| self.left.block(index, path)),
             right: pair.right.filter(|_| equal == 0).map(|index| self.right.block(index, path)),
         }
     }
 }
 
-/// Pairs that differ, those around them, and the equal ones between, which are counted and not listed.
+/// Pairs that differ and those around them. The pairs between are counted and not listed.
 fn only_differing(pairs: &[Pair]) -> Vec<Entry> {
-    let (mut shown, mut equal) = (Vec::new(), 0_u32);
-    let flush = |shown: &mut Vec<Entry>, before: u32, equal: &mut u32| {
-        if *equal > 0 {
-            shown.push(Entry::Equal(before - *equal, *equal));
-        }
-        *equal = 0;
-    };
-    for (at, pair) in (0_u32..).zip(pairs) {
-        if pair.differs == 0 && !pair.inside {
-            equal += 1;
-            continue;
-        }
-        flush(&mut shown, at, &mut equal);
-        shown.push(Entry::Pair(at));
+    let is_shown = |pair: &Pair| pair.differs != 0 || pair.inside;
+    if !pairs.iter().any(is_shown) {
+        return Vec::new();
     }
-    // Where nothing differs there is nothing to show.
-    if !shown.is_empty() {
-        flush(&mut shown, pairs.len() as u32, &mut equal);
+    let mut shown = Vec::new();
+    for (at, pair) in (0_u32..).zip(pairs) {
+        match shown.last_mut() {
+            _ if is_shown(pair) => shown.push(Entry::Pair(at)),
+            Some(Entry::Quiet(first, count)) if pairs[*first as usize].is_uncompared == pair.is_uncompared => {
+                *count += 1
+            }
+            _ => shown.push(Entry::Quiet(at, 1)),
+        }
     }
     shown
 }

@@ -42,6 +42,8 @@ test('a sign has a word', () => {
   expect(signOf(row({ differs: ['only_right'] }))).toEqual({ sign: '+', label: 'only in B' });
   expect(signOf(row({ differs: ['output'] })).sign).toBe('≠');
   expect(signOf(row({})).sign).toBe('=');
+  expect(signOf(row({ equal: 19, uncompared: true })).label).toBe('19 blocks not compared');
+  expect(signOf(row({ uncompared: true })).label).toBe('not compared');
 });
 
 test('differences have a sign', () => {

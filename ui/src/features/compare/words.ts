@@ -34,8 +34,15 @@ export function differsIn({ differs, left, right, inside, equal }: ComparedRow):
 }
 
 /** The sign before a row, with what it means: shape and word, never colour alone. */
-export function signOf({ differs, equal }: ComparedRow): { sign: string; label: string } {
-  if (equal > 0) return { sign: '⋯', label: plural(equal, 'equal block', 'equal blocks') };
+export function signOf({ differs, equal, uncompared }: ComparedRow): { sign: string; label: string } {
+  if (equal > 0)
+    return {
+      sign: '⋯',
+      label: uncompared
+        ? `${plural(equal, 'block', 'blocks')} not compared`
+        : plural(equal, 'equal block', 'equal blocks'),
+    };
+  if (uncompared) return { sign: '⋯', label: 'not compared' };
   if (differs.includes('only_left')) return { sign: '−', label: 'only in A' };
   if (differs.includes('only_right')) return { sign: '+', label: 'only in B' };
   return differs.length > 0 ? { sign: '≠', label: 'differs' } : { sign: '=', label: 'equal' };
@@ -56,13 +63,16 @@ function signed(difference: number, words: (n: number) => string): string {
   return `${difference < 0 ? '−' : '+'}${words(Math.abs(difference))}`;
 }
 
-/** Where a replay stopped, and how much of what was recorded it did not come to. */
-export function stopOf({ left, right, replay }: ComparisonHead): { where: string; what: string; rest: number } | null {
+/** Where a replay first differs from its recording, and in what. `uncompared` counts the blocks that it did not reach
+ * because it stopped there; null if it went on to its end. */
+export type Diverged = Divergence & { name: string; what: string; uncompared: number | null };
+
+export function divergedAt({ replay, uncompared }: ComparisonHead): Diverged | null {
   const divergence = replay?.divergence;
   if (!divergence) return null;
   const last = divergence.path.split('/').at(-1) ?? divergence.path;
   const name = last.slice(last.indexOf(':') + 1).replace(/[~[].*$/, '') || last;
-  return { where: name, what: whatDiffers(divergence), rest: Math.max(0, left.blocks - right.blocks) };
+  return { ...divergence, name, what: whatDiffers(divergence), uncompared: uncompared ?? null };
 }
 
 /** In what a recorded event and today's differ, in a word or two. */

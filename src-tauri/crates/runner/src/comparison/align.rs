@@ -18,6 +18,8 @@ pub(super) struct Pair {
     pub(super) differs: u8,
     /// Whether something inside of it differs.
     pub(super) inside: bool,
+    /// Whether the right side is a replay that stopped before the end of this block.
+    pub(super) is_uncompared: bool,
 }
 
 /// The paths of a request as a tree: the newest execution of each, and the paths directly inside of it.
@@ -61,9 +63,12 @@ pub(super) fn align(left: &Side, right: &Side) -> Vec<Pair> {
         let (one, other) = (ours.newest.get(&path).copied(), theirs.newest.get(&path).copied());
         let at = pairs.len() as u32;
         let differs = differences((left, one), (right, other));
-        pairs.push(Pair { path, depth, left: one, right: other, differs, inside: false });
+        pairs.push(Pair { path, depth, left: one, right: other, differs, inside: false, is_uncompared: false });
         around.push(above);
         wait(&mut waiting, Some(path), depth + 1, Some(at));
+    }
+    if let Some(stop) = right.stop {
+        leave_out_unreached(&mut pairs, right, stop);
     }
     for at in (0..pairs.len()).rev() {
         if let Some(above) = around[at].filter(|_| pairs[at].differs != 0 || pairs[at].inside) {
@@ -71,6 +76,17 @@ pub(super) fn align(left: &Side, right: &Side) -> Vec<Pair> {
         }
     }
     pairs
+}
+
+/// A replay that stopped says nothing about the blocks that it did not finish. Only the block at which it stopped
+/// differs.
+fn leave_out_unreached(pairs: &mut [Pair], replay: &Side, stop: PathNumber) {
+    for pair in pairs.iter_mut().filter(|pair| pair.path != stop) {
+        let is_finished = pair.right.is_some_and(|index| replay.has_finished(index));
+        if !is_finished {
+            (pair.differs, pair.is_uncompared) = (0, true);
+        }
+    }
 }
 
 /// Two lists as one, in the order of the first; what only the second has stands before what follows it there.

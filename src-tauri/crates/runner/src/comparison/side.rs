@@ -18,6 +18,8 @@ pub(crate) struct Side {
     pub(crate) spans: Spans,
     pub(crate) digests: Digests,
     pub(crate) is_live: bool,
+    /// Of a replay that stopped: the path of the block at which it did.
+    pub(super) stop: Option<PathNumber>,
     /// Of a fork: the last event that it has from its request, and the milliseconds between that and its own first.
     gap: Option<(Seq, i64)>,
     /// How often each path ran, where it has more than one attempt.
@@ -35,7 +37,20 @@ impl Side {
             again.entry(span.path).and_modify(|ran| *ran += 1);
         }
         let source = sources(&spans);
-        Side { request: request.to_owned(), spans, digests, is_live: !status.is_terminal(), gap: None, again, source }
+        let is_live = !status.is_terminal();
+        Side { request: request.to_owned(), spans, digests, is_live, stop: None, gap: None, again, source }
+    }
+
+    /// A replay whose first difference is at a path. It stopped if that stopped its root.
+    pub(crate) fn diverged(mut self, path: PathNumber) -> Side {
+        let is_stopped = self.spans.iter().any(|span| span.parent().is_none() && span.end == Some(SpanEnd::Stopped));
+        self.stop = is_stopped.then_some(path);
+        self
+    }
+
+    /// Whether a block of a replay ended by itself.
+    pub(super) fn has_finished(&self, index: SpanIndex) -> bool {
+        self.spans.get(index).end.is_some_and(|end| end != SpanEnd::Stopped)
     }
 
     /// A fork from an event on, which began at a time: the time between is no part of how long it took.

@@ -12,6 +12,11 @@ use super::*;
 
 /// A request of one root and these blocks inside of it: path, how it ended, what it made.
 fn side(blocks: &[(u32, SpanEnd, u64)]) -> Side {
+    ended(blocks, SpanEnd::Completed)
+}
+
+/// The same, and how the root ended.
+fn ended(blocks: &[(u32, SpanEnd, u64)], end: SpanEnd) -> Side {
     let (mut spans, mut digests, mut seq) = (Spans::default(), Digests::default(), 0);
     let mut tell = |spans: &mut Spans, path: u32, fact| {
         seq += 1;
@@ -29,7 +34,7 @@ fn side(blocks: &[(u32, SpanEnd, u64)]) -> Side {
         let ended = tell(&mut spans, *path, finish(*end));
         digests.outputs.insert(ended, *made);
     }
-    tell(&mut spans, 0, finish(SpanEnd::Completed));
+    tell(&mut spans, 0, finish(end));
     Side::new("r", RequestStatus::Completed, spans, digests)
 }
 
@@ -39,6 +44,7 @@ fn said(comparison: &Comparison, all: bool) -> Vec<String> {
     rows.iter()
         .map(|row| match row.equal {
             0 => format!("{} {:?}", row.path, row.differs),
+            count if row.uncompared => format!("{count} uncompared"),
             count => format!("{count} equal"),
         })
         .collect()
@@ -71,6 +77,23 @@ fn a_single_equal_block_is_counted_and_not_listed() {
     let comparison = Comparison::new(side(&left), side(&right), None);
     assert_eq!(said(&comparison, false), ["0 []", "1 equal", "2 [Output]", "1 equal"]);
     assert_eq!(said(&comparison, true), ["0 []", "1 []", "2 [Output]", "3 []"]);
+}
+
+#[test]
+fn a_replay_that_stopped_says_nothing_about_what_it_did_not_finish() {
+    let recorded = [(1, DONE, 1), (2, DONE, 2), (3, DONE, 3), (4, DONE, 4), (5, DONE, 5)];
+    let replayed = [(1, DONE, 1), (2, SpanEnd::Stopped, 0), (3, SpanEnd::Stopped, 0)];
+    let stopped = ended(&replayed, SpanEnd::Stopped).diverged(3);
+    let comparison = Comparison::new(side(&recorded), stopped, None);
+    // The root was stopped as well; it is listed, because the block that differs is inside it.
+    assert_eq!(said(&comparison, false), ["0 []", "1 equal", "1 uncompared", "3 [Status]", "2 uncompared"]);
+    assert_eq!((comparison.counts(), comparison.uncompared()), ((6, 1), Some(4)));
+    assert_eq!(comparison.first(), Some(3));
+    // A replay that went on to its end is compared whole.
+    let other = side(&[(1, DONE, 9), (2, DONE, 2)]).diverged(1);
+    let comparison = Comparison::new(side(&recorded[..3]), other, None);
+    assert_eq!(said(&comparison, false), ["0 []", "1 [Output]", "1 equal", "3 [OnlyLeft]"]);
+    assert_eq!(comparison.uncompared(), None);
 }
 
 /// A request whose block added an item and wrote to a record; or a fork of it that took the block from the log.

@@ -78,6 +78,9 @@ pub struct ComparisonHead {
     pub pairs: u64,
     /// How many of them differ themselves.
     pub differing: u64,
+    /// Of a replay that stopped: how many pairs it says nothing about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncompared: Option<u64>,
     /// How many rows are shown where only what differs is.
     pub rows: u64,
     /// Which of those is the difference that came first.
@@ -94,7 +97,7 @@ pub struct ComparisonHead {
 pub struct ComparedRow {
     /// Which row it is.
     pub row: u64,
-    /// How many equal pairs it stands for; 0 where it is a pair.
+    /// How many quiet pairs it stands for, which are equal or all uncompared; 0 where it is a pair.
     pub equal: u64,
     /// How many rows it stands below.
     pub depth: u32,
@@ -109,6 +112,9 @@ pub struct ComparedRow {
     pub differs: Vec<BlockDifference>,
     /// Whether something inside of it differs.
     pub inside: bool,
+    /// Whether a replay stopped before the end of the block.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub uncompared: bool,
     /// The block of the left request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left: Option<ComparedBlock>,

@@ -73,7 +73,11 @@ impl Workspace {
         let mut numbers = PathNumbers::default();
         let mut number = |path: &str| numbers.number(path, |path| self.store.path_number(path).ok().flatten());
         let sides = [&recorded, &events].map(|events| (spans_of(events, &mut number), digests_of(events)));
-        let [left, right] = sides.map(|(spans, digests)| Side::new(request, row.status, spans, digests));
+        let diverged = replay.divergence.as_ref().map(|divergence| number(&divergence.path));
+        let [left, mut right] = sides.map(|(spans, digests)| Side::new(request, row.status, spans, digests));
+        if let Some(path) = diverged {
+            right = right.diverged(path);
+        }
         let comparison = Comparison::new(left, right, Some(replay));
         let opened = Opened { comparison, replayed: Some((events, numbers.texts())) };
         self.keep(opened, (row.clone(), row))
@@ -99,13 +103,14 @@ impl Workspace {
             Some(row) => self.rows_of(&opened, ComparedQuery { offset: row, limit: 1, all: false })?.pop(),
             None => None,
         };
+        let uncompared = comparison.uncompared();
         let (rows, replay) = (comparison.row_count(false), comparison.replay.clone());
         let mut open = lock(&self.comparisons.0);
         if open.len() == KEPT {
             open.remove(0);
         }
         open.push((number, opened));
-        Ok(ComparisonHead { comparison: number, left, right, pairs, differing, rows, first, replay })
+        Ok(ComparisonHead { comparison: number, left, right, pairs, differing, uncompared, rows, first, replay })
     }
 
     /// A window of its rows.
