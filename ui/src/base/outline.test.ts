@@ -40,4 +40,5 @@ test('a tree of 130 levels opens without harm', () => {
 test('the containers above a path', () => {
   expect(above('plan[2].title')).toEqual(['', 'plan', 'plan[2]']);
   expect(above('')).toEqual(['']);
+  expect(above('notes["a.b"].text')).toEqual(['', 'notes', 'notes["a.b"]']);
 });

@@ -1,7 +1,7 @@
 // A JSON value as the rows of an indented outline, built only as far as it is opened.
 // Children come a page at a time, so a list of 100,000 entries costs as much as one of a hundred.
 import { count, isContainer } from './json';
-import { child } from './path';
+import { child, parsePath } from './path';
 
 export const PAGE = 100;
 
@@ -70,6 +70,6 @@ export function firstOpen(value: unknown, budget: number): Set<string> {
 /** The containers above a path, so that a changed place can be opened into view. */
 export function above(path: string): string[] {
   const found = [''];
-  for (const match of path.matchAll(/\.|\[/g)) if (match.index > 0) found.push(path.slice(0, match.index));
+  for (const step of parsePath(path).slice(0, -1)) found.push(child(found.at(-1) ?? '', step));
   return found;
 }

@@ -18,6 +18,15 @@ test('paths are written the way they are read', () => {
   expect(child('a', 'x.y')).toBe('a["x.y"]');
 });
 
+test('a name is quoted exactly where the engine quotes it', () => {
+  expect(child('findings', 'how trees cool')).toBe('findings["how trees cool"]');
+  expect(child('', 'to do')).toBe('["to do"]');
+  expect(child('a', '1st')).toBe('a["1st"]');
+  expect(child('a', 'über-$1_')).toBe('a.über-$1_');
+  for (const path of ['findings["how trees cool"].tags[0]', '["a \\"b\\"]"]'])
+    expect(formatPath(parsePath(path))).toBe(path);
+});
+
 test('a value is set in a copy', () => {
   const before = { list: [{ a: 1 }], keep: true };
   expect(withValue(before, ['list', 0, 'a'], 2)).toEqual({ list: [{ a: 2 }], keep: true });

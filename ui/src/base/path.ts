@@ -1,4 +1,5 @@
-// Paths into a JSON value, written as people write them: `plan[2].title`. The empty path is the whole value.
+// Paths into a JSON value, written as people write them: `plan[2].title`. The empty path is the whole value. They are
+// compared with paths of the engine as texts, so that both write a path the same way.
 
 export type Step = string | number;
 
@@ -19,18 +20,21 @@ export function parsePath(path: string): Step[] {
   return steps;
 }
 
+/** A name that needs no quotes; `field` in the engine's `views/diff.rs` has the same rule. */
+const PLAIN = /^(?![0-9])[\p{Alphabetic}\p{N}_$-]+$/u;
+
 export function formatPath(steps: readonly Step[]): string {
   let text = '';
   for (const one of steps) {
     if (typeof one === 'number') text += `[${one}]`;
-    else if (/^[^.[\]"]+$/.test(one)) text += text ? `.${one}` : one;
+    else if (PLAIN.test(one)) text += text ? `.${one}` : one;
     else text += `[${JSON.stringify(one)}]`;
   }
   return text;
 }
 
 export function child(path: string, one: Step): string {
-  return path + (typeof one === 'number' || !path || !/^[^.[\]"]+$/.test(one) ? formatPath([one]) : `.${one}`);
+  return path + (typeof one === 'number' || !path || !PLAIN.test(one) ? formatPath([one]) : `.${one}`);
 }
 
 /** A copy of `root` with `value` at `steps`; `undefined` takes the place away. Nothing is changed in place. */

@@ -11,6 +11,12 @@ export type ChangeRow = {
   note?: string;
 };
 
+/** What requests share; any other state belongs to one request. */
+const SHARED = new Set(['session', 'user', 'project', 'resource']);
+
+/** Whether another request made a difference between two instants of one: no event of that one wrote it. */
+export const isByAnother = ({ scope, seq }: Pick<Change, 'scope' | 'seq'>): boolean => SHARED.has(scope) && seq == null;
+
 /** `session`, or which of several: `sequencer[root/step:plan]`, `session/notes`. */
 function scopeOf({ scope, instanceId }: Change): string {
   if (!instanceId) return scope;

@@ -12,7 +12,7 @@ const state: StateView = {
   versions: { session: 2 },
 };
 const changes: Change[] = [
-  { scope: 'session', path: 'turns', kind: 'changed', old: 1, new: 2 },
+  { scope: 'session', path: 'turns', kind: 'changed', old: 1, new: 2, seq: 3 },
   { scope: 'sequencer', instanceId: 'r:root:1', path: 'plan', kind: 'added', new: [] },
 ];
 const byId = new Map([['r:root:1', { path: 'root', name: 'chat', kind: 'sequencer' } as BlockRow]]);
@@ -28,7 +28,7 @@ test('scopes come in their order, and only those that exist', () => {
 
 test('a change marks its own scope only', () => {
   const [session, user, sequencer] = scopesOf(state, changes, byId);
-  expect([...(session?.marks.here ?? [])]).toEqual([['turns', { kind: 'changed', old: 1, new: 2 }]]);
+  expect([...(session?.marks.here ?? [])]).toMatchObject([['turns', { kind: 'changed', old: 1, new: 2 }]]);
   expect(user?.marks.here.size).toBe(0);
   expect([...(sequencer?.marks.here.keys() ?? [])]).toEqual(['plan']);
 });
@@ -36,6 +36,13 @@ test('a change marks its own scope only', () => {
 test('what changed comes before what did not', () => {
   const scopes = changedFirst(scopesOf(state, changes, byId));
   expect(scopes.map((scope) => scope.name)).toEqual(['session', 'sequencer', 'user']);
+  // What another request changed is no change of this one.
+  const others = [{ ...changes[0]!, scope: 'user', seq: null }, changes[1]!];
+  expect(changedFirst(scopesOf(state, others, byId)).map((scope) => scope.name)).toEqual([
+    'sequencer',
+    'session',
+    'user',
+  ]);
 });
 
 test('places are named as people ask for them', () => {
@@ -90,7 +97,7 @@ test('resources come last, with their text and their own changes', () => {
   };
   const change: Change = { scope: 'resource', instanceId: 'user/a', path: 'n', kind: 'changed', old: 0, new: 1 };
   const [, a, b] = scopesOf(view, [change], new Map());
-  expect([a?.of, a?.value, a?.version, [...(a?.marks.here ?? [])]]).toEqual([
+  expect([a?.of, a?.value, a?.version, [...(a?.marks.here ?? [])]]).toMatchObject([
     'user/a',
     { n: 1, $content: 'text' },
     3,

@@ -2,7 +2,7 @@
 import { child, parsePath } from '../../base/path';
 import type { Change, StateView, ViewRow } from '../../host/host';
 import type { Watched } from '../../model/watches.svelte';
-import { marksOf, sizeOf, type Marks } from './tree';
+import { isChanged, marksOf, type Marks } from './tree';
 
 /** The block that a state belongs to, where it is known. */
 type Owner = Pick<ViewRow, 'path' | 'name' | 'kind'>;
@@ -60,9 +60,9 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
   return scopes;
 }
 
-/** Those that changed come first; otherwise they stay in their order. */
+/** Those that the request changed come first; otherwise they stay in their order. */
 export const changedFirst = (scopes: readonly Scope[]): Scope[] =>
-  [...scopes].sort((one, other) => Number(sizeOf(other.marks) > 0) - Number(sizeOf(one.marks) > 0));
+  [...scopes].sort((one, other) => Number(isChanged(other.marks)) - Number(isChanged(one.marks)));
 
 /** A place as `history` and people name it: `session.topic`, `sequencer[root/step:plan].steps[0]`. */
 export function placeName({ name, of }: Pick<Scope, 'name' | 'of'>, path: string): string {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Change } from '../../host/host';
-import { countsOf, marksOf, treeOf } from './tree';
+import { countsOf, countWords, marksOf, treeOf } from './tree';
 
 const change = (kind: string, path: string, old?: unknown, now?: unknown) =>
-  ({ scope: 'session', kind, path, old, new: now }) as Change;
+  ({ scope: 'session', kind, path, old, new: now, seq: 7 }) as Change;
 const all = (...paths: string[]) => ({ open: new Set(['', ...paths]), pages: new Map<string, number>() });
 const lines = (rows: ReturnType<typeof treeOf>) =>
   rows.map(
@@ -52,4 +52,12 @@ test('a state that became empty still says what is gone', () => {
 });
 
 test('changes are counted by what they are', () =>
-  expect(countsOf(marks)).toEqual({ added: 2, changed: 1, removed: 2 }));
+  expect(countsOf(marks)).toEqual({ added: 2, changed: 1, removed: 2, others: 0 }));
+
+test('a change without a writer in this request was made by another one, and is counted apart', () => {
+  const own = { ...change('changed', 'topic', 'a', 'b'), seq: 12, by: 'root/step:plan' };
+  const marks = marksOf([own, { ...change('added', 'contacts', undefined, 2), seq: null }]);
+  expect(marks.here.get('topic')?.isByAnother).toBe(false);
+  expect(marks.here.get('contacts')?.isByAnother).toBe(true);
+  expect(countWords(countsOf(marks))).toBe('~1 1 by other requests');
+});

@@ -3,17 +3,20 @@
 import type { Change } from '../../host/host';
 import { above, outline, type Opened, type OutlineRow } from '../../base/outline';
 import { formatPath, parsePath } from '../../base/path';
+import { isByAnother } from '../../model/changes';
 
-export type Marked = Pick<Change, 'kind' | 'old' | 'new' | 'by' | 'seq'>;
+export type Marked = Pick<Change, 'kind' | 'old' | 'new' | 'by' | 'seq'> & { isByAnother: boolean };
 
 export type TreeRow = OutlineRow & {
   change: Marked | null;
-  /** How many places inside of it changed. */
+  /** How many places inside of it changed, and how many of those another request wrote. */
   inside: number;
+  insideByOthers: number;
   isGone: boolean;
 };
 
-export type Counts = { added: number; changed: number; removed: number };
+/** `others`: changes that another request made. They count as nothing else. */
+export type Counts = { added: number; changed: number; removed: number; others: number };
 
 /** What changed, by its path: of what is there the path is its own, of what is gone the one that it had. A list may have
  * both at one index. */
@@ -21,8 +24,11 @@ export type Marks = { here: ReadonlyMap<string, Marked>; gone: ReadonlyMap<strin
 
 export function marksOf(changes: readonly Change[]): Marks {
   const marks = { here: new Map<string, Marked>(), gone: new Map<string, Marked>() };
-  for (const { path, kind, old, new: now, by, seq } of changes)
-    marks[kind === 'removed' ? 'gone' : 'here'].set(path, { kind, old, new: now, by, seq });
+  for (const change of changes) {
+    const { path, kind, old, new: now, by, seq } = change;
+    const mark = { kind, old, new: now, by, seq, isByAnother: isByAnother(change) };
+    marks[kind === 'removed' ? 'gone' : 'here'].set(path, mark);
+  }
   return marks;
 }
 
@@ -31,24 +37,43 @@ export const sizeOf = ({ here, gone }: Marks): number => here.size + gone.size;
 export const pathsOf = ({ here, gone }: Marks): string[] => [...here.keys(), ...gone.keys()];
 
 export function countsOf({ here, gone }: Marks): Counts {
-  const added = [...here.values()].filter(({ kind }) => kind === 'added').length;
-  return { added, changed: here.size - added, removed: gone.size };
+  const all = [...here.values(), ...gone.values()];
+  const own = all.filter((mark) => !mark.isByAnother);
+  const count = (...kinds: Change['kind'][]) => own.filter(({ kind }) => kinds.includes(kind)).length;
+  const others = all.length - own.length;
+  return { added: count('added'), changed: count('changed', 'moved'), removed: count('removed'), others };
 }
+
+/** Whether this request changed anything. */
+export const isChanged = ({ here, gone }: Marks): boolean =>
+  [...here.values(), ...gone.values()].some((mark) => !mark.isByAnother);
+
+/** `+1 ~2 −3`, without what there is none of. */
+export const countWords = ({ added, changed, removed, others }: Counts): string =>
+  [
+    added > 0 && `+${added}`,
+    changed > 0 && `~${changed}`,
+    removed > 0 && `−${removed}`,
+    others > 0 && `${others} by other requests`,
+  ]
+    .filter(Boolean)
+    .join(' ');
 
 const parentOf = (path: string) => formatPath(parsePath(path).slice(0, -1));
 const nameOf = (path: string) => String(parsePath(path).at(-1) ?? '');
 
 /** How many changes lie inside of every container above one. */
-function insideOf(marks: Marks): Map<string, number> {
+function insideOf(paths: readonly string[]): Map<string, number> {
   const inside = new Map<string, number>();
-  for (const path of pathsOf(marks))
+  for (const path of paths)
     for (const one of above(path)) if (one !== path) inside.set(one, (inside.get(one) ?? 0) + 1);
   return inside;
 }
 
 /** `isOnlyChanged` leaves out what neither changed nor holds a change. */
 export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChanged: boolean) {
-  const inside = insideOf(marks);
+  const inside = insideOf(pathsOf(marks));
+  const byOthers = insideOf([...marks.here, ...marks.gone].flatMap(([path, mark]) => (mark.isByAnother ? [path] : [])));
   const rows: TreeRow[] = [];
   const gone = new Map<string, string[]>();
   for (const path of marks.gone.keys()) gone.set(parentOf(path), [...(gone.get(parentOf(path)) ?? []), path]);
@@ -64,6 +89,7 @@ export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChang
         more: 0,
         change: marks.gone.get(path) ?? null,
         inside: 0,
+        insideByOthers: 0,
         isGone: true,
       });
   };
@@ -80,7 +106,13 @@ export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChang
     close(row.depth);
     const change = row.more > 0 ? null : (marks.here.get(row.path) ?? null);
     if (row.more > 0 ? !isOnlyChanged : isShown(row.path))
-      rows.push({ ...row, change, inside: inside.get(row.path) ?? 0, isGone: false });
+      rows.push({
+        ...row,
+        change,
+        inside: inside.get(row.path) ?? 0,
+        insideByOthers: byOthers.get(row.path) ?? 0,
+        isGone: false,
+      });
     if (row.open || (row.path === '' && row.children === 0)) open.push({ path: row.path, depth: row.depth });
   }
   close(0);
