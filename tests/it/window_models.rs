@@ -44,11 +44,8 @@ fn a_model_call_is_looked_at() {
     window.click("[data-testid=model-tool] button");
     window.wait_for_text(&hook("block-path"), "root/step:helper/tool:add[0.0]");
     // Bars by what was spent.
-    window.script(
-        "const choice = document.querySelector('[data-testid=bar-colour]'); choice.value = 'cost'; \
-         choice.dispatchEvent(new Event('change', { bubbles: true }))",
-        &[],
-    );
+    window.click(&hook("bar-colour"));
+    window.click("[data-choice=cost]");
     window.wait_for_text("[data-path=\"root\"] [data-testid=row-sums]", "$0.00063");
 }
 

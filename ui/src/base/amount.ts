@@ -7,6 +7,9 @@ export function short(count: number): string {
   return count < 1_000_000 ? `${Math.round(count / 1000)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }
 
+/** For a column: the same number of decimals for each, so that they stand below each other. */
+export const cents = (cost: number): string => `$${cost.toFixed(cost >= 100 ? 2 : 6)}`;
+
 /** Two digits that say something, and cents where there are some: `$0.00021`, `$0.012`, `$3.40`. */
 export function dollars(cost: number): string {
   if (cost === 0) return '$0';

@@ -15,9 +15,9 @@ test.each([
   [NaN, '–'],
 ])('%s ms reads %s', (ms, text) => expect(duration(ms)).toBe(text));
 
-test('an offset is signed and never negative', () => {
+test('an offset is signed', () => {
   expect(offset(1200)).toBe('+1.20 s');
-  expect(offset(-5)).toBe('+0 ms');
+  expect(offset(-5)).toBe('−5 ms');
 });
 
 test('ago picks the coarsest unit', () => {
@@ -34,7 +34,8 @@ test.each([
   [1007, '+1.007 s'],
   [187_250, '+3:07.250'],
   [8_185_123, '+2:16:25.123'],
-  [-3, '+0 ms'],
+  [-3, '−3 ms'],
+  [-0.2, '+0 ms'],
 ])('%s ms after the start reads %s', (ms, text) => expect(exactOffset(ms)).toBe(text));
 
 test('days are named as people name them', () => {

@@ -16,18 +16,19 @@ export function duration(ms: number): string {
 export const roundDuration = (ms: number) => duration(ms).replace(/\.?0+ s$/, ' s');
 
 /** A distance from the start of a request: always signed, so that it never reads as a time of day. */
-export const offset = (ms: number) => `+${duration(Math.max(0, ms))}`;
+export const offset = (ms: number) => `${ms < 0 ? '−' : '+'}${duration(Math.abs(ms))}`;
 
 /** The same to the millisecond, for telling events of a long request apart: `+250 ms`, `+3:07.250`, `+2:16:25.123`. */
 export function exactOffset(ms: number): string {
-  const whole = Math.max(0, Math.round(ms));
-  if (whole < 1000) return `+${whole} ms`;
+  const whole = Math.abs(Math.round(ms));
+  const sign = ms <= -0.5 ? '−' : '+';
+  if (whole < 1000) return `${sign}${whole} ms`;
   const rest = `.${String(whole % 1000).padStart(3, '0')}`;
   const seconds = Math.floor(whole / 1000);
-  if (seconds < 60) return `+${seconds}${rest} s`;
+  if (seconds < 60) return `${sign}${seconds}${rest} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `+${minutes}:${two(seconds % 60)}${rest}`;
-  return `+${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}${rest}`;
+  if (minutes < 60) return `${sign}${minutes}:${two(seconds % 60)}${rest}`;
+  return `${sign}${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}${rest}`;
 }
 
 /** The time of day to the millisecond, for "at" labels. */

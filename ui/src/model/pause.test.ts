@@ -1,12 +1,20 @@
 import { expect, test } from 'vitest';
-import { passedSince, pauseOf } from './pause';
+import { passedSince, pauseOf, tookWithout } from './pause';
 
-test('the time between leaving an original and starting counts for nothing', () => {
+test('a fork starts with its own first event: what it has from its original lies before', () => {
   const pause = { from: 1_300, to: 701_300 };
   expect([900, 1_200, 1_300, 5_000, 701_300, 701_320].map((at) => passedSince(1_000, at, pause))).toEqual([
-    0, 200, 300, 300, 300, 320,
+    -400, -100, 0, 0, 0, 20,
   ]);
   expect(passedSince(1_000, 5_000, null)).toBe(4_000);
+});
+
+test('no duration has the pause of a fork in it', () => {
+  const pause = { from: 1_300, to: 701_300 };
+  expect(tookWithout(pause, 1_000, 701_320)).toBe(320);
+  expect(tookWithout(pause, 701_310, 701_320)).toBe(10);
+  expect(tookWithout(pause, 1_000, 1_200)).toBe(200);
+  expect(tookWithout(null, 1_000, 701_320)).toBe(700_320);
 });
 
 test('only a fork has a pause, between its last event of the original and its first own', async () => {

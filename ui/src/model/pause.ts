@@ -1,12 +1,17 @@
-// How long after the start of a request things happened. A fork begins with events of the request that it left: the
-// time between leaving it and starting is no time of the fork, so its own events follow those directly.
+// How long after the start of a request things happened. A fork begins with events of the request that it left: those
+// lie before its start, and the time between leaving that request and starting counts for nothing.
 export type Pause = { from: number; to: number };
 
-/** How long after its first event a time of a request is, without the pause of a fork. */
+/** How long after its start something happened in a request; negative for what a fork has from its original. */
 export function passedSince(first: number, at: number, pause: Pause | null): number {
-  const passed = Math.max(0, at - first);
-  if (!pause || at <= pause.from) return passed;
-  return passed - (Math.min(at, pause.to) - pause.from);
+  if (!pause) return Math.max(0, at - first);
+  return at > pause.to ? at - pause.to : Math.min(0, at - pause.from);
+}
+
+/** How long something took, without the pause of a fork. */
+export function tookWithout(pause: Pause | null, from: number, to: number): number {
+  const paused = pause ? Math.max(0, Math.min(to, pause.to) - Math.max(from, pause.from)) : 0;
+  return to - from - paused;
 }
 
 /** The pause of a request that is a fork; null for any other, and if its events do not tell. */

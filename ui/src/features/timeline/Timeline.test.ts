@@ -167,7 +167,7 @@ test('the newest event of a running request is told with its own time', async ()
   expect(from).toBe(events[0]?.at);
 });
 
-test('a fork took what it ran itself, and its time goes on where it left its original', async () => {
+test('a fork took what it ran itself, and its time counts from its own start', async () => {
   await open('session=ses-1&request=req-1');
   const { request } = app;
   const last = () => screen.getByTestId('instant').textContent?.split(' · ')[1] ?? '';
@@ -177,7 +177,7 @@ test('a fork took what it ran itself, and its time goes on where it left its ori
   const { to } = request;
   const row = { ...request.row!, forkedFrom: { requestId: 'req-2', seq: 30 }, durationMs: 250 };
   Object.assign(request, { row, from: to - 3_600_000, pause: { from: to - 3_599_000, to: to - 250 } });
-  await waitFor(() => expect(last()).toBe('+1.250 s'));
+  await waitFor(() => expect(last()).toBe('+250 ms'));
   expect(screen.getByTestId('request-facts').textContent).toContain('250 ms');
 });
 

@@ -5,7 +5,7 @@ import { roundUp } from '../../base/scale';
 import { duration } from '../../base/time';
 
 export type Range = { from: number; to: number };
-/** `zero` is the time that counts as 0 in it: later than the start of the axis behind the pause of a fork. */
+/** `zero` is the time that counts as 0 in it. A fork counts from its own start: what is before its pause is negative. */
 export type Piece = Range & { at: number; size: number; isCut: boolean; zero: number };
 export type Axis = Range & { pieces: Piece[]; length: number };
 /** What is in view, in places of the axis. */
@@ -41,7 +41,7 @@ export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean, pau
   const size = busy * Math.min(CUT_SHARE, CUTS_SHARE / Math.max(1, idle.length));
   const least = idle.length > 0 ? busy * Math.min(PIECE_SHARE, PIECES_SHARE / (cuts.length + 1)) : 0;
   const pieces: Piece[] = [];
-  let [time, at, zero] = [range.from, 0, range.from];
+  let [time, at, zero] = [range.from, 0, pause?.from ?? range.from];
   const add = (end: number, length: number, piece: boolean) => {
     pieces.push({ from: time, to: end, at, size: length, isCut: piece, zero });
     [time, at] = [end, at + length];
@@ -49,7 +49,7 @@ export function axisOf(range: Range, gaps: readonly Range[], isCut: boolean, pau
   for (const cut of cuts) {
     if (cut.from > time) add(cut.from, Math.max(least, cut.from - time), false);
     add(cut.to, cut === pause ? 0 : size, true);
-    if (cut === pause) zero += pause.to - pause.from;
+    if (cut === pause) zero = pause.to;
   }
   if (to > time) add(to, Math.max(least, to - time), false);
   return { from: range.from, to, pieces, length: at };
@@ -161,6 +161,7 @@ export function cutMarks(axis: Axis, window: Window, width: number): CutMark[] {
 
 /** A distance from the start, exact enough to tell it from one a step away. */
 export function offsetLabel(ms: number, step: number): string {
+  if (ms < -0.5) return `−${offsetLabel(-ms, step)}`;
   if (ms < 0.5) return '0';
   if (ms < 1000 && step < 1000) return `${Math.round(ms)} ms`;
   const decimals = step >= 1000 ? 0 : Math.min(3, Math.ceil(3 - Math.log10(step)));

@@ -21,7 +21,17 @@ test('at a past instant a bar ends there, and one that had not begun has no outc
 
 test('a block that was cut off ends where the log tells no more of it', () => {
   const cut = row({ status: 'abandoned', durationMs: null, cutMs: 900 });
-  expect(barOf(cut, newest)).toMatchObject({ to: 1900, look: 'abandoned', label: '900 ms' });
+  expect(barOf(cut, newest)).toMatchObject({ to: 1900, look: 'abandoned', label: 'unknown; process died' });
+  // The process of a fork's original may have gone on.
+  const pause = { from: 1200, to: 9000 };
+  expect(barOf({ ...cut, cutMs: 200 }, { ...newest, pause }).label).toBe('200 ms');
+});
+
+test('what a fork shares with its original makes nothing longer than it was', () => {
+  const pause = { from: 1200, to: 501_200 };
+  const both = row({ durationMs: 500_250, hasChildren: true });
+  expect(barOf(both, { ...newest, pause }).label).toBe('250 ms');
+  expect(tookOf(both, { ...newest, pause })).toBe(250);
 });
 
 test('a block that waits says since when, where the request waits still', () => {

@@ -1,6 +1,7 @@
 // Where the bar of a row begins and ends, and how it looks. Pure; drawing it is another matter.
 import { duration } from '../../base/time';
 import type { ViewRow } from '../../host/host';
+import { tookWithout, type Pause } from '../../model/pause';
 
 export type Look =
   'work' | 'whole' | 'model' | 'group' | 'failed' | 'running' | 'suspended' | 'abandoned' | 'recorded' | 'future';
@@ -8,18 +9,18 @@ export type Bar = { from: number; to: number; look: Look; isThin: boolean; label
 /** What the colour of a bar says. */
 export type BarColour = 'status' | 'tokens' | 'cost';
 /** `now`: how far a running bar reaches. `instant`: the time of the slider, where one is chosen. `waiting`: the time of
-    day and the questions, while the request waits for answers. */
-export type ShownTime = { now: number; instant: number | null; waiting?: Wait | null };
+    day and the questions, while the request waits for answers. `pause`: the one of a fork. */
+export type ShownTime = { now: number; instant: number | null; waiting?: Wait | null; pause?: Pause | null };
 /** A question belongs to the execution of its path during which it was asked. */
 export type Wait = { now: number; questions: { path: string; createdAt: number }[] };
 
 /** The bar as of the instant: what was running then ends there, and what had not begun shows no outcome. */
-export function barOf(row: ViewRow, { now, instant, waiting = null }: ShownTime): Bar {
+export function barOf(row: ViewRow, { now, instant, waiting = null, pause = null }: ShownTime): Bar {
   // One that was cut off ends where the log tells no more of it.
-  const took = row.durationMs ?? row.cutMs;
-  const isOpen = took == null || (instant !== null && row.status === 'running');
-  const end = row.startedAt + (took ?? 0);
-  const to = Math.max(row.startedAt, isOpen ? Math.min(instant ?? now, took == null ? Infinity : end) : end);
+  const length = row.durationMs ?? row.cutMs;
+  const isOpen = length == null || (instant !== null && row.status === 'running');
+  const end = row.startedAt + (length ?? 0);
+  const to = Math.max(row.startedAt, isOpen ? Math.min(instant ?? now, length == null ? Infinity : end) : end);
   const look = lookOf(row);
   const isThin = look === 'group' || (row.hasChildren && row.kind !== 'generator');
   if (row.status === null) return { from: row.startedAt, to: Math.max(to, end), look, isThin, label: '' };
@@ -27,9 +28,17 @@ export function barOf(row: ViewRow, { now, instant, waiting = null }: ShownTime)
   const isAsked = (question: Wait['questions'][number]) =>
     question.path === row.path && question.createdAt >= row.startedAt && question.createdAt <= to + 1;
   const waits = look === 'suspended' && !row.hasChildren && waiting?.questions.some(isAsked) ? waiting : null;
-  const label = waits ? `waiting ${duration(waits.now - to)}` : duration(to - row.startedAt);
+  const took = duration(tookWithout(pause, row.startedAt, to));
+  const label = waits ? `waiting ${duration(waits.now - to)}` : hasDied(row, pause) ? UNKNOWN : took;
   return { from: row.startedAt, to, look, isThin, label };
 }
+
+/** How long a block took whose process died: the log only says when it was last known to run. */
+const UNKNOWN = 'unknown; process died';
+
+/** Whether a block was cut off by the end of its process. What a fork left behind was cut off by the fork. */
+export const hasDied = ({ cutMs, durationMs, startedAt }: ViewRow, pause: Pause | null): boolean =>
+  durationMs == null && cutMs != null && !(pause && startedAt <= pause.from);
 
 /** How wide a bar is at least, in px. */
 export const LEAST = 2;
@@ -61,7 +70,7 @@ export function noteOf({ memoized, edited }: ViewRow): { word: string; spoken?: 
 export function tookOf(row: ViewRow, time: ShownTime): number | null {
   if (row.status === null) return null;
   const { from, to } = barOf(row, time);
-  return to - from;
+  return tookWithout(time.pause ?? null, from, to);
 }
 
 /** How much a row spent itself, with what is below it where it is a group or folded; null where nothing is known. */

@@ -1,15 +1,23 @@
 // Draws the row of a group: small bars that count its blocks by the time at which they began, with the failed ones red.
 import type { ViewRow } from '../../host/host';
+import type { Range } from './axis';
 import type { Bar } from './bars';
 import type { Colours } from './colours';
 
-type Place = { shown: { left: number; right: number }; x: (time: number) => number; bar: Bar; isPast: boolean };
+type Place = {
+  shown: { left: number; right: number };
+  x: (time: number) => number;
+  bar: Bar;
+  isPast: boolean;
+  /** Times that were cut out of the axis. */
+  cuts: readonly Range[];
+};
 
 /** How many members began in each part of the group's time; a part over a cut is as wide as what is left of it. */
 export function drawGroup(
   ctx: CanvasRenderingContext2D,
   row: ViewRow,
-  { shown, x, bar, isPast }: Place,
+  { shown, x, bar, isPast, cuts }: Place,
   middle: number,
   colours: Colours,
 ) {
@@ -24,7 +32,11 @@ export function drawGroup(
   const step = (bar.to - bar.from) / Math.max(1, cells.length);
   cells.forEach((count, n) => {
     if (count === 0) return;
-    const [left, right] = [x(bar.from + n * step), x(bar.from + (n + 1) * step)];
+    const [from, to] = [bar.from + n * step, bar.from + (n + 1) * step];
+    const cut = cuts.find((one) => from < one.to && to > one.from);
+    const left = x(cut && from > cut.from ? cut.to : from);
+    // Most of a cell that a cut falls into is not on the axis: its members began at the edge of the cut.
+    const right = cut ? left + 2 : x(to);
     if (left > shown.right || right < shown.left) return;
     const height = Math.max(2, (count / most) * 14);
     const size = Math.max(1, right - left - (right - left > 3 ? 1 : 0));

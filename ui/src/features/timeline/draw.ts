@@ -2,6 +2,7 @@
 import type { ViewRow } from '../../host/host';
 import { placeOf, type Axis, type Window } from './axis';
 import { drawGroup } from './draw-group';
+import { drawLabel, drawStart } from './draw-labels';
 import { barOf, drawnPart, LEAST, shareOf, spentOf, type Bar, type BarColour, type Look, type ShownTime } from './bars';
 import type { Colours } from './colours';
 
@@ -13,16 +14,15 @@ export type Scene = {
   window: Window;
   time: ShownTime;
   marks: readonly { x: number }[];
+  /** Where the line of the instant is; null if the newest is shown. */
+  cursor: number | null;
+  /** When the first block began: the time before it went into starting the request. */
+  began: number | null;
   colours: Colours;
   /** Draws what is not on the critical path fainter. */
   isCritical: boolean;
   colour: BarColour;
 };
-
-/** How wide labels are, which repeat; another font makes them other. Measuring one costs more than drawing its bar. */
-const widths = new Map<string, number>();
-const MOST_WIDTHS = 2_000;
-globalThis.document?.fonts?.addEventListener('loadingdone', () => widths.clear());
 
 const [TALL, THIN] = [12, 6];
 const FAINT = 0.38;
@@ -34,10 +34,13 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
   ctx.clearRect(0, 0, width, rows.length * rowHeight);
   drawGrid(ctx, scene, scale);
   ctx.textBaseline = 'middle';
+  if (scene.began !== null) drawStart(ctx, x(axis.from), x(scene.began), rows.length, rowHeight, colours);
+  const bars = rows.map((row) => (row ? barOf(row, scene.time) : null));
+  const cuts = axis.pieces.filter((piece) => piece.isCut);
   const most = Math.max(0, ...rows.map((row) => (row ? (spentOf(row, scene.colour) ?? 0) : 0)));
   rows.forEach((row, n) => {
-    if (!row) return;
-    const bar = barOf(row, scene.time);
+    const bar = bars[n];
+    if (!row || !bar) return;
     const [left, right] = [x(bar.from), x(bar.to)];
     const middle = n * rowHeight + rowHeight / 2;
     const isOff = scene.isCritical && !row.isCritical;
@@ -45,7 +48,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
     if (right >= 0 && left <= width + LEAST) {
       const shown = drawnPart(left, right, width);
       if (row.group && bar.look === 'group')
-        drawGroup(ctx, row, { shown, x, bar, isPast: scene.time.instant !== null }, middle, colours);
+        drawGroup(ctx, row, { shown, x, bar, isPast: scene.time.instant !== null, cuts }, middle, colours);
       else drawBar(ctx, bar, shown, middle, colours, scene.colour === 'status');
       const share = shareOf(spentOf(row, scene.colour), most);
       if (share !== null) drawSpent(ctx, share, shown, middle, colours);
@@ -54,8 +57,17 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
         ctx.fillRect(shown.left, middle + 8, shown.right - shown.left, 2);
       }
     } else drawAway(ctx, left > width ? width : 0, middle, colours);
-    ctx.globalAlpha = isOff ? 0.7 : 1;
-    drawLabel(ctx, bar, [left, right], middle, width, colours);
+  });
+  ctx.globalAlpha = 1;
+  if (scene.cursor !== null) {
+    ctx.fillStyle = colours.accent;
+    ctx.fillRect(Math.round(scene.cursor), 0, 1, rows.length * rowHeight);
+  }
+  // Labels come last: no line goes through one.
+  bars.forEach((bar, n) => {
+    if (!bar) return;
+    ctx.globalAlpha = scene.isCritical && !rows[n]?.isCritical ? 0.7 : 1;
+    drawLabel(ctx, bar, [x(bar.from), x(bar.to)], n * rowHeight + rowHeight / 2, width, colours);
   });
   ctx.globalAlpha = 1;
 }
@@ -84,7 +96,7 @@ function drawGrid(ctx: CanvasRenderingContext2D, scene: Scene, scale: number) {
   }
 }
 
-function drawBar(
+export function drawBar(
   ctx: CanvasRenderingContext2D,
   bar: Bar,
   { left, right }: { left: number; right: number },
@@ -185,32 +197,4 @@ function drawAway(ctx: CanvasRenderingContext2D, edge: number, middle: number, c
   ctx.lineTo(edge + way * 6, middle - 3);
   ctx.lineTo(edge + way * 6, middle + 3);
   ctx.fill();
-}
-
-function widthOf(ctx: CanvasRenderingContext2D, label: string): number {
-  const known = widths.get(label);
-  if (known !== undefined) return known;
-  if (widths.size >= MOST_WIDTHS) widths.clear();
-  const { width } = ctx.measureText(label);
-  widths.set(label, width);
-  return width;
-}
-
-function drawLabel(
-  ctx: CanvasRenderingContext2D,
-  bar: Bar,
-  [left, right]: [number, number],
-  middle: number,
-  width: number,
-  colours: Colours,
-) {
-  if (!bar.label || right < 0 || left > width + LEAST) return;
-  const room = widthOf(ctx, bar.label);
-  const after = Math.max(right, left + LEAST) + 7;
-  const at = after + room <= width - 2 ? after : Math.min(left, width - LEAST) - room - 7;
-  if (at < 2) return;
-  // No line of the axis and no cut goes through it.
-  ctx.clearRect(at - 2, middle - 8, room + 4, 16);
-  ctx.fillStyle = colours.soft;
-  ctx.fillText(bar.label, at, middle + 0.5);
 }
