@@ -9,6 +9,8 @@ class SilentObserver {
 }
 globalThis.ResizeObserver ??= SilentObserver as unknown as typeof ResizeObserver;
 Element.prototype.scrollIntoView ??= () => {};
+// As wide as the desktop window begins.
+globalThis.innerWidth = 1440;
 globalThis.matchMedia ??= (query: string) =>
   ({ matches: false, media: query, addEventListener() {}, removeEventListener() {} }) as unknown as MediaQueryList;
 

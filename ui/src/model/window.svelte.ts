@@ -28,6 +28,9 @@ export type SheetName =
   | 'import'
   | 'delete';
 
+/** In a narrower window the left pane gives its room to the centre. */
+const NARROW = 1100;
+
 export class WindowModel {
   sheet: SheetName | null = $state(null);
   /** The place of the state whose history is shown beside it, as `session.topic`. */
@@ -86,14 +89,27 @@ export class WindowModel {
     this.sheet = 'history';
   }
 
-  /** The panes at the sides; a pane that was put away stays away. */
-  isLeftShown = $state(recall('pane.left', true));
+  /** How wide the window is. */
+  width = $state(1280);
+  readonly #isNarrow = $derived(this.width < NARROW);
+  /** Whether the left pane is shown where there is room for it, and in a narrow window. */
+  #left = $state({ wide: recall('pane.left', true), narrow: false });
   isRightShown = $state(recall('pane.right', true));
 
+  get isLeftShown(): boolean {
+    return this.#isNarrow ? this.#left.narrow : this.#left.wide;
+  }
+
+  /** A pane that was put away stays away; one that was opened in a narrow window does so until the program ends. */
   turnPane(pane: 'left' | 'right'): void {
-    if (pane === 'left') this.isLeftShown = !this.isLeftShown;
-    else this.isRightShown = !this.isRightShown;
-    remember(`pane.${pane}`, pane === 'left' ? this.isLeftShown : this.isRightShown);
+    if (pane === 'right') {
+      this.isRightShown = !this.isRightShown;
+      remember('pane.right', this.isRightShown);
+    } else if (this.#isNarrow) this.#left.narrow = !this.#left.narrow;
+    else {
+      this.#left.wide = !this.#left.wide;
+      remember('pane.left', this.#left.wide);
+    }
   }
 
   turnSingleKeys(): void {
