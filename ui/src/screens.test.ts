@@ -3,7 +3,7 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-li
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
-import type { SuspensionRow } from './host/host';
+import type { Change, SuspensionRow } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
 
@@ -129,6 +129,53 @@ test('the state is compared with the instant that was chosen', async () => {
   expect(app.stateAt.answer?.changes).toEqual([]);
   await fireEvent.change(screen.getByTestId('state-base'), { target: { value: 'step' } });
   await waitFor(() => expect(app.stateAt.answer?.from).toBe(before));
+});
+
+test('what another request wrote is not shown as a change of this one', async () => {
+  const host = new FakeHost(0, 0);
+  const diff = host.diff.bind(host);
+  const other = { scope: 'project', path: 'lastReport', kind: 'changed', old: 'a', new: 'b', seq: null } as Change;
+  host.diff = async (...given) => [...(await diff(...given)).filter(({ scope }) => scope === 'session'), other];
+  await open('session=ses-2&request=req-2&tab=state', host);
+  const page = await screen.findByTestId('state-page');
+  const project = await within(page).findByTestId('scope-project');
+  expect(project.textContent).toContain('1 by other requests');
+  expect(within(project).getByTestId('by-another').textContent).toBe('by another request');
+  // The scope that this request changed comes first and is open; the others are a line each.
+  const session = within(page).getByTestId('scope-session') as HTMLDetailsElement;
+  expect(session.compareDocumentPosition(project)).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
+  expect([session.open, (project as HTMLDetailsElement).open]).toEqual([true, false]);
+  expect(screen.getByTestId('state').textContent).toMatch(/\+\d+.* 1 by other requests/);
+});
+
+test('a narrow window puts the left pane away, until it is asked for', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  const resize = async (width: number) => {
+    window.innerWidth = width;
+    await fireEvent(window, new Event('resize'));
+  };
+  await resize(960);
+  await fireEvent.click(within(await screen.findByTestId('rail')).getByLabelText('Show flows and sessions'));
+  await screen.findByTestId('flow-chat');
+  expect(localStorage.getItem('flowglass.pane.left')).toBeNull();
+  await fireEvent.click(screen.getByLabelText('Hide this pane'));
+  await screen.findByTestId('rail');
+  await resize(1440);
+  await screen.findByTestId('flow-chat');
+});
+
+test('the menu key opens the menu of the chosen row, wherever the browser asks for it', async () => {
+  await open('session=ses-2&request=req-2');
+  const rows = await screen.findAllByTestId('timeline-row');
+  await fireEvent.click(rows[1] as HTMLElement);
+  const grid = screen.getByTestId('timeline');
+  grid.focus();
+  await fireEvent.keyDown(grid, { key: 'F10', shiftKey: true });
+  await fireEvent.contextMenu(screen.getByTestId('request-footer'), { button: 2 });
+  expect(await screen.findByTestId('context-fork')).toBeTruthy();
+  expect(screen.queryByTestId('page-link')).toBeNull();
+  expect(app.selected).toBe((rows[1] as HTMLElement).dataset.instance);
 });
 
 test('panes are put away by their keys, and stay away', async () => {
@@ -298,16 +345,25 @@ test('a replay that stopped says where, and is no failure', async () => {
       recorded: { model: { 'messages[0].content': 'a' } },
       found: { model: { 'messages[0].content': 'b' } },
     };
-    return {
-      ...head,
-      right: { ...head.right, blocks: head.left.blocks - 9 },
-      replay: { identical: false, compared: 7, divergence },
-    };
+    return { ...head, rows: 2, uncompared: 9, replay: { identical: false, compared: 7, divergence } };
+  };
+  const rows = host.comparisonRows.bind(host);
+  host.comparisonRows = async (comparison, query) => {
+    const [row] = await rows(comparison, { ...query, all: true });
+    if (!row) throw new Error('no row was recorded');
+    return [
+      { ...row, row: 0, equal: 0, path: 'root/step:investigator', name: 'investigator', differs: ['status'] },
+      { ...row, row: 1, equal: 9, path: 'root/step:report', differs: [], uncompared: true },
+    ];
   };
   await open('compare=req-3&replay=1', host);
   const said = await screen.findByTestId('compare-divergence');
   expect(said.textContent).toContain('Stopped at investigator: the prompt differs.');
   expect(said.textContent).toContain('9 blocks not compared');
+  // The table says the same: only the block at which it stopped differs.
+  expect((await screen.findByTestId('compare-what')).textContent).toBe('the prompt differs');
+  expect(screen.getByTestId('compare-uncompared').textContent).toContain('9 blocks not compared');
+  expect(screen.getByTestId('compare').textContent).not.toContain('only in A');
   expect(screen.getByTestId('compare-right').textContent).toContain('stopped');
   expect(screen.getByTestId('compare-right').textContent).not.toContain('Failed');
 });
