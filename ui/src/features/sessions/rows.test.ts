@@ -53,4 +53,5 @@ test('a session is about its title, or what was asked', () => {
   expect(about({ id: 's', title: 'T', words: 'w' } as ListedSession)).toBe('T');
   expect(about({ id: 's', words: 'w' } as ListedSession)).toBe('w');
   expect(about({ id: 's' } as ListedSession)).toBe('s');
+  expect(about({ id: 'ephemeral_1795837061799_a5761d' } as ListedSession)).toBe('');
 });
