@@ -262,8 +262,19 @@ test('arrow keys walk and fold the timeline', async () => {
   expect(screen.getAllByTestId('timeline-row')).toHaveLength(all);
 });
 
+test('a conversation begins with its messages; what blocks noted is a line between them', async () => {
+  await open('session=ses-1&request=req-1&tab=items');
+  await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(3));
+  expect(screen.getAllByTestId('item').map((item) => item.dataset.type)).toContain('message');
+  const notes = screen.getAllByTestId('item-notes');
+  expect(notes.map((one) => one.textContent).join()).toContain('state change');
+  await fireEvent.click(notes[0] as HTMLElement);
+  await waitFor(() => expect(screen.getAllByTestId('item').length).toBeGreaterThan(3));
+});
+
 test('each audience sees its items, with counts', async () => {
   await open('session=ses-1&request=req-1&tab=items');
+  await fireEvent.click(await screen.findByRole('radio', { name: /All/ }));
   await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(13));
   await fireEvent.click(screen.getByRole('radio', { name: /Trace/ }));
   const types = () => [...new Set(screen.getAllByTestId('item').map((item) => item.dataset.type))];
@@ -274,7 +285,7 @@ test('each audience sees its items, with counts', async () => {
 });
 
 test("the items are those of the slider's instant, for every audience", async () => {
-  await open('session=ses-1&request=req-1&tab=items');
+  await open('session=ses-1&request=req-1&tab=items&audience=all');
   await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(13));
   const second = app.items.answer?.page[1]?.item.seq ?? 0;
   app.seek(second);

@@ -2,7 +2,8 @@
 // It names things and holds none; an unknown or damaged address is simply an emptier route.
 
 export type Tab = 'timeline' | 'items' | 'state' | 'events' | 'journal' | 'checkpoints' | 'agent' | 'calls';
-export type Audience = 'all' | 'client' | 'history' | 'trace';
+/** `messages` are all items as well, with what is no message and no call folded into lines. */
+export type Audience = 'messages' | 'all' | 'client' | 'history' | 'trace';
 
 /** How the open request is looked at. */
 export type View = {
@@ -38,7 +39,7 @@ export const VIEW: View = {
   base: null,
   block: null,
   tab: 'timeline',
-  audience: 'all',
+  audience: 'messages',
   range: null,
   filter: '',
 };
@@ -54,7 +55,7 @@ export const TABS: readonly Tab[] = [
   'agent',
   'calls',
 ];
-export const AUDIENCES: readonly Audience[] = ['all', 'client', 'history', 'trace'];
+export const AUDIENCES: readonly Audience[] = ['messages', 'all', 'client', 'history', 'trace'];
 
 /** A route as what each part of the window asks of it, whatever the route is: nothing where it does not say. */
 export type Place = View & {

@@ -8,6 +8,7 @@ import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { EventPages } from './events.svelte';
 import { instantShown, lastShown, seqShown, type Known } from './instant-shown';
+import { readFor } from './item-notes';
 import { ItemPages } from './items.svelte';
 import { Faults } from './faults.svelte';
 import type { Router } from './route.svelte';
@@ -216,7 +217,7 @@ export class AppModel {
     this.request.rows.instant(instant);
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
     this.request.watchItems(tab === 'items');
-    if (tab === 'items') this.items.show(audience, instant);
+    if (tab === 'items') this.items.show(readFor(audience), instant);
     if (tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
     const focus = tab === 'calls' ? this.focus : null;
     if (focus) {

@@ -43,6 +43,9 @@ test('calls, writes and outputs are a line each', () => {
   expect(call({ toolCall: { name: 'find', arguments: 'not JSON' } })).toBe('find(not JSON) → …');
   const write = { type: 'state_change', scope: 'session', operation: 'increment', delta: { turns: 1 } };
   expect(lineOf(item(write))).toBe('session increment {turns: 1}');
+  expect(lineOf(item({ ...write, value: { turns: 3 } }))).toBe('session.turns: 2 → 3');
+  const patch = { ...write, operation: 'patch', value: { notes: { 'to do': 'rest' }, tags: ['a'] } };
+  expect(lineOf(item(patch))).toBe('session.notes["to do"] → rest; session.tags → ["a"]');
   expect(lineOf(item({ ...write, path: 'a.b', delta: 'x'.repeat(200) }))).toHaveLength(143);
   expect(lineOf(item({ type: 'block_output', output: [1] }))).toBe('→ [1]');
   expect(lineOf(item({ content: 'text' }))).toBeNull();

@@ -1,6 +1,7 @@
 // What an item says, whatever its type: the text of a message, the call of a tool, the words of a status.
 // Content comes from flows and models, so it is only ever handed on as text.
 import { isRecord, preview } from '../base/json';
+import { formatPath } from '../base/path';
 import type { Item } from '../host/host';
 
 const BASE = new Set([
@@ -56,8 +57,7 @@ export function lineOf(item: Item): string | null {
       return `${speaker(item)}(${argumentsOf(word(call.arguments))}) → ${result}`;
     }
     case 'state_change': {
-      const place = [word(item.scope), word(item.path)].filter(Boolean).join('.');
-      return `${place} ${word(item.operation)} ${plain(item.delta ?? item.value)}`.trim();
+      return changeLine(item);
     }
     case 'resource_change':
       return `${word(item.scope)}/${word(item.resourcePath)} ${word(item.changeType)} ${plain(item.delta)}`.trim();
@@ -68,6 +68,35 @@ export function lineOf(item: Item): string | null {
     default:
       return null;
   }
+}
+
+/** How many places of a write a line names. */
+const MOST_PLACES = 3;
+
+/** `sequencer.step: 1 → 2` of an increment, `session.topic → "bees"` of a patch; any other write by its operation. */
+function changeLine(item: Item): string {
+  const scope = word(item.scope);
+  const leaves = isRecord(item.value) ? leavesOf(item.value, []) : [];
+  if (!['patch', 'increment', 'set'].includes(word(item.operation)) || leaves.length === 0) {
+    const place = [scope, word(item.path)].filter(Boolean).join('.');
+    return `${place} ${word(item.operation)} ${plain(item.delta ?? item.value)}`.trim();
+  }
+  const deltas = new Map(isRecord(item.delta) ? leavesOf(item.delta, []) : []);
+  const said = leaves.slice(0, MOST_PLACES).map(([path, value]) => {
+    const by = deltas.get(path);
+    const isCounted = item.operation === 'increment' && typeof value === 'number' && typeof by === 'number';
+    return `${scope}.${path}${isCounted ? `: ${value - by}` : ''} → ${typeof value === 'string' ? shortened(value) : preview(value, LONGEST)}`;
+  });
+  const left = leaves.length - said.length;
+  return said.join('; ') + (left > 0 ? `; ${left} more` : '');
+}
+
+/** The places of a value that hold no record with fields, each with its path. */
+function leavesOf(value: Record<string, unknown>, above: readonly string[]): [string, unknown][] {
+  return Object.entries(value).flatMap(([key, inner]): [string, unknown][] => {
+    const steps = [...above, key];
+    return isRecord(inner) && Object.keys(inner).length > 0 ? leavesOf(inner, steps) : [[formatPath(steps), inner]];
+  });
 }
 
 /** The arguments of a call are JSON text; what is none is shown as it is. */

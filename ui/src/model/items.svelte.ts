@@ -1,7 +1,13 @@
 // The items of the open request for one audience, a window at a time: the newest while it follows, or those from a
 // place on. A request may have a million; the page holds no more than are shown.
-import { asFault, type AudienceCounts, type Fault, type ItemsUpdate, type ViewItems } from '../host/host';
-import type { Audience } from '../place';
+import {
+  asFault,
+  type AudienceCounts,
+  type Fault,
+  type ItemsUpdate,
+  type ItemView,
+  type ViewItems,
+} from '../host/host';
 import type { OpenRequest } from './request.svelte';
 
 /** How many items are shown at once; fewer while they stream, because each of them is drawn again. */
@@ -10,7 +16,7 @@ const LIVE_PAGE_SIZE = 40;
 /** What streams is read so often at most. */
 const PAUSE_MS = 100;
 
-type Want = { audience: Audience; at: number | null };
+type Want = { audience: ItemView; at: number | null };
 
 export class ItemPages {
   answer: ViewItems | null = $state.raw(null);
@@ -51,7 +57,7 @@ export class ItemPages {
   }
 
   /** Reads what an audience saw as of an event, or sees now. */
-  show(audience: Audience, at: number | null): void {
+  show(audience: ItemView, at: number | null): void {
     if (this.#want?.audience === audience && this.#want.at === at) return;
     if (this.#want && this.#want.audience !== audience) this.first = null;
     this.#want = { audience, at };

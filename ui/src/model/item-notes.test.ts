@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import type { Item, ViewItem } from '../host/host';
+import { linesOf } from './item-notes';
+
+const items = (...types: string[]) =>
+  types.map((type, n) => ({ item: { id: `i${n}`, type, status: 'completed' } as Item, isTail: false, isCut: false }));
+const said = (list: ViewItem[], opened: string[] = []) =>
+  linesOf(list, new Set(opened)).map((line) =>
+    line.is === 'notes' ? line.words : `${line.at} ${line.shown.item.type}`,
+  );
+
+test('notes between messages are a line, and all of them once it is opened', () => {
+  const list = items('message', 'state_change', 'state_change', 'block_output', 'tool_output', 'block_output');
+  expect(said(list)).toEqual(['0 message', '2 state changes, 1 block output', '4 tool_output', '1 block output']);
+  expect(said(list, ['i1'])).toEqual([
+    '0 message',
+    '1 state_change',
+    '2 state_change',
+    '3 block_output',
+    '4 tool_output',
+    '1 block output',
+  ]);
+  expect(said(items('status'))).toEqual(['1 status']);
+  expect(said([])).toEqual([]);
+});
+
+test('what failed is never folded', () => {
+  const [failed] = items('block_output');
+  expect(said([{ ...failed!, item: { ...failed!.item, status: 'failed' } }])).toEqual(['0 block_output']);
+});

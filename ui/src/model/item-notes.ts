@@ -1,0 +1,46 @@
+// What a conversation is without: items that only note what blocks did, folded into lines between the messages. Pure.
+import { plural } from '../base/json';
+import type { Item, ItemView, ViewItem } from '../host/host';
+import type { Audience } from '../place';
+
+/** Which items are read for an audience of the window. */
+export const readFor = (audience: Audience): ItemView => (audience === 'messages' ? 'all' : audience);
+
+/** How notes of a type are counted. */
+const NOTES: Record<string, [one: string, more: string]> = {
+  state_change: ['state change', 'state changes'],
+  state_snapshot: ['state snapshot', 'state snapshots'],
+  resource_change: ['resource change', 'resource changes'],
+  block_output: ['block output', 'block outputs'],
+  router_decision: ['router decision', 'router decisions'],
+  status: ['status', 'statuses'],
+};
+
+/** What a failed block left is no note: it is looked for. */
+const isNote = ({ type, status }: Item) => type in NOTES && status !== 'failed';
+
+export type Line = { is: 'item'; at: number; shown: ViewItem } | { is: 'notes'; id: string; at: number; words: string };
+
+/** Items as lines of a conversation: each run of notes is one, unless it was opened. `at` is the place in the list. */
+export function linesOf(items: readonly ViewItem[], opened: ReadonlySet<string>): Line[] {
+  const lines: Line[] = [];
+  let at = 0;
+  while (at < items.length) {
+    const end = items.findIndex(({ item }, n) => n >= at && !isNote(item));
+    const run = items.slice(at, end < 0 ? items.length : end);
+    const [first] = run;
+    if (first && !opened.has(first.item.id)) lines.push({ is: 'notes', id: first.item.id, at, words: countsOf(run) });
+    else for (const [n, shown] of run.entries()) lines.push({ is: 'item', at: at + n, shown });
+    at += run.length;
+    const shown = items[at];
+    if (shown) lines.push({ is: 'item', at: at++, shown });
+  }
+  return lines;
+}
+
+/** `3 state changes, 2 block outputs`. */
+function countsOf(run: readonly ViewItem[]): string {
+  const counts = new Map<string, number>();
+  for (const { item } of run) counts.set(item.type, (counts.get(item.type) ?? 0) + 1);
+  return [...counts].map(([type, count]) => plural(count, ...(NOTES[type] ?? [type, type]))).join(', ');
+}
