@@ -85,7 +85,8 @@ function changeLine(item: Item): string {
   const said = leaves.slice(0, MOST_PLACES).map(([path, value]) => {
     const by = deltas.get(path);
     const isCounted = item.operation === 'increment' && typeof value === 'number' && typeof by === 'number';
-    return `${scope}.${path}${isCounted ? `: ${value - by}` : ''} → ${typeof value === 'string' ? shortened(value) : preview(value, LONGEST)}`;
+    const old = isCounted ? `: ${value - by}` : '';
+    return `${scope}.${path}${old} → ${plain(value)}`;
   });
   const left = leaves.length - said.length;
   return said.join('; ') + (left > 0 ? `; ${left} more` : '');

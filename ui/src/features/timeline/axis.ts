@@ -5,7 +5,7 @@ import { roundUp } from '../../base/scale';
 import { duration } from '../../base/time';
 
 export type Range = { from: number; to: number };
-/** `zero` is the time that counts as 0 in it. A fork counts from its own start: what is before its pause is negative. */
+/** `zero` is the time that counts as 0 in it. A fork counts from its own start: before its pause, times are negative. */
 export type Piece = Range & { at: number; size: number; isCut: boolean; zero: number };
 export type Axis = Range & { pieces: Piece[]; length: number };
 /** What is in view, in places of the axis. */
