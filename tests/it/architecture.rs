@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use tests::bench::repository;
 
 /// Which of our own crates each may name.
-const DIRECTIONS: [(&str, &[&str]); 6] = [
+const DIRECTIONS: [(&str, &[&str]); 7] = [
     ("src-tauri/crates/engine", &[]),
-    ("src-tauri/crates/store", &["engine"]),
+    ("src-tauri/crates/contract", &["engine"]),
+    ("src-tauri/crates/store", &["engine", "contract"]),
     ("src-tauri/crates/script", &["engine"]),
-    ("src-tauri/crates/runner", &["engine", "store", "script"]),
+    ("src-tauri/crates/runner", &["engine", "contract", "store", "script"]),
     (".", &["engine", "runner"]),
     ("tests", &["engine", "store", "script", "runner"]),
 ];
@@ -111,10 +112,26 @@ fn lines(file: &Path) -> usize {
 
 #[test]
 fn dependencies_point_one_way() {
-    let own: BTreeSet<&str> = ["engine", "store", "script", "runner", "flowglass", "tests"].into();
+    let own: BTreeSet<&str> = ["engine", "contract", "store", "script", "runner", "flowglass", "tests"].into();
     for (folder, allowed) in DIRECTIONS {
         for name in dependencies(folder).iter().filter(|name| own.contains(name.as_str())) {
             assert!(allowed.contains(&name.as_str()), "{folder}/Cargo.toml may not name {name}");
+        }
+    }
+}
+
+/// The suite is for tests only: no program is built with it.
+#[test]
+fn only_tests_name_the_suite_of_the_log() {
+    for (folder, _) in DIRECTIONS {
+        let text = std::fs::read_to_string(repository().join(folder).join("Cargo.toml")).expect("a manifest");
+        let tables = text.split("\n[").filter(|table| table.lines().any(|line| line.starts_with("contract")));
+        for table in tables {
+            let (name, _) = table.split_once(']').unwrap_or((table, ""));
+            assert!(
+                ["dev-dependencies", "workspace.dependencies"].contains(&name),
+                "{folder}: [{name}] names contract"
+            );
         }
     }
 }

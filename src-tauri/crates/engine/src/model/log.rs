@@ -1,18 +1,21 @@
 //! The interface to storage, and the guarantees that the engine relies on.
 //!
-//! The store with SQLite implements it; nothing here may assume one process or one machine. An implementation
-//! guarantees:
+//! The store with SQLite implements it; nothing here may assume one process or one machine. The crate `contract` tests
+//! each promise on every implementation. An implementation guarantees:
 //!
 //! 1. **Atomic appends.** An append's events, its commits of durable records, and every row derived
 //!    from them become visible together or not at all.
-//! 2. **Order.** Events of a request are kept in `seq` order without gaps; an append whose first
-//!    `seq` is not the next one is refused.
+//! 2. **Order.** Events of a request are kept in `seq` order without gaps; an append is refused unless each of its
+//!    events follows the one before it. The first event is `request_started`. The first append of a fork continues
+//!    after the events that the fork shares with another request, and the log copies those.
 //! 3. **Compare-and-set.** An append that commits a record from version *n* is refused with
-//!    [`AppendError::Conflict`] when the record is not at *n*. Its evidence is kept, and each event
+//!    [`AppendError::Conflict`] when the record is not at *n*. The error names each such record once, in the order of
+//!    the commits. Its evidence is kept, and each event
 //!    that would have committed is replaced by `commit_refused`, so that `seq` stays dense while
 //!    parallel blocks append behind it.
 //! 4. **Durability.** When a [`AppendMode::Committed`] append completes, a killed process loses nothing of it, nor
-//!    of what was appended before it in this process, to whatever request. The other modes may complete earlier.
+//!    of what was appended before it in this process, to whatever request. The other modes may complete earlier. A log
+//!    that is closed in order keeps everything that was appended.
 //! 5. **Visibility.** Nothing is shown to any reader before its batch is committed.
 //! 6. **Concurrency keys.** An append that puts a request with a claim in progress is refused with
 //!    [`AppendError::Busy`], and nothing of it is kept, while another request in progress holds the key, or a
@@ -26,7 +29,7 @@
 //!    refused as by promise 3, though its version may be right; it takes a ticket itself and waits until
 //!    [`Log::is_first`]. So writers that conflict take turns, and none starves. A request has one ticket, for
 //!    all the records it waits for, and tickets are numbered in one order: no two requests wait for each
-//!    other. A ticket is gone with the next commit of its request that names one of its records, with
+//!    other. A ticket ends with the next commit of its request, whichever records that names, with
 //!    [`Log::leave_ticket`], when its request is no longer in progress or its owner is dead, and at the latest
 //!    [`TICKET_MS`] after it was taken: nothing waits for ever.
 
@@ -220,7 +223,8 @@ pub trait Log: Send + Sync {
         receiver
     }
 
-    /// Returns whether no earlier ticket waits for a record that this request waits for.
+    /// Returns whether this request has a valid ticket, and no earlier one waits for a record that this request waits
+    /// for. True for an unknown request. `at` is the time in milliseconds.
     fn is_first(&self, _request: &str, _at: i64) -> Result<bool, AppendError> {
         Ok(true)
     }

@@ -104,7 +104,7 @@ impl PlanLog {
     /// Puts a record into memory, so that commits find the version that they saw.
     fn bring(&self, scope: &ScopeKey) -> Result<(), AppendError> {
         if !self.memory.has_record(scope) {
-            self.memory.set_record(scope.clone(), self.store.record(scope)?);
+            self.memory.set_missing_record(scope, self.store.record(scope)?);
         }
         Ok(())
     }
@@ -153,3 +153,6 @@ impl Log for PlanLog {
         Log::notes(&*self.store, session, before, kind, newest)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -226,3 +226,6 @@ impl Log for ReplayLog {
         Ok(self.store.notes_of(session, kind, query)?.into_iter().map(|note| note.entry).collect())
     }
 }
+
+#[cfg(test)]
+mod tests;

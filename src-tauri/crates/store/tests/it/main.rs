@@ -10,6 +10,7 @@ mod migration;
 mod open;
 mod owners;
 mod pieces;
+mod promises;
 mod queue;
 mod reads;
 mod search;

@@ -72,12 +72,28 @@ impl Log for Settled {
         settled
     }
 
+    fn set_record(&self, scope: ScopeKey, record: Record) {
+        self.log.set_record(scope, record);
+    }
+
     fn record(&self, scope: &ScopeKey) -> Result<Record, AppendError> {
         self.log.record(scope)
     }
 
     fn records(&self, scopes: &[ScopeKey]) -> Result<Vec<Record>, AppendError> {
         self.log.records(scopes)
+    }
+
+    fn take_ticket(&self, request: &str, scopes: &[ScopeKey], at: i64) -> Receiver<Result<(), AppendError>> {
+        self.log.take_ticket(request, scopes, at)
+    }
+
+    fn is_first(&self, request: &str, at: i64) -> Result<bool, AppendError> {
+        self.log.is_first(request, at)
+    }
+
+    fn leave_ticket(&self, request: &str) {
+        self.log.leave_ticket(request);
     }
 
     fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {
@@ -96,3 +112,6 @@ impl Log for Settled {
         self.log.notes(session, before, kind, newest)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -234,29 +234,3 @@ fn a_request_hears_of_a_boundary_that_was_lost_at_the_next_one() {
     limit_pages(&store, None);
     append(&store, "r", vec![note(2, "again")], AppendMode::Committed).unwrap();
 }
-
-#[test]
-fn threads_that_write_at_once_lose_nothing() {
-    let (_folder, store) = store();
-    std::thread::scope(|scope| {
-        for n in 0..8 {
-            let store = &store;
-            scope.spawn(move || {
-                let request = format!("r{n}");
-                append(store, &request, vec![started()], AppendMode::Committed).unwrap();
-                for seq in 1..100 {
-                    drop(store.append(
-                        &request,
-                        &Lease::first("o"),
-                        vec![note(seq * 2, "evidence")],
-                        AppendMode::Evidence,
-                    ));
-                    append(store, &request, vec![note(seq * 2 + 1, "step")], AppendMode::Committed).unwrap();
-                }
-            });
-        }
-    });
-    for n in 0..8 {
-        assert_eq!(seqs(&store, &format!("r{n}")), (1..200).collect::<Vec<u64>>());
-    }
-}
