@@ -51,14 +51,9 @@ const TESTS: usize = 600;
 const COLUMNS: usize = 120;
 
 /// Files that are longer, how long they may be, and why. This list only shrinks.
-const LONG: [(&str, usize, &str); 4] = [
-    (
-        "src-tauri/crates/engine/src/execution/chain/alignment.rs",
-        420,
-        "which record belongs to which operation of today",
-    ),
+const LONG: [(&str, usize, &str); 3] = [
     ("src-tauri/crates/store/src/transfer/removal.rs", 435, "the queue of removals and what works on it"),
-    ("src-tauri/crates/runner/src/views.rs", 489, "the wire types, which are mostly documentation"),
+    ("src-tauri/crates/runner/src/views.rs", 480, "the wire types, which are mostly documentation"),
     ("src-tauri/crates/runner/src/workspace.rs", 441, "one method for each question a person can ask"),
 ];
 

@@ -3,7 +3,7 @@
 //! Every resume and fork of the behaviour flows is planned first and compared with its log afterwards (see
 //! `flows.rs`); here are the words, the exit codes, and what must not happen while a plan is made.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use tests::bench::{Answer, Place};
@@ -56,7 +56,7 @@ impl Planned {
             let resumed = all.iter().rposition(|event| event["kind"] == "request_resumed").unwrap_or(0);
             all[resumed..].iter().collect()
         };
-        let happened = Happened::read(&self.before, &after);
+        let happened = Happened::read(&self.before, &after, id == self.request);
         let shown = format!("{command}\nplan: {plan:#}\nhappened: {happened:#?}");
         assert_eq!(plan["runsAgain"], json!(happened.again.len()), "{shown}");
         assert_eq!(plan["fromLog"], json!(happened.memoized.len()), "{shown}");
@@ -73,9 +73,10 @@ struct Happened {
 }
 
 impl Happened {
-    fn read(before: &[Value], after: &[&Value]) -> Happened {
+    /// `goes_on`: it is the request itself, and not a fork of it or a retry.
+    fn read(before: &[Value], after: &[&Value], goes_on: bool) -> Happened {
         let path = |event: &Value| event["path"].as_str().unwrap_or_default().to_owned();
-        let began = |event: &&Value| event["kind"] == "block_started";
+        let began = |event: &&Value| event["kind"] == "block_started" || event["kind"] == "block_resumed";
         let known: BTreeSet<String> = before.iter().filter(began).map(path).collect();
         let mut happened = Happened::default();
         for event in after {
@@ -85,10 +86,53 @@ impl Happened {
         }
         let ran = after.iter().copied().filter(began).map(path);
         happened.again = ran.filter(|path| known.contains(path) && !happened.memoized.contains(path)).collect();
+        // Where operations have moved, all that is taken from the log is recorded again.
+        if goes_on && happened.memoized.is_empty() {
+            // What is kept has no event: it had ended, it did not run, and the block around it did.
+            let ran: BTreeSet<String> = after.iter().copied().filter(began).map(path).collect();
+            let was_entered = |around: &str| ran.iter().any(|path| is_at_or_inside(path, around));
+            let ended = ended(before);
+            // The rescue of a block that failed is reached after it.
+            let has_failed = |path: &str| ended.get(path).is_some_and(|(_, has_failed)| *has_failed);
+            let is_kept = |path: &String, around: Option<&str>| {
+                !ran.contains(path) && around.is_none_or(|around| was_entered(around) || has_failed(around))
+            };
+            let kept = ended.iter().filter(|(path, (around, _))| is_kept(path, around.as_deref()));
+            happened.memoized.extend(kept.map(|(path, _)| path.clone()));
+        }
         let is_call = |event: &&&Value| event["kind"] == "effect_started" && event["payload"]["effect"] == "model";
         happened.models = after.iter().filter(is_call).filter(|event| happened.again.contains(&path(event))).count();
         happened
     }
+}
+
+fn is_at_or_inside(path: &str, around: &str) -> bool {
+    path.strip_prefix(around).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// The blocks that a resume keeps if it reaches them, each with the path of the block around it, and whether it failed.
+fn ended(events: &[Value]) -> BTreeMap<String, (Option<String>, bool)> {
+    let (mut around, mut ended) = (BTreeMap::new(), BTreeMap::new());
+    for event in events {
+        let (Some(path), payload) = (event["path"].as_str(), &event["payload"]) else { continue };
+        match event["kind"].as_str() {
+            Some("block_started") => {
+                let parent = payload["parent"].as_str().and_then(|parent| parent.rsplit_once(':'));
+                around.insert(path, parent.map(|(parent, _)| parent.to_owned()));
+                ended.remove(path);
+            }
+            Some("block_finished") if payload["outcome"] == "completed" || payload["caught"].is_string() => {
+                let around = around.get(path).cloned().flatten();
+                ended.insert(path.to_owned(), (around, payload["outcome"] == "failed"));
+            }
+            Some("block_finished") if payload["error"].is_object() && payload["outcome"] == "abandoned" => {
+                ended.retain(|other, _| !is_at_or_inside(other, path));
+            }
+            Some("block_finished") => drop(ended.remove(path)),
+            _ => {}
+        }
+    }
+    ended
 }
 
 fn events(place: &Place, request: &str) -> Vec<Value> {

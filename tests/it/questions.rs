@@ -92,20 +92,17 @@ fn a_fork_with_another_amount_asks_anew() {
     let place = asked(steps, steps);
     assert_eq!(place.ask("resume r --approve").code, Some(0));
     let ends = place.get("events r --kind block_finished");
-    let ends: Vec<(u64, bool)> = ends
+    let ends: Vec<&Value> = ends
         .as_array()
         .expect("a list")
         .iter()
         .filter(|end| end["path"] == "root/step:amount")
-        .map(|end| (end["seq"].as_u64().expect("a number"), end["payload"]["memoized"] == true))
+        .map(|end| &end["seq"])
         .collect();
-    assert_eq!(ends.iter().map(|(_, memoized)| *memoized).collect::<Vec<_>>(), [false, true]);
-    // By its path: when it ended. By the number of what a resume took from the log: with the answer.
+    assert_eq!(ends.len(), 1, "the resume kept it as it was");
     let own = fork_pays(&place, "root/step:amount", 10000);
-    assert_eq!(own["forkedFrom"]["seq"], ends[0].0);
+    assert_eq!(own["forkedFrom"]["seq"], *ends[0]);
     assert_eq!(drifts(&place, own["requestId"].as_str().expect("a text")).len(), 0);
-    let echo = fork_pays(&place, &ends[1].0.to_string(), 20000);
-    assert_eq!(drifts(&place, echo["requestId"].as_str().expect("a text")).len(), 1);
     // The request itself is as it was.
     assert_eq!(questions(&place, "s"), [(json!(10), json!("approved"))]);
     assert_eq!(place.get("state --session s")["session"]["paid"], 10);

@@ -279,7 +279,7 @@ export default defineFlow({{ kind: "main", {setting} actions: {{
         )
     };
     let rows = [
-        ("", vec!["root", "root/step:inner"], vec!["root/step:inner", "root"]),
+        ("", vec!["root", "root/step:inner"], vec!["root", "root/step:inner"]),
         ("request: { cleanupCheckpointsOnTerminal: true },", vec!["root"], vec![]),
     ];
     for (setting, waiting, ended) in rows {

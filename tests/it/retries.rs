@@ -37,8 +37,8 @@ fn a_retry_after_a_resume_is_what_the_next_resume_goes_on_from() {
     // What the first try wrote stays, in the session as in the request.
     assert_eq!((charged(), mapped()), (json!(2), json!(2)));
     let blocks = place.get("show r")["blocks"].clone();
-    let last = blocks.as_array().into_iter().flatten().rfind(|block| block["name"] == "charge").expect("it is there");
-    assert_eq!(last["memoized"], true, "{last}");
+    let charges = blocks.as_array().into_iter().flatten().filter(|block| block["name"] == "charge").count();
+    assert_eq!(charges, 2, "the last resume kept what the retry did: {blocks}");
     assert_eq!(place.get("replay r")["identical"], Value::Bool(true));
     assert_eq!(place.get("check --data")["ok"], Value::Bool(true));
 }

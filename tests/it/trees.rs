@@ -118,8 +118,10 @@ fn many_turns_are_one_row_and_attempts_are_a_group() {
         let found = folded.iter().find(|row| row["label"] == label && row["group"]["of"] == of);
         found.unwrap_or_else(|| panic!("no group of {of} {label} in {folded:#?}")).clone()
     };
-    let root = group("root", "attempts");
-    assert_eq!((&root["group"]["count"], &root["isFolded"], &root["depth"]), (&json!(2), &json!(false), &json!(0)));
+    let root = folded.iter().find(|row| row["depth"] == 0).expect("there is a root");
+    assert_eq!((&root["group"], &root["gaps"].as_array().map(Vec::len)), (&Value::Null, &Some(1)), "{root}");
+    let asked = group("step:ask", "attempts");
+    assert_eq!((&asked["group"]["count"], &asked["isFolded"], &asked["depth"]), (&json!(2), &json!(false), &json!(1)));
     let turns = group("forEach:each", "turns");
     assert_eq!((&turns["group"]["count"], &turns["isFolded"]), (&json!(12), &json!(true)));
     // Each entry, what it ran, and who saved two of them.
@@ -130,7 +132,7 @@ fn many_turns_are_one_row_and_attempts_are_a_group() {
     assert_eq!(flaky["group"]["count"], 3, "{flaky}");
     let text = place.run(&["show", "r", "--tree"]).stdout;
     assert!(text.contains("forEach:each × 12") && text.contains("26 rows folded"), "{text}");
-    assert!(text.contains("root attempts × 2") && text.contains("step:flaky (attempt 1)"), "{text}");
+    assert!(text.contains("step:ask attempts × 2") && text.contains("step:flaky (attempt 1)"), "{text}");
     assert!(text.contains("26 rows are folded; --unfolded prints every row"), "{text}");
     assert!(!text.contains("recover"), "{text}");
     let all = place.run(&["show", "r", "--tree", "--unfolded"]).stdout;
@@ -149,7 +151,7 @@ fn show_tells_blocks_and_attempts_apart() {
     {
         assert!(text.contains(label), "{label:?} is not in\n{text}");
     }
-    assert!(text.contains("\nroot (attempt 0) ") && text.contains("\nroot (attempt 1) "), "{text}");
+    assert!(text.contains("\nroot ") && text.contains("\n  step:ask (attempt 1) "), "{text}");
     assert!(!text.contains("parallel/a (attempt"), "it ran once\n{text}");
 }
 
@@ -177,7 +179,7 @@ fn a_filter_shows_what_fits_and_what_is_around_it() {
     assert_eq!(fitting("items>0 attempt:0 path:root/parallel/*"), ["parallel/a", "parallel/b"]);
     assert_eq!(fitting("\"foreach:each[3]\"").len(), 3, "the entry, what it ran, and who saved it");
     assert_eq!(fitting("foreach -status:completed"), ["step:breaks", "step:breaks"]);
-    assert_eq!(fitting("status:suspended"), ["root", "step:ask"]);
+    assert_eq!(fitting("status:suspended"), ["step:ask"]);
     let wrote = fitting("writes:request.asked");
     assert!(!wrote.is_empty() && wrote.iter().all(|label| label == "step:ask"), "{wrote:?}");
     assert_eq!(fitting("kind:router"), Vec::<String>::new());

@@ -64,6 +64,19 @@ pub(super) fn standing(status: BlockStatus, is_memoized: bool) -> &'static str {
 
 const WIDTH: i64 = 32;
 
+/// The bar of a block: as far as it ran, and open when it did not.
+fn bar_of(row: &BlockRow, start: i64, span: i64) -> String {
+    let mut cells: Vec<char> = bar(row.started_at, row.duration_ms.or(row.cut_ms), start, span).chars().collect();
+    for gap in row.gaps.iter().flatten() {
+        let cell = |at: i64| (((at - start) * WIDTH) / span).clamp(0, WIDTH) as usize;
+        cells[cell(gap.from)..cell(gap.to.max(gap.from))]
+            .iter_mut()
+            .filter(|cell| **cell != ' ')
+            .for_each(|cell| *cell = '┄');
+    }
+    cells.into_iter().collect()
+}
+
 /// Where a block lies in the time of a request that began at `start` and took `span`, without what follows it.
 pub(super) fn bar(started_at: i64, duration_ms: Option<i64>, start: i64, span: i64) -> String {
     let from = ((started_at - start) * (WIDTH - 1) / span).clamp(0, WIDTH - 1);
@@ -119,7 +132,7 @@ pub(crate) fn timeline(shown: &Shown) -> String {
             let row = &block.row;
             vec![
                 labels.label(row),
-                bar(row.started_at, row.duration_ms, start, span),
+                bar_of(row, start, span),
                 duration(row.duration_ms),
                 status(row).to_owned(),
                 block.row.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),

@@ -388,6 +388,10 @@ export type BlockRow = {
 	startedAt: number,
 	/**  Milliseconds. */
 	durationMs?: number | null,
+	/**  How long it ran, as far as the log tells, if it was cut off. */
+	cutMs?: number | null,
+	/**  When it did not run between its start and its end: it went on after an interruption. */
+	gaps?: Gap[] | null,
 	/**  Taken from an earlier execution by a resume. */
 	memoized: boolean,
 	/**  Its first event. */
@@ -2220,6 +2224,11 @@ export type ViewRow = {
 	durationMs?: number | null,
 	/**  Of one that was cut off without an end: milliseconds until when the log tells of it. */
 	cutMs?: number | null,
+	/**
+	 *  When it did not run between its start and its end: it was interrupted, or waited, and went on. Absent if it ran
+	 *  in one go.
+	 */
+	gaps?: Gap[] | null,
 	/**  Its first event. */
 	seqStart: number,
 	/**  Its last event. */

@@ -219,6 +219,7 @@ pub(crate) fn block_started() -> EventKind {
         input: Recorded::Undefined,
         versions: Vec::new(),
         fingerprint: None,
+        replaces_failed: false,
     }
 }
 

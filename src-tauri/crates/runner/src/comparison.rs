@@ -175,7 +175,7 @@ impl Side {
         let began = self.at(span.seq_start, span.started_at);
         ComparedBlock {
             instance_id: format!("{}:{path}:{}", self.request, span.attempt),
-            status: self.spans.status(span, self.is_live),
+            status: self.spans.status(index, self.is_live),
             started_ms: length(self.began(), began),
             duration_ms: span.finished_at().map(|end| length(began, self.at(span.seq_end, end))),
             attempts: self.attempts(span.path),

@@ -15,6 +15,7 @@ pub(crate) mod item_list;
 mod lists;
 mod overview;
 mod path_texts;
+mod reopen;
 mod rows;
 mod steps;
 mod sums;
@@ -96,8 +97,9 @@ pub(crate) struct RequestView {
     is_live: bool,
     /// How the request stood when that was last told.
     told: Option<RequestStatus>,
-    /// How many of the spans that ended were taken in.
+    /// How many of the spans that ended, and of those that went on after an interruption, were taken in.
     ended: usize,
+    went_on: usize,
     filter: Option<Filter>,
     paths: PathTexts,
     critical: Option<Bits>,
@@ -133,6 +135,7 @@ impl RequestView {
             is_live: true,
             told: None,
             ended: 0,
+            went_on: 0,
             filter: None,
             paths: PathTexts::default(),
             critical: None,
@@ -155,9 +158,11 @@ impl RequestView {
         if is_other {
             (self.is_live, self.changed) = (is_live, None);
         }
-        let (known, known_ended) = (self.tree.len(), self.ended);
+        let known = self.tree.len();
         // Spans that a filter looks at again.
         let mut fresh: Vec<SpanIndex> = Vec::new();
+        let edges = self.reopen(known, &mut fresh);
+        let known_ended = self.ended;
         let mut open = std::mem::take(&mut self.open);
         open.retain_mut(|open| {
             let span = self.spans.get(open.span);
@@ -195,7 +200,7 @@ impl RequestView {
         }
         self.open = open;
         self.ended = self.spans.ended().len();
-        self.clock.take_in(&self.spans, known, &self.spans.ended()[known_ended..]);
+        self.clock.take_in(&self.spans, known, &self.spans.ended()[known_ended..], edges);
         for at in known_ended..self.ended {
             self.end(self.spans.ended()[at]);
         }
@@ -260,7 +265,7 @@ impl RequestView {
         let mut cut = Vec::new();
         for open in self.open.iter_mut().filter(|open| !open.is_cut) {
             let span = self.spans.get(open.span);
-            if span.seq_start < resumed {
+            if self.spans.run_start(open.span) < resumed {
                 open.is_cut = true;
                 self.tree.set_state(&self.spans, open.span, State::Other, span.started_at);
                 cut.push(open.span);

@@ -30,7 +30,7 @@ use std::collections::HashMap;
 use engine::error::FlowError;
 use engine::event::{BlockKind, Event, ForkedFrom, RequestStatus};
 use engine::item::{AgentType, ItemStatus, Visibility};
-use engine::views::blocks::{BlockStatus, BlockView};
+use engine::views::blocks::BlockStatus;
 use engine::views::diff::{Difference, DifferenceKind};
 use engine::views::items::{Item, Provenance};
 use engine::views::shape::BlockShape;
@@ -264,6 +264,12 @@ pub struct BlockRow {
     /// Milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
+    /// How long it ran, as far as the log tells, if it was cut off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut_ms: Option<i64>,
+    /// When it did not run between its start and its end: it went on after an interruption.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Vec<Gap>>,
     /// Taken from an earlier execution by a resume.
     pub memoized: bool,
     /// Its first event.
@@ -284,28 +290,6 @@ pub struct BlockRow {
 /// no time.
 pub(crate) fn span(start: i64, end: i64) -> i64 {
     end.saturating_sub(start).max(0)
-}
-
-impl BlockRow {
-    pub(crate) fn new(request: &str, block: &BlockView<'_>) -> Self {
-        BlockRow {
-            path: block.path.to_string(),
-            instance_id: format!("{request}:{}:{}", block.path, block.attempt),
-            parent: block.parent.as_ref().map(|parent| format!("{request}:{parent}")),
-            name: block.name.to_string(),
-            kind: block.kind,
-            attempt: block.attempt,
-            status: block.status,
-            started_at: block.started_at,
-            duration_ms: block.finished_at.map(|end| span(block.started_at, end)),
-            memoized: block.memoized,
-            seq_start: block.seq_start,
-            seq_end: block.seq_end,
-            changes: block.changes,
-            items: block.items,
-            error: block.error.map(ErrorInfo::from),
-        }
-    }
 }
 
 /// A block with what it got and made, for `show`.

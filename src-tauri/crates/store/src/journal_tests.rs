@@ -63,7 +63,10 @@ impl Bed {
     fn begin(&mut self, path: &str) {
         let (name, block, input) = ("b".into(), BlockKind::Handler, Recorded::Undefined);
         let (parent, versions, fingerprint) = (None, Vec::new(), None);
-        self.add(Some(path), EventKind::BlockStarted { name, block, parent, input, versions, fingerprint });
+        self.add(
+            Some(path),
+            EventKind::BlockStarted { name, block, parent, input, versions, fingerprint, replaces_failed: false },
+        );
     }
 
     fn note(&mut self, path: &str, n: usize) -> Seq {

@@ -49,7 +49,10 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
       const shown = drawnPart(left, right, width);
       if (row.group && bar.look === 'group')
         drawGroup(ctx, row, { shown, x, bar, isPast: scene.time.instant !== null, cuts }, middle, colours);
-      else drawBar(ctx, bar, shown, middle, colours, scene.colour === 'status');
+      else {
+        drawBar(ctx, bar, shown, middle, colours, scene.colour === 'status');
+        for (const gap of row.gaps ?? []) drawGap(ctx, x(gap.from), Math.min(x(gap.to), right), middle, colours);
+      }
       const share = shareOf(spentOf(row, scene.colour), most);
       if (share !== null) drawSpent(ctx, share, shown, middle, colours);
       if (scene.isCritical && row.isCritical) {
@@ -120,6 +123,20 @@ export function drawBar(
   ctx.beginPath();
   if (width <= 3) ctx.rect(left + 0.5, top + 0.5, Math.max(1, width - 1), size - 1);
   else ctx.roundRect(left + 0.5, top + 0.5, width - 1, size - 1, 2.5);
+  ctx.stroke();
+  ctx.setLineDash([]);
+}
+
+/** Nobody ran the block for this time: its bar is open there, with a thin line across. */
+function drawGap(ctx: CanvasRenderingContext2D, left: number, right: number, middle: number, colours: Colours) {
+  if (right - left < 3) return;
+  ctx.clearRect(left + 1, middle - TALL / 2 - 1, right - left - 2, TALL + 2);
+  ctx.strokeStyle = colours.idle;
+  ctx.lineWidth = 1;
+  ctx.setLineDash([2, 3]);
+  ctx.beginPath();
+  ctx.moveTo(left + 1, middle + 0.5);
+  ctx.lineTo(right - 1, middle + 0.5);
   ctx.stroke();
   ctx.setLineDash([]);
 }

@@ -16,7 +16,7 @@ use crate::execution::context::{Context, EmitOptions, NestedResults};
 use crate::execution::frame::Frame;
 use crate::execution::hooks::step_errored;
 use crate::execution::replay::prior_attempt::AttemptEffects;
-use crate::execution::replay::resume::RecordedEnd;
+use crate::execution::replay::resume::{BackgroundOf, RecordedEnd};
 use crate::execution::request::Run;
 use crate::execution::{around, callback, container, driver, reactions, schema_check};
 use crate::model::callable::Arg;
@@ -91,9 +91,11 @@ pub(crate) fn try_block(
             if run.abort.is_set() {
                 return Err(FlowError::aborted());
             }
+            // The instance that was interrupted, if it goes on.
+            let mut interrupted = None;
             if std::mem::take(&mut is_first) {
                 match run.take_recorded_end(&block, &path, parent.as_ref(), &input)? {
-                    RecordedEnd::Nothing => {}
+                    RecordedEnd::Nothing => interrupted = run.interrupted(&block, &path),
                     RecordedEnd::Ended(frame, Ok(output)) => {
                         frame.due.replace(run.replay_cache.due(&path, None));
                         return react(&run, &frame, output).boxed_local().await;
@@ -110,7 +112,18 @@ pub(crate) fn try_block(
             if !block.only_runs_others() {
                 run.replay_all_shared_state(parent.as_ref());
             }
-            let frame = run.frame(block.clone(), path.clone(), parent.clone(), input.data.clone(), tries);
+            let goes_on = interrupted.is_some();
+            let is_over = matches!(recorded, Some((BackgroundOf::Ended(_), _)));
+            let instance = match &mut recorded {
+                Some((BackgroundOf::Ended(instance), _)) => Some(instance.clone()),
+                _ => interrupted,
+            };
+            let (around, data) = (parent.clone(), input.data.clone());
+            let frame = match instance {
+                Some(instance) => run.frame_of(instance, block.clone(), path.clone(), around, data, tries),
+                None => run.frame(block.clone(), path.clone(), around, data, tries),
+            };
+            frame.is_over.set(is_over);
             if let Some(earlier) = superseded_effects.take() {
                 frame.effects.replace(AttemptEffects::after(earlier));
             }
@@ -122,18 +135,23 @@ pub(crate) fn try_block(
             }
             run.wait_for_recorded_start(&frame).await;
             let versions = run.see_records(&frame, &frame.transaction)?;
-            run.record(
-                &frame,
-                EventKind::BlockStarted {
-                    name: block.name.clone(),
-                    block: block.kind(),
-                    parent: parent.as_ref().map(|frame| frame.instance.clone()),
-                    input: input.recorded(),
-                    versions,
-                    fingerprint: block.fingerprint(),
-                },
-            );
-            if let Some(own) = &frame.own {
+            if goes_on {
+                run.record_goes_on(&frame, versions);
+            } else {
+                run.record(
+                    &frame,
+                    EventKind::BlockStarted {
+                        name: block.name.clone(),
+                        block: block.kind(),
+                        parent: parent.as_ref().map(|frame| frame.instance.clone()),
+                        input: input.recorded(),
+                        versions,
+                        fingerprint: block.fingerprint(),
+                        replaces_failed: run.replaces_failed(&frame),
+                    },
+                );
+            }
+            if let Some(own) = frame.own.as_ref().filter(|_| !goes_on) {
                 run.record(
                     &frame,
                     EventKind::StateInitialized {
@@ -145,6 +163,13 @@ pub(crate) fn try_block(
             }
             let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();
+            if is_over {
+                // Its end stays as it is in the log.
+                let result = result.and(recorded.take().map(|(_, given)| given).ok_or_else(FlowError::aborted));
+                frame.end(&result);
+                run.kept.borrow_mut().extend(result.is_ok().then(|| path.clone()));
+                return result;
+            }
             if result.as_ref().is_err_and(FlowError::is_suspension) {
                 run.suspend(&frame);
                 return result;
@@ -154,8 +179,8 @@ pub(crate) fn try_block(
                 abandon(&run, &frame, None).await?;
                 return result;
             }
-            if let (true, Some((end, given))) = (result.is_ok(), recorded.take()) {
-                run.record(&frame, end);
+            if let (true, Some((BackgroundOf::NewAttempt(end), given))) = (result.is_ok(), recorded.take()) {
+                run.record(&frame, *end);
                 frame.end(&Ok(given.clone()));
                 return Ok(given);
             }

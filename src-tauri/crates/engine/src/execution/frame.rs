@@ -83,6 +83,8 @@ pub struct Frame {
     pub(crate) can_suspend: Cell<bool>,
     /// Whether it runs branches of which not all may run at the same time.
     pub(crate) has_limit: Cell<bool>,
+    /// Whether its end is in the log, and it runs only to reach the background work inside it.
+    pub(crate) is_over: Cell<bool>,
     finished: Cell<bool>,
 }
 
@@ -131,6 +133,7 @@ impl Frame {
             due: RefCell::default(),
             can_suspend: Cell::new(true),
             has_limit: Cell::new(false),
+            is_over: Cell::new(false),
             finished: Cell::new(false),
         }
     }

@@ -4,6 +4,7 @@
 //! event. The caller has checked that the user may run it.
 
 mod declared;
+mod frames;
 mod prior_run;
 mod start;
 
@@ -12,6 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -29,6 +31,7 @@ use crate::execution::note::Note;
 use crate::execution::recorder::{Recorder, RecorderOptions};
 use crate::execution::replay::cache::ReplayCache;
 use crate::execution::replay::effect_log::EffectLog;
+use crate::execution::replay::resume::Reuse;
 use crate::execution::replay::turns::Turns;
 use crate::execution::state::shared::SharedState;
 use crate::execution::step_value::StepValue;
@@ -39,7 +42,6 @@ use crate::model::effects::Effects;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, RequestStatus, Seq};
 use crate::model::flow::Flow;
-use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::log::{Lease, Log};
 use crate::model::path::ROOT;
@@ -125,6 +127,12 @@ pub struct Run {
     pub(crate) reactions_run: Cell<u32>,
     /// Whether it only makes a [plan](crate::execution::replay::plan).
     pub(crate) only_plans: bool,
+    /// How it takes from the log what has ended.
+    pub(crate) reuse: Reuse,
+    /// The blocks that were taken from the log without an event, in the order in which they were reached.
+    pub(crate) kept: RefCell<IndexSet<Arc<str>>>,
+    /// The blocks that went on as the instance that was interrupted.
+    went_on: RefCell<HashSet<Arc<str>>>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run concurrently: then shared state may change between any two reads.
@@ -173,6 +181,7 @@ impl Run {
         run.began_at = events.first().map_or(0, |event| event.at);
         run.block_inputs = edited_block_inputs(events);
         run.effect_log = Some(effect_log);
+        run.reuse = Reuse::Repeated;
         Rc::new(run)
     }
 
@@ -188,16 +197,19 @@ impl Run {
         let PriorRun { events, prior_status, answers } = earlier;
         let request = start.request.clone();
         let schemas: Vec<SchemaRef> = declared(&flow, ScopeKind::Request);
-        let mut state = State::default();
-        state.fill_in(&defaults(&schemas));
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let alignment = Alignment::read(events, &flow, flow.actions.get(&start.action));
         let translated = alignment.translate(events);
         let replay_cache = ReplayCache::read(&translated, answers);
         let block_inputs = edited_block_inputs(&translated);
-        let has_initial_request_state = events
-            .iter()
-            .any(|event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key));
+        let initial = events.iter().find_map(|event| match &event.kind {
+            EventKind::StateInitialized { scope, state, .. } if *scope == key => Some(state),
+            _ => None,
+        });
+        let has_initial_request_state = initial.is_some();
+        let reuse = Reuse::of(events, &replay_cache, &flow.code_hash);
+        let mut state = initial.filter(|_| reuse == Reuse::ByReference).map(State::recorded).unwrap_or_default();
+        state.fill_in(&defaults(&schemas));
         let container = SharedState::new(key, Vec::new(), state, 0);
         let mut attempts = replay_cache.attempts.clone();
         alignment.keep_attempts_apart(events, &mut attempts);
@@ -235,6 +247,9 @@ impl Run {
             turns: Turns::default(),
             effect_log: None,
             only_plans: false,
+            reuse,
+            kept: RefCell::default(),
+            went_on: RefCell::default(),
             usage: RefCell::new(Usage::of(events)),
             stored_messages: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),
@@ -335,39 +350,6 @@ impl Run {
         self.recorder.flush();
     }
 
-    /// Creates the frame for the next execution of a path, with its initial state if the block declares one.
-    pub fn frame(
-        self: &Rc<Self>,
-        block: Rc<crate::model::flow::Block>,
-        path: Arc<str>,
-        parent: Option<Rc<Frame>>,
-        input: Data,
-        tries: u32,
-    ) -> Rc<Frame> {
-        let attempt = {
-            let mut attempts = self.attempts.borrow_mut();
-            let next = attempts.entry(path.clone()).or_insert(0);
-            *next += 1;
-            *next - 1
-        };
-        let own = block.state_schema.as_ref().map(|schema| {
-            let owner = StateOwner { request: &self.request, instance: InstanceId { path: &path, attempt } };
-            let mut schemas = vec![schema.clone()];
-            schemas.extend(block.joined.get().into_iter().flatten().cloned());
-            let mut state = State::default();
-            state.fill_in(&defaults(&schemas));
-            Rc::new(SharedState::new(
-                ScopeKey::new(block.state_scope(), owner.to_string()),
-                schemas,
-                state,
-                self.next_stamp(),
-            ))
-        });
-        let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
-        frame.register(&self.roots);
-        frame
-    }
-
     /// Returns the number of the newest attempt of a path that has begun.
     pub(crate) fn newest_attempt(&self, path: &Arc<str>) -> u32 {
         self.attempts.borrow().get(path).map_or(0, |next| next.saturating_sub(1))
@@ -378,8 +360,12 @@ impl Run {
         self.start.durable_key(kind)
     }
 
-    /// Records an event of a block.
+    /// Records an event of a block. One that ended before the request was interrupted, and runs only to reach its
+    /// background work, records nothing.
     pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
+        if frame.is_over.get() {
+            return self.recorder.last();
+        }
         if let EventKind::ItemAdded { item } = &mut kind {
             item.owned_by = container::owner(&self.request, frame);
         }

@@ -182,6 +182,20 @@ pub enum EventKind {
         /// The fingerprint of the block's source, where its functions have one: 16 hexadecimal digits.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fingerprint: Option<Arc<str>>,
+        /// True when a resume runs the block again because the attempt before this one had failed: what that attempt
+        /// wrote to shared state no longer counts.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        replaces_failed: bool,
+    },
+    /// A block that runs others goes on as the same instance after an interruption (SEMANTICS §10.2). It repeats
+    /// nothing of what ended inside it. `epoch` is that of the request's owner from here on, `fingerprint` that of the
+    /// block's source of today, `versions` as of [`BlockStarted`](Self::BlockStarted).
+    BlockResumed {
+        epoch: u64,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        versions: Vec<(ScopeKey, u64)>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<Arc<str>>,
     },
     /// The input of the block's body, if `connectInput` or the input schema changed it.
     BlockInput { input: Recorded },

@@ -108,6 +108,11 @@ impl State {
         }
     }
 
+    /// The state that an event holds; empty if that is no object.
+    pub fn recorded(state: &Value) -> State {
+        state.as_object().cloned().map(State::from).unwrap_or_default()
+    }
+
     /// Appends to a list; a field that is none becomes one.
     pub fn push(&mut self, field: &str, entry: Value) {
         match self.list_mut(field) {

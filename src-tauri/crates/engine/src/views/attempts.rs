@@ -15,8 +15,14 @@ use crate::model::event::{Event, EventKind, Outcome, Seq};
 pub enum Verdict {
     /// Its attempt begins.
     Begins,
-    /// Its attempt came to its end, and what it did counts.
+    /// Its attempt begins because the one before it had failed: what that one did no longer counts.
+    Replaces,
+    /// Its attempt goes on after an interruption: what it did before no longer counts.
+    GoesOn,
+    /// Its attempt completed, and what it did counts.
     Counts,
+    /// Its attempt failed. What it did counts, unless a resume runs it again.
+    Failed,
     /// Its attempt ended without effect: it is tried again, it waits for an answer, or it was stopped.
     RolledBack,
     /// So did every attempt that has not ended: the request is taken up again, or has ended.
@@ -26,7 +32,9 @@ pub enum Verdict {
 /// What an event means for attempts, if it means anything.
 pub fn verdict(kind: &EventKind) -> Option<Verdict> {
     match kind {
+        EventKind::BlockStarted { replaces_failed: true, .. } => Some(Verdict::Replaces),
         EventKind::BlockStarted { .. } => Some(Verdict::Begins),
+        EventKind::BlockResumed { .. } => Some(Verdict::GoesOn),
         EventKind::BlockFinished { outcome, error, .. } => Some(end(*outcome, error.as_ref())),
         EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. } => Some(Verdict::AllRolledBack),
         _ => None,
@@ -37,7 +45,8 @@ pub fn verdict(kind: &EventKind) -> Option<Verdict> {
 pub fn end(outcome: Outcome, error: Option<&FlowError>) -> Verdict {
     match outcome {
         Outcome::Failed if error.is_some_and(FlowError::is_abort) => Verdict::RolledBack,
-        Outcome::Completed | Outcome::Failed => Verdict::Counts,
+        Outcome::Completed => Verdict::Counts,
+        Outcome::Failed => Verdict::Failed,
         Outcome::Suspended | Outcome::Abandoned => Verdict::RolledBack,
     }
 }
@@ -73,11 +82,18 @@ pub struct Attempt<'e> {
     pub memoized: bool,
     /// Whether it was running when the request was taken up again, or ended.
     pub(super) was_cut: bool,
+    /// Whether it failed, and a resume ran it again.
+    pub(super) runs_again: bool,
 }
 
-impl Attempt<'_> {
+impl<'e> Attempt<'e> {
+    fn begun(started: &'e Event) -> Attempt<'e> {
+        let (finished, stands) = (None, Stands::Running);
+        Attempt { started, finished, stands, memoized: false, was_cut: false, runs_again: false }
+    }
+
     fn is_rolled_back(&self, live: bool) -> bool {
-        self.stands.is_rolled_back(self.was_cut, live)
+        self.runs_again || self.stands.is_rolled_back(self.was_cut, live)
     }
 }
 
@@ -107,7 +123,10 @@ impl Stands {
 /// Every execution of a request, from one pass over its events.
 #[derive(Debug, Default)]
 pub struct Ends<'e> {
+    /// How each stands now.
     attempts: HashMap<AttemptKey<'e>, Attempt<'e>>,
+    /// How those that went on after an interruption stood before, with the event by which they went on.
+    before: HashMap<AttemptKey<'e>, Vec<(Seq, Attempt<'e>)>>,
     /// What callbacks did that had returned.
     kept: HashSet<Seq>,
     /// What a resume brought into force again, from the log.
@@ -135,12 +154,24 @@ impl<'e> Ends<'e> {
                         ends.attempts.entry(*key).and_modify(|attempt| attempt.was_cut = true);
                     }
                 }
-                (EventKind::BlockStarted { .. }, Some(path)) => {
+                (EventKind::BlockStarted { replaces_failed, .. }, Some(path)) => {
                     let key = (path, event.attempt);
-                    let (finished, stands) = (None, Stands::Running);
-                    let attempt = Attempt { started: event, finished, stands, memoized: false, was_cut: false };
-                    ends.attempts.insert(key, attempt);
+                    let before = event.attempt.checked_sub(1).map(|before| (path, before));
+                    if let Some(before) = before.filter(|_| *replaces_failed) {
+                        ends.attempts.entry(before).and_modify(|attempt| attempt.runs_again = true);
+                    }
+                    ends.attempts.insert(key, Attempt::begun(event));
                     running.insert(key);
+                }
+                (EventKind::BlockResumed { .. }, Some(path)) => {
+                    let key = (path, event.attempt);
+                    let Some(attempt) = ends.attempts.get_mut(&key) else { continue };
+                    let goes_on = Attempt::begun(attempt.started);
+                    let mut before = std::mem::replace(attempt, goes_on);
+                    before.runs_again = matches!(before.stands, Stands::Ended { .. });
+                    ends.before.entry(key).or_default().push((event.seq, before));
+                    running.insert(key);
+                    waiting.remove(&key);
                 }
                 (EventKind::BlockFinished { outcome, error, memoized, .. }, Some(path)) => {
                     let key = (path, event.attempt);
@@ -181,9 +212,18 @@ impl<'e> Ends<'e> {
         attempts.get(&(path, attempt))
     }
 
-    /// The execution that an event belongs to, if it belongs to one that began.
+    /// The execution that an event belongs to, if it belongs to one that began. Of one that went on after an
+    /// interruption, how it stood before, if the event came before.
     pub fn of<'s>(&'s self, event: &'s Event) -> Option<&'s Attempt<'e>> {
-        self.attempt(event.path.as_deref()?, event.attempt)
+        let path = event.path.as_deref()?;
+        if !self.before.is_empty() {
+            let before: &'s HashMap<AttemptKey<'s>, Vec<(Seq, Attempt<'e>)>> = &self.before;
+            let earlier = before.get(&(path, event.attempt)).into_iter().flatten();
+            if let Some((_, attempt)) = earlier.into_iter().find(|(goes_on, _)| event.seq < *goes_on) {
+                return Some(attempt);
+            }
+        }
+        self.attempt(path, event.attempt)
     }
 
     /// Whether an event is what a callback did that has returned.
@@ -246,9 +286,10 @@ pub fn first_end(events: &[Event], path: &str) -> Option<Seq> {
         }
         _ => None,
     });
+    let counts = |verdict| matches!(verdict, Verdict::Counts | Verdict::Failed);
     let newest = ends.next()?;
-    if newest.1 == Verdict::Counts {
+    if counts(newest.1) {
         return Some(newest.0);
     }
-    Some(ends.find(|(_, verdict)| *verdict == Verdict::Counts).unwrap_or(newest).0)
+    Some(ends.find(|(_, verdict)| counts(*verdict)).unwrap_or(newest).0)
 }

@@ -69,6 +69,10 @@ pub struct BlockView<'a> {
     pub started_at: i64,
     /// When it ended.
     pub finished_at: Option<i64>,
+    /// Until when it ran, as far as the log tells, if it was cut off.
+    pub cut_at: Option<i64>,
+    /// When it did not run between its start and its end, from and to: it went on after an interruption.
+    pub gaps: Vec<(i64, i64)>,
     /// What it got.
     pub input: Option<&'a Value>,
     /// What it made.
@@ -104,6 +108,8 @@ fn begun<'a>(
         status: BlockStatus::Running,
         started_at: event.at,
         finished_at: None,
+        cut_at: None,
+        gaps: Vec::new(),
         input: None,
         output: None,
         error: None,
@@ -121,15 +127,27 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
     let ends = Ends::read(events.0);
     let mut blocks: Vec<BlockView<'a>> = Vec::new();
     let mut open: HashMap<(Arc<str>, u32), usize> = HashMap::new();
+    // Those that ended, and may go on after an interruption.
+    let mut ended: HashMap<(Arc<str>, u32), usize> = HashMap::new();
     let is_cut =
         |event: &Event| matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. });
     let cut = events.iter().filter(|event| is_cut(event)).map(|event| event.seq).max().unwrap_or(0);
+    let mut before = 0;
     for event in events.iter() {
-        let Some(path) = &event.path else { continue };
+        let before = std::mem::replace(&mut before, event.at);
+        let Some(path) = &event.path else {
+            // If the process died, what ran had stopped before this event.
+            for at in open.values().filter(|_| is_cut(event)) {
+                let block = &mut blocks[*at];
+                block.cut_at.get_or_insert(before.max(block.started_at));
+            }
+            continue;
+        };
         let key = (path.clone(), event.attempt);
         if let EventKind::BlockStarted { name, block, parent, input, .. } = &event.kind {
             open.insert(key, blocks.len());
-            let status = ends.of(event).map_or(BlockStatus::Running, |attempt| status(attempt.stands, live));
+            let now = ends.attempt(path, event.attempt);
+            let status = now.map_or(BlockStatus::Running, |attempt| status(attempt.stands, live));
             let begun = begun(event, path, parent.clone(), name.clone(), *block);
             blocks.push(BlockView { status, input: events.value(input), ..begun });
             continue;
@@ -142,6 +160,17 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
             blocks.push(BlockView { status, ..begun(event, path, Some(parent.clone()), name, BlockKind::Hook) });
             continue;
         }
+        if matches!(event.kind, EventKind::BlockResumed { .. })
+            && let Some(at) = ended.remove(&key).or_else(|| open.get(&key).copied())
+        {
+            let block = &mut blocks[at];
+            let until = block.finished_at.take().or(block.cut_at.take()).unwrap_or(block.started_at);
+            // A clock that was set back makes no gap.
+            block.gaps.push((until, event.at.max(until)));
+            (block.output, block.error, block.cut_at, block.seq_end) = (None, None, None, None);
+            open.insert(key, at);
+            continue;
+        }
         let Some(at) = open.get(&key).copied() else { continue };
         let block = &mut blocks[at];
         match &event.kind {
@@ -151,7 +180,7 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
                 block.output = after.as_ref().and_then(|value| events.value(value));
                 block.error = error.as_ref();
                 block.status = if error.is_some() { BlockStatus::Failed } else { BlockStatus::Completed };
-                block.finished_at = Some(event.at);
+                (block.finished_at, block.cut_at) = (Some(event.at), None);
                 block.seq_end = Some(event.seq);
                 open.remove(&key);
             }
@@ -173,9 +202,12 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
                     // What is put in force again is no change of its own.
                     block.changes = 0;
                 }
-                block.finished_at = Some(event.at);
+                (block.finished_at, block.cut_at) = (Some(event.at), None);
                 block.seq_end = Some(event.seq);
                 open.remove(&key);
+                if *outcome != Outcome::Completed {
+                    ended.insert(key, at);
+                }
             }
             _ => {}
         }

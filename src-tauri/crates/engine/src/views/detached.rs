@@ -42,6 +42,12 @@ impl Detached {
                 let before = self.open.insert(path.clone(), event.attempt);
                 before.is_some_and(|before| self.left.insert((path.clone(), before)))
             }
+            EventKind::BlockResumed { .. } => {
+                if !self.has(path, event.attempt) {
+                    self.open.insert(path.clone(), event.attempt);
+                }
+                false
+            }
             EventKind::BlockFinished { .. } => {
                 if self.open.get(path) == Some(&event.attempt) {
                     self.open.remove(path);

@@ -150,6 +150,7 @@ pub(crate) fn of_items(event: &Event) -> Option<Event> {
             | EventKind::RequestStatus { .. }
             | EventKind::RequestFinished { .. }
             | EventKind::BlockStarted { .. }
+            | EventKind::BlockResumed { .. }
             | EventKind::BlockInput { .. }
             | EventKind::BlockFinished { .. }
             | EventKind::RouteDecided { .. }

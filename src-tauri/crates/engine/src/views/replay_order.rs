@@ -8,7 +8,10 @@ use std::sync::Arc;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::path::with_ancestors;
 
-/// How an attempt ended.
+/// One uninterrupted run of an attempt: which attempt of its path, and how often it had been resumed.
+type Run = (u32, u32);
+
+/// How a run of an attempt ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     /// By itself, with whatever came of it, `abandoned` by a retry included.
@@ -23,14 +26,16 @@ enum End {
 
 /// The attempts of a request, as a replay makes them.
 pub struct ReplayOrder {
-    ends: HashMap<(Arc<str>, u32), End>,
-    began: HashMap<(Arc<str>, u32), Seq>,
-    /// The newest attempt of every path.
-    newest: HashMap<Arc<str>, u32>,
+    ends: HashMap<(Arc<str>, Run), End>,
+    began: HashMap<(Arc<str>, Run), Seq>,
+    /// The newest run of every path.
+    newest: HashMap<Arc<str>, Run>,
+    /// The events by which attempts went on after an interruption, in order.
+    resumed: HashMap<(Arc<str>, u32), Vec<Seq>>,
     kept: HashSet<Seq>,
     again: HashSet<Seq>,
-    /// The attempts that count, by path, in order; a replay makes them one after another.
-    order: HashMap<Arc<str>, Vec<u32>>,
+    /// The runs that count, by path, in order; a replay makes them one after another.
+    order: HashMap<Arc<str>, Vec<Run>>,
     /// The beginnings of attempts that ran again from their top after a cut.
     again_from_top: HashSet<Seq>,
 }
@@ -42,6 +47,7 @@ impl ReplayOrder {
             ends: HashMap::new(),
             began: HashMap::new(),
             newest: HashMap::new(),
+            resumed: HashMap::new(),
             kept: HashSet::new(),
             again: HashSet::new(),
             order: HashMap::new(),
@@ -58,11 +64,15 @@ impl ReplayOrder {
                 }
                 continue;
             };
-            let key = (path.clone(), event.attempt);
+            if matches!(event.kind, EventKind::BlockResumed { .. }) {
+                all.resumed.entry((path.clone(), event.attempt)).or_default().push(event.seq);
+            }
+            let run = all.run(event, path);
+            let key = (path.clone(), run);
             match &event.kind {
-                EventKind::BlockStarted { .. } => {
+                EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. } => {
                     all.began.insert(key.clone(), event.seq);
-                    let before = all.newest.insert(path.clone(), event.attempt).map(|before| (path.clone(), before));
+                    let before = all.newest.insert(path.clone(), run).map(|before| (path.clone(), before));
                     if let Some(before) = before
                         && !waiting.contains(&before)
                         && all.ends.get(&before) == Some(&End::Cut)
@@ -89,8 +99,8 @@ impl ReplayOrder {
                         all.ends.insert((path.clone(), last), End::Cut);
                     }
                     // A replay makes them in the order of their beginnings; one may outlast the next.
-                    if let Err(at) = order.binary_search(&event.attempt) {
-                        order.insert(at, event.attempt);
+                    if let Err(at) = order.binary_search(&run) {
+                        order.insert(at, run);
                     }
                     if *outcome == Outcome::Failed {
                         open_failures.insert(key.clone());
@@ -99,7 +109,7 @@ impl ReplayOrder {
                 }
                 EventKind::CallbackReturned { events, memoized: true, .. } => all.again.extend(events),
                 EventKind::CallbackReturned { events, superseded, .. } => {
-                    all.kept.extend(events);
+                    all.kept.extend(events.iter().chain([&event.seq]));
                     all.again.extend(superseded);
                 }
                 _ => {}
@@ -110,10 +120,16 @@ impl ReplayOrder {
         all
     }
 
+    /// The run of an attempt that an event belongs to.
+    fn run(&self, event: &Event, path: &Arc<str>) -> Run {
+        let resumed = if self.resumed.is_empty() { None } else { self.resumed.get(&(path.clone(), event.attempt)) };
+        (event.attempt, resumed.map_or(0, |resumed| resumed.partition_point(|seq| *seq <= event.seq) as u32))
+    }
+
     /// A failure that a resume ran again is behind the request, even if the new attempt was cut off.
-    fn withdraw(&mut self, failed: &HashSet<(Arc<str>, u32)>) {
-        let cut = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
-        let cut: Vec<_> = cut.map(|(path, attempt)| (path.clone(), *attempt)).collect();
+    fn withdraw(&mut self, failed: &HashSet<(Arc<str>, Run)>) {
+        let cut = self.newest.iter().filter(|(path, run)| self.is_unfinished(path, **run));
+        let cut: Vec<_> = cut.map(|(path, run)| (path.clone(), *run)).collect();
         for (path, newest) in cut {
             let order = self.order.entry(path.clone()).or_default();
             while let Some(last) = order.pop_if(|last| *last < newest && failed.contains(&(path.clone(), *last))) {
@@ -126,10 +142,15 @@ impl ReplayOrder {
     fn find_second_tries(&mut self, events: &[Event]) {
         let (mut cut, mut chains) = (HashSet::new(), HashSet::new());
         for event in events {
-            let Some(path) = event.path.as_deref() else { continue };
-            match (&event.kind, self.ends.get(&(path.into(), event.attempt))) {
-                (EventKind::BlockStarted { .. }, Some(End::Cut)) => drop(cut.insert(path)),
-                (EventKind::BlockStarted { .. }, Some(End::Itself)) if cut.contains(path) && !chains.contains(path) => {
+            let Some(at) = &event.path else { continue };
+            let path = &**at;
+            match (&event.kind, self.ends.get(&(at.clone(), self.run(event, at)))) {
+                (EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }, Some(End::Cut)) => {
+                    cut.insert(path);
+                }
+                (EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }, Some(End::Itself))
+                    if cut.contains(path) && !chains.contains(path) =>
+                {
                     self.again_from_top.insert(event.seq);
                 }
                 // Nor is one whose functions had returned: they are not called again either.
@@ -152,7 +173,8 @@ impl ReplayOrder {
     /// attempt that was cut off belongs to the next that counts.
     pub fn place(&self, event: &Event) -> Option<usize> {
         let path = event.path.as_ref()?;
-        let key = (path.clone(), event.attempt);
+        let run = self.run(event, path);
+        let key = (path.clone(), run);
         // What stands before its block begins belongs to the request: the user's message.
         let is_before = self.began.get(&key).is_none_or(|began| event.seq < *began);
         if is_before || self.again.contains(&event.seq) {
@@ -160,9 +182,9 @@ impl ReplayOrder {
         }
         let order = self.order.get(path).map(Vec::as_slice).unwrap_or_default();
         match self.ends.get(&key) {
-            Some(End::Itself | End::Left) => order.iter().position(|attempt| *attempt == event.attempt),
+            Some(End::Itself | End::Left) => order.iter().position(|other| *other == run),
             Some(End::Cut) if self.kept.contains(&event.seq) => {
-                order.iter().position(|attempt| *attempt > event.attempt).or(Some(order.len()))
+                order.iter().position(|other| *other > run).or(Some(order.len()))
             }
             _ => None,
         }
@@ -170,29 +192,34 @@ impl ReplayOrder {
 
     /// The attempts of paths that had not come to their end, each as the number it would have.
     pub fn unfinished(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
-        let newest = self.newest.iter().filter(|(path, attempt)| self.is_unfinished(path, **attempt));
+        let newest = self.newest.iter().filter(|(path, run)| self.is_unfinished(path, **run));
         let newest = newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)));
         let left = self.ends.iter().filter(|(_, end)| **end == End::Left);
-        newest.chain(left.filter_map(|((path, attempt), _)| {
-            Some((path.clone(), self.order.get(path)?.iter().position(|other| other == attempt)?))
+        newest.chain(left.filter_map(|((path, run), _)| {
+            Some((path.clone(), self.order.get(path)?.iter().position(|other| other == run)?))
         }))
     }
 
-    fn is_unfinished(&self, path: &Arc<str>, attempt: u32) -> bool {
-        self.newest.get(path) == Some(&attempt) && self.ends.get(&(path.clone(), attempt)) == Some(&End::Cut)
+    fn is_unfinished(&self, path: &Arc<str>, run: Run) -> bool {
+        self.newest.get(path) == Some(&run) && self.ends.get(&(path.clone(), run)) == Some(&End::Cut)
     }
 
     /// As [`place`](Self::place), and with it what an attempt did that had not come to its end.
     pub fn place_to_end(&self, event: &Event) -> Option<usize> {
-        let unfinished = event.path.as_ref().filter(|path| self.is_unfinished(path, event.attempt));
+        let unfinished = event.path.as_ref().filter(|path| self.is_unfinished(path, self.run(event, path)));
         let of_unfinished = unfinished.map(|path| self.order.get(path).map_or(0, Vec::len));
         self.place(event).or(of_unfinished)
     }
 
     /// Whether an event's attempt was cut off, and its functions are taken from the log by the next.
     pub fn is_cut(&self, event: &Event) -> bool {
-        let key = event.path.clone().map(|path| (path, event.attempt));
+        let key = event.path.clone().map(|path| (path.clone(), self.run(event, &path)));
         key.is_some_and(|key| self.ends.get(&key) == Some(&End::Cut))
+    }
+
+    /// Whether an attempt went on after an interruption.
+    pub fn goes_on(&self, path: &Arc<str>, attempt: u32) -> bool {
+        !self.resumed.is_empty() && self.resumed.contains_key(&(path.clone(), attempt))
     }
 
     /// The number of the last counting attempt of a path, as [`place`](Self::place) tells it.

@@ -146,6 +146,7 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
         | EventKind::SuspensionReopened { .. }
         | EventKind::RequestStatus { .. }
         | EventKind::BlockStarted { .. }
+        | EventKind::BlockResumed { .. }
         | EventKind::BlockInput { .. }
         | EventKind::HookStarted { .. }
         | EventKind::Committed { .. }

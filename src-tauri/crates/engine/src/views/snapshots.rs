@@ -131,6 +131,11 @@ pub fn snapshots(events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
                     snapshot.step_index = index_in(ran.entry(*seq).or_default(), first_operation(label));
                 }
             }
+            (EventKind::BlockResumed { .. }, Some(place)) => {
+                if let Some(snapshot) = owners.get(&place).and_then(|seq| found.get_mut(seq)) {
+                    snapshot.terminal = snapshot.is_behind;
+                }
+            }
             // One that waits for an answer, or runs again, has not ended (a resume begins with its checkpoint).
             (EventKind::BlockFinished { outcome, .. }, Some(place))
                 if !matches!(outcome, Outcome::Suspended | Outcome::Abandoned) =>
@@ -171,14 +176,10 @@ fn index_in<'p>(ran: &mut Vec<&'p str>, operation: Option<&'p str>) -> i64 {
 }
 
 fn initial(event: &Event, scope: &ScopeKey, state: &Value, durable: bool) -> Snapshot {
-    let state = match state {
-        Value::Object(fields) => State::from(fields.clone()),
-        _ => State::default(),
-    };
     Snapshot {
         instance: scope.id.clone(),
         path: event.path.clone().unwrap_or_default(),
-        state,
+        state: State::recorded(state),
         version: 0,
         step_name: INITIAL.into(),
         step_index: -1,

@@ -8,18 +8,19 @@
 mod fact;
 mod names;
 mod newest;
+mod runs;
 mod span;
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::blocks::BlockStatus;
 use crate::model::event::{BlockKind, Seq};
 
 pub use fact::{Fact, SpanEnd, SpanEvent, fact};
 pub use names::{NameNumber, Names};
 use newest::Newest;
+pub use runs::EarlierRun;
 use span::NO_PARENT;
 pub use span::{Span, Usage};
 
@@ -67,6 +68,10 @@ pub struct Spans {
     passing_on: FxHashSet<SpanIndex>,
     /// The spans that ended, in that order.
     ended: Vec<SpanIndex>,
+    /// How spans stood that went on after an interruption: for each, its runs before the newest, in order.
+    before: FxHashMap<SpanIndex, Vec<EarlierRun>>,
+    /// Those spans, as often as they went on, in that order.
+    went_on: Vec<SpanIndex>,
     /// The events that ended calls of models, and whose they were.
     model_calls: Vec<(Seq, SpanIndex)>,
     /// The newest event taken in.
@@ -190,6 +195,11 @@ impl Spans {
                 let execution = (event.path?, event.attempt);
                 return Some(self.start(execution, (event.seq, event.at), name, kind, parent));
             }
+            Fact::WentOn => {
+                let index = self.find(event.path?, event.attempt)?;
+                self.go_on(index, event.seq, event.at);
+                return Some(index);
+            }
             Fact::Finished { end, is_memoized, is_caught } => {
                 let index = self.open(event.path?, event.attempt)?;
                 let span = &mut self.spans[index as usize];
@@ -292,7 +302,9 @@ impl Spans {
     /// was taken up again are not among them.
     pub fn unfinished(&self) -> impl Iterator<Item = &Span> {
         let cut = self.resumes.last().max(self.ends.last()).copied().unwrap_or(0);
-        self.spans.iter().filter(move |span| span.end.is_none() && span.seq_start > cut)
+        let is_open =
+            move |(index, span): &(usize, &Span)| span.end.is_none() && self.run_start(*index as SpanIndex) > cut;
+        self.spans.iter().enumerate().filter(is_open).map(|(_, span)| span)
     }
 
     /// Notes that a span ended well: what it wrote stays, unless its request had ended before it.
@@ -301,7 +313,7 @@ impl Spans {
         for seq in std::mem::take(&mut writes.seqs) {
             self.writes.remove(&seq);
         }
-        if !is_memoized && self.was_cut(self.get(index)) {
+        if !is_memoized && self.was_cut(index) {
             self.writes_of.insert(index, writes);
         }
     }
@@ -343,9 +355,9 @@ impl Spans {
     pub fn changes(&self, index: SpanIndex, is_live: bool) -> u32 {
         let span = self.get(index);
         let Some(writes) = self.writes_of.get(&index) else { return span.changes };
-        let is_rolled_back = self.was_cut(span)
+        let is_rolled_back = self.was_cut(index)
             || match span.end {
-                None => !is_live || self.has_resumed_since(span.seq_start, self.last),
+                None => !is_live || self.has_resumed_since(self.run_start(index), self.last),
                 Some(end) => end.is_rolled_back(),
             };
         if is_rolled_back { span.changes - writes.revocable } else { span.changes }
@@ -357,38 +369,13 @@ impl Spans {
     }
 
     /// Whether a span was running when the request ended.
-    fn was_cut(&self, span: &Span) -> bool {
-        let is_open = |at: &&Seq| span.seq_start < **at && (span.seq_end == 0 || span.seq_end > **at);
-        self.ends.iter().filter(is_open).any(|at| !self.has_resumed_since(span.seq_start, *at))
+    fn was_cut(&self, index: SpanIndex) -> bool {
+        let (start, end) = (self.run_start(index), self.get(index).seq_end);
+        let is_open = |at: &&Seq| start < **at && (end == 0 || end > **at);
+        self.ends.iter().filter(is_open).any(|at| !self.has_resumed_since(start, *at))
     }
 
     fn has_resumed_since(&self, seq: Seq, until: Seq) -> bool {
         self.resumes.iter().any(|resumed| (seq + 1..=until).contains(resumed))
-    }
-
-    /// How a span stood just after an event; none if it had not begun. `is_live` says whether the request's process
-    /// still runs it now, at its newest event.
-    pub fn status_at(&self, span: &Span, at: Seq, is_live: bool) -> Option<BlockStatus> {
-        if span.seq_start > at {
-            return None;
-        }
-        if let Some(end) = span.end.filter(|_| span.seq_end <= at) {
-            return Some(end.status());
-        }
-        let is_cut = self.has_resumed_since(span.seq_start, at)
-            || self.ends.iter().any(|end| (span.seq_start..=at).contains(end) && !is_live)
-            || (at >= self.last && !is_live);
-        Some(if is_cut { BlockStatus::Abandoned } else { BlockStatus::Running })
-    }
-
-    /// Until when a span ran that has no end, as far as the log tells: its request ended, or its process did.
-    pub fn cut_at(&self, span: &Span) -> i64 {
-        let next = self.cuts.partition_point(|(seq, _)| *seq < span.seq_start);
-        self.cuts.get(next).map_or(self.last_at, |(_, at)| *at).max(span.started_at)
-    }
-
-    /// How a span stands now.
-    pub fn status(&self, span: &Span, is_live: bool) -> BlockStatus {
-        self.status_at(span, Seq::MAX, is_live).unwrap_or(BlockStatus::Running)
     }
 }

@@ -38,7 +38,8 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     // What functions did in attempts that were cut off.
     let mut cut: HashMap<Seq, Did> = HashMap::new();
     let mut functions: HashMap<(Arc<str>, &str), Vec<Did>> = HashMap::new();
-    let mut calls: HashMap<Seq, &str> = HashMap::new();
+    let mut calls: HashMap<Seq, String> = HashMap::new();
+    let mut resumed: HashMap<Arc<str>, Resumed> = HashMap::new();
     let own = edited_input(events).unwrap_or(0);
     for event in events.iter().filter(|event| event.seq > own) {
         let Some(path) = &event.path else { continue };
@@ -48,6 +49,14 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
         }
         let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));
         let is_cut = attempts.is_cut(event);
+        if attempts.goes_on(path, event.attempt) {
+            let resumed = resumed.entry(path.clone()).or_default();
+            resumed.read(view, event);
+            if counts && matches!(event.kind, EventKind::BlockFinished { .. }) {
+                ended.insert(path.clone(), resumed.done());
+            }
+            continue;
+        }
         if let EventKind::CallbackReturned { callback, events, memoized, .. } = &event.kind {
             let key = (path.clone(), callback.as_str());
             if is_cut && !memoized {
@@ -59,13 +68,9 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
             continue;
         }
         let Some(what) = what(view, event).filter(|_| counts) else { continue };
-        let call = match &event.kind {
-            EventKind::ItemAdded { item } => item.payload.get("toolCall").and_then(|call| call["callId"].as_str()),
-            EventKind::ItemDone { of, .. } => calls.get(of).copied(),
-            _ => None,
-        };
-        calls.extend(call.map(|call| (event.seq, call)));
-        let did = Did { seq: event.seq, what, call: call.map(str::to_owned) };
+        let call = call_of(event, &calls);
+        calls.extend(call.clone().map(|call| (event.seq, call)));
+        let did = Did { seq: event.seq, what, call };
         if is_cut {
             cut.insert(event.seq, did);
             continue;
@@ -83,6 +88,79 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
         }
     }
     ended
+}
+
+/// The call of a tool that an event tells of. `calls` are those of earlier events.
+fn call_of(event: &Event, calls: &HashMap<Seq, String>) -> Option<String> {
+    match &event.kind {
+        EventKind::ItemAdded { item } => item.payload.get("toolCall")?["callId"].as_str().map(str::to_owned),
+        EventKind::ItemDone { of, .. } => calls.get(of).cloned(),
+        _ => None,
+    }
+}
+
+/// What a block did that went on after interruptions, in the order in which it would have done it without them.
+#[derive(Default)]
+struct Resumed {
+    /// What it did, in that order; whether a callback did it that returned, and in which run of the attempt.
+    did: Vec<(Did, bool, u32)>,
+    run: u32,
+    /// Where the newest run has come to.
+    at: usize,
+    begin: Option<Value>,
+    calls: HashMap<Seq, String>,
+}
+
+impl Resumed {
+    fn read(&mut self, view: Events<'_>, event: &Event) {
+        if let EventKind::CallbackReturned { events, memoized: false, .. } = &event.kind {
+            let own = self.did.iter_mut().filter(|(did, ..)| events.contains(&did.seq));
+            own.for_each(|(_, is_kept, _)| *is_kept = true);
+            return;
+        }
+        let what = match &event.kind {
+            EventKind::BlockResumed { .. } => {
+                (self.run, self.at) = (self.run + 1, 0);
+                self.begin.clone()
+            }
+            // What fails, and goes on then, has not come to its end.
+            _ => what(view, event),
+        };
+        let Some(what) = what else { return };
+        if matches!(event.kind, EventKind::BlockStarted { .. }) {
+            self.begin = Some(what.clone());
+        }
+        let call = call_of(event, &self.calls);
+        self.calls.extend(call.clone().map(|call| (event.seq, call)));
+        let did = Did { seq: event.seq, what, call };
+        // A run does again what the run before it did outside callbacks.
+        let again = self
+            .did
+            .iter()
+            .skip(self.at)
+            .position(|(known, is_kept, run)| !is_kept && *run < self.run && known.what == did.what);
+        match again {
+            Some(ahead) => {
+                self.at += ahead;
+                self.did[self.at] = (did, false, self.run);
+            }
+            None => {
+                self.at = self.did.len();
+                self.did.push((did, false, self.run));
+            }
+        }
+        self.at += 1;
+    }
+
+    /// What it did by the end of its newest run.
+    fn done(&self) -> Vec<Did> {
+        let counts = |(_, is_kept, run): &&(Did, bool, u32)| *is_kept || *run == self.run;
+        let mut done: Vec<Did> = self.did.iter().filter(counts).map(|(did, ..)| did.clone()).collect();
+        // Its end comes last.
+        let before = done.len().saturating_sub(1);
+        done[..before].sort_by(|one, other| one.call.cmp(&other.call));
+        done
+    }
 }
 
 fn what(events: Events<'_>, event: &Event) -> Option<Value> {

@@ -42,7 +42,9 @@ pub fn may_have_happened(events: &[Event]) -> Vec<OpenEffect> {
             } => {
                 // Made again, it stands for the one before.
                 let is_same = |one: &OpenEffect| {
-                    one.path == *path && (one.effect, one.ordinal) == (*effect, *ordinal) && one.attempt < event.attempt
+                    one.path == *path
+                        && (one.effect, one.ordinal) == (*effect, *ordinal)
+                        && one.attempt <= event.attempt
                 };
                 open.retain(|_, one| !is_same(one));
                 let (effect, ordinal, attempt) = (*effect, *ordinal, event.attempt);

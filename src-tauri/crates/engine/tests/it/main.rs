@@ -8,5 +8,6 @@ mod operations;
 mod paper;
 mod random;
 mod resources;
+mod resumed;
 mod runs;
 mod visibility;

@@ -112,7 +112,7 @@ fn differences((left, one): (&Side, Option<SpanIndex>), (right, other): (&Side, 
         return if one.is_some() { BlockDifference::OnlyLeft.bit() } else { BlockDifference::OnlyRight.bit() };
     };
     let (ours, theirs) = (left.spans.get(one), right.spans.get(other));
-    let status = left.spans.status(ours, left.is_live) == right.spans.status(theirs, right.is_live);
+    let status = left.spans.status(one, left.is_live) == right.spans.status(other, right.is_live);
     let input = left.digests.inputs.get(&ours.seq_start) == right.digests.inputs.get(&theirs.seq_start);
     let output = left.digests.outputs.get(&ours.seq_end) == right.digests.outputs.get(&theirs.seq_end);
     let items = left.items(one) == right.items(other);

@@ -66,7 +66,7 @@ pub(crate) fn find(
         None if entry.is_none() && PURPOSES.iter().any(|purpose| asked.starts_with(purpose)) => {
             return Err(unconfigured(format!(
                 "model \"{asked}\" of \"{}\" is not configured: it names a purpose, so add \"{asked}\" to \
-                 \"models\" in {FILE} with a provider and a model, or run with mock models",
+                 \"models\" in {FILE} with a provider and a model, or run with mocks (--mock)",
                 call.generator
             )));
         }
@@ -76,7 +76,7 @@ pub(crate) fn find(
         return Err(unconfigured(format!(
             "model \"{asked}\" of \"{}\" is not configured: add it to \"models\" in {FILE} with its provider \
              and the environment variable that holds its key (apiKeyEnv), name it with a provider before a slash \
-             (openai/…), or run with mock models",
+             (openai/…), or run with mocks (--mock)",
             call.generator
         )));
     };
@@ -89,7 +89,7 @@ pub(crate) fn find(
     {
         return Err(unconfigured(format!(
             "model \"{asked}\" of \"{}\" is not configured: set the environment variable {variable} to its \
-             key, or name another in \"models\" of {FILE} (apiKeyEnv), or run with mock models",
+             key, or name another in \"models\" of {FILE} (apiKeyEnv), or run with mocks (--mock)",
             call.generator
         )));
     }

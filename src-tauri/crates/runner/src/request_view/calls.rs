@@ -97,7 +97,7 @@ impl RequestView {
 
     fn call_row(&self, source: &impl Source, index: SpanIndex, path: &str, around: &str) -> Result<BlockRow, Fault> {
         let span = self.spans.get(index);
-        let status = self.spans.status(span, self.is_live);
+        let status = self.spans.status(index, self.is_live);
         let error = if status.is_failure() { source.error_at(span.seq_end)? } else { None };
         let id = |path: &str, attempt: u32| format!("{}:{path}:{attempt}", self.request);
         Ok(BlockRow {
@@ -110,6 +110,8 @@ impl RequestView {
             status,
             started_at: span.started_at,
             duration_ms: span.finished_at().map(|end| length(span.started_at, end)),
+            cut_ms: None,
+            gaps: None,
             memoized: span.is_memoized,
             seq_start: span.seq_start,
             seq_end: Some(span.seq_end).filter(|_| span.end.is_some()),

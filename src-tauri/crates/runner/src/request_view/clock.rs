@@ -1,7 +1,7 @@
 //! When things happened in a request: its first and last instant, how much when, and where nothing ran.
 
 use engine::event::{BlockKind, Seq};
-use engine::views::spans::{Span, SpanEnd, SpanIndex, Spans};
+use engine::views::spans::{EarlierRun, Span, SpanEnd, SpanIndex, Spans};
 
 use super::histogram::Histogram;
 use crate::views::Gap;
@@ -42,6 +42,24 @@ impl Default for Clock {
     }
 }
 
+/// When a run of a span that went on later ended, or when a later run of it began.
+pub(super) struct Edge {
+    pub(super) seq: Seq,
+    at: i64,
+    span: SpanIndex,
+    /// How it ended; none if it began.
+    end: Option<SpanEnd>,
+}
+
+impl Edge {
+    /// The end of a run, if that is wanted and it was not cut off, and the beginning of the next.
+    pub(super) fn of(span: SpanIndex, run: &EarlierRun, with_end: bool) -> impl Iterator<Item = Edge> {
+        let end =
+            run.end.filter(|_| with_end).map(|end| Edge { seq: run.seq_end, at: run.until, span, end: Some(end) });
+        end.into_iter().chain([Edge { seq: run.resumed, at: run.resumed_at, span, end: None }])
+    }
+}
+
 /// Whether a block does something itself, and not only what is in it.
 pub(super) fn is_active(span: &Span) -> bool {
     matches!(span.kind, BlockKind::Handler | BlockKind::Generator)
@@ -65,19 +83,41 @@ impl Clock {
         gaps
     }
 
-    /// Takes in the spans from an index on, and those that ended, in that order.
-    pub(super) fn take_in(&mut self, spans: &Spans, known: SpanIndex, ended: &[SpanIndex]) {
+    /// Takes in the spans from an index on, those that ended, in that order, and what is known of earlier runs.
+    pub(super) fn take_in(&mut self, spans: &Spans, known: SpanIndex, ended: &[SpanIndex], edges: Vec<Edge>) {
         let mut ended = ended.iter().copied().peekable();
-        for index in known..spans.len() as SpanIndex {
-            let span = spans.get(index);
-            while let Some(index) = ended.next_if(|index| spans.get(*index).seq_end < span.seq_start) {
-                self.end(spans, spans.get(index));
+        let mut edges = edges.into_iter().peekable();
+        for index in (known..spans.len() as SpanIndex).map(Some).chain([None]) {
+            let until = index.map_or(Seq::MAX, |index| spans.get(index).seq_start);
+            loop {
+                let end = ended.peek().map_or(Seq::MAX, |index| spans.get(*index).seq_end);
+                let edge = edges.peek().map_or(Seq::MAX, |edge| edge.seq);
+                if end.min(edge) >= until {
+                    break;
+                }
+                if edge < end {
+                    edges.next().into_iter().for_each(|edge| self.pass(spans, &edge));
+                } else {
+                    ended.next().into_iter().for_each(|index| self.end(spans, index));
+                }
             }
-            self.resume_until(spans, span.seq_start);
-            self.start(span);
+            if let Some(index) = index {
+                let span = spans.get(index);
+                self.resume_until(spans, span.seq_start);
+                self.start(is_active(span), span.started_at);
+            }
         }
-        ended.for_each(|index| self.end(spans, spans.get(index)));
         self.resume_until(spans, spans.last() + 1);
+    }
+
+    fn pass(&mut self, spans: &Spans, edge: &Edge) {
+        let is_active = is_active(spans.get(edge.span));
+        self.resume_until(spans, edge.seq);
+        match edge.end {
+            // Whatever ran before it was resumed is not counted any more.
+            Some(end) => self.finish(is_active, edge.at, end),
+            None => self.start(is_active, edge.at),
+        }
     }
 
     /// Nothing runs any more of what ran before the request was taken up again.
@@ -93,10 +133,10 @@ impl Clock {
         self.range = Some((from.min(at), to.max(at)));
     }
 
-    fn start(&mut self, span: &Span) {
-        if is_active(span) {
-            if let Some(since) = self.idle_since.take().filter(|since| span.started_at - since >= self.shortest) {
-                self.gaps.push(Gap { from: since, to: span.started_at });
+    fn start(&mut self, is_active: bool, at: i64) {
+        if is_active {
+            if let Some(since) = self.idle_since.take().filter(|since| at - since >= self.shortest) {
+                self.gaps.push(Gap { from: since, to: at });
             }
             if self.gaps.len() > MOST_GAPS {
                 self.shortest *= 2;
@@ -104,19 +144,25 @@ impl Clock {
             }
             self.active += 1;
         }
-        self.reach(span.started_at);
-        self.happened.add(span.started_at, false);
-    }
-
-    fn end(&mut self, spans: &Spans, span: &Span) {
-        self.resume_until(spans, span.seq_end);
-        let at = span.finished_at().unwrap_or(span.started_at);
         self.reach(at);
         self.happened.add(at, false);
-        if span.end.is_some_and(SpanEnd::is_failure) {
+    }
+
+    fn end(&mut self, spans: &Spans, index: SpanIndex) {
+        let span = spans.get(index);
+        self.resume_until(spans, span.seq_end);
+        let at = span.finished_at().unwrap_or(span.started_at);
+        let is_counted = is_active(span) && spans.run_start(index) > self.resumed;
+        self.finish(is_counted, at, span.end.unwrap_or(SpanEnd::Abandoned));
+    }
+
+    fn finish(&mut self, is_counted: bool, at: i64, end: SpanEnd) {
+        self.reach(at);
+        self.happened.add(at, false);
+        if end.is_failure() {
             self.happened.add(at, true);
         }
-        if is_active(span) && span.seq_start > self.resumed {
+        if is_counted {
             self.active = self.active.saturating_sub(1);
             if self.active == 0 {
                 self.idle_since = Some(at);

@@ -74,6 +74,7 @@ struct Attempt {
     stands: Stands,
     is_memoized: bool,
     was_cut: bool,
+    runs_again: bool,
 }
 
 /// What became of an item that was added in progress, or changed.
@@ -200,6 +201,7 @@ impl ItemList {
         Mark {
             stands: attempt.map(|attempt| attempt.stands),
             was_cut: attempt.is_some_and(|attempt| attempt.was_cut),
+            runs_again: attempt.is_some_and(|attempt| attempt.runs_again),
             is_before_begin: has(IS_BEFORE_BEGIN) && attempt.is_some(),
             is_question: has(IS_QUESTION),
             is_told_failure: has(IS_TOLD_FAILURE),

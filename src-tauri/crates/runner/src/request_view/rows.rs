@@ -13,7 +13,7 @@ use super::tree::grouping::CELLS;
 use super::tree::{Group, Node};
 use super::{RequestView, Source};
 use crate::core::fault::Fault;
-use crate::views::{GroupOf, RowsQuery, ViewGroup, ViewRow, ViewRows, span as length};
+use crate::views::{Gap, GroupOf, RowsQuery, ViewGroup, ViewRow, ViewRows, span as length};
 
 /// More rows than a page can show.
 const MOST: u32 = 2_000;
@@ -119,6 +119,7 @@ impl RequestView {
             started_at: oldest.started_at,
             duration_ms: None,
             cut_ms: None,
+            gaps: None,
             seq_start: oldest.seq_start,
             seq_end: None,
             memoized: false,
@@ -159,13 +160,26 @@ impl RequestView {
         row.name = Some(self.spans.name(span).to_string());
         (row.kind, row.attempt) = (Some(span.kind), Some(span.attempt));
         row.status = self.status(index, at);
+        let runs = self.spans.earlier_runs(index);
+        let (passed, later) = runs.split_at(runs.partition_point(|run| at.is_none_or(|at| run.resumed <= at)));
+        let gaps: Vec<Gap> = passed.iter().map(|run| Gap { from: run.until, to: run.resumed_at }).collect();
+        row.gaps = Some(gaps).filter(|gaps| !gaps.is_empty());
         let has_ended = span.end.is_some() && at.is_none_or(|at| span.seq_end <= at);
-        if has_ended {
+        if let Some(run) = later.first() {
+            let took = Some(length(span.started_at, run.until));
+            match run.end {
+                Some(_) if at.is_some_and(|at| run.seq_end <= at) => {
+                    (row.duration_ms, row.seq_end) = (took, Some(run.seq_end));
+                }
+                _ if row.status == Some(BlockStatus::Abandoned) => row.cut_ms = took,
+                _ => {}
+            }
+        } else if has_ended {
             row.duration_ms = span.finished_at().map(|end| length(span.started_at, end));
             row.seq_end = Some(span.seq_end);
             (row.memoized, row.caught) = (span.is_memoized, span.is_caught);
         } else if row.status == Some(BlockStatus::Abandoned) {
-            row.cut_ms = Some(length(span.started_at, self.spans.cut_at(span)));
+            row.cut_ms = Some(length(span.started_at, self.spans.cut_at(index)));
         }
         row.edited = (has_ended || !span.is_memoized) && self.is_edited(span, path);
         if has_ended || at.is_none() {
@@ -175,7 +189,7 @@ impl RequestView {
             (row.prompt_tokens, row.completion_tokens) = (usage.prompt_tokens, usage.completion_tokens);
         }
         if row.status.is_some_and(BlockStatus::is_failure) {
-            row.error = source.error_at(span.seq_end)?.map(|error| error.message);
+            row.error = source.error_at(row.seq_end.unwrap_or(span.seq_end))?.map(|error| error.message);
         }
         Ok(())
     }
@@ -197,10 +211,9 @@ impl RequestView {
 
     /// How a span stands as of an event, or now.
     pub(super) fn status(&self, index: SpanIndex, at: Option<Seq>) -> Option<BlockStatus> {
-        let span = self.spans.get(index);
         match at {
-            Some(at) => self.spans.status_at(span, at, self.is_live),
-            None => Some(self.spans.status(span, self.is_live)),
+            Some(at) => self.spans.status_at(index, at, self.is_live),
+            None => Some(self.spans.status(index, self.is_live)),
         }
     }
 

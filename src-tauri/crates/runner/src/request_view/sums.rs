@@ -20,7 +20,7 @@ pub(super) struct Figures {
     model_calls: u32,
     prompt_tokens: u64,
     completion_tokens: u64,
-    changes: u32,
+    pub(super) changes: u32,
 }
 
 impl Figures {

@@ -1,8 +1,9 @@
 //! What is shown of one block.
 
+use engine::views::blocks::BlockView;
 use serde::Serialize;
 
-use super::{BlockRow, Change, ErrorInfo, ItemRow, Json, ModelCallRow, SuspensionRow};
+use super::{BlockRow, Change, ErrorInfo, Gap, ItemRow, Json, ModelCallRow, SuspensionRow, span};
 
 /// Everything about one block.
 #[derive(Clone, Debug, Serialize, specta::Type)]
@@ -85,4 +86,32 @@ pub struct BlockSource {
     /// Its last line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<u32>,
+}
+
+fn gaps(block: &BlockView<'_>) -> Vec<Gap> {
+    block.gaps.iter().map(|(from, to)| Gap { from: *from, to: *to }).collect()
+}
+
+impl BlockRow {
+    pub(crate) fn new(request: &str, block: &BlockView<'_>) -> Self {
+        BlockRow {
+            path: block.path.to_string(),
+            instance_id: format!("{request}:{}:{}", block.path, block.attempt),
+            parent: block.parent.as_ref().map(|parent| format!("{request}:{parent}")),
+            name: block.name.to_string(),
+            kind: block.kind,
+            attempt: block.attempt,
+            status: block.status,
+            started_at: block.started_at,
+            duration_ms: block.finished_at.map(|end| span(block.started_at, end)),
+            cut_ms: block.cut_at.map(|end| span(block.started_at, end)),
+            gaps: Some(gaps(block)).filter(|gaps| !gaps.is_empty()),
+            memoized: block.memoized,
+            seq_start: block.seq_start,
+            seq_end: block.seq_end,
+            changes: block.changes,
+            items: block.items,
+            error: block.error.map(ErrorInfo::from),
+        }
+    }
 }

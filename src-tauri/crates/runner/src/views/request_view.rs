@@ -169,6 +169,10 @@ pub struct ViewRow {
     /// Of one that was cut off without an end: milliseconds until when the log tells of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_ms: Option<i64>,
+    /// When it did not run between its start and its end: it was interrupted, or waited, and went on. Absent if it ran
+    /// in one go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Vec<Gap>>,
     /// Its first event.
     pub seq_start: u64,
     /// Its last event.

@@ -240,7 +240,10 @@ fn scopes_of(pieces: &[BundleRecord], without: &HashSet<Arc<str>>) -> HashSet<Sc
             continue;
         }
         scopes.extend(event.kind.commits().iter().map(|commit| commit.scope.clone()));
-        if let EventKind::BlockStarted { versions, .. } | EventKind::RecordsSeen { versions } = &event.kind {
+        if let EventKind::BlockStarted { versions, .. }
+        | EventKind::BlockResumed { versions, .. }
+        | EventKind::RecordsSeen { versions } = &event.kind
+        {
             scopes.extend(versions.iter().map(|(scope, _)| scope.clone()));
         }
     }

@@ -99,7 +99,9 @@ impl Workspace {
                 }
             }
             let (
-                EventKind::BlockStarted { versions: news, .. } | EventKind::RecordsSeen { versions: news },
+                EventKind::BlockStarted { versions: news, .. }
+                | EventKind::BlockResumed { versions: news, .. }
+                | EventKind::RecordsSeen { versions: news },
                 Some(path),
             ) = (&event.kind, &event.path)
             else {

@@ -117,14 +117,17 @@ pub(super) fn check(
         }
         // The state as of an event, without what was rolled back by then.
         let state_until = |until: i64| {
-            let ended: BTreeSet<(&Arc<str>, u32)> =
-                rolled_back.iter().filter(|row| row.0 <= until).map(|row| (&row.1, row.2)).collect();
+            // In the order of their events, so the last one of an attempt counts.
+            let ended: BTreeMap<(&Arc<str>, u32), i64> =
+                rolled_back.iter().filter(|row| row.0 <= until).map(|row| ((&row.1, row.2), row.0)).collect();
             let mut state = State::default();
             let mut version = 0;
             for write in writes.iter().take_while(|write| write.event <= until) {
                 let is_rolled_back = write.operations_after_return.is_none()
                     && matches!(write.kind, EventKind::StateChanged { .. })
-                    && write.attempt.as_ref().is_some_and(|(path, attempt)| ended.contains(&(path, *attempt)));
+                    && write.attempt.as_ref().is_some_and(|(path, attempt)| {
+                        ended.get(&(path, *attempt)).is_some_and(|ended| write.event < *ended)
+                    });
                 if !is_rolled_back {
                     if write.operations_after_return != Some(ReturnedWrites::SUPERSEDED) {
                         apply(&mut state, &write.kind);

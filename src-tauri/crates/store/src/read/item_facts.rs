@@ -15,7 +15,8 @@ use crate::row::error::Error;
 
 /// The kinds of events that say something of items; see [`item_fact`].
 const KINDS: &str = "'request_started', 'request_resumed', 'request_status', 'request_finished', 'block_started', \
-     'block_input', 'block_finished', 'committed', 'callback_returned', 'suspended', 'suspension_resolved', \
+     'block_resumed', 'block_input', 'block_finished', 'committed', 'callback_returned', 'suspended', \
+     'suspension_resolved', \
      'state_initialized', 'state_changed', 'item_added', 'item_delta', 'item_updated', 'item_done', 'route_decided', \
      'effect_finished'";
 
@@ -68,8 +69,10 @@ fn read(connection: &Connection, request: &str, after: Seq, take: &mut impl FnMu
         .optional()?;
     let Some((request, Some(last))) = newest else { return Ok(after) };
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT seq, path, attempt, kind, CASE kind WHEN 'block_started' THEN '' ELSE body END FROM event
-         WHERE request = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ({KINDS}) ORDER BY seq"
+        "SELECT seq, path, attempt, kind, CASE kind WHEN 'block_started' THEN substr(body, -{length}) ELSE body END
+         FROM event
+         WHERE request = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ({KINDS}) ORDER BY seq",
+        length = REPLACES_FAILED.len(),
     ))?;
     let mut rows = statement.query((request, after + 1, last))?;
     while let Some(row) = rows.next()? {
@@ -82,6 +85,10 @@ fn read(connection: &Connection, request: &str, after: Seq, take: &mut impl FnMu
     Ok(last.max(after))
 }
 
+/// How the body of a `block_started` ends that replaces a failed attempt: it is the last field. The input before it may
+/// be long, and is not read.
+const REPLACES_FAILED: &str = "\"replacesFailed\":true}";
+
 /// The fields of an effect that items need: its answer may be long.
 #[derive(Deserialize)]
 struct Effect {
@@ -90,7 +97,9 @@ struct Effect {
 
 fn fact(connection: &Connection, kind: &str, text: &str, has_path: bool) -> Result<Option<ItemFact>, Error> {
     match kind {
-        "block_started" => return Ok(has_path.then_some(ItemFact::Began)),
+        "block_started" => {
+            return Ok(has_path.then_some(ItemFact::Began { replaces_failed: text == REPLACES_FAILED }));
+        }
         "block_input" => return Ok(has_path.then_some(ItemFact::Input)),
         "effect_finished" => {
             let effect: Option<Effect> = serde_json::from_str(text).ok();

@@ -118,7 +118,11 @@ struct Ends(HashMap<Writer, End>);
 
 #[derive(Default)]
 struct End {
-    counts: bool,
+    /// The newest of its notes.
+    newest: Seq,
+    /// The events with which it completed or failed, and with which it went on after an interruption.
+    ended: Vec<Seq>,
+    went_on: Vec<Seq>,
     is_abandoned: bool,
     /// The events of its callbacks that returned, from the first of the notes on.
     returned: Vec<Seq>,
@@ -128,22 +132,32 @@ impl Ends {
     /// Reads the events of the request that follow the notes, until all of the attempts have ended. The bodies are read
     /// here, not by `json_extract`: long lists are not in the body but in `payload`.
     fn read(connection: &Connection, notes: &[Candidate]) -> Result<Ends, Error> {
-        let written = notes.iter().filter_map(|one| Some((one.writer?, End::default())));
-        let mut ends = Ends(written.collect());
+        let mut ends = Ends::default();
+        for one in notes {
+            let Some(writer) = one.writer else { continue };
+            let end = ends.0.entry(writer).or_default();
+            end.newest = one.note.seq.max(end.newest);
+        }
         let (Some(oldest), false) = (notes.last(), ends.0.is_empty()) else { return Ok(ends) };
         let mut left = ends.0.len();
         let mut statement = connection.prepare_cached(
-            "SELECT path, attempt, kind, body FROM event WHERE request = ?1 AND seq > ?2
-             AND kind IN ('block_finished', 'callback_returned') ORDER BY seq",
+            "SELECT path, attempt, kind, body, seq FROM event WHERE request = ?1 AND seq > ?2
+             AND kind IN ('block_resumed', 'block_finished', 'callback_returned') ORDER BY seq",
         )?;
         let mut rows = statement.query((oldest.request, oldest.note.seq))?;
         while left > 0 {
             let Some(row) = rows.next()? else { break };
             let Some(path) = row.get(0)? else { continue };
             let Some(end) = ends.0.get_mut(&(path, row.get(1)?)) else { continue };
+            let seq: Seq = row.get(4)?;
             match body::event_if_readable(connection, &body::lossy(row, 2)?, &body::lossy(row, 3)?)? {
                 Some(EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, .. }) => {
-                    left -= usize::from(!std::mem::replace(&mut end.counts, true));
+                    let was_behind = end.ended.last().is_none_or(|ended| *ended < end.newest);
+                    left -= usize::from(was_behind && seq > end.newest);
+                    end.ended.push(seq);
+                }
+                Some(EventKind::BlockResumed { .. }) => {
+                    end.went_on.push(seq);
                 }
                 Some(EventKind::BlockFinished { outcome: Outcome::Abandoned, .. }) => end.is_abandoned = true,
                 Some(EventKind::CallbackReturned { events, .. }) => {
@@ -156,10 +170,13 @@ impl Ends {
         Ok(ends)
     }
 
-    /// Whether a note counts: its attempt completed or failed, or the callback that wrote it had returned and the
-    /// attempt was not abandoned.
+    /// Whether a note counts: its attempt completed or failed before it was interrupted, or the callback that wrote it
+    /// had returned and the attempt was not abandoned.
     fn keep(&self, one: &Candidate) -> bool {
         let Some(end) = one.writer.and_then(|writer| self.0.get(&writer)) else { return true };
-        end.counts || !end.is_abandoned && end.returned.binary_search(&one.note.seq).is_ok()
+        let after = |seqs: &[Seq]| seqs.get(seqs.partition_point(|seq| *seq <= one.note.seq)).copied();
+        let ended = after(&end.ended);
+        let counts = ended.is_some_and(|ended| after(&end.went_on).is_none_or(|went_on| ended < went_on));
+        counts || !end.is_abandoned && end.returned.binary_search(&one.note.seq).is_ok()
     }
 }

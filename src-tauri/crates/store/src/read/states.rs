@@ -4,7 +4,7 @@
 //! writer's keyframes use the same function, so no two views of a state can differ.
 
 use engine::resource::record;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use engine::event::Seq;
@@ -172,16 +172,25 @@ pub(crate) fn has_all_changes_since(connection: &Connection, scope: i64, change:
 }
 
 /// The attempts whose writes to a scope do not count as of an event, `unfinished` ones included: the row number of the
-/// path, and the attempt.
+/// path, the attempt, and the event before which its writes do not count. One that went on may have written since.
 pub(crate) fn rolled_back_attempts(
     connection: &Connection,
     scope: i64,
     as_of: i64,
     unfinished: &[RolledBackAttempt],
-) -> Result<HashSet<(i64, u32)>, Error> {
+) -> Result<HashMap<(i64, u32), i64>, Error> {
     let mut rollbacks = rollbacks(connection, scope, as_of)?;
     rollbacks.extend(to_rollbacks(connection, scope, as_of, unfinished)?);
-    Ok(rollbacks.iter().map(|one| (one.path, one.attempt)).collect())
+    Ok(by_attempt(&rollbacks))
+}
+
+fn by_attempt(rollbacks: &[AttemptRollback]) -> HashMap<(i64, u32), i64> {
+    let mut last = HashMap::new();
+    for one in rollbacks {
+        let until = last.entry((one.path, one.attempt)).or_insert(one.event);
+        *until = one.event.max(*until);
+    }
+    last
 }
 
 /// Those of the attempts that wrote to a scope, as rollbacks at the event after `as_of`, so that keyframes with their
@@ -231,7 +240,7 @@ pub(crate) fn discontinuities(connection: &Connection, scope: i64, from: i64, to
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// A row of `attempt_rollback`: the writes do not count from `event` on; `first` is the first of them.
+/// A row of `attempt_rollback`: the writes before `event` do not count from it on; `first` is the first of them.
 struct AttemptRollback {
     event: i64,
     first: i64,
@@ -290,10 +299,10 @@ fn apply_changes(
         Err(Error::Damaged(_)) if on_damage == OnDamage::Skip => Ok(()),
         result => result,
     };
-    let rolled_back: HashSet<(i64, u32)> = rollbacks.iter().map(|one| (one.path, one.attempt)).collect();
+    let rolled_back = by_attempt(rollbacks);
     let state = Arc::make_mut(&mut record.state);
     let mut changes = connection.prepare_cached(
-        "SELECT c.version, c.operations, e.kind, e.body, e.path, e.attempt, e.request, e.seq
+        "SELECT c.version, c.operations, e.kind, e.body, e.path, e.attempt, e.request, e.seq, c.event
          FROM change c JOIN event e ON e.id = c.event
          WHERE c.scope = ?1 AND c.event > ?2 AND c.event <= ?3 ORDER BY c.event",
     )?;
@@ -302,9 +311,9 @@ fn apply_changes(
         let Some(operations) = row.get_ref(1)?.as_str_or_null().map_err(column_error)? else {
             // Initial values belong to the scope, so a rollback does not apply to `state_initialized`.
             if row.get_ref(2)?.as_str().map_err(column_error)? == "state_changed"
-                && row
-                    .get::<_, Option<i64>>(4)?
-                    .is_some_and(|path| row.get(5).is_ok_and(|attempt: u32| rolled_back.contains(&(path, attempt))))
+                && let Some(path) = row.get::<_, Option<i64>>(4)?
+                && let Some(until) = rolled_back.get(&(path, row.get(5)?))
+                && row.get::<_, i64>(8)? < *until
             {
                 continue;
             }

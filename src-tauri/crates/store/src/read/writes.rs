@@ -156,7 +156,7 @@ impl Store {
                 continue;
             }
             let is_write = operations.is_none() && row.get_ref(6)?.as_str()? == "state_changed";
-            if is_write && path.is_some_and(|path| rolled_back.contains(&(path, attempt))) {
+            if is_write && path.and_then(|path| rolled_back.get(&(path, attempt))).is_some_and(|until| id < *until) {
                 continue;
             }
             let later = gaps.split_off(&id);

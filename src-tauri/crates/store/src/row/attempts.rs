@@ -6,7 +6,7 @@
 //! even then. What an event means for attempts is [`verdict`](engine::views::attempts::verdict), a pure function of
 //! the event; nothing else may decide it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::error::FlowError;
@@ -40,9 +40,15 @@ pub(crate) struct UnfinishedAttempts {
     pub(crate) attempts: Arc<Vec<RolledBackAttempt>>,
 }
 
-/// The attempts of one request that have begun and not ended, with their first writes.
+/// The attempts of one request, with their first writes.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Attempts(HashMap<Attempt, Vec<FirstWrite>>);
+pub(crate) struct Attempts {
+    /// Those that have begun and not ended.
+    open: HashMap<Attempt, Vec<FirstWrite>>,
+    /// Those that failed, without those that are known to have written nothing: a resume may run them again. `None` is
+    /// for one whose writes have not been looked up.
+    failed: HashMap<Attempt, Option<Vec<FirstWrite>>>,
+}
 
 impl Attempts {
     /// Applies what the next event means for the attempts of its request. Returns the attempts that it rolls back.
@@ -56,35 +62,69 @@ impl Attempts {
         match (verdict, key) {
             (Some(Verdict::AllRolledBack), _) => self.take_unfinished(),
             (Some(Verdict::Begins), Some(key)) => {
-                self.0.entry(key).or_default();
+                self.open.entry(key).or_default();
                 Vec::new()
             }
+            (Some(verdict @ (Verdict::Replaces | Verdict::GoesOn)), Some(key)) => {
+                let failed = replaced(&key, verdict);
+                let writes = failed.as_ref().and_then(|failed| self.failed.remove(failed)).flatten();
+                self.open.entry(key).or_default();
+                failed.zip(writes).map(|(attempt, writes)| RolledBackAttempt { attempt, writes }).into_iter().collect()
+            }
             (Some(Verdict::RolledBack), Some(key)) => {
-                let writes = self.0.remove(&key).unwrap_or_default();
+                let writes = self.open.remove(&key).unwrap_or_default();
                 vec![RolledBackAttempt { attempt: key, writes }]
             }
+            (Some(Verdict::Failed), Some(key)) => {
+                let writes = self.open.remove(&key).filter(|writes| !writes.is_empty());
+                self.failed.extend(writes.map(|writes| (key, Some(writes))));
+                Vec::new()
+            }
             (Some(Verdict::Counts), Some(key)) => {
-                self.0.remove(&key);
+                self.open.remove(&key);
                 Vec::new()
             }
             (None, _) | (_, None) => Vec::new(),
         }
     }
 
+    /// Adds an attempt that failed, whose writes have not been looked up.
+    pub(crate) fn add_failed(&mut self, attempt: Attempt) {
+        self.failed.insert(attempt, None);
+    }
+
+    /// Sets the first writes of an attempt that failed, if they have not been looked up.
+    pub(crate) fn look_up_failed(
+        &mut self,
+        attempt: &Attempt,
+        look_up: impl FnOnce() -> Result<Vec<FirstWrite>, Error>,
+    ) -> Result<(), Error> {
+        if let Some(writes @ None) = self.failed.get_mut(attempt) {
+            *writes = Some(look_up()?);
+        }
+        Ok(())
+    }
+
+    /// The attempts that have begun and not ended, with their first writes.
+    #[cfg(debug_assertions)]
+    pub(crate) fn open(&self) -> &HashMap<Attempt, Vec<FirstWrite>> {
+        &self.open
+    }
+
     /// Removes and returns the attempts that have not ended.
     pub(crate) fn take_unfinished(&mut self) -> Vec<RolledBackAttempt> {
-        self.0.drain().map(|(attempt, writes)| RolledBackAttempt { attempt, writes }).collect()
+        self.open.drain().map(|(attempt, writes)| RolledBackAttempt { attempt, writes }).collect()
     }
 
     /// Whether an attempt that has not ended wrote anything.
     pub(crate) fn has_written(&self, path: Option<&Arc<str>>, attempt: u32) -> bool {
-        path.and_then(|path| self.0.get(&(path.clone(), attempt))).is_some_and(|writes| !writes.is_empty())
+        path.and_then(|path| self.open.get(&(path.clone(), attempt))).is_some_and(|writes| !writes.is_empty())
     }
 
     /// Records a write of an attempt to a scope, if the attempt has not ended and it is the first to that scope.
     pub(crate) fn add_write(&mut self, path: Option<&Arc<str>>, attempt: u32, write: FirstWrite) {
         let Some(path) = path else { return };
-        if let Some(writes) = self.0.get_mut(&(path.clone(), attempt))
+        if let Some(writes) = self.open.get_mut(&(path.clone(), attempt))
             && writes.iter().all(|(scope, _)| *scope != write.0)
         {
             writes.push(write);
@@ -95,38 +135,65 @@ impl Attempts {
     pub(crate) fn load(connection: &Connection, request: i64, until: i64) -> Result<Attempts, Error> {
         let mut attempts = Attempts::default();
         let mut ends = connection.prepare_cached(
-            "SELECT e.kind, e.path, e.attempt, e.body FROM event e WHERE e.request = ?1 AND e.id <= ?2
-             AND e.kind IN ('block_started', 'block_finished', 'request_resumed', 'request_finished') ORDER BY e.seq",
+            "SELECT e.kind, e.path, e.attempt, e.body, e.id FROM event e WHERE e.request = ?1 AND e.id <= ?2
+             AND e.kind IN ('block_started', 'block_resumed', 'block_finished', 'request_resumed', 'request_finished')
+             ORDER BY e.seq",
         )?;
         // By the numbers of their paths: nearly all attempts of a long request have ended.
         let mut open: HashSet<(i64, u32)> = HashSet::new();
+        // By which event an attempt went on last.
+        let mut went_on: HashMap<(i64, u32), i64> = HashMap::new();
         let mut rows = ends.query((request, until))?;
         while let Some(row) = rows.next()? {
             let (path, attempt): (Option<i64>, u32) = (row.get(1)?, row.get(2)?);
             let verdict = stored_verdict(connection, row.get_ref(0)?.as_str()?, row.get_ref(3)?.as_str()?)?;
             match (verdict, path) {
                 (Verdict::AllRolledBack, _) => open.clear(),
-                (Verdict::Begins, Some(path)) => drop(open.insert((path, attempt))),
-                (Verdict::Counts | Verdict::RolledBack, Some(path)) => drop(open.remove(&(path, attempt))),
+                (Verdict::Begins | Verdict::Replaces, Some(path)) => drop(open.insert((path, attempt))),
+                (Verdict::GoesOn, Some(path)) => {
+                    open.insert((path, attempt));
+                    went_on.insert((path, attempt), row.get(4)?);
+                }
+                (Verdict::Counts | Verdict::Failed | Verdict::RolledBack, Some(path)) => {
+                    open.remove(&(path, attempt));
+                }
                 (_, None) => {}
             }
         }
         let mut text = connection.prepare_cached("SELECT text FROM path WHERE n = ?1")?;
-        for (path, attempt) in open {
-            let path: Arc<str> = text.query_row((path,), |row| row.get(0))?;
+        let mut since: HashMap<Attempt, i64> = HashMap::new();
+        for (number, attempt) in open {
+            let path: Arc<str> = text.query_row((number,), |row| row.get(0))?;
             attempts.apply_verdict(Some(&path), attempt, Some(Verdict::Begins));
+            since.extend(went_on.get(&(number, attempt)).map(|event| ((path, attempt), *event)));
         }
         let mut writes = connection.prepare_cached(
             "SELECT p.text, e.attempt, c.scope, min(c.event)
              FROM scope s JOIN change c ON c.scope = s.n JOIN event e ON e.id = c.event JOIN path p ON p.n = e.path
-             WHERE s.request = ?1 AND e.kind = 'state_changed' AND e.id <= ?2 GROUP BY c.scope, e.path, e.attempt",
+             WHERE s.request = ?1 AND e.kind = 'state_changed' AND e.id BETWEEN ?3 AND ?2
+             GROUP BY c.scope, e.path, e.attempt",
         )?;
-        let mut rows = writes.query((request, until))?;
-        while let Some(row) = rows.next()? {
-            let path: Arc<str> = row.get(0)?;
-            attempts.add_write(Some(&path), row.get(1)?, (row.get(2)?, row.get(3)?));
+        // What an attempt wrote before it went on was rolled back then.
+        let starts: BTreeSet<i64> = since.values().copied().chain([0]).collect();
+        for start in starts {
+            let mut rows = writes.query((request, until, start))?;
+            while let Some(row) = rows.next()? {
+                let key: Attempt = (row.get(0)?, row.get(1)?);
+                if since.get(&key).copied().unwrap_or(0) == start {
+                    attempts.add_write(Some(&key.0), key.1, (row.get(2)?, row.get(3)?));
+                }
+            }
         }
         Ok(attempts)
+    }
+}
+
+/// The attempt whose failure a block that begins, or goes on, leaves behind.
+pub(crate) fn replaced((path, attempt): &Attempt, verdict: Verdict) -> Option<Attempt> {
+    match verdict {
+        Verdict::GoesOn => Some((path.clone(), *attempt)),
+        Verdict::Replaces => Some((path.clone(), attempt.checked_sub(1)?)),
+        _ => None,
     }
 }
 
@@ -147,6 +214,7 @@ fn stored_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Ver
     }
     Ok(match kind {
         "block_started" => Verdict::Begins,
+        "block_resumed" => Verdict::GoesOn,
         // How nearly all ends are written, which need not be parsed.
         "block_finished" if text.starts_with("{\"outcome\":\"completed\"") => Verdict::Counts,
         "block_finished" => {
@@ -223,8 +291,8 @@ pub(crate) fn rebuild_rollbacks(connection: &Connection) -> Result<(), Error> {
     let requests: Vec<i64> = requests.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut events = connection.prepare(
         "SELECT e.id, e.kind, p.text, e.attempt, e.body FROM event e LEFT JOIN path p ON p.n = e.path
-         WHERE e.request = ?1 AND e.kind IN ('block_started', 'block_finished', 'request_resumed', 'request_finished',
-             'callback_returned', 'state_changed') ORDER BY e.seq",
+         WHERE e.request = ?1 AND e.kind IN ('block_started', 'block_resumed', 'block_finished', 'request_resumed',
+             'request_finished', 'callback_returned', 'state_changed') ORDER BY e.seq",
     )?;
     let mut scope_of = connection
         .prepare("SELECT scope FROM change WHERE event = ?2 AND scope IN (SELECT n FROM scope WHERE request = ?1)")?;

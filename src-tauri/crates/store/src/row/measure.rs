@@ -52,6 +52,7 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         EventKind::SuspensionResolved(resolved) => optional(&resolved.data),
         EventKind::RequestResumed { .. }
         | EventKind::RequestAdopted { .. }
+        | EventKind::BlockResumed { .. }
         | EventKind::Unknown { .. }
         | EventKind::SuspensionReopened { .. }
         | EventKind::RequestStatus { .. }

@@ -22,7 +22,8 @@ pub(crate) use seqs::read_seqs;
 use seqs::{runs, seqs};
 
 /// The kinds of events that say something of the structure; see [`fact`].
-pub(crate) const KINDS_WITH_FACTS: &str = "'block_started', 'block_finished', 'hook_started', 'hook_returned', \
+pub(crate) const KINDS_WITH_FACTS: &str = "'block_started', 'block_resumed', 'block_finished', \
+     'hook_started', 'hook_returned', \
      'state_changed', 'item_added', 'effect_finished', 'callback_returned', 'request_resumed', 'request_finished'";
 /// In [`PageBuilder::seqs_of_paths`], what stands for the path of events that have none.
 pub(crate) const NO_PATH: i64 = 0;
@@ -61,6 +62,7 @@ enum Said {
     CallbackReturned(bool, Vec<(i64, u64)>, Vec<(i64, u64)>),
     RequestResumed,
     RequestFinished,
+    WentOn,
 }
 
 /// The kinds of blocks by their stored numbers; new ones come last.
@@ -200,6 +202,7 @@ fn encode((first, last): (Seq, Seq), facts: &[SpanEvent], texts: &Names) -> Resu
             Fact::CallbackReturned { is_memoized, events, superseded } => {
                 Said::CallbackReturned(*is_memoized, runs(one.seq, events), runs(one.seq, superseded))
             }
+            Fact::WentOn => Said::WentOn,
             Fact::RequestResumed => Said::RequestResumed,
             Fact::RequestFinished => Said::RequestFinished,
         };
@@ -261,6 +264,7 @@ pub(crate) fn read(
                 events: seqs(seq, &events).ok_or_else(damaged)?,
                 superseded: seqs(seq, &superseded).ok_or_else(damaged)?,
             },
+            Said::WentOn => Fact::WentOn,
             Said::RequestResumed => Fact::RequestResumed,
             Said::RequestFinished => Fact::RequestFinished,
         };

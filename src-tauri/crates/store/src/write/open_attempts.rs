@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use engine::event::{BlockKind, EventKind};
 use engine::views::attempts::Verdict;
-use engine::views::spans::Spans;
+use engine::views::spans::{SpanEnd, Spans};
 use rusqlite::Connection;
 
 use crate::read::{spans, states};
-use crate::row::attempts::{Attempt, Attempts};
+use crate::row::attempts::{Attempt, Attempts, FirstWrite};
 use crate::row::body;
 use crate::row::error::Error;
 
@@ -33,10 +33,27 @@ pub(crate) fn load(connection: &Connection, request: i64, id: &str) -> Result<At
             attempts.add_write(Some(&path), span.attempt, write);
         }
     }
+    for span in spans.iter().filter(|span| matches!(span.end, Some(SpanEnd::Failed | SpanEnd::TimedOut))) {
+        let path = connection
+            .prepare_cached("SELECT text FROM path WHERE n = ?1")?
+            .query_row((span.path,), |row| row.get(0))?;
+        attempts.add_failed((path, span.attempt));
+    }
     Ok(attempts)
 }
 
-/// The first write of an attempt to each scope of its request.
+/// The first writes of an attempt that failed.
+pub(super) fn writes_of_failed(
+    connection: &Connection,
+    request: i64,
+    failed: &Attempt,
+) -> Result<Vec<FirstWrite>, Error> {
+    let id: String =
+        connection.prepare_cached("SELECT id FROM request WHERE n = ?1")?.query_row((request,), |row| row.get(0))?;
+    Ok(first_writes(connection, request, failed, &id)?.into_iter().collect())
+}
+
+/// The first write of an attempt to each scope of its request, since it last went on after an interruption.
 fn first_writes(
     connection: &Connection,
     request: i64,
@@ -45,7 +62,8 @@ fn first_writes(
 ) -> Result<BTreeMap<i64, i64>, Error> {
     let mut found = BTreeMap::new();
     let mut event = connection.prepare_cached(
-        "SELECT id, body FROM event WHERE request = ?1 AND seq = ?2 AND attempt = ?3 AND kind = 'state_changed'",
+        "SELECT id, body, kind FROM event
+         WHERE request = ?1 AND seq = ?2 AND attempt = ?3 AND kind IN ('state_changed', 'block_resumed')",
     )?;
     let mut is_own = connection.prepare_cached(
         "SELECT 1 FROM scope s JOIN change c ON c.scope = s.n WHERE s.n = ?1 AND s.request = ?2 AND c.event = ?3",
@@ -53,6 +71,10 @@ fn first_writes(
     for seq in spans::seqs_of_path(connection, id, path)? {
         let mut rows = event.query((request, seq, attempt))?;
         let Some(row) = rows.next()? else { continue };
+        if row.get_ref(2)?.as_str() == Ok("block_resumed") {
+            found.clear();
+            continue;
+        }
         let (event, text) = (row.get::<_, i64>(0)?, body::lossy(row, 1)?);
         let Some(EventKind::StateChanged { scope, .. }) = body::event_if_readable(connection, "state_changed", &text)?
         else {

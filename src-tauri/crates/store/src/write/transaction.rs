@@ -22,7 +22,7 @@ use crate::row::{body, payload};
 use crate::write::append_batch::{AppendBatch, Draft, fork_sequence_gap, sequence_gap, skipped_epoch};
 use crate::write::scopes::Change;
 use crate::write::writer_cache::{CachedRequest, WriterCache};
-use crate::write::{claims, import_boundaries, rows, writer_queue};
+use crate::write::{claims, import_boundaries, open_attempts, rows, writer_queue};
 
 /// The size that is assumed for an operation whose event was written before the cache was filled.
 const DEFAULT_OPERATION_BYTES: usize = 512;
@@ -334,7 +334,14 @@ impl<'a> TransactionRows<'a> {
                 self.cache.recompute_read_cost(self.connection, scope)?;
             }
         }
-        let rolled_back = request.attempts.apply_verdict(event.path.as_ref(), event.attempt, verdict(&event.kind));
+        let verdict = verdict(&event.kind);
+        if let (Some(verdict), Some(path)) = (verdict, &event.path)
+            && let Some(failed) = attempts::replaced(&(path.clone(), event.attempt), verdict)
+        {
+            let (connection, n) = (self.connection, request.n);
+            request.attempts.look_up_failed(&failed, || open_attempts::writes_of_failed(connection, n, &failed))?;
+        }
+        let rolled_back = request.attempts.apply_verdict(event.path.as_ref(), event.attempt, verdict);
         rolled_back.iter().try_for_each(|rolled_back| self.roll_back(rolled_back, row))
     }
 

@@ -223,7 +223,7 @@ fn load(connection: &Connection, id: &str, resumes: bool) -> Result<Option<Cache
         // Where the log is damaged, the two may differ.
         #[cfg(debug_assertions)]
         if let Ok(attempts) = Attempts::load(connection, n, i64::MAX) {
-            assert_eq!(request.attempts, attempts, "of request {id}");
+            assert_eq!(request.attempts.open(), attempts.open(), "of request {id}");
         }
     }
     Ok(Some(request))

@@ -19,6 +19,7 @@ fn begun(parent: Option<&str>) -> EventKind {
         input: Recorded::Value(json!({ "n": 1 })),
         versions: Vec::new(),
         fingerprint: None,
+        replaces_failed: false,
     }
 }
 
@@ -67,7 +68,7 @@ fn rows_of_spans(store: &Store, spans: &Spans, is_live: bool) -> Vec<Row> {
             text(span.path),
             span.attempt,
             parent.map(|parent| format!("{}:{}", text(parent.path), parent.attempt)),
-            spans.status(span, is_live),
+            spans.status(index, is_live),
             span.started_at,
             span.finished_at(),
             span.seq_start,

@@ -175,6 +175,7 @@ pub(crate) fn block_started(name: &str) -> EventKind {
         input: Recorded::Undefined,
         versions: Vec::new(),
         fingerprint: None,
+        replaces_failed: false,
     }
 }
 

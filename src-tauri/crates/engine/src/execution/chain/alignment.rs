@@ -7,6 +7,7 @@
 //! as they are. Must not change a log.
 
 mod assign;
+mod evidence;
 mod renumber;
 
 use std::borrow::Cow;
@@ -17,43 +18,17 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::model::error::FlowError;
-use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::event::{Event, EventKind, Seq};
 use crate::model::flow::{Action, Block, Body, Flow, Step};
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::path::{ROOT, encode, join, path_below};
 use crate::model::scope::ScopeKind;
 use assign::{ChainNumbers, RecordedOperation, assign_group};
+use evidence::{Begun, Evidence, Operations};
 use renumber::{Chain, split};
 
 /// One version of the code that recorded a request's events: an index, in the order in which versions first appear.
 type Code = usize;
-
-/// What one version of the code recorded in the log of one request.
-#[derive(Default)]
-struct Evidence {
-    /// The blocks that began within each block.
-    children: HashMap<String, Vec<String>>,
-    /// The blocks that began.
-    blocks: HashMap<String, RecordedStart>,
-    /// The callbacks of each block that returned.
-    functions: HashMap<String, Vec<ReturnedFunction>>,
-}
-
-/// A callback that returned: its event, its name, its fingerprint, and whether a resume took the result from the log.
-type ReturnedFunction = (Seq, String, Arc<str>, bool);
-
-/// Operations of a chain by group (the label without its number) and by number.
-type Operations = HashMap<String, BTreeMap<u32, RecordedOperation>>;
-
-struct RecordedStart {
-    first: Seq,
-    name: Arc<str>,
-    fingerprint: Option<Arc<str>>,
-    has_ended: bool,
-    times: u32,
-    /// How many of these times a resume took the result from the log.
-    times_memoized: u32,
-}
 
 /// The path of one chain in each version of the code that ran it.
 type ChainPaths = Vec<(Code, String)>;
@@ -102,9 +77,10 @@ impl Alignment {
         }
         alignment.evidence.resize_with(codes.len(), Evidence::default);
         alignment.chains.resize_with(codes.len(), HashMap::new);
+        let mut begun: HashMap<&str, Begun> = HashMap::new();
         for event in events {
             let code = alignment.code_of(event.seq);
-            alignment.evidence[code].read(event);
+            alignment.evidence[code].read(event, &mut begun);
         }
         for (path, block) in roots(flow, action) {
             let known = (0..codes.len()).filter(|code| alignment.evidence[*code].blocks.contains_key(&path));
@@ -283,59 +259,6 @@ impl Alignment {
             _ => {}
         }
         event
-    }
-}
-
-impl Evidence {
-    fn read(&mut self, event: &Event) {
-        let Some(path) = event.path.as_deref() else { return };
-        match &event.kind {
-            EventKind::BlockStarted { name, parent, fingerprint, .. } => {
-                let parent = parent.as_deref().and_then(InstanceId::parse).map(|around| around.path);
-                let began = self.blocks.entry(path.to_owned()).or_insert_with(|| {
-                    if let Some(parent) = parent {
-                        self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
-                    }
-                    let (first, name) = (event.seq, name.clone());
-                    RecordedStart { first, name, fingerprint: None, has_ended: false, times: 0, times_memoized: 0 }
-                });
-                began.times += 1;
-                began.fingerprint = fingerprint.clone().or(began.fingerprint.take());
-            }
-            EventKind::BlockFinished { memoized, outcome, .. } => {
-                if let Some(began) = self.blocks.get_mut(path) {
-                    began.times_memoized += u32::from(*memoized);
-                    began.has_ended |= matches!(outcome, Outcome::Completed | Outcome::Failed);
-                }
-            }
-            EventKind::CallbackReturned { callback, fingerprint: Some(fingerprint), memoized, .. } => {
-                let of_block = self.functions.entry(path.to_owned()).or_default();
-                of_block.push((event.seq, callback.clone(), fingerprint.clone(), *memoized));
-            }
-            _ => {}
-        }
-    }
-
-    /// Returns what was recorded of the operations of a chain, by group and number.
-    fn operations(&self, chain: &str, groups: &HashSet<&str>) -> Operations {
-        let mut found: HashMap<String, BTreeMap<u32, RecordedOperation>> = HashMap::new();
-        for (seq, callback, fingerprint, is_memoized) in self.functions.get(chain).into_iter().flatten() {
-            let Some((label, role)) = renumber::label_of(callback) else { continue };
-            let label = split(label);
-            let recorded = found.entry(label.head.to_owned()).or_default().entry(label.number).or_default();
-            recorded.functions.entry(role.to_owned()).or_default().insert(fingerprint.clone());
-            recorded.add(*seq, *is_memoized, true);
-        }
-        for child in self.children.get(chain).into_iter().flatten() {
-            let Some(rest) = path_below(child, chain) else { continue };
-            let began = &self.blocks[child];
-            let Some(fingerprint) = &began.fingerprint else { continue };
-            let Some((group, number, key)) = renumber::place_of(rest, |group| groups.contains(group)) else { continue };
-            let recorded = found.entry(group).or_default().entry(number).or_default();
-            recorded.blocks.insert(key, (began.name.clone(), fingerprint.clone()));
-            recorded.add(began.first, began.times_memoized >= began.times, began.has_ended);
-        }
-        found
     }
 }
 

@@ -8,11 +8,13 @@ mod discarded;
 pub(crate) mod exchanges;
 mod failures;
 mod numbers;
+mod open_block;
 mod pauses;
 mod reader;
 mod shared_writes;
 mod suspensions;
 mod tries;
+mod unfinished;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -33,6 +35,7 @@ use numbers::Numbered;
 use pauses::Pauses;
 pub(crate) use suspensions::RecordedSuspension;
 use suspensions::RecordedSuspensions;
+pub(crate) use unfinished::UnfinishedBlock;
 
 pub(crate) use pauses::Pause;
 
@@ -51,7 +54,14 @@ pub(crate) struct RecordedBlock {
     pub(crate) seq: Seq,
     /// The event that ended it.
     pub(crate) ended: Seq,
-    attempt: u32,
+    run: BlockRun,
+}
+
+impl RecordedBlock {
+    /// Returns which attempt of its path it is.
+    pub(crate) fn attempt(&self) -> u32 {
+        self.run.attempt
+    }
 }
 
 /// A callback that returned, as recorded.
@@ -80,9 +90,18 @@ pub(crate) enum SharedStateOwner {
     Of(String),
 }
 
-/// Recorded writes to one shared state that a resume has not applied yet, in order: the event, the writer's path, and
-/// the operation.
-type PendingWrites = VecDeque<(Seq, Arc<str>, Operation)>;
+/// Recorded writes to one shared state that a resume has not applied yet, in order.
+type PendingWrites = VecDeque<PendingWrite>;
+
+/// A recorded write to a shared state.
+#[derive(Clone, Debug)]
+pub(crate) struct PendingWrite {
+    /// The event that counts for its order.
+    seq: Seq,
+    pub(crate) operation: Operation,
+    /// The version after it, as recorded; 0 for an edit of a fork.
+    pub(crate) version: u64,
+}
 
 /// What the log has of a block that is about to run.
 pub(crate) enum CacheLookup<'m> {
@@ -95,11 +114,22 @@ pub(crate) enum CacheLookup<'m> {
     HasBackgroundWork(&'m RecordedBlock),
 }
 
-/// One execution of a path: the path, and the attempt.
-type Attempt = (Arc<str>, u32);
+/// One uninterrupted run of an attempt: which attempt of its path, and how often it had been resumed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct BlockRun {
+    attempt: u32,
+    resumed: u32,
+}
 
-/// A write to shared state: by which attempt, by which event, to which state, and the operation.
-type SharedWrite = (Attempt, Seq, SharedStateOwner, Operation);
+/// One run of a path.
+type Attempt = (Arc<str>, BlockRun);
+
+/// A write to shared state: by whom, to which state, and what.
+struct SharedWrite {
+    by: Attempt,
+    owner: SharedStateOwner,
+    write: PendingWrite,
+}
 
 /// The recorded results of a request.
 #[derive(Default)]
@@ -134,6 +164,10 @@ pub(crate) struct ReplayCache {
     rescues: failures::Rescues,
     /// The parent of every path that ever ran.
     parents: HashMap<Arc<str>, Arc<str>>,
+    /// Blocks whose newest attempt began and did not complete.
+    unfinished: HashMap<Arc<str>, UnfinishedBlock>,
+    /// Whether an earlier resume has recorded again what it took from the log.
+    pub(crate) has_repeats: bool,
     /// Blocks whose newest attempt suspended.
     suspended: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
@@ -175,7 +209,7 @@ impl ReplayCache {
         let Some((attempt, due)) = of_path.and_then(|due| due.get(&callback.map(str::to_owned))) else {
             return Vec::new();
         };
-        let is_of_end = callback.is_some() || self.finished.get(path).is_some_and(|done| done.attempt == *attempt);
+        let is_of_end = callback.is_some() || self.finished.get(path).is_some_and(|done| done.attempt() == *attempt);
         if is_of_end { due.clone() } else { Vec::new() }
     }
 

@@ -103,7 +103,7 @@ impl EffectLog {
         for event in events {
             match (&event.kind, &event.path) {
                 (EventKind::RequestResumed { .. }, _) => resumes += 1,
-                (EventKind::BlockStarted { .. }, Some(path)) if resumes > 0 => {
+                (EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }, Some(path)) if resumes > 0 => {
                     resume_counts.extend(counting.place(event).map(|nth| ((path.clone(), nth as u32), resumes)));
                 }
                 _ => {}

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use crate::execution::abort::Abort;
 use crate::execution::chain::gone::is_gone;
@@ -105,7 +105,7 @@ impl Run {
     /// Reads off what will happen. `recorded` is everything that the request did, also what a fork leaves out, and
     /// `planned` what this run has recorded.
     pub fn plan(&self, recorded: &[Event], planned: &[Event]) -> Plan {
-        let mut reached = reached(planned);
+        let mut reached = reached(&self.kept.borrow(), planned);
         let new_calls = new_calls(planned);
         let translated = self.alignment.translate(recorded);
         let known = ran(&translated);
@@ -202,13 +202,13 @@ fn is_in_loop(path: &str) -> bool {
     path.split('/').any(|segment| LOOPS.iter().any(|word| segment.starts_with(word)))
 }
 
-/// Returns how far each block came.
-fn reached(planned: &[Event]) -> IndexMap<Arc<str>, Reached> {
-    let mut reached = IndexMap::new();
+/// Returns how far each block came. `kept` are those that were taken from the log without an event.
+fn reached(kept: &IndexSet<Arc<str>>, planned: &[Event]) -> IndexMap<Arc<str>, Reached> {
+    let mut reached: IndexMap<Arc<str>, Reached> = kept.iter().map(|path| (path.clone(), Reached::Taken)).collect();
     for event in planned {
         let Some(path) = &event.path else { continue };
         let how = match &event.kind {
-            EventKind::BlockStarted { .. } => Reached::Open,
+            EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. } => Reached::Open,
             EventKind::BlockFinished { memoized: true, .. } => Reached::Taken,
             EventKind::BlockFinished { outcome: Outcome::Completed | Outcome::Failed, error, .. }
                 if !error.as_ref().is_some_and(|error| error.is_abort()) =>
@@ -259,7 +259,7 @@ fn ran(recorded: &[Event]) -> IndexMap<Arc<str>, Ran> {
         }
         let Some(path) = &event.path else { continue };
         match &event.kind {
-            EventKind::BlockStarted { .. } => {
+            EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. } => {
                 let ran = known.entry(path.clone()).or_insert_with(|| Ran { part, ..Ran::default() });
                 if ran.part != part {
                     let before = ran.calls + ran.open.len();

@@ -5,19 +5,56 @@ use std::sync::Arc;
 
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::replay::cache::{CacheLookup, RecordedBlock, SharedStateOwner};
+use crate::execution::replay::cache::{
+    CacheLookup, PendingWrite, RecordedBlock, ReplayCache, SharedStateOwner, UnfinishedBlock,
+};
 use crate::execution::request::Run;
 use crate::execution::step_value::StepValue;
 use crate::model::callable::{Fun, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
-use crate::model::event::{DriftKind, EventKind, Outcome, Recorded, RecordedReturn, RequestStatus, Seq};
+use crate::model::event::{DriftKind, Event, EventKind, Outcome, Recorded, RecordedReturn, RequestStatus, Seq};
 use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::operation::Operation;
 use crate::model::path::{ROOT, background_task};
+use crate::model::scope::ScopeKey;
 use crate::model::suspension::Resolved;
 use serde_json::Value;
+
+/// How a resume takes from the log what has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reuse {
+    /// What has ended stays as it is: nothing of it is recorded again (SEMANTICS §10.2).
+    ByReference,
+    /// What has ended is recorded again, as memoized: in a replay, which has a log of its own; in a fork, whose log
+    /// begins with another request's events; if the code was changed, so that the log says where each operation of
+    /// today's code stood; and if an earlier resume has done so.
+    Repeated,
+}
+
+impl Reuse {
+    /// Returns how a resume of these events by the code with this hash takes what has ended.
+    pub(crate) fn of(events: &[Event], cache: &ReplayCache, code: &str) -> Reuse {
+        let is_other = |event: &Event| match &event.kind {
+            EventKind::RequestStarted { forked_from: Some(_), .. } => true,
+            EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
+                code_hash != code
+            }
+            _ => false,
+        };
+        if cache.has_repeats || events.iter().any(is_other) { Reuse::Repeated } else { Reuse::ByReference }
+    }
+}
+
+/// One execution of a path that the log has.
+#[derive(Clone, Debug)]
+pub(crate) struct Instance {
+    /// Which execution.
+    pub(crate) attempt: u32,
+    /// The recorded initial value of its own state; that of today's schema if there is none.
+    pub(crate) own: Option<Value>,
+}
 
 /// What a resume does with a block.
 pub(crate) enum RecordedEnd {
@@ -25,8 +62,16 @@ pub(crate) enum RecordedEnd {
     Nothing,
     /// It is not run: this is its recorded result.
     Ended(Rc<Frame>, Result<StepValue, FlowError>),
-    /// It runs again to reach its background work, and then ends with this recorded event and output.
-    HasBackgroundWork(EventKind, StepValue),
+    /// It runs again to reach its background work, and then has this recorded output.
+    HasBackgroundWork(BackgroundOf, StepValue),
+}
+
+/// How a block that has ended runs again to reach its background work.
+pub(crate) enum BackgroundOf {
+    /// As the instance that ended, which records nothing.
+    Ended(Instance),
+    /// As a new attempt that ends with this event.
+    NewAttempt(Box<EventKind>),
 }
 
 impl Run {
@@ -40,7 +85,6 @@ impl Run {
             mock: self.start.mock.clone(),
         };
         let mut events = vec![resumed];
-        // The request's state is reset; recorded writes are applied again as their blocks are reached.
         events.extend(self.initial_state_event());
         events.extend(answers.into_iter().map(EventKind::SuspensionResolved));
         if self.queues() {
@@ -63,13 +107,17 @@ impl Run {
             let (scope, state) = (self.state.key.clone(), Value::Object(state));
             return Some(EventKind::StateInitialized { scope, state, durable: true });
         }
+        if self.reuse == Reuse::ByReference {
+            return None;
+        }
+        // The request's state is reset; recorded writes are recorded again as their blocks are reached.
         let operation = Operation::Set { state };
         let anew = EventKind::StateChanged { scope: self.state.key.clone(), operation, value: None, version: 0 };
         self.had_state.then_some(anew)
     }
 
-    /// Takes a block that ended from the replay cache: records it as memoized, applies its writes to shared state
-    /// again, and returns its recorded output or error.
+    /// Takes a block that ended from the replay cache: applies its writes to shared state again, and returns its
+    /// recorded output or error. Records nothing of it, or else that it was memoized, as [`Reuse`] says.
     pub(crate) fn take_recorded_end(
         self: &Rc<Self>,
         block: &Rc<Block>,
@@ -82,22 +130,37 @@ impl Run {
             CacheLookup::HasBackgroundWork(done) => {
                 let data = done.result.clone().unwrap_or_default();
                 let given = StepValue { data, origin: self.origin(done), thrown: None };
-                return Ok(RecordedEnd::HasBackgroundWork(self.memoized_end(done), given));
+                let again = match self.reuse {
+                    Reuse::ByReference => BackgroundOf::Ended(Instance { attempt: done.attempt(), own: None }),
+                    Reuse::Repeated => BackgroundOf::NewAttempt(Box::new(self.memoized_end(done))),
+                };
+                return Ok(RecordedEnd::HasBackgroundWork(again, given));
             }
             CacheLookup::Ended(done) => done,
         };
-        let frame = self.frame(block.clone(), path.clone(), parent.cloned(), input.data.clone(), 0);
-        self.record(
-            &frame,
-            EventKind::BlockStarted {
-                name: block.name.clone(),
-                block: block.kind(),
-                parent: parent.map(|frame| frame.instance.clone()),
-                input: input.recorded(),
-                versions: Vec::new(),
-                fingerprint: block.fingerprint(),
-            },
-        );
+        let (parent, data) = (parent.cloned(), input.data.clone());
+        let frame = match self.reuse {
+            Reuse::ByReference => {
+                let instance = Instance { attempt: done.attempt(), own: None };
+                self.frame_of(instance, block.clone(), path.clone(), parent, data, 0)
+            }
+            Reuse::Repeated => {
+                let frame = self.frame(block.clone(), path.clone(), parent, data, 0);
+                self.record(
+                    &frame,
+                    EventKind::BlockStarted {
+                        name: block.name.clone(),
+                        block: block.kind(),
+                        parent: frame.parent.as_ref().map(|frame| frame.instance.clone()),
+                        input: input.recorded(),
+                        versions: Vec::new(),
+                        fingerprint: block.fingerprint(),
+                        replaces_failed: false,
+                    },
+                );
+                frame
+            }
+        };
         self.compare_sources(&frame, path, done.fingerprint.as_ref(), block.fingerprint().as_ref());
         if done.input != input.data {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
@@ -105,7 +168,10 @@ impl Run {
         }
         self.replay_own_state(&frame, done.ended);
         self.replay_shared_state(Some(&frame), Some(path), done.ended);
-        self.record(&frame, self.memoized_end(done));
+        match self.reuse {
+            Reuse::ByReference => drop(self.kept.borrow_mut().insert(path.clone())),
+            Reuse::Repeated => drop(self.record(&frame, self.memoized_end(done))),
+        }
         frame.finish();
         if block.rescues_inside() && self.replay_cache.is_of_rescue(path, done) {
             frame.mark_rescued();
@@ -116,6 +182,18 @@ impl Run {
         };
         frame.end(&result);
         Ok(RecordedEnd::Ended(frame, result))
+    }
+
+    /// Returns whether an attempt runs because the one before it had failed when the request was resumed.
+    pub(crate) fn replaces_failed(&self, frame: &Frame) -> bool {
+        let is_before = |known: &UnfinishedBlock| known.has_failed && known.attempt() + 1 == frame.attempt;
+        self.reuse == Reuse::ByReference && self.replay_cache.unfinished(&frame.path).is_some_and(is_before)
+    }
+
+    /// Records that a block goes on as the instance that was interrupted. `versions` are the durable records it sees.
+    pub(crate) fn record_goes_on(&self, frame: &Frame, versions: Vec<(ScopeKey, u64)>) {
+        let (epoch, fingerprint) = (self.recorder.lease().epoch, frame.block.fingerprint());
+        self.record(frame, EventKind::BlockResumed { epoch, versions, fingerprint });
     }
 
     /// Takes what a callback returned from the replay cache, and applies its writes to shared state again. A returned
@@ -142,6 +220,9 @@ impl Run {
             self.compare_sources(&cx.frame, &what, done.fingerprint.as_ref(), fingerprint.as_ref());
         }
         let events = self.replay_shared_state(Some(&cx.frame), Some(&cx.frame.path), done.ended);
+        if self.reuse == Reuse::ByReference {
+            return Some(returned);
+        }
         let recalled = EventKind::CallbackReturned {
             callback: name.to_owned(),
             fingerprint,
@@ -203,7 +284,7 @@ impl Run {
     /// Applies the recorded writes to the shared state of a frame and its ancestors up to event `until`, in recorded
     /// order: so conditions see the same state, and writes of concurrent blocks interleave as they did. With `taken`
     /// (the path of what is taken from the log) it skips states outside that path's background task: other writes to
-    /// them may have come later in the chain. Returns the new events.
+    /// them may have come later in the chain. Returns the new events, if there are any: see [`Reuse`].
     fn replay_shared_state(&self, frame: Option<&Rc<Frame>>, taken: Option<&str>, until: Seq) -> Vec<Seq> {
         let belongs = |path: &str| taken.is_none_or(|taken| background_task(taken) == background_task(path));
         let own = |frame: Rc<Frame>| Some((SharedStateOwner::Of(frame.path.to_string()), frame.own.clone()?));
@@ -211,9 +292,13 @@ impl Run {
         let request = belongs(ROOT).then(|| (SharedStateOwner::Request, self.state.clone()));
         let mut events = Vec::new();
         for (shared, container) in request.into_iter().chain(around.filter_map(own)) {
-            while let Some(operation) = self.replay_cache.next_change(&shared, until) {
+            while let Some(PendingWrite { operation, version, .. }) = self.replay_cache.next_change(&shared, until) {
                 let mut next = (*container.read().1).clone();
                 if !operation.apply(&mut next) {
+                    continue;
+                }
+                if self.reuse == Reuse::ByReference {
+                    container.write_recorded(&operation, next, version, self.next_stamp());
                     continue;
                 }
                 let version = container.write(&operation, next, None, self.next_stamp());
@@ -237,12 +322,17 @@ impl Run {
             return;
         }
         let mut next = (*own.read().1).clone();
-        while let Some(operation) = self.replay_cache.next_change(&shared, until) {
+        let mut last = 0;
+        while let Some(PendingWrite { operation, version, .. }) = self.replay_cache.next_change(&shared, until) {
             operation.apply(&mut next);
+            last = version;
         }
         let Value::Object(mut state) = next.to_json() else { unreachable!("a state is an object") };
         own.transient().iter().for_each(|field| drop(state.shift_remove(field)));
         let operation = Operation::Set { state };
+        if self.reuse == Reuse::ByReference {
+            return own.write_recorded(&operation, next, last, self.next_stamp());
+        }
         let version = own.write(&operation, next, None, self.next_stamp());
         self.record(frame, EventKind::StateChanged { scope: own.key.clone(), operation, value: None, version });
     }

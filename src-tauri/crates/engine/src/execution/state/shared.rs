@@ -155,6 +155,13 @@ impl SharedState {
         self.version.get()
     }
 
+    /// Applies a recorded operation again, whose event stays as it is. Its version is the recorded one.
+    pub(crate) fn write_recorded(&self, operation: &Operation, next: State, version: u64, stamp: u64) {
+        let before = self.version.get();
+        self.write(operation, next, None, stamp);
+        self.version.set(version.max(before));
+    }
+
     /// Makes the writes of these writers final.
     fn make_writes_final(&self, is_it: impl Fn(&Writer) -> bool) {
         let mut open = self.open.borrow_mut();

@@ -25,6 +25,8 @@ struct BlockStarted {
     versions: Vec<(ScopeKey, u64)>,
     #[serde(default)]
     fingerprint: Option<Arc<str>>,
+    #[serde(default)]
+    replaces_failed: bool,
 }
 
 #[derive(Deserialize)]
@@ -64,8 +66,8 @@ impl EventKind {
     pub fn read_frequent(kind: &str, fields: &str) -> Option<Result<EventKind, Error>> {
         Some(match kind {
             "block_started" => from_json(fields).map(|fields| {
-                let BlockStarted { name, block, parent, input, versions, fingerprint } = fields;
-                EventKind::BlockStarted { name, block, parent, input, versions, fingerprint }
+                let BlockStarted { name, block, parent, input, versions, fingerprint, replaces_failed } = fields;
+                EventKind::BlockStarted { name, block, parent, input, versions, fingerprint, replaces_failed }
             }),
             "block_finished" => from_json(fields).map(|fields| {
                 let BlockFinished {

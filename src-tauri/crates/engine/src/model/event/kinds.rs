@@ -27,6 +27,7 @@ kinds! {
     RequestStatus => "request_status",
     RequestFinished => "request_finished",
     BlockStarted => "block_started",
+    BlockResumed => "block_resumed",
     BlockInput => "block_input",
     BlockFinished => "block_finished",
     HookStarted => "hook_started",

@@ -63,7 +63,7 @@ impl<'a> Facts<'a> {
                 (EventKind::RequestFinished { error, .. }, None) => {
                     failed_at = error.as_ref().and_then(|error| error.path.as_deref());
                 }
-                (EventKind::BlockStarted { .. }, Some(path)) => {
+                (EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }, Some(path)) => {
                     (goes_on, failed_at) = (true, None);
                     open.push((path, event.attempt));
                 }
@@ -99,11 +99,14 @@ impl<'a> Facts<'a> {
     }
 
     pub(super) fn is_dropped(&self, event: &Event) -> bool {
-        let Some(path) = event.path.as_deref() else { return false };
-        let attempt = self.ends.attempt(path, event.attempt);
+        if event.path.is_none() {
+            return false;
+        }
+        let attempt = self.ends.of(event);
         let mark = Mark {
             stands: attempt.map(|attempt| attempt.stands),
             was_cut: attempt.is_some_and(|attempt| attempt.was_cut),
+            runs_again: attempt.is_some_and(|attempt| attempt.runs_again),
             is_before_begin: attempt.is_some_and(|attempt| event.seq < attempt.started.seq),
             is_question: matches!(event.kind, EventKind::Suspended(_)),
             is_told_failure: is_told_failure(&event.kind),

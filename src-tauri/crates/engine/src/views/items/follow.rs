@@ -48,8 +48,10 @@ pub enum ItemFact {
     Patched { of: Seq, text: Option<usize> },
     /// An item got its last form.
     Done { of: Seq, text: Option<usize> },
-    /// A block began.
-    Began,
+    /// A block began; whether because the attempt before it had failed.
+    Began { replaces_failed: bool },
+    /// A block went on after an interruption.
+    WentOn,
     /// What a block worked with.
     Input,
     /// A model answered a block.
@@ -115,7 +117,10 @@ pub fn item_fact(kind: &EventKind, has_path: bool) -> Option<ItemFact> {
         EventKind::ItemDelta { of, text } => ItemFact::Grew { of: *of, bytes: text.len() },
         EventKind::ItemUpdated { of, patch } => ItemFact::Patched { of: *of, text: text_in(patch) },
         EventKind::ItemDone { of, patch, .. } => ItemFact::Done { of: *of, text: text_in(patch) },
-        EventKind::BlockStarted { .. } if has_path => ItemFact::Began,
+        EventKind::BlockStarted { replaces_failed, .. } if has_path => {
+            ItemFact::Began { replaces_failed: *replaces_failed }
+        }
+        EventKind::BlockResumed { .. } if has_path => ItemFact::WentOn,
         EventKind::BlockInput { .. } if has_path => ItemFact::Input,
         EventKind::EffectFinished { effect: EffectKind::Model, .. } if has_path => ItemFact::ModelAnswered,
         EventKind::BlockFinished { outcome, error, memoized, transient, .. } => {

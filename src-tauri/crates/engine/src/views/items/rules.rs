@@ -10,6 +10,8 @@ pub struct Mark {
     pub stands: Option<Stands>,
     /// Whether its attempt was running when the request ended.
     pub was_cut: bool,
+    /// Whether its attempt failed, and a resume ran it again.
+    pub runs_again: bool,
     /// Whether it stands before the begin of its attempt.
     pub is_before_begin: bool,
     /// Whether it asks a question.
@@ -49,7 +51,8 @@ impl Mark {
     fn is_rolled_back(&self, live: bool) -> bool {
         let stands = self.stands.filter(|_| self.is_shared_write);
         stands.is_some_and(|stands| {
-            self.is_superseded || (stands.is_rolled_back(self.was_cut, live) && !self.is_kept && !self.is_repeated)
+            let is_rolled_back = self.runs_again || stands.is_rolled_back(self.was_cut, live);
+            self.is_superseded || (is_rolled_back && !self.is_kept && !self.is_repeated)
         })
     }
 

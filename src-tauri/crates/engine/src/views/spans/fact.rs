@@ -60,6 +60,8 @@ pub enum Fact {
         /// The execution around it: its path, and which execution of it.
         parent: Option<(PathNumber, u32)>,
     },
+    /// A block went on after an interruption.
+    WentOn,
     /// A block ended.
     Finished {
         /// How.
@@ -111,6 +113,7 @@ pub fn fact(
             let parent = parent.and_then(|around| Some((number(around.path)?, around.attempt)));
             Fact::Started { name: name(own), kind: *block, parent }
         }
+        EventKind::BlockResumed { .. } => Fact::WentOn,
         EventKind::BlockFinished { outcome, error, memoized, caught, returned_error, timed_out_ms, .. } => {
             Fact::Finished {
                 end: match outcome {

@@ -44,7 +44,13 @@ impl ItemList {
             }
             ItemFact::Patched { of, text } => self.patch(seq, short(of), text, false),
             ItemFact::Done { of, text } => self.patch(seq, short(of), text, true),
-            ItemFact::Began => key.into_iter().for_each(|key| self.begin(seq, key)),
+            ItemFact::Began { replaces_failed } => {
+                let before =
+                    key.filter(|_| replaces_failed).and_then(|(path, attempt)| Some((path, attempt.checked_sub(1)?)));
+                before.into_iter().for_each(|before| self.run_again(seq, before));
+                key.into_iter().for_each(|key| self.begin(seq, key));
+            }
+            ItemFact::WentOn => key.into_iter().for_each(|key| self.go_on(seq, key)),
             ItemFact::Input => {
                 if let Some(attempt) = self.attempt_of(key) {
                     self.attempts[attempt as usize].input = seq;
@@ -209,6 +215,7 @@ impl ItemList {
             stands: Stands::Waiting,
             is_memoized: false,
             was_cut: false,
+            runs_again: false,
         });
         self.by_key.insert(key, at);
         at
@@ -228,6 +235,7 @@ impl ItemList {
             stands: Stands::Running,
             is_memoized: false,
             was_cut: false,
+            runs_again: false,
         };
         self.waiting.remove(&at);
         self.running.insert(at);
@@ -237,6 +245,34 @@ impl ItemList {
             earlier = entry.before;
         }
         self.look_at_all(at, seq);
+    }
+
+    /// An attempt that had failed runs again: its writes to shared memory count no more.
+    fn run_again(&mut self, seq: u32, key: AttemptKey) {
+        if let Some(at) = self.attempt_of(Some(key)) {
+            self.attempts[at as usize].runs_again = true;
+            self.look_at_all(at, seq);
+        }
+    }
+
+    /// An attempt goes on after an interruption: what it did before stands as it was, and what it does now is known by
+    /// an entry of its own.
+    fn go_on(&mut self, seq: u32, key: AttemptKey) {
+        let Some(before) = self.attempt_of(Some(key)) else { return };
+        let (started, stands) = (self.attempts[before as usize].started, self.attempts[before as usize].stands);
+        if started == NEVER {
+            return;
+        }
+        (self.place.goes_on, self.place.failed_at) = (true, None);
+        self.place.open.push(key);
+        self.waiting.remove(&before);
+        if matches!(stands, Stands::Ended { .. }) {
+            self.run_again(seq, key);
+        }
+        let at = self.unknown(key);
+        self.attempts[at as usize].started = started;
+        self.attempts[at as usize].stands = Stands::Running;
+        self.running.insert(at);
     }
 
     fn end(&mut self, seq: u32, key: AttemptKey, outcome: Outcome, stopped: bool, is_memoized: bool) {

@@ -96,6 +96,7 @@ impl MadeUp {
             input: Recorded::Undefined,
             versions: Vec::new(),
             fingerprint: None,
+            replaces_failed: false,
         };
         self.tell(Some(self.executions.len() - 1), event);
     }

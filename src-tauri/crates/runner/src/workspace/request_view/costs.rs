@@ -102,6 +102,7 @@ fn live(workspace: &Workspace, id: &str, view: u64, last: u64) -> f64 {
                 input,
                 versions,
                 fingerprint: None,
+                replaces_failed: false,
             };
             let ends = EventKind::BlockFinished {
                 outcome: Outcome::Completed,

@@ -65,6 +65,7 @@ impl RetriedBlock {
             input: Recorded::Undefined,
             versions: Vec::new(),
             fingerprint: None,
+            replaces_failed: false,
         };
         self.add(Some("root"), attempt, kind);
     }

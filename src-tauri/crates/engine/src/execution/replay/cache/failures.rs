@@ -92,6 +92,12 @@ impl ReplayCache {
         last.filter(|operation| choices.contains(operation)).map(str::to_owned).collect()
     }
 
+    /// Notes that an attempt which had failed, or was interrupted, goes on: it runs no rescue of its own yet.
+    pub(super) fn goes_on(&mut self, path: &Arc<str>, attempt: u32) {
+        self.rescues.of_failed.remove(path);
+        self.failed.remove(&*InstanceId { path, attempt }.to_string());
+    }
+
     /// Returns the path of the handler that ran for a block, if one did.
     pub(super) fn rescue_of(&self, path: &str) -> Option<&Arc<str>> {
         self.rescues.of_any.get(path)

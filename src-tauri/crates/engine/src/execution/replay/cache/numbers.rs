@@ -77,11 +77,13 @@ impl<T> Numbered<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::BlockRun;
     use super::*;
 
     #[test]
     fn what_comes_after_a_function_has_the_lower_numbers() {
-        let (first, second): (Attempt, Attempt) = (("root".into(), 0), ("root".into(), 1));
+        let run = |attempt| ("root".into(), BlockRun { attempt, resumed: 0 });
+        let (first, second): (Attempt, Attempt) = (run(0), run(1));
         let mut numbered = Numbered::default();
         for (ordinal, name) in ["own", "function", "later"].into_iter().enumerate() {
             numbered.insert(&first, ordinal as u32, ordinal as Seq, name);

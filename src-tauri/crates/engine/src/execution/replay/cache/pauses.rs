@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Attempt;
 use super::numbers::Numbered;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Seq};
@@ -61,7 +62,7 @@ struct Outside {
 #[derive(Default)]
 pub(super) struct Pauses {
     known: HashMap<Arc<str>, Numbered<Pause>>,
-    outside: HashMap<(Arc<str>, u32), Outside>,
+    outside: HashMap<Attempt, Outside>,
     /// By path, how many results are waited for that the log answers once they are there.
     open_results: HashMap<Arc<str>, usize>,
 }
@@ -72,11 +73,11 @@ impl Pauses {
         self.known.get(path)?.get(ordinal).copied().filter(Pause::is_kept)
     }
 
-    /// Reads an event of a block.
-    pub(super) fn read(&mut self, path: &Arc<str>, event: &Event) {
-        let attempt = || (path.clone(), event.attempt);
+    /// Reads an event of a block, by the run of it that recorded the event.
+    pub(super) fn read(&mut self, run: &Attempt, event: &Event) {
+        let path = &run.0;
         match &event.kind {
-            EventKind::BlockStarted { .. } => {
+            EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. } => {
                 self.open_results.remove(path);
                 self.open_result_of_caller(path);
             }
@@ -87,9 +88,8 @@ impl Pauses {
             }
             EventKind::EffectStarted { effect: EffectKind::Sleep, ordinal, request } => {
                 let Some(ms) = request.as_ref().and_then(Value::as_u64) else { return };
-                let attempt = attempt();
                 let none = Outside::default();
-                let outside = self.outside.get(&attempt).unwrap_or(&none);
+                let outside = self.outside.get(run).unwrap_or(&none);
                 let pause = Pause {
                     ms,
                     since: event.at,
@@ -100,7 +100,7 @@ impl Pauses {
                     is_first: !outside.has_fetched,
                     is_ordered: self.open_results.get(path).is_some_and(|open| *open > 0),
                 };
-                self.known.entry(path.clone()).or_default().insert(&attempt, *ordinal, event.seq, pause);
+                self.known.entry(path.clone()).or_default().insert(run, *ordinal, event.seq, pause);
             }
             EventKind::EffectFinished { effect: EffectKind::Sleep, started: Some(started), .. } => {
                 let pauses = self.known.get_mut(path).into_iter().flat_map(Numbered::values_mut);
@@ -108,7 +108,7 @@ impl Pauses {
                 ended.for_each(|pause| pause.ended = Some(event.seq));
             }
             EventKind::EffectStarted { effect, .. } => {
-                let outside = self.outside.entry(attempt()).or_default();
+                let outside = self.outside.entry(run.clone()).or_default();
                 outside.open += 1;
                 let is_fetch = *effect == EffectKind::Fetch;
                 outside.open_fetches += usize::from(is_fetch);
@@ -124,7 +124,7 @@ impl Pauses {
                 });
             }
             EventKind::EffectFinished { effect, started: Some(_), memoized: false, .. } => {
-                if let Some(outside) = self.outside.get_mut(&attempt()) {
+                if let Some(outside) = self.outside.get_mut(run) {
                     outside.open = outside.open.saturating_sub(1);
                     outside.open_fetches -= usize::from(*effect == EffectKind::Fetch && outside.open_fetches > 0);
                 }

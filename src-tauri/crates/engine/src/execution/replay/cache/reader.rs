@@ -9,17 +9,19 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use serde_json::Value;
 
+use super::open_block::{OpenBlock, Status};
 use super::pauses::Pauses;
 use super::shared_writes::RecordedWrites;
+use super::unfinished::Resumptions;
 use super::{
-    Attempt, EffectSource, RecordedBlock, RecordedCallback, RecordedModelCall, ReplayCache, SharedStateOwner, failures,
+    Attempt, PendingWrite, RecordedBlock, RecordedCallback, RecordedModelCall, ReplayCache, SharedStateOwner,
+    SharedWrite, UnfinishedBlock, failures,
 };
 use crate::model::data::Data;
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 use crate::model::identity::{InstanceId, StateOwner};
-use crate::model::operation::Operation;
 use crate::model::path::{self, background_task, range_inside, with_ancestors};
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
@@ -27,53 +29,13 @@ use crate::views::detached::Detached;
 use crate::views::model_requests::Requests;
 use crate::views::{Events, edited, edited_input};
 
-/// A block that has not ended yet, while the log is read.
-struct OpenBlock {
-    name: Arc<str>,
-    kind: BlockKind,
-    fingerprint: Option<Arc<str>>,
-    input: Data,
-    changes: Vec<(Seq, SharedStateOwner, Operation)>,
-    /// Clock and random values, except those of callbacks that have returned.
-    sync_effects: Vec<(Seq, EffectKind, Value)>,
-    /// The callbacks that suspended; `None` for the body.
-    suspended_in: HashSet<Option<String>>,
-    /// The last text that it put into the status slot.
-    status: Option<(Seq, String)>,
-}
-
-impl OpenBlock {
-    /// Returns the clock and random values of what suspended; `None` unless that is exactly one callback or the body.
-    fn sync_effects(self) -> Option<HashMap<EffectSource, Vec<Value>>> {
-        let mut sources = self.suspended_in.into_iter();
-        let (Some(source), None) = (sources.next(), sources.next()) else { return None };
-        let mut found: HashMap<EffectSource, Vec<Value>> = HashMap::default();
-        for (_, kind, value) in self.sync_effects {
-            found.entry((source.clone(), kind)).or_default().push(value);
-        }
-        Some(found)
-    }
-}
-
-/// The newest text of the status slot that an ended block or a returned callback put there. What an attempt that was
-/// cut off put there is not restored: its block puts it there again.
-#[derive(Default)]
-struct Status(Option<(Seq, String)>);
-
-impl Status {
-    fn settle(&mut self, status: Option<(Seq, String)>) {
-        if status.as_ref().map(|(seq, _)| *seq) > self.0.as_ref().map(|(seq, _)| *seq) {
-            self.0 = status;
-        }
-    }
-}
-
 /// Builds the cache, reading a log from its first event to its last.
 struct LogReader<'e> {
     view: Events<'e>,
     replay_cache: ReplayCache,
     requests: Requests,
     open: HashMap<Attempt, OpenBlock>,
+    resumptions: Resumptions,
     detached: Detached,
     last_parent: failures::LastParent,
     status: Status,
@@ -96,6 +58,7 @@ impl ReplayCache {
             replay_cache: ReplayCache::default(),
             requests: Requests::default(),
             open: HashMap::default(),
+            resumptions: Resumptions::default(),
             detached: Detached::default(),
             last_parent: None,
             status: Status::default(),
@@ -103,19 +66,20 @@ impl ReplayCache {
             paths: BTreeSet::new(),
         };
         events.iter().for_each(|event| reader.read(event));
+        reader.interrupt();
         let LogReader { mut replay_cache, writes, status, .. } = reader;
         replay_cache.status_line = status.0.map(|(_, text)| text);
         answers.iter().for_each(|answer| replay_cache.suspensions.answer(&answer.id, Some(answer), None));
         let writes = writes.in_order(|by| replay_cache.has_ended_in(by));
-        for ((path, _), seq, shared, change) in writes.into_iter().filter(|((path, _), ..)| is_wanted(path)) {
-            replay_cache.pending.get_mut().entry(shared).or_default().push_back((seq, path, change));
+        for SharedWrite { owner, write, .. } in writes.into_iter().filter(|write| is_wanted(&write.by.0)) {
+            replay_cache.pending.get_mut().entry(owner).or_default().push_back(write);
         }
         replay_cache
     }
 
-    /// Returns whether the block ended in this attempt.
-    fn has_ended_in(&self, (path, attempt): &Attempt) -> bool {
-        self.finished.get(path).is_some_and(|done| done.attempt == *attempt)
+    /// Returns whether the block ended in this run.
+    fn has_ended_in(&self, (path, run): &Attempt) -> bool {
+        self.finished.get(path).is_some_and(|done| done.run == *run)
     }
 
     /// Reads what a replay takes from a log: answers to suspensions, and the edits of a fork. It runs the rest again.
@@ -171,11 +135,17 @@ impl LogReader<'_> {
         self.replay_cache.discard_below(path, &inside);
     }
 
+    /// Notes that nothing that is under way goes on.
+    fn interrupt(&mut self) {
+        let left = self.open.drain().map(|((path, _), open)| (path, open.begun));
+        self.replay_cache.unfinished.extend(left);
+    }
+
     /// Reads an event of a detached execution (see [`Detached`]): only its attempt is counted.
-    fn read_detached(&mut self, (path, attempt): Attempt, event: &Event) {
+    fn read_detached(&mut self, path: Arc<str>, event: &Event) {
         if matches!(event.kind, EventKind::BlockStarted { .. }) {
             let next = self.replay_cache.attempts.entry(path).or_insert(0);
-            *next = (*next).max(attempt + 1);
+            *next = (*next).max(event.attempt + 1);
         }
     }
 
@@ -189,7 +159,7 @@ impl LogReader<'_> {
         let Some(path) = &event.path else {
             match &event.kind {
                 EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => replay_cache.input = event.seq,
-                EventKind::RequestResumed { .. } => self.open.clear(),
+                EventKind::RequestResumed { .. } => self.interrupt(),
                 EventKind::ItemAdded { item } if item.item_type == "step_error" => {
                     replay_cache
                         .reported_failures
@@ -204,12 +174,12 @@ impl LogReader<'_> {
             }
             return;
         };
-        let key = (path.clone(), event.attempt);
         if is_detached {
-            self.read_detached(key, event);
+            self.read_detached(path.clone(), event);
             return;
         }
-        replay_cache.pauses.read(path, event);
+        let key = (path.clone(), self.resumptions.run(path, event));
+        replay_cache.pauses.read(&key, event);
         match &event.kind {
             EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
                 replay_cache.follow_parent(path, parent.as_ref(), &mut self.last_parent);
@@ -218,12 +188,10 @@ impl LogReader<'_> {
                 }
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
-                let (changes, sync_effects, suspended_in) = (Vec::new(), Vec::new(), HashSet::default());
-                let status = None;
-                self.open.insert(
-                    key,
-                    OpenBlock { name, kind, fingerprint, input, changes, sync_effects, suspended_in, status },
-                );
+                let begun =
+                    UnfinishedBlock { run: key.1, name, kind, fingerprint, input, has_failed: false, own: None };
+                self.open.insert(key, OpenBlock::new(begun));
+                replay_cache.unfinished.remove(path);
                 replay_cache.suspended.remove(path);
                 let next = replay_cache.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
@@ -231,7 +199,20 @@ impl LogReader<'_> {
                 let chain = background_task(path).and_then(path::parent);
                 replay_cache.with_background_work.extend(chain.into_iter().flat_map(with_ancestors).map(Arc::from));
             }
-            EventKind::StateChanged { scope, operation, .. } if !scope.kind.is_durable() => {
+            EventKind::BlockResumed { fingerprint, .. } => {
+                replay_cache.goes_on(path, event.attempt);
+                let Some(begun) = replay_cache.unfinished.remove(path) else { return };
+                let fingerprint = fingerprint.clone().or(begun.fingerprint.clone());
+                let begun = UnfinishedBlock { run: key.1, fingerprint, has_failed: false, ..begun };
+                self.open.insert(key, OpenBlock::new(begun));
+                replay_cache.suspended.remove(path);
+            }
+            EventKind::StateInitialized { scope, state, .. } if !scope.kind.is_durable() => {
+                if let Some(open) = self.open.get_mut(&key) {
+                    open.begun.own = Some(state.clone());
+                }
+            }
+            EventKind::StateChanged { scope, operation, version, .. } if !scope.kind.is_durable() => {
                 let shared = match scope.kind {
                     ScopeKind::Request => SharedStateOwner::Request,
                     _ => match StateOwner::parse(&scope.id) {
@@ -240,22 +221,24 @@ impl LogReader<'_> {
                     },
                 };
                 if let Some(open) = self.open.get_mut(&key) {
-                    open.changes.push((event.seq, shared, operation.clone()));
+                    let write = PendingWrite { seq: event.seq, operation: operation.clone(), version: *version };
+                    open.changes.push((shared, write));
                 }
             }
             EventKind::CallbackReturned { callback, fingerprint, returned, events, superseded, memoized, .. } => {
                 let Some(open) = self.open.get_mut(&key) else { return };
-                open.changes.retain(|(seq, ..)| !superseded.contains(seq));
+                open.changes.retain(|(_, write)| !superseded.contains(&write.seq));
                 let own: HashSet<Seq> = events.iter().copied().collect();
                 open.sync_effects.retain(|(seq, ..)| !own.contains(seq));
                 replay_cache.exchanges.settle(path, |seq| own.contains(&seq));
-                let done = open.changes.extract_if(.., |(seq, ..)| own.contains(seq));
+                let done = open.changes.extract_if(.., |(_, write)| own.contains(&write.seq));
                 // These repeat writes of an earlier event, which counts instead.
                 if *memoized {
+                    replay_cache.has_repeats = true;
                     done.for_each(drop);
                     return;
                 }
-                self.writes.keep(done.map(|(seq, shared, change)| (key.clone(), seq, shared, change)));
+                self.writes.keep(done.map(|(owner, write)| SharedWrite { by: key.clone(), owner, write }));
                 self.status.settle(open.status.take_if(|(seq, _)| own.contains(seq)));
                 replay_cache.calls.get_mut(path).into_iter().for_each(|calls| calls.take_out(|seq| own.contains(&seq)));
                 let (fingerprint, returned) = (fingerprint.clone(), returned.clone());
@@ -269,10 +252,11 @@ impl LogReader<'_> {
                 }
             }
             EventKind::StateEdited { of, operation } => {
-                let shared = of.clone().map_or(SharedStateOwner::Request, SharedStateOwner::Of);
+                let owner = of.clone().map_or(SharedStateOwner::Request, SharedStateOwner::Of);
                 // Ordered as if the step itself had written it.
-                let at = replay_cache.finished.get(path).map_or(event.seq, |done| done.ended);
-                self.writes.keep([(key, at, shared, operation.clone())]);
+                let seq = replay_cache.finished.get(path).map_or(event.seq, |done| done.ended);
+                let write = PendingWrite { seq, operation: operation.clone(), version: 0 };
+                self.writes.keep([SharedWrite { by: key, owner, write }]);
             }
             EventKind::ReactionsDue { callback, reactions } => {
                 let due = (event.attempt, reactions.clone());
@@ -303,7 +287,7 @@ impl LogReader<'_> {
                 }
             }
             EventKind::EffectFinished { effect: EffectKind::Fetch, .. }
-                if self.open.get(&key).is_some_and(|open| open.kind == BlockKind::Generator) =>
+                if self.open.get(&key).is_some_and(|open| open.begun.kind == BlockKind::Generator) =>
             {
                 replay_cache.exchanges.add(path, event, self.view);
             }
@@ -330,8 +314,14 @@ impl LogReader<'_> {
                 _ => {}
             },
             EventKind::BlockFinished { outcome, output, error, caught, memoized, returned_error, .. } => {
-                let Some(open) = self.open.remove(&key) else { return };
-                if *outcome == Outcome::Failed && open.kind != BlockKind::Sequencer {
+                let Some(mut open) = self.open.remove(&key) else { return };
+                // Without an error it is not retried: it waits until the code fits the log.
+                let is_parked = *outcome == Outcome::Abandoned && error.is_none();
+                if (is_parked || matches!(outcome, Outcome::Suspended | Outcome::Failed)) && !memoized {
+                    open.begun.has_failed = *outcome == Outcome::Failed;
+                    replay_cache.unfinished.insert(path.clone(), open.begun.clone());
+                }
+                if *outcome == Outcome::Failed && open.begun.kind != BlockKind::Sequencer {
                     replay_cache.failed.insert(InstanceId { path, attempt: event.attempt }.to_string().into());
                 }
                 if *outcome == Outcome::Suspended {
@@ -347,6 +337,7 @@ impl LogReader<'_> {
                 }
                 // This repeats an earlier end, which counts instead.
                 if *memoized {
+                    replay_cache.has_repeats = true;
                     return;
                 }
                 let result = match (outcome, error) {
@@ -364,15 +355,17 @@ impl LogReader<'_> {
                     }
                     _ => return,
                 };
-                let OpenBlock { name, kind, fingerprint, input, changes, status, .. } = open;
+                let OpenBlock {
+                    begun: UnfinishedBlock { name, kind, fingerprint, input, .. }, changes, status, ..
+                } = open;
                 // A failure that nobody caught runs again, and puts its text there again.
                 if result.is_ok() || caught.is_some() {
                     self.status.settle(status);
                 }
                 replay_cache.failed_tries.forget(path);
-                let by = |(seq, shared, change)| (key.clone(), seq, shared, change);
+                let by = |(owner, write)| SharedWrite { by: key.clone(), owner, write };
                 self.writes.settle(path, changes.into_iter().map(by));
-                let (seq, ended, attempt) = (event.seq, event.seq, event.attempt);
+                let (seq, ended, run) = (event.seq, event.seq, key.1);
                 let done = RecordedBlock {
                     name,
                     kind,
@@ -383,7 +376,7 @@ impl LogReader<'_> {
                     returned_error: *returned_error,
                     seq,
                     ended,
-                    attempt,
+                    run,
                 };
                 replay_cache.finished.insert(path.clone(), done);
             }

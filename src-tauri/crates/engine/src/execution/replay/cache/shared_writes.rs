@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{Attempt, ReplayCache, SharedStateOwner, SharedWrite};
+use super::{Attempt, PendingWrite, ReplayCache, SharedStateOwner, SharedWrite};
 use crate::model::event::Seq;
-use crate::model::operation::Operation;
 use crate::model::path::background_parent;
 
 /// The writes to shared states of the attempts that ended, while the log is read.
@@ -33,7 +32,7 @@ impl RecordedWrites {
     /// Adds writes that count even if their attempt is discarded.
     pub(super) fn keep(&mut self, writes: impl IntoIterator<Item = SharedWrite>) {
         for write in writes {
-            self.kept.entry(write.2.clone()).or_default().push(write);
+            self.kept.entry(write.owner.clone()).or_default().push(write);
         }
     }
 
@@ -42,16 +41,16 @@ impl RecordedWrites {
     pub(super) fn discard_below(&mut self, path: &str, inside: &[Arc<str>], has_ended_in: impl Fn(&Attempt) -> bool) {
         for other in inside {
             let ended = self.settled.remove(other).into_iter().flatten();
-            self.keep(ended.filter(|(by, ..)| has_ended_in(by)));
+            self.keep(ended.filter(|write| has_ended_in(&write.by)));
         }
         SharedStateOwner::remove_at_and_inside(&mut self.kept, path);
     }
 
     /// Returns the writes that count, in the order of the log.
     pub(super) fn in_order(self, has_ended_in: impl Fn(&Attempt) -> bool) -> Vec<SharedWrite> {
-        let settled = self.settled.into_values().flatten().filter(|(by, ..)| has_ended_in(by));
+        let settled = self.settled.into_values().flatten().filter(|write| has_ended_in(&write.by));
         let mut all: Vec<SharedWrite> = self.kept.into_values().flatten().chain(settled).collect();
-        all.sort_by_key(|(_, seq, ..)| *seq);
+        all.sort_by_key(|write| write.write.seq);
         all
     }
 }
@@ -66,13 +65,11 @@ impl ReplayCache {
     /// Returns how many recorded writes to a shared state are still to be applied, up to event `until`.
     pub(crate) fn count_changes(&self, shared: &SharedStateOwner, until: Seq) -> usize {
         let pending = self.pending.borrow();
-        pending.get(shared).map_or(0, |changes| changes.iter().take_while(|(seq, ..)| *seq <= until).count())
+        pending.get(shared).map_or(0, |changes| changes.iter().take_while(|write| write.seq <= until).count())
     }
 
     /// Takes the next recorded write to a shared state, up to event `until`.
-    pub(crate) fn next_change(&self, shared: &SharedStateOwner, until: Seq) -> Option<Operation> {
-        let mut pending = self.pending.borrow_mut();
-        let changes = pending.get_mut(shared)?;
-        changes.pop_front_if(|(seq, ..)| *seq <= until).map(|(.., change)| change)
+    pub(crate) fn next_change(&self, shared: &SharedStateOwner, until: Seq) -> Option<PendingWrite> {
+        self.pending.borrow_mut().get_mut(shared)?.pop_front_if(|write| write.seq <= until)
     }
 }

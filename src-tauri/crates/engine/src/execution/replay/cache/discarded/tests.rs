@@ -20,7 +20,11 @@ impl Log {
     fn begin(&mut self, path: &str, attempt: u32) {
         let (name, block, input) = ("b".into(), BlockKind::Handler, Recorded::Undefined);
         let (parent, versions, fingerprint) = (None, Vec::new(), None);
-        self.add(path, attempt, EventKind::BlockStarted { name, block, parent, input, versions, fingerprint });
+        self.add(
+            path,
+            attempt,
+            EventKind::BlockStarted { name, block, parent, input, versions, fingerprint, replaces_failed: false },
+        );
     }
 
     fn write(&mut self, path: &str, attempt: u32) {

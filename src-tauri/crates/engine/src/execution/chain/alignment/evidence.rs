@@ -1,0 +1,108 @@
+//! What each version of the code recorded in the log of one request, for the comparison with the flow of today.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::assign::RecordedOperation;
+use super::renumber::{self, split};
+use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::identity::InstanceId;
+use crate::model::path::path_below;
+
+/// What one version of the code recorded in the log of one request.
+#[derive(Default)]
+pub(super) struct Evidence {
+    /// The blocks that began within each block.
+    pub(super) children: HashMap<String, Vec<String>>,
+    /// The blocks that began.
+    pub(super) blocks: HashMap<String, RecordedStart>,
+    /// The callbacks of each block that returned.
+    pub(super) functions: HashMap<String, Vec<ReturnedFunction>>,
+}
+
+/// A callback that returned: its event, its name, its fingerprint, and whether a resume took the result from the log.
+type ReturnedFunction = (Seq, String, Arc<str>, bool);
+
+/// Operations of a chain by group (the label without its number) and by number.
+pub(super) type Operations = HashMap<String, BTreeMap<u32, RecordedOperation>>;
+
+pub(super) struct RecordedStart {
+    first: Seq,
+    name: Arc<str>,
+    fingerprint: Option<Arc<str>>,
+    has_ended: bool,
+    times: u32,
+    /// How many of these times a resume took the result from the log.
+    times_memoized: u32,
+}
+
+/// A block that has begun, and the path of the block around it.
+#[derive(Clone, Copy)]
+pub(super) struct Begun<'e> {
+    name: &'e Arc<str>,
+    parent: Option<&'e str>,
+}
+
+impl Evidence {
+    /// Reads an event. `begun` are the blocks that have begun, in any version of the code.
+    pub(super) fn read<'e>(&mut self, event: &'e Event, begun: &mut HashMap<&'e str, Begun<'e>>) {
+        let Some(path) = event.path.as_deref() else { return };
+        match &event.kind {
+            EventKind::BlockStarted { name, parent, fingerprint, .. } => {
+                let parent = parent.as_deref().and_then(InstanceId::parse).map(|around| around.path);
+                begun.insert(path, Begun { name, parent });
+                self.begin(path, event.seq, Begun { name, parent }, fingerprint.as_ref());
+            }
+            EventKind::BlockResumed { fingerprint, .. } => {
+                if let Some(begun) = begun.get(path) {
+                    self.begin(path, event.seq, *begun, fingerprint.as_ref());
+                }
+            }
+            EventKind::BlockFinished { memoized, outcome, .. } => {
+                if let Some(began) = self.blocks.get_mut(path) {
+                    began.times_memoized += u32::from(*memoized);
+                    began.has_ended |= matches!(outcome, Outcome::Completed | Outcome::Failed);
+                }
+            }
+            EventKind::CallbackReturned { callback, fingerprint: Some(fingerprint), memoized, .. } => {
+                let of_block = self.functions.entry(path.to_owned()).or_default();
+                of_block.push((event.seq, callback.clone(), fingerprint.clone(), *memoized));
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, path: &str, seq: Seq, begun: Begun<'_>, fingerprint: Option<&Arc<str>>) {
+        let began = self.blocks.entry(path.to_owned()).or_insert_with(|| {
+            if let Some(parent) = begun.parent {
+                self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
+            }
+            let (first, name) = (seq, begun.name.clone());
+            RecordedStart { first, name, fingerprint: None, has_ended: false, times: 0, times_memoized: 0 }
+        });
+        began.times += 1;
+        began.fingerprint = fingerprint.cloned().or(began.fingerprint.take());
+    }
+
+    /// Returns what was recorded of the operations of a chain, by group and number.
+    pub(super) fn operations(&self, chain: &str, groups: &HashSet<&str>) -> Operations {
+        let mut found: HashMap<String, BTreeMap<u32, RecordedOperation>> = HashMap::new();
+        for (seq, callback, fingerprint, is_memoized) in self.functions.get(chain).into_iter().flatten() {
+            let Some((label, role)) = renumber::label_of(callback) else { continue };
+            let label = split(label);
+            let recorded = found.entry(label.head.to_owned()).or_default().entry(label.number).or_default();
+            recorded.functions.entry(role.to_owned()).or_default().insert(fingerprint.clone());
+            recorded.add(*seq, *is_memoized, true);
+        }
+        for child in self.children.get(chain).into_iter().flatten() {
+            let Some(rest) = path_below(child, chain) else { continue };
+            let began = &self.blocks[child];
+            let Some(fingerprint) = &began.fingerprint else { continue };
+            let Some((group, number, key)) = renumber::place_of(rest, |group| groups.contains(group)) else { continue };
+            let recorded = found.entry(group).or_default().entry(number).or_default();
+            recorded.blocks.insert(key, (began.name.clone(), fingerprint.clone()));
+            recorded.add(began.first, began.times_memoized >= began.times, began.has_ended);
+        }
+        found
+    }
+}

@@ -1,0 +1,76 @@
+//! The executions of a request's blocks: their numbers, and their states at the beginning.
+//!
+//! Must not decide what is taken from the log: `resume` does.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::{Run, defaults};
+use crate::execution::frame::Frame;
+use crate::execution::replay::resume::{Instance, Reuse};
+use crate::execution::state::shared::SharedState;
+use crate::model::data::Data;
+use crate::model::flow::Block;
+use crate::model::identity::{InstanceId, StateOwner};
+use crate::model::scope::ScopeKey;
+use crate::model::state::State;
+
+impl Run {
+    /// Creates the frame for the next execution of a path, with its initial state if the block declares one.
+    pub fn frame(
+        self: &Rc<Self>,
+        block: Rc<Block>,
+        path: Arc<str>,
+        parent: Option<Rc<Frame>>,
+        input: Data,
+        tries: u32,
+    ) -> Rc<Frame> {
+        let attempt = {
+            let mut attempts = self.attempts.borrow_mut();
+            let next = attempts.entry(path.clone()).or_insert(0);
+            *next += 1;
+            *next - 1
+        };
+        self.frame_of(Instance { attempt, own: None }, block, path, parent, input, tries)
+    }
+
+    /// Returns the instance as which a block goes on that was interrupted; once a run.
+    pub(crate) fn interrupted(&self, block: &Block, path: &Arc<str>) -> Option<Instance> {
+        if self.reuse == Reuse::Repeated || block.is_one_function() {
+            return None;
+        }
+        let known = self.replay_cache.unfinished(path)?;
+        let is_same = known.name == block.name && known.kind == block.kind();
+        let goes_on = is_same && self.went_on.borrow_mut().insert(path.clone());
+        goes_on.then(|| Instance { attempt: known.attempt(), own: known.own.clone() })
+    }
+
+    /// Creates the frame of an instance.
+    pub(crate) fn frame_of(
+        self: &Rc<Self>,
+        instance: Instance,
+        block: Rc<Block>,
+        path: Arc<str>,
+        parent: Option<Rc<Frame>>,
+        input: Data,
+        tries: u32,
+    ) -> Rc<Frame> {
+        let Instance { attempt, own: recorded } = instance;
+        let own = block.state_schema.as_ref().map(|schema| {
+            let owner = StateOwner { request: &self.request, instance: InstanceId { path: &path, attempt } };
+            let mut schemas = vec![schema.clone()];
+            schemas.extend(block.joined.get().into_iter().flatten().cloned());
+            let mut state = recorded.as_ref().map(State::recorded).unwrap_or_default();
+            state.fill_in(&defaults(&schemas));
+            Rc::new(SharedState::new(
+                ScopeKey::new(block.state_scope(), owner.to_string()),
+                schemas,
+                state,
+                self.next_stamp(),
+            ))
+        });
+        let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
+        frame.register(&self.roots);
+        frame
+    }
+}
