@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use engine::event::{BlockKind, EventKind};
+use engine::event::{BlockKind, EventKind, Seq};
 use engine::views::attempts::Verdict;
 use engine::views::spans::{SpanEnd, Spans};
 use rusqlite::Connection;
@@ -29,7 +29,7 @@ pub(crate) fn load(connection: &Connection, request: i64, id: &str) -> Result<At
             .prepare_cached("SELECT text FROM path WHERE n = ?1")?
             .query_row((span.path,), |row| row.get(0))?;
         attempts.apply_verdict(Some(&path), span.attempt, Some(Verdict::Begins));
-        for write in first_writes(connection, request, &(path.clone(), span.attempt), id)? {
+        for write in first_writes(connection, request, &(path.clone(), span.attempt), (id, Seq::MAX))? {
             attempts.add_write(Some(&path), span.attempt, write);
         }
     }
@@ -42,15 +42,16 @@ pub(crate) fn load(connection: &Connection, request: i64, id: &str) -> Result<At
     Ok(attempts)
 }
 
-/// The first writes of an attempt that failed.
+/// The first writes of an attempt that failed, before the event by which it goes on or is replaced.
 pub(super) fn writes_of_failed(
     connection: &Connection,
     request: i64,
     failed: &Attempt,
+    before: Seq,
 ) -> Result<Vec<FirstWrite>, Error> {
     let id: String =
         connection.prepare_cached("SELECT id FROM request WHERE n = ?1")?.query_row((request,), |row| row.get(0))?;
-    Ok(first_writes(connection, request, failed, &id)?.into_iter().collect())
+    Ok(first_writes(connection, request, failed, (&id, before))?.into_iter().collect())
 }
 
 /// The first write of an attempt to each scope of its request, since it last went on after an interruption.
@@ -58,7 +59,7 @@ fn first_writes(
     connection: &Connection,
     request: i64,
     (path, attempt): &Attempt,
-    id: &str,
+    (id, before): (&str, Seq),
 ) -> Result<BTreeMap<i64, i64>, Error> {
     let mut found = BTreeMap::new();
     let mut event = connection.prepare_cached(
@@ -68,7 +69,7 @@ fn first_writes(
     let mut is_own = connection.prepare_cached(
         "SELECT 1 FROM scope s JOIN change c ON c.scope = s.n WHERE s.n = ?1 AND s.request = ?2 AND c.event = ?3",
     )?;
-    for seq in spans::seqs_of_path(connection, id, path)? {
+    for seq in spans::seqs_of_path(connection, id, path)?.into_iter().take_while(|seq| *seq < before) {
         let mut rows = event.query((request, seq, attempt))?;
         let Some(row) = rows.next()? else { continue };
         if row.get_ref(2)?.as_str() == Ok("block_resumed") {

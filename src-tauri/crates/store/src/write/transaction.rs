@@ -339,7 +339,9 @@ impl<'a> TransactionRows<'a> {
             && let Some(failed) = attempts::replaced(&(path.clone(), event.attempt), verdict)
         {
             let (connection, n) = (self.connection, request.n);
-            request.attempts.look_up_failed(&failed, || open_attempts::writes_of_failed(connection, n, &failed))?;
+            request
+                .attempts
+                .look_up_failed(&failed, || open_attempts::writes_of_failed(connection, n, &failed, event.seq))?;
         }
         let rolled_back = request.attempts.apply_verdict(event.path.as_ref(), event.attempt, verdict);
         rolled_back.iter().try_for_each(|rolled_back| self.roll_back(rolled_back, row))
