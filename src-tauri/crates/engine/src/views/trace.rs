@@ -39,7 +39,7 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     let mut cut: HashMap<Seq, Did> = HashMap::new();
     let mut functions: HashMap<(Arc<str>, &str), Vec<Did>> = HashMap::new();
     let mut calls: HashMap<Seq, String> = HashMap::new();
-    let mut resumed: HashMap<Arc<str>, Resumed> = HashMap::new();
+    let mut resumed: HashMap<(Arc<str>, u32), Resumed> = HashMap::new();
     let own = edited_input(events).unwrap_or(0);
     for event in events.iter().filter(|event| event.seq > own) {
         let Some(path) = &event.path else { continue };
@@ -50,7 +50,7 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
         let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));
         let is_cut = attempts.is_cut(event);
         if attempts.goes_on(path, event.attempt) {
-            let resumed = resumed.entry(path.clone()).or_default();
+            let resumed = resumed.entry((path.clone(), event.attempt)).or_default();
             resumed.read(view, event);
             if counts && matches!(event.kind, EventKind::BlockFinished { .. }) {
                 ended.insert(path.clone(), resumed.done());
