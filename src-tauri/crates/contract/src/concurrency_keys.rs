@@ -12,7 +12,7 @@ use crate::writing::*;
 /// How many threads ask for one key at the same time.
 const THREADS: usize = 6;
 
-/// A request that may not start beside another leaves nothing, not even its id.
+/// A request that is refused because its key is held leaves no rows, and its id stays free.
 pub fn a_key_is_held_by_one_request_at_a_time<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -22,7 +22,7 @@ pub fn a_key_is_held_by_one_request_at_a_time<S: Subject>() {
     let refused = Request::start(log, "late", Start { session: "another", ..reject() });
     assert_eq!(holder(refused).as_deref(), Some("holder"));
     before.assert_unchanged("a key that is held");
-    // Its session does not exist either: it belongs to nobody.
+    // Its session was not created either, so it has no user.
     let other_user = Start { session: "another", user: "grace", ..Start::default() };
     Request::start(log, "of another user", other_user).unwrap();
     holder_of_key.finish();
@@ -62,7 +62,7 @@ pub fn a_queued_request_starts_when_the_key_is_free<S: Subject>() {
     }
 }
 
-/// Also where nobody holds the key any more, the earliest that waits comes next.
+/// The earliest waiting request comes next, also after the holder has ended.
 pub fn who_was_accepted_first_starts_first<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -79,7 +79,7 @@ pub fn who_was_accepted_first_starts_first<S: Subject>() {
     third.set_status(RequestStatus::InProgress).unwrap();
 }
 
-/// A request that is aborted while it waits is in nobody's way.
+/// A request that is aborted while it waits no longer blocks the requests behind it.
 pub fn who_leaves_the_queue_lets_others_pass<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -91,7 +91,7 @@ pub fn who_leaves_the_queue_lets_others_pass<S: Subject>() {
     next.set_status(RequestStatus::InProgress).unwrap();
 }
 
-/// Policy `hold` starts beside others, and keeps others from starting.
+/// A request with policy `hold` starts while others run, and other requests with its key are refused meanwhile.
 pub fn a_request_that_holds_starts_at_once<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

@@ -1,4 +1,4 @@
-//! Promises 6, 7 and 9 for owners that have died: they keep nobody waiting, and their requests are taken over.
+//! Promises 6, 7 and 9 for owners that have died: no request waits for them, and theirs are taken over.
 
 use engine::concurrency::Policy;
 use engine::event::RequestStatus;

@@ -34,7 +34,7 @@ pub fn a_committed_append_survives_a_kill<S: Durable>() {
     }
 }
 
-/// Of appends that nobody waits for, the first ones are kept, each of them whole.
+/// A kill keeps a prefix of the appends whose results were not awaited, each of them whole.
 pub fn a_kill_leaves_whole_appends_in_their_order<S: Durable>() {
     let subject = S::create();
     let log = subject.log();
@@ -80,7 +80,7 @@ pub fn what_was_read_survives_a_kill<S: Durable>() {
     }
 }
 
-/// A log that is closed in order keeps all that was appended, though nobody waited for it.
+/// Closing the log commits every append, also if its result was not awaited.
 pub fn a_log_that_is_closed_keeps_everything<S: Durable>() {
     let subject = S::create();
     let mut request = Request::begin(subject.log(), "r");

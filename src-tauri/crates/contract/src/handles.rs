@@ -1,13 +1,12 @@
 //! The promises between two processes: handles of one log that share nothing but the storage.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use engine::concurrency::Policy;
 use engine::event::RequestStatus;
 use engine::log::{AppendError, AppendMode, Log};
 use serde_json::json;
 
 use crate::Shared;
+use crate::meanwhile::read_meanwhile;
 use crate::writing::*;
 
 /// Writers through both handles take turns, and each sees at once what the other committed.
@@ -45,25 +44,18 @@ pub fn what_is_committed_here_is_seen_there<S: Shared>() {
 pub fn another_handle_never_sees_part_of_an_append<S: Shared>() {
     const EVENTS: usize = 25;
     let subject = S::create();
-    let is_over = AtomicBool::new(false);
     let mut request = Request::begin(subject.log(), "r");
-    std::thread::scope(|threads| {
-        let reader = threads.spawn(|| {
-            let handle = subject.connect();
-            let mut looks = 0_u64;
-            while !is_over.load(Ordering::SeqCst) || looks == 0 {
-                let seen = seqs(&*handle, "r").len() - 1;
-                assert_eq!(seen % EVENTS, 0, "{seen} events are seen");
-                looks += 1;
-            }
-        });
+    let handle = subject.connect();
+    let look = || {
+        let seen = seqs(&*handle, "r").len() - 1;
+        assert_eq!(seen % EVENTS, 0, "{seen} events are seen");
+    };
+    read_meanwhile(look, || {
         for turn in 0..120 {
             let kinds = (0..EVENTS).map(|n| note(format!("{turn} {n}"))).collect();
             wait(request.send(kinds, MODES[turn % 3])).unwrap();
         }
         request.append(Vec::new()).unwrap();
-        is_over.store(true, Ordering::SeqCst);
-        reader.join().unwrap();
     });
 }
 

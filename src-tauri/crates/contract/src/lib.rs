@@ -50,6 +50,7 @@ pub mod durability;
 pub mod forks;
 pub mod handles;
 mod macros;
+mod meanwhile;
 pub mod one_owner;
 pub mod one_user;
 pub mod order;

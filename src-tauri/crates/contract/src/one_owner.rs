@@ -76,7 +76,7 @@ pub fn the_owner_before_writes_nothing_more<S: Subject>() {
     assert_eq!((version(log, &scope), state(log, &scope)), (2, json!({ "n": 2 })));
 }
 
-/// Of several that take over what waits for somebody, one does.
+/// If several owners take over a suspended request, one of them succeeds.
 pub fn a_request_that_waits_is_taken_over_by_one<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

@@ -89,7 +89,7 @@ pub fn ids_are_compared_letter_by_letter<S: Subject>() {
     }
 }
 
-/// Whatever the modes are, and though nobody waits in between.
+/// In every mode, and also if no result is awaited in between.
 pub fn appends_are_kept_in_the_order_in_which_they_are_made<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -109,7 +109,7 @@ pub fn appends_are_kept_in_the_order_in_which_they_are_made<S: Subject>() {
     }
 }
 
-/// Who drops the receiver of an answer does not take the append back.
+/// Dropping the receiver of a result does not undo the append.
 pub fn an_append_that_nobody_waits_for_is_kept<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

@@ -125,7 +125,7 @@ pub fn who_no_longer_writes_is_not_waited_for<S: Subject>() {
     last.increment(&record("s"), 0).unwrap();
 }
 
-/// A ticket that was taken [`TICKET_MS`] ago keeps nobody waiting, and its request is not first by it.
+/// A ticket expires after [`TICKET_MS`]: it no longer blocks other requests, and its request is not first by it.
 pub fn a_ticket_expires<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

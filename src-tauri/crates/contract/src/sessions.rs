@@ -1,12 +1,11 @@
 //! What a request reads of its session: earlier requests, and the notes that count.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use engine::event::{Outcome, RequestStatus};
 use engine::log::{Log, NoteKind};
 use serde_json::{Value, json};
 
 use crate::Subject;
+use crate::meanwhile::read_meanwhile;
 use crate::writing::*;
 
 fn earlier(log: &dyn Log, before: &str, newest: usize) -> Vec<String> {
@@ -118,20 +117,15 @@ pub fn notes_count_with_their_attempt<S: Subject>() {
 pub fn notes_and_records_are_seen_together<S: Subject>() {
     let subject = S::create();
     let scope = record("s");
-    let is_over = AtomicBool::new(false);
     let mut request = Request::begin(subject.log(), "r");
-    std::thread::scope(|threads| {
-        let reader = threads.spawn(|| {
-            let log = subject.log();
-            let mut looks = 0_u64;
-            while !is_over.load(Ordering::SeqCst) || looks == 0 {
-                let before = version(log, &scope);
-                let notes = journal(log, "s").len() as u64;
-                let after = version(log, &scope);
-                assert!((before..=after).contains(&notes), "{notes} notes, version {before} to {after}");
-                looks += 1;
-            }
-        });
+    let look = || {
+        let log = subject.log();
+        let before = version(log, &scope);
+        let notes = journal(log, "s").len() as u64;
+        let after = version(log, &scope);
+        assert!((before..=after).contains(&notes), "{notes} notes, version {before} to {after}");
+    };
+    read_meanwhile(look, || {
         for turn in 0..80 {
             let first = request.last + 1;
             let mut kinds = vec![block_started(), entry(turn), callback_returned(vec![first + 1], Vec::new())];
@@ -141,8 +135,6 @@ pub fn notes_and_records_are_seen_together<S: Subject>() {
             let events = numbered.map(|(kind, seq)| event_of(seq, "root", turn as u32, kind)).collect();
             request.append_events(events).unwrap();
         }
-        is_over.store(true, Ordering::SeqCst);
-        reader.join().unwrap();
     });
     assert_eq!((journal(subject.log(), "s").len(), version(subject.log(), &scope)), (80, 80));
 }

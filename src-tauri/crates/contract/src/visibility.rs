@@ -1,10 +1,9 @@
 //! Promise 5: a reader sees an append whole and after its commit, or not at all.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use engine::log::AppendMode;
 
 use crate::Subject;
+use crate::meanwhile::read_meanwhile;
 use crate::writing::*;
 
 /// How many events each append of these tests has: an operation, notes, and the commit.
@@ -14,30 +13,23 @@ const EVENTS: usize = 5;
 pub fn readers_never_see_part_of_an_append<S: Subject>() {
     let subject = S::create();
     let scope = record("s");
-    let is_over = AtomicBool::new(false);
     let mut request = Request::begin(subject.log(), "r");
-    std::thread::scope(|threads| {
-        let reader = threads.spawn(|| {
-            let log = subject.log();
-            let mut looks = 0_u64;
-            while !is_over.load(Ordering::SeqCst) || looks == 0 {
-                let before = version(log, &scope);
-                let events = log.own_events("r").unwrap();
-                let after = version(log, &scope);
-                assert_eq!((events.len() - 1) % EVENTS, 0, "{} events", events.len());
-                let committed = events.iter().filter(|event| event.kind.name() == "committed").count() as u64;
-                assert!((before..=after).contains(&committed), "{before} {committed} {after}");
-                looks += 1;
-            }
-        });
+    let look = || {
+        let log = subject.log();
+        let before = version(log, &scope);
+        let events = log.own_events("r").unwrap();
+        let after = version(log, &scope);
+        assert_eq!((events.len() - 1) % EVENTS, 0, "{} events", events.len());
+        let committed = events.iter().filter(|event| event.kind.name() == "committed").count() as u64;
+        assert!((before..=after).contains(&committed), "{before} {committed} {after}");
+    };
+    read_meanwhile(look, || {
         for turn in 0..150 {
             let mut kinds = vec![note("a"), note("b"), note("c")];
             kinds.extend(write(request.last + 3, &scope, turn, &[increment()]));
             wait(request.send(kinds, MODES[turn as usize % 3])).unwrap();
         }
         request.append(Vec::new()).unwrap();
-        is_over.store(true, Ordering::SeqCst);
-        reader.join().unwrap();
     });
     assert_eq!(version(subject.log(), &scope), 150);
 }
@@ -46,29 +38,22 @@ pub fn readers_never_see_part_of_an_append<S: Subject>() {
 pub fn readers_never_see_what_is_refused<S: Subject>() {
     let subject = S::create();
     let scope = record("s");
-    let is_over = AtomicBool::new(false);
     let mut request = Request::begin(subject.log(), "r");
     request.increment(&scope, 0).unwrap();
-    std::thread::scope(|threads| {
-        let reader = threads.spawn(|| {
-            let log = subject.log();
-            let mut looks = 0_u64;
-            while !is_over.load(Ordering::SeqCst) || looks == 0 {
-                assert_eq!(version(log, &scope), 1);
-                let events = log.own_events("r").unwrap();
-                let wrong = events.iter().find(|event| event.kind == note("lost"));
-                assert_eq!(wrong, None);
-                looks += 1;
-            }
-        });
+    let look = || {
+        let log = subject.log();
+        assert_eq!(version(log, &scope), 1);
+        let events = log.own_events("r").unwrap();
+        let wrong = events.iter().find(|event| event.kind == note("lost"));
+        assert_eq!(wrong, None);
+    };
+    read_meanwhile(look, || {
         for _ in 0..100 {
             let mut events = request.next(vec![note("lost"), note("lost")]);
             events[1].seq += 1;
             assert!(request.append_events(events).is_err());
             assert!(is_conflict(&request.increment(&scope, 0), std::slice::from_ref(&scope)));
         }
-        is_over.store(true, Ordering::SeqCst);
-        reader.join().unwrap();
     });
 }
 
