@@ -128,8 +128,10 @@ fn a_run_is_started_and_looked_at() {
     window.click(&hook("tab-items"));
     let everyone = "li[data-testid=item]";
     window.wait(everyone, |items| says(items, "for everyone").then_some(()));
+    choose_audience(&window, "all");
+    let counted = |items: &[String]| window.wait_for("[data-choice=all]") == format!("All{}", items.len());
+    let all = window.wait(everyone, |items| counted(items).then_some(items.len()));
     assert!(says(&window.texts(everyone), "for developers"));
-    let all = window.texts(everyone).len();
     choose_audience(&window, "client");
     window.wait(everyone, |items| (says(items, "for everyone") && !says(items, "for developers")).then_some(()));
     let client = window.texts(everyone).len();
