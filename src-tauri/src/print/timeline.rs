@@ -69,10 +69,10 @@ fn bar_of(row: &BlockRow, start: i64, span: i64) -> String {
     let mut cells: Vec<char> = bar(row.started_at, row.duration_ms.or(row.cut_ms), start, span).chars().collect();
     for gap in row.gaps.iter().flatten() {
         let cell = |at: i64| (((at - start) * WIDTH) / span).clamp(0, WIDTH) as usize;
-        cells[cell(gap.from)..cell(gap.to.max(gap.from))]
-            .iter_mut()
-            .filter(|cell| **cell != ' ')
-            .for_each(|cell| *cell = '┄');
+        // The cell in which it last ran stays full.
+        let from = (cell(gap.from) + 1).min(cells.len());
+        let to = cell(gap.to).max(from);
+        cells[from..to].iter_mut().filter(|cell| **cell != ' ').for_each(|cell| *cell = '┄');
     }
     cells.into_iter().collect()
 }
