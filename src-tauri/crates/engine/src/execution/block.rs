@@ -113,17 +113,16 @@ pub(crate) fn try_block(
                 run.replay_all_shared_state(parent.as_ref());
             }
             let goes_on = interrupted.is_some();
-            let is_over = matches!(recorded, Some((BackgroundOf::Ended(_), _)));
-            let instance = match &mut recorded {
-                Some((BackgroundOf::Ended(instance), _)) => Some(instance.clone()),
-                _ => interrupted,
+            let (instance, given_before) = match &recorded {
+                Some((BackgroundOf::Ended(instance), given)) => (Some(instance.clone()), Some(given.clone())),
+                _ => (interrupted, None),
             };
             let (around, data) = (parent.clone(), input.data.clone());
             let frame = match instance {
                 Some(instance) => run.frame_of(instance, block.clone(), path.clone(), around, data, tries),
                 None => run.frame(block.clone(), path.clone(), around, data, tries),
             };
-            frame.is_over.set(is_over);
+            frame.is_over.set(given_before.is_some());
             if let Some(earlier) = superseded_effects.take() {
                 frame.effects.replace(AttemptEffects::after(earlier));
             }
@@ -163,9 +162,9 @@ pub(crate) fn try_block(
             }
             let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();
-            if is_over {
+            if let Some(given) = given_before {
                 // Its end stays as it is in the log.
-                let result = result.and(recorded.take().map(|(_, given)| given).ok_or_else(FlowError::aborted));
+                let result = result.map(|_| given);
                 frame.end(&result);
                 run.kept.borrow_mut().extend(result.is_ok().then(|| path.clone()));
                 return result;
