@@ -188,14 +188,12 @@ pub enum EventKind {
         replaces_failed: bool,
     },
     /// A block that runs others goes on as the same instance after an interruption (SEMANTICS §10.2). It repeats
-    /// nothing of what ended inside it. `epoch` is that of the request's owner from here on, `fingerprint` that of the
-    /// block's source of today, `versions` as of [`BlockStarted`](Self::BlockStarted).
+    /// nothing of what ended inside it. `epoch` is that of the request's owner from here on, `versions` are as of
+    /// [`BlockStarted`](Self::BlockStarted).
     BlockResumed {
         epoch: u64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         versions: Vec<(ScopeKey, u64)>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        fingerprint: Option<Arc<str>>,
     },
     /// The input of the block's body, if `connectInput` or the input schema changed it.
     BlockInput { input: Recorded },

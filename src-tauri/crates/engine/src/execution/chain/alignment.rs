@@ -24,7 +24,7 @@ use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::path::{ROOT, encode, join, path_below};
 use crate::model::scope::ScopeKind;
 use assign::{ChainNumbers, RecordedOperation, assign_group};
-use evidence::{Begun, Evidence, Operations};
+use evidence::{Evidence, Operations};
 use renumber::{Chain, split};
 
 /// One version of the code that recorded a request's events: an index, in the order in which versions first appear.
@@ -77,10 +77,9 @@ impl Alignment {
         }
         alignment.evidence.resize_with(codes.len(), Evidence::default);
         alignment.chains.resize_with(codes.len(), HashMap::new);
-        let mut begun: HashMap<&str, Begun> = HashMap::new();
         for event in events {
             let code = alignment.code_of(event.seq);
-            alignment.evidence[code].read(event, &mut begun);
+            alignment.evidence[code].read(event);
         }
         for (path, block) in roots(flow, action) {
             let known = (0..codes.len()).filter(|code| alignment.evidence[*code].blocks.contains_key(&path));

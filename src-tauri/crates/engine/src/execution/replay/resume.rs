@@ -192,8 +192,7 @@ impl Run {
 
     /// Records that a block goes on as the instance that was interrupted. `versions` are the durable records it sees.
     pub(crate) fn record_goes_on(&self, frame: &Frame, versions: Vec<(ScopeKey, u64)>) {
-        let (epoch, fingerprint) = (self.recorder.lease().epoch, frame.block.fingerprint());
-        self.record(frame, EventKind::BlockResumed { epoch, versions, fingerprint });
+        self.record(frame, EventKind::BlockResumed { epoch: self.recorder.lease().epoch, versions });
     }
 
     /// Takes what a callback returned from the replay cache, and applies its writes to shared state again. A returned

@@ -36,27 +36,26 @@ pub(super) struct RecordedStart {
     times_memoized: u32,
 }
 
-/// A block that has begun, and the path of the block around it.
-#[derive(Clone, Copy)]
-pub(super) struct Begun<'e> {
-    name: &'e Arc<str>,
-    parent: Option<&'e str>,
-}
-
 impl Evidence {
-    /// Reads an event. `begun` are the blocks that have begun, in any version of the code.
-    pub(super) fn read<'e>(&mut self, event: &'e Event, begun: &mut HashMap<&'e str, Begun<'e>>) {
+    /// Reads an event.
+    pub(super) fn read(&mut self, event: &Event) {
         let Some(path) = event.path.as_deref() else { return };
         match &event.kind {
             EventKind::BlockStarted { name, parent, fingerprint, .. } => {
                 let parent = parent.as_deref().and_then(InstanceId::parse).map(|around| around.path);
-                begun.insert(path, Begun { name, parent });
-                self.begin(path, event.seq, Begun { name, parent }, fingerprint.as_ref());
+                let began = self.blocks.entry(path.to_owned()).or_insert_with(|| {
+                    if let Some(parent) = parent {
+                        self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
+                    }
+                    let (first, name) = (event.seq, name.clone());
+                    RecordedStart { first, name, fingerprint: None, has_ended: false, times: 0, times_memoized: 0 }
+                });
+                began.times += 1;
+                began.fingerprint = fingerprint.clone().or(began.fingerprint.take());
             }
-            EventKind::BlockResumed { fingerprint, .. } => {
-                if let Some(begun) = begun.get(path) {
-                    self.begin(path, event.seq, *begun, fingerprint.as_ref());
-                }
+            // Only the version of the code that began it lets it go on.
+            EventKind::BlockResumed { .. } => {
+                self.blocks.get_mut(path).into_iter().for_each(|began| began.times += 1);
             }
             EventKind::BlockFinished { memoized, outcome, .. } => {
                 if let Some(began) = self.blocks.get_mut(path) {
@@ -70,18 +69,6 @@ impl Evidence {
             }
             _ => {}
         }
-    }
-
-    fn begin(&mut self, path: &str, seq: Seq, begun: Begun<'_>, fingerprint: Option<&Arc<str>>) {
-        let began = self.blocks.entry(path.to_owned()).or_insert_with(|| {
-            if let Some(parent) = begun.parent {
-                self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
-            }
-            let (first, name) = (seq, begun.name.clone());
-            RecordedStart { first, name, fingerprint: None, has_ended: false, times: 0, times_memoized: 0 }
-        });
-        began.times += 1;
-        began.fingerprint = fingerprint.cloned().or(began.fingerprint.take());
     }
 
     /// Returns what was recorded of the operations of a chain, by group and number.

@@ -160,6 +160,8 @@ impl LogReader<'_> {
             match &event.kind {
                 EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => replay_cache.input = event.seq,
                 EventKind::RequestResumed { .. } => self.interrupt(),
+                // Only a resume of an older version writes in the name of the request itself: it resets the state.
+                EventKind::StateChanged { .. } => replay_cache.has_repeats = true,
                 EventKind::ItemAdded { item } if item.item_type == "step_error" => {
                     replay_cache
                         .reported_failures
@@ -199,11 +201,10 @@ impl LogReader<'_> {
                 let chain = background_task(path).and_then(path::parent);
                 replay_cache.with_background_work.extend(chain.into_iter().flat_map(with_ancestors).map(Arc::from));
             }
-            EventKind::BlockResumed { fingerprint, .. } => {
+            EventKind::BlockResumed { .. } => {
                 replay_cache.goes_on(path, event.attempt);
                 let Some(begun) = replay_cache.unfinished.remove(path) else { return };
-                let fingerprint = fingerprint.clone().or(begun.fingerprint.clone());
-                let begun = UnfinishedBlock { run: key.1, fingerprint, has_failed: false, ..begun };
+                let begun = UnfinishedBlock { run: key.1, has_failed: false, ..begun };
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.suspended.remove(path);
             }
