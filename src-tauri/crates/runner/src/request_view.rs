@@ -97,9 +97,10 @@ pub(crate) struct RequestView {
     is_live: bool,
     /// How the request stood when that was last told.
     told: Option<RequestStatus>,
-    /// How many of the spans that ended, and of those that went on after an interruption, were taken in.
+    /// How many were taken in: of spans that ended, of those that went on, and of changes that count no more.
     ended: usize,
     went_on: usize,
+    revoked: usize,
     filter: Option<Filter>,
     paths: PathTexts,
     critical: Option<Bits>,
@@ -136,6 +137,7 @@ impl RequestView {
             told: None,
             ended: 0,
             went_on: 0,
+            revoked: 0,
             filter: None,
             paths: PathTexts::default(),
             critical: None,

@@ -132,22 +132,24 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
     let is_cut =
         |event: &Event| matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. });
     let cut = events.iter().filter(|event| is_cut(event)).map(|event| event.seq).max().unwrap_or(0);
-    let mut before = 0;
+    let mut newest_at = 0;
+    let stands = |path: &Arc<str>, attempt| {
+        ends.attempt(path, attempt).map_or(BlockStatus::Running, |attempt| status(attempt.stands, live))
+    };
     for event in events.iter() {
-        let before = std::mem::replace(&mut before, event.at);
+        let known_to_run = std::mem::replace(&mut newest_at, event.at);
         let Some(path) = &event.path else {
             // If the process died, what ran had stopped before this event.
             for at in open.values().filter(|_| is_cut(event)) {
                 let block = &mut blocks[*at];
-                block.cut_at.get_or_insert(before.max(block.started_at));
+                block.cut_at.get_or_insert(known_to_run.max(block.started_at));
             }
             continue;
         };
         let key = (path.clone(), event.attempt);
         if let EventKind::BlockStarted { name, block, parent, input, .. } = &event.kind {
             open.insert(key, blocks.len());
-            let now = ends.attempt(path, event.attempt);
-            let status = now.map_or(BlockStatus::Running, |attempt| status(attempt.stands, live));
+            let status = stands(path, event.attempt);
             let begun = begun(event, path, parent.clone(), name.clone(), *block);
             blocks.push(BlockView { status, input: events.value(input), ..begun });
             continue;
@@ -165,6 +167,7 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
         {
             let block = &mut blocks[at];
             let until = block.finished_at.take().or(block.cut_at.take()).unwrap_or(block.started_at);
+            block.status = stands(path, event.attempt);
             // A clock that was set back makes no gap.
             block.gaps.push((until, event.at.max(until)));
             (block.output, block.error, block.cut_at, block.seq_end) = (None, None, None, None);

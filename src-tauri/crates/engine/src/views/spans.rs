@@ -72,6 +72,8 @@ pub struct Spans {
     before: FxHashMap<SpanIndex, Vec<EarlierRun>>,
     /// Those spans, as often as they went on, in that order.
     went_on: Vec<SpanIndex>,
+    /// Spans whose count of changes fell after they had ended, and by how many.
+    revoked: Vec<(SpanIndex, u32)>,
     /// The events that ended calls of models, and whose they were.
     model_calls: Vec<(Seq, SpanIndex)>,
     /// The newest event taken in.
@@ -191,8 +193,13 @@ impl Spans {
             Fact::CallbackReturned { is_memoized, events, superseded } => {
                 self.settle(is_memoized, &events, &superseded);
             }
-            Fact::Started { name, kind, parent } => {
+            Fact::Started { name, kind, parent, replaces_failed } => {
                 let execution = (event.path?, event.attempt);
+                if let Some(before) = event.attempt.checked_sub(1).filter(|_| replaces_failed)
+                    && let Some(failed) = self.find(execution.0, before)
+                {
+                    self.revoke(failed);
+                }
                 return Some(self.start(execution, (event.seq, event.at), name, kind, parent));
             }
             Fact::WentOn => {
@@ -313,7 +320,8 @@ impl Spans {
         for seq in std::mem::take(&mut writes.seqs) {
             self.writes.remove(&seq);
         }
-        if !is_memoized && self.was_cut(index) {
+        // A resume may run again what failed.
+        if !is_memoized && (self.was_cut(index) || self.get(index).end.is_some_and(SpanEnd::is_failure)) {
             self.writes_of.insert(index, writes);
         }
     }

@@ -23,7 +23,7 @@ fn ended(blocks: &[(u32, SpanEnd, u64)], end: SpanEnd) -> Side {
         spans.push(SpanEvent { seq, at: seq as i64, path: Some(path), attempt: 0, fact });
         seq
     };
-    let begin = |parent| Fact::Started { name: 0, kind: BlockKind::Handler, parent };
+    let begin = |parent| Fact::Started { name: 0, kind: BlockKind::Handler, parent, replaces_failed: false };
     let finish = |end| Fact::Finished { end, is_memoized: false, is_caught: false };
     spans.names_mut().number("block");
     let root = tell(&mut spans, 0, begin(None));
@@ -103,7 +103,7 @@ fn forked(is_fork: bool) -> Side {
     for (attempt, is_memoized) in [(0, false), (1, true)].into_iter().take(1 + usize::from(is_fork)) {
         let wrote = [Fact::ItemAdded, Fact::Wrote { is_shared: false }];
         let did = wrote.into_iter().filter(|_| !is_memoized);
-        let began = Fact::Started { name: 0, kind: BlockKind::Handler, parent: None };
+        let began = Fact::Started { name: 0, kind: BlockKind::Handler, parent: None, replaces_failed: false };
         let ended = Fact::Finished { end: DONE, is_memoized, is_caught: false };
         let facts: Vec<Fact> = [began].into_iter().chain(did).chain([ended]).collect();
         digests.inputs.insert(seq + 1, 7);
@@ -131,7 +131,8 @@ fn writes_that_a_resume_made_again_make_no_difference() {
     let chain = |is_resumed: bool| {
         let (mut spans, mut digests) = (Spans::default(), Digests::default());
         spans.names_mut().number("chain");
-        let mut facts = vec![Fact::Started { name: 0, kind: BlockKind::Sequencer, parent: None }];
+        let mut facts =
+            vec![Fact::Started { name: 0, kind: BlockKind::Sequencer, parent: None, replaces_failed: false }];
         if is_resumed {
             facts.push(Fact::Wrote { is_shared: true });
             facts.push(Fact::CallbackReturned { is_memoized: true, events: vec![2], superseded: Vec::new() });
@@ -156,7 +157,7 @@ fn attempts_make_no_difference() {
         spans.names_mut().number("block");
         for attempt in 0..times {
             for (fact, is_end) in [
-                (Fact::Started { name: 0, kind: BlockKind::Handler, parent: None }, false),
+                (Fact::Started { name: 0, kind: BlockKind::Handler, parent: None, replaces_failed: false }, false),
                 (Fact::Finished { end: DONE, is_memoized: false, is_caught: false }, true),
             ] {
                 seq += 1;
@@ -176,7 +177,7 @@ fn what_was_taken_from_the_log_ran_once() {
     let (mut spans, mut seq) = (Spans::default(), 0);
     spans.names_mut().number("block");
     for (path, attempt, is_memoized) in [(1, 0, false), (2, 0, false), (1, 1, true), (2, 1, false)] {
-        let started = Fact::Started { name: 0, kind: BlockKind::Handler, parent: None };
+        let started = Fact::Started { name: 0, kind: BlockKind::Handler, parent: None, replaces_failed: false };
         for fact in [started, Fact::Finished { end: DONE, is_memoized, is_caught: false }] {
             seq += 1;
             spans.push(SpanEvent { seq, at: seq as i64, path: Some(path), attempt, fact });
@@ -203,7 +204,7 @@ fn a_hundred_thousand_blocks_are_compared_at_once() {
 fn the_time_before_a_fork_is_no_part_of_it() {
     let (mut spans, names) = (Spans::default(), "block");
     spans.names_mut().number(names);
-    let begin = |parent| Fact::Started { name: 0, kind: BlockKind::Handler, parent };
+    let begin = |parent| Fact::Started { name: 0, kind: BlockKind::Handler, parent, replaces_failed: false };
     let finish = Fact::Finished { end: SpanEnd::Completed, is_memoized: false, is_caught: false };
     let hour = 3_600_000;
     let told = [

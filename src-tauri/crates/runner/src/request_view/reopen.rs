@@ -1,18 +1,19 @@
 //! Spans that went on after an interruption: their rows have not ended any more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use engine::views::spans::{SpanEnd, SpanIndex};
 
 use super::clock::Edge;
 use super::sums::Figures;
 use super::tree::State;
-use super::{Open, RequestView};
+use super::{Open, RequestView, touch_around};
 
 impl RequestView {
     /// Takes in which spans went on after an interruption. Those that were known have not ended any more. Returns when
     /// runs before the newest ended, and when later ones began, of what is not known yet.
     pub(super) fn reopen(&mut self, known: SpanIndex, fresh: &mut Vec<SpanIndex>) -> Vec<Edge> {
+        self.revoke(known);
         let mut edges: Vec<Edge> = Vec::new();
         let mut times: HashMap<SpanIndex, usize> = HashMap::new();
         let went_on = self.spans.went_on()[self.went_on..].to_vec();
@@ -29,7 +30,6 @@ impl RequestView {
             if index >= known {
                 continue;
             }
-            let revoked: u32 = runs.iter().map(|run| run.revoked).sum();
             match self.open.iter_mut().find(|open| open.span == index) {
                 Some(open) => open.is_cut = false,
                 None => {
@@ -38,9 +38,8 @@ impl RequestView {
                     for seqs in [&mut self.failures, &mut self.boundaries] {
                         seqs.retain(|other| *other != index);
                     }
-                    let mut shown = Figures::of(&self.spans, index, self.is_live);
-                    shown.changes += revoked;
-                    self.open.push(Open { span: index, is_cut: false, shown });
+                    // What it did since comes as news.
+                    self.open.push(Open { span: index, is_cut: false, shown: Figures::before(&runs[0]) });
                 }
             }
             self.tree.set_state(&self.spans, index, State::Open, self.spans.get(index).started_at);
@@ -49,5 +48,18 @@ impl RequestView {
         }
         edges.sort_by_key(|edge| edge.seq);
         edges
+    }
+
+    /// Takes in that changes of spans which were known to have ended count no more.
+    fn revoke(&mut self, known: SpanIndex) {
+        let revoked = self.spans.revoked()[self.revoked..].to_vec();
+        self.revoked += revoked.len();
+        let open: HashSet<SpanIndex> = self.open.iter().map(|open| open.span).collect();
+        for (index, by) in revoked.into_iter().filter(|(index, _)| *index < known && !open.contains(index)) {
+            if self.sums.advance(&self.tree, index, &Figures::of_changes(by), &Figures::default()) {
+                touch_around(&mut self.changed, &self.tree, index);
+            }
+            self.touch_with_groups(index);
+        }
     }
 }

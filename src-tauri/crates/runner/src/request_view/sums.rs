@@ -5,7 +5,7 @@
 //! prices; until then no answer of a model is read.
 
 use engine::event::Seq;
-use engine::views::spans::{SpanIndex, Spans, Usage};
+use engine::views::spans::{EarlierRun, SpanIndex, Spans, Usage};
 use rustc_hash::FxHashMap;
 
 use super::tree::{Node, Tree};
@@ -20,7 +20,7 @@ pub(super) struct Figures {
     model_calls: u32,
     prompt_tokens: u64,
     completion_tokens: u64,
-    pub(super) changes: u32,
+    changes: u32,
 }
 
 impl Figures {
@@ -28,6 +28,18 @@ impl Figures {
         let Usage { model_calls, prompt_tokens, completion_tokens } = spans.usage(index);
         let changes = spans.changes(index, is_live);
         Figures { items: spans.get(index).items, model_calls, prompt_tokens, completion_tokens, changes }
+    }
+
+    /// What a span had done when it went on after a run.
+    pub(super) fn before(run: &EarlierRun) -> Figures {
+        let EarlierRun { items, changes, usage, .. } = *run;
+        let Usage { model_calls, prompt_tokens, completion_tokens } = usage;
+        Figures { items, model_calls, prompt_tokens, completion_tokens, changes }
+    }
+
+    /// Changes alone.
+    pub(super) fn of_changes(changes: u32) -> Figures {
+        Figures { changes, ..Figures::default() }
     }
 }
 

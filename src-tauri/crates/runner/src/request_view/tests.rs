@@ -181,16 +181,19 @@ fn check_block(plain: &Plain<'_>, known: &[BlockStatus], row: &ViewRow, at: usiz
     assert_eq!(row.status, known.get(at).copied(), "as of {as_of:?}: {told}");
     assert_eq!((row.started_at, row.seq_start), (block.started_at, block.seq_start), "{told}");
     let has_ended = block.seq_end.is_some_and(|end| as_of.is_none_or(|at| end <= at));
-    let end = block.finished_at.filter(|_| has_ended);
-    assert_eq!(row.duration_ms, end.map(|end| span(block.started_at, end)), "{told}");
-    let was_cut = !has_ended && row.status == Some(BlockStatus::Abandoned);
-    assert_eq!(row.cut_ms, was_cut.then(|| span(block.started_at, plain.cut_at[at])), "{told}");
-    assert_eq!(row.seq_end, block.seq_end.filter(|_| has_ended), "{told}");
+    let end = plain.end_of(at, as_of);
+    assert_eq!(row.duration_ms, end.map(|end| span(block.started_at, end.at)), "{told}");
+    let was_cut = end.is_none() && row.status == Some(BlockStatus::Abandoned);
+    assert_eq!(row.cut_ms, was_cut.then(|| span(block.started_at, plain.cut_at(at, as_of))), "{told}");
+    assert_eq!(row.seq_end, end.map(|end| end.seq), "{told}");
     if as_of.is_none() || has_ended {
         assert_eq!((row.changes, row.items), (block.changes, block.items), "{told}");
     }
     assert_eq!(row.memoized, block.memoized && has_ended, "{told}");
-    let error = block.error.filter(|_| row.status.is_some_and(BlockStatus::is_failure));
+    let error = end.filter(|_| row.status.is_some_and(BlockStatus::is_failure)).and_then(|end| match &end.kind {
+        EventKind::BlockFinished { error, .. } => error.as_ref(),
+        _ => None,
+    });
     assert_eq!(row.error, error.map(|error| error.message.clone()), "{told}");
     let around = plain.parents[at].map_or("", |parent| &plain.blocks[parent].path);
     let label = block.path.strip_prefix(around).map(|rest| rest.trim_start_matches('/'));

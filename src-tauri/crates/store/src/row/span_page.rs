@@ -63,6 +63,8 @@ enum Said {
     RequestResumed,
     RequestFinished,
     WentOn,
+    /// As `Started`, of one that replaces an attempt that failed.
+    Replaced(u32, u8, Option<(i64, u32)>),
 }
 
 /// The kinds of blocks by their stored numbers; new ones come last.
@@ -185,13 +187,14 @@ fn encode((first, last): (Seq, Seq), facts: &[SpanEvent], texts: &Names) -> Resu
     for one in facts {
         let own = one.path.map(i64::from);
         let said = match &one.fact {
-            Fact::Started { name, kind, parent } => {
+            Fact::Started { name, kind, parent, replaces_failed } => {
                 let parent = parent.map(|(number, attempt)| (i64::from(number) - own.unwrap_or(0), attempt));
                 let place = *places.entry(*name).or_insert_with(|| {
                     names.push(texts.text(*name));
                     names.len() as u32 - 1
                 });
-                Said::Started(place, stored_number(&KINDS, kind), parent)
+                let said = if *replaces_failed { Said::Replaced } else { Said::Started };
+                said(place, stored_number(&KINDS, kind), parent)
             }
             Fact::Finished { end, is_memoized, is_caught } => {
                 Said::Finished(stored_number(&ENDS, end), *is_memoized, *is_caught)
@@ -236,22 +239,18 @@ pub(crate) fn read(
         let stored = StoredFact::deserialize(&mut facts).map_err(|_| damaged())?;
         seq = seq.checked_add(stored.seq).ok_or_else(damaged)?;
         at = at.wrapping_add(stored.at);
-        let own = match stored.path {
-            Some(difference) => {
-                path = path.wrapping_add(difference);
-                Some(PathNumber::try_from(path).map_err(|_| damaged())?)
-            }
-            None => None,
-        };
+        path = path.wrapping_add(stored.path.unwrap_or(0));
+        let own = stored.path.map(|_| PathNumber::try_from(path)).transpose().map_err(|_| damaged())?;
+        let replaces_failed = matches!(stored.said, Said::Replaced(..));
         let fact = match stored.said {
-            Said::Started(name, kind, parent) => {
+            Said::Started(name, kind, parent) | Said::Replaced(name, kind, parent) => {
                 let kind = *KINDS.get(usize::from(kind)).ok_or_else(damaged)?;
                 let around = |(difference, attempt): (i64, u32)| {
                     let number = i64::from(own.unwrap_or(0)).wrapping_add(difference);
                     Ok::<_, Error>((PathNumber::try_from(number).map_err(|_| damaged())?, attempt))
                 };
                 let name = *names.get(name as usize).ok_or_else(damaged)?;
-                Fact::Started { name, kind, parent: parent.map(around).transpose()? }
+                Fact::Started { name, kind, parent: parent.map(around).transpose()?, replaces_failed }
             }
             Said::Finished(end, is_memoized, is_caught) => {
                 Fact::Finished { end: *ENDS.get(usize::from(end)).ok_or_else(damaged)?, is_memoized, is_caught }

@@ -59,6 +59,8 @@ pub enum Fact {
         kind: BlockKind,
         /// The execution around it: its path, and which execution of it.
         parent: Option<(PathNumber, u32)>,
+        /// Whether it began because the attempt before had failed: what that one wrote to shared memory counts no more.
+        replaces_failed: bool,
     },
     /// A block went on after an interruption.
     WentOn,
@@ -108,10 +110,10 @@ pub fn fact(
     number: impl FnOnce(&str) -> Option<PathNumber>,
 ) -> Option<Fact> {
     Some(match kind {
-        EventKind::BlockStarted { name: own, block, parent, .. } => {
+        EventKind::BlockStarted { name: own, block, parent, replaces_failed, .. } => {
             let parent = parent.as_deref().and_then(InstanceId::parse);
             let parent = parent.and_then(|around| Some((number(around.path)?, around.attempt)));
-            Fact::Started { name: name(own), kind: *block, parent }
+            Fact::Started { name: name(own), kind: *block, parent, replaces_failed: *replaces_failed }
         }
         EventKind::BlockResumed { .. } => Fact::WentOn,
         EventKind::BlockFinished { outcome, error, memoized, caught, returned_error, timed_out_ms, .. } => {
@@ -132,7 +134,7 @@ pub fn fact(
         }
         EventKind::HookStarted { hook, parent } => {
             let parent = InstanceId::parse(parent).and_then(|around| Some((number(around.path)?, around.attempt)));
-            Fact::Started { name: name(hook.as_str()), kind: BlockKind::Hook, parent }
+            Fact::Started { name: name(hook.as_str()), kind: BlockKind::Hook, parent, replaces_failed: false }
         }
         EventKind::HookReturned { error, .. } => Fact::Finished {
             end: if error.is_some() { SpanEnd::Failed } else { SpanEnd::Completed },

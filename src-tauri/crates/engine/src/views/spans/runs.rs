@@ -1,6 +1,6 @@
 //! The runs of a span that went on after interruptions, and how it stood at any instant.
 
-use super::{SpanEnd, SpanIndex, Spans};
+use super::{SpanEnd, SpanIndex, Spans, Usage};
 use crate::model::event::Seq;
 use crate::views::blocks::BlockStatus;
 
@@ -17,14 +17,23 @@ pub struct EarlierRun {
     pub resumed: Seq,
     /// When that was, in milliseconds since 1970.
     pub resumed_at: i64,
-    /// How many of its state operations no longer count since then.
-    pub revoked: u32,
+    /// How many items the span had added by then.
+    pub items: u32,
+    /// How many state operations it had made by then that still count.
+    pub changes: u32,
+    /// What it had asked of models by then.
+    pub usage: Usage,
 }
 
 impl Spans {
     /// The runs of a span before its newest, if it went on after interruptions.
     pub fn earlier_runs(&self, index: SpanIndex) -> &[EarlierRun] {
         self.before.get(&index).map_or(&[], Vec::as_slice)
+    }
+
+    /// Spans whose count of changes fell after they had ended, and by how many, in that order.
+    pub fn revoked(&self) -> &[(SpanIndex, u32)] {
+        &self.revoked
     }
 
     /// The spans that went on after an interruption, as often as they did, in that order.
@@ -35,23 +44,40 @@ impl Spans {
     /// Notes that a span goes on that was interrupted, waited or failed.
     pub(super) fn go_on(&mut self, index: SpanIndex, seq: Seq, at: i64) {
         let until = self.spans[index as usize].finished_at().unwrap_or_else(|| self.cut_at(index));
+        self.revoke(index);
+        let usage = self.usage(index);
         let span = &mut self.spans[index as usize];
-        let (end, seq_end) = (span.end.take(), std::mem::take(&mut span.seq_end));
-        let mut earlier = EarlierRun { end, seq_end, until, resumed: seq, resumed_at: at.max(until), revoked: 0 };
+        let earlier = EarlierRun {
+            end: span.end.take(),
+            seq_end: std::mem::take(&mut span.seq_end),
+            until,
+            resumed: seq,
+            resumed_at: at.max(until),
+            items: span.items,
+            changes: span.changes,
+            usage,
+        };
+        let end = earlier.end;
         span.finished_at = 0;
-        if let Some(mut writes) = self.writes_of.remove(&index) {
-            span.changes -= writes.revocable;
-            earlier.revoked = writes.revocable;
-            for seq in std::mem::take(&mut writes.seqs) {
-                self.writes.remove(&seq);
-            }
-        }
         self.before.entry(index).or_default().push(earlier);
         self.went_on.push(index);
         if end.is_some()
             && let Some(at) = self.ended.iter().rposition(|ended| *ended == index)
         {
             self.ended.remove(at);
+        }
+    }
+
+    /// Counts no more what a span wrote to shared memory so far, but what its callbacks that returned wrote.
+    pub(super) fn revoke(&mut self, index: SpanIndex) {
+        let counted = !self.was_cut(index) && self.get(index).end.is_some_and(|end| !end.is_rolled_back());
+        let Some(writes) = self.writes_of.remove(&index) else { return };
+        self.spans[index as usize].changes -= writes.revocable;
+        if counted && writes.revocable > 0 {
+            self.revoked.push((index, writes.revocable));
+        }
+        for seq in writes.seqs {
+            self.writes.remove(&seq);
         }
     }
 

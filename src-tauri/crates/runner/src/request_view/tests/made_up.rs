@@ -1,4 +1,5 @@
-//! Logs made up by chance: containers, loops, branches, retries, questions, failures, crashes, resumes.
+//! Logs made up by chance: containers, loops, branches, retries, questions, failures, crashes, and resumes, by which
+//! containers begin anew or go on.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ struct Execution {
     open: usize,
     children: usize,
     may_run_again: bool,
+    /// Whether it was interrupted, waits or failed, so that a resume may let it go on.
+    may_go_on: bool,
 }
 
 /// See the module.
@@ -88,6 +91,7 @@ impl MadeUp {
             open: 0,
             children: 0,
             may_run_again: false,
+            may_go_on: false,
         });
         let event = EventKind::BlockStarted {
             name: name.into(),
@@ -142,6 +146,7 @@ impl MadeUp {
     fn finish(&mut self, index: usize, outcome: Outcome) {
         let one = &mut self.executions[index];
         (one.is_open, one.may_run_again) = (false, outcome != Outcome::Completed);
+        one.may_go_on = matches!(outcome, Outcome::Failed | Outcome::Suspended);
         if let Some(above) = one.above {
             self.executions[above].open -= 1;
         }
@@ -195,12 +200,38 @@ impl MadeUp {
     fn crash(&mut self) {
         for one in &mut self.executions {
             one.may_run_again |= one.is_open && one.above.is_some();
+            one.may_go_on |= one.is_open;
             (one.is_open, one.open) = (false, 0);
         }
         let event = json!({ "kind": "request_resumed", "owner": "o", "epoch": 2, "codeHash": "h" });
         self.tell(None, serde_json::from_value(event).expect("an event"));
         self.is_live = true;
-        self.start(None, "root".into(), "root", BlockKind::Sequencer);
+        if self.rng.bool() {
+            self.let_go_on();
+        } else {
+            self.start(None, "root".into(), "root", BlockKind::Sequencer);
+        }
+    }
+
+    /// The newest executions of blocks that run others go on, those around first, some of them not.
+    fn let_go_on(&mut self) {
+        for index in 0..self.executions.len() {
+            let one = &self.executions[index];
+            let is_newest = self.attempts[&one.path] == one.attempt + 1;
+            let is_around_open = one.above.is_none_or(|above| self.executions[above].is_open);
+            let runs_others = one.kind != BlockKind::Handler;
+            let fits = one.may_go_on && is_newest && is_around_open && runs_others;
+            if !fits || (one.above.is_some() && self.rng.u32(0..4) == 0) {
+                continue;
+            }
+            let one = &mut self.executions[index];
+            (one.is_open, one.may_run_again, one.may_go_on) = (true, false, false);
+            if let Some(above) = one.above {
+                self.executions[above].open += 1;
+            }
+            let event = json!({ "kind": "block_resumed", "epoch": 2 });
+            self.tell(Some(index), serde_json::from_value(event).expect("an event"));
+        }
     }
 
     /// What comes next.

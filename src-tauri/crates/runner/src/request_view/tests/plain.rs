@@ -40,8 +40,7 @@ pub(super) struct Plain<'a> {
     pub(super) blocks: Vec<BlockView<'a>>,
     pub(super) parents: Vec<Option<usize>>,
     pub(super) top: Vec<Node>,
-    /// Until when the log tells of each block, where it has no end.
-    pub(super) cut_at: Vec<i64>,
+    events: &'a [Event],
 }
 
 impl<'a> Plain<'a> {
@@ -53,8 +52,7 @@ impl<'a> Plain<'a> {
             parents.push(block.parent.as_ref().and_then(|parent| known.get(&**parent).copied()));
             known.insert(format!("{}:{}", block.path, block.attempt), at);
         }
-        let cut_at = blocks.iter().map(|block| cut_at(events, block)).collect();
-        let mut plain = Plain { blocks, parents, top: Vec::new(), cut_at };
+        let mut plain = Plain { blocks, parents, top: Vec::new(), events };
         plain.top = plain.inside(None);
         plain
     }
@@ -157,6 +155,38 @@ impl<'a> Plain<'a> {
         }
     }
 
+    /// The newest event of some kind of a block, as of an event.
+    fn newest(&self, block: usize, as_of: Option<Seq>, fits: impl Fn(&EventKind) -> bool) -> Option<&'a Event> {
+        let BlockView { path, attempt, .. } = &self.blocks[block];
+        let until = as_of.unwrap_or(Seq::MAX);
+        self.events.iter().rfind(|event| {
+            event.seq <= until && event.path.as_ref() == Some(path) && event.attempt == *attempt && fits(&event.kind)
+        })
+    }
+
+    /// The end of a block as of an event, if it has not gone on since.
+    pub(super) fn end_of(&self, block: usize, as_of: Option<Seq>) -> Option<&'a Event> {
+        let is_edge =
+            |kind: &EventKind| matches!(kind, EventKind::BlockFinished { .. } | EventKind::BlockResumed { .. });
+        let newest = self.newest(block, as_of, is_edge)?;
+        matches!(newest.kind, EventKind::BlockFinished { .. }).then_some(newest)
+    }
+
+    /// Until when the newest run of a block as of an event went, as far as the log tells.
+    pub(super) fn cut_at(&self, block: usize, as_of: Option<Seq>) -> i64 {
+        let goes_on = self.newest(block, as_of, |kind| matches!(kind, EventKind::BlockResumed { .. }));
+        let since = goes_on.map_or(self.blocks[block].seq_start, |event| event.seq);
+        let is_told = |event: &&Event| fact(&event.kind, |_| 0, |_| Some(0)).is_some();
+        let mut newest = 0;
+        for event in self.events.iter().filter(is_told) {
+            match event.kind {
+                EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. } if event.seq > since => break,
+                _ => newest = event.at,
+            }
+        }
+        newest.max(self.blocks[block].started_at)
+    }
+
     /// Every node, in the order of the tree.
     pub(super) fn nodes(&self) -> Vec<&Node> {
         fn walk<'n>(nodes: &'n [Node], all: &mut Vec<&'n Node>) {
@@ -169,20 +199,6 @@ impl<'a> Plain<'a> {
         walk(&self.top, &mut all);
         all
     }
-}
-
-fn cut_at(events: &[Event], block: &BlockView<'_>) -> i64 {
-    let is_told = |event: &&Event| fact(&event.kind, |_| 0, |_| Some(0)).is_some();
-    let mut newest = 0;
-    for event in events.iter().filter(is_told) {
-        match event.kind {
-            EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. } if event.seq > block.seq_start => {
-                break;
-            }
-            _ => newest = event.at,
-        }
-    }
-    newest.max(block.started_at)
 }
 
 /// How every block stood as of an event, where the request stands so now.

@@ -27,7 +27,12 @@ fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (TestSource, RequestView) {
                     None => BlockKind::Sequencer,
                     Some(_) => BlockKind::Handler,
                 };
-                Fact::Started { name, kind, parent: parent.map(|parent| (source.number(&parent), 0)) }
+                Fact::Started {
+                    name,
+                    kind,
+                    parent: parent.map(|parent| (source.number(&parent), 0)),
+                    replaces_failed: false,
+                }
             } else {
                 Fact::Finished { end, is_memoized: false, is_caught: false }
             };
@@ -104,9 +109,9 @@ fn an_instant_inside_a_block_is_between_its_begin_and_the_next_edge() {
             spans.push(SpanEvent { seq, at, path: Some(source.number(path)), attempt: 0, fact });
         };
         let ends = || Fact::Finished { end: DONE, is_memoized: false, is_caught: false };
-        push(4, 2, "root", Fact::Started { name, kind: BlockKind::Sequencer, parent: None });
+        push(4, 2, "root", Fact::Started { name, kind: BlockKind::Sequencer, parent: None, replaces_failed: false });
         let parent = Some((source.number("root"), 0));
-        push(5, 2, "root/step:ask", Fact::Started { name, kind: BlockKind::Generator, parent });
+        push(5, 2, "root/step:ask", Fact::Started { name, kind: BlockKind::Generator, parent, replaces_failed: false });
         push(30, 900, "root/step:ask", ends());
         push(31, 901, "root", ends());
         spans.set_last(33);
