@@ -352,7 +352,7 @@ fn damaged_and_foreign_and_newer_files_are_refused() {
     let place = two_machines();
     get(&place, "here", "export --session s --out s.flowglass");
     let whole = std::fs::read(place.dir().join("s.flowglass")).expect("it is there");
-    let head = "flowglass export 2\n".len();
+    let head = "flowglass export 3\n".len();
     for (at, name) in [(head + 3, "sum"), (whole.len() / 2, "middle"), (whole.len() - 1, "end")] {
         let mut bytes = whole.clone();
         bytes[at] ^= 1;
@@ -363,7 +363,7 @@ fn damaged_and_foreign_and_newer_files_are_refused() {
         place.write("cut.flowglass", &whole[..length]);
         refused(&place, "cut.flowglass", 7, "damaged");
     }
-    place.write("newer.flowglass", [b"flowglass export 3\n", &whole[head..]].concat());
+    place.write("newer.flowglass", [b"flowglass export 4\n", &whole[head..]].concat());
     refused(&place, "newer.flowglass", 7, "newer");
     for foreign in ["", "{}", "SQLite format 3\0"] {
         place.write("foreign.flowglass", foreign);
@@ -429,7 +429,7 @@ fn an_export_replaces_a_file_whole_or_not_at_all() {
     let read = || std::fs::read(place.dir().join("s.flowglass")).expect("it is there");
     assert_eq!(read(), b"old");
     get(&place, "here", "export --session s --out s.flowglass --force");
-    assert!(read().starts_with(b"flowglass export 2\n"));
+    assert!(read().starts_with(b"flowglass export 3\n"));
     let left = std::fs::read_dir(place.dir()).expect("it is there").flatten();
     assert!(
         left.into_iter().all(|file| !file.file_name().to_string_lossy().ends_with(".part")),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// What the files of this format begin with.
-const NAME: &str = "flowglass export 2";
+const NAME: &str = "flowglass export 3";
 
 /// A file as text: its two lines of head, then its lines of JSON.
 #[track_caller]

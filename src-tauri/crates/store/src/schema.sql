@@ -82,8 +82,8 @@ CREATE TABLE path (
 
 -- The event log. `id` is global and ascends in the order of commits; `seq` counts the events of one request from 1.
 -- `at` is in milliseconds since 1970. `body` holds the fields of the kind as JSON; instead of a large value it has
--- a reference to `payload`, see `row/body.rs`. `sum` is the checksum of `body`, the first 32 bits of its BLAKE3
--- hash; NULL for events of no request. Those (`request` is 0) are of kind `records_imported`: one before and one
+-- a reference to `payload`, see `row/body.rs`. `checksum` is that of `body`, the first 32 bits of its BLAKE3 hash;
+-- NULL for events of no request. Those (`request` is 0) are of kind `records_imported`: one before and one
 -- after the events that an import brought.
 CREATE TABLE event (
     id      INTEGER PRIMARY KEY,
@@ -94,7 +94,7 @@ CREATE TABLE event (
     path    INTEGER,
     attempt INTEGER NOT NULL,
     body    TEXT    NOT NULL,
-    sum     INTEGER
+    checksum INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX event_by_seq ON event (request, seq);
 CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';

@@ -1,7 +1,7 @@
 //! The file that carries sessions and requests from one machine to another.
 //!
 //! ```text
-//! flowglass export 2          what it is, and its format
+//! flowglass export 3          what it is, and its format
 //! <BLAKE3 of the rest, in hexadecimal>
 //! <lines of JSON, compressed by zstd>
 //! ```
@@ -33,7 +33,7 @@ use body::Unreadable;
 /// What every file begins with, before its format.
 const NAME: &str = "flowglass export ";
 /// The format this version writes, and the newest it reads.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// The newest format whose events are in the words of before.
 const OLD_WORDS: u32 = 1;
 /// How many levels a line has around a value: the event, its record, and what a chain has put around it.

@@ -76,7 +76,7 @@ fn check_request(
     };
     derived_all.sessions.entry(session).or_default().requests += 1;
     let mut statement = connection.prepare_cached(
-        "SELECT e.id, e.seq, e.at, e.kind, p.text, e.attempt, e.body, e.path, e.sum FROM event e
+        "SELECT e.id, e.seq, e.at, e.kind, p.text, e.attempt, e.body, e.path, e.checksum FROM event e
          LEFT JOIN path p ON p.n = e.path WHERE e.request = ?1 ORDER BY e.seq",
     )?;
     let mut rows = statement.query((n,))?;

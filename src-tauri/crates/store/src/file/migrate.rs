@@ -93,6 +93,9 @@ const MIGRATIONS: &[&str] = &[
          seqs    BLOB    NOT NULL,
          PRIMARY KEY (request, path, first)
      ) STRICT, WITHOUT ROWID;",
+    // A resume keeps what had ended, and blocks go on as the same instance, which older versions do not know. A process
+    // of an older version that has the file open must not go on writing: with the column renamed, its commits fail.
+    "ALTER TABLE event RENAME COLUMN sum TO checksum",
 ];
 /// The first format with pages of spans.
 const FIRST_FORMAT_WITH_SPANS: u32 = 7;
@@ -259,8 +262,8 @@ fn upgrade_events(connection: &Connection) -> Result<(), Error> {
 
 /// Adds checksums, which older versions did not store.
 fn add_checksums(connection: &Connection) -> Result<(), Error> {
-    let mut events = connection.prepare("SELECT id, body FROM event WHERE sum IS NULL AND request <> 0")?;
-    let mut update = connection.prepare("UPDATE event SET sum = ?2 WHERE id = ?1")?;
+    let mut events = connection.prepare("SELECT id, body FROM event WHERE checksum IS NULL AND request <> 0")?;
+    let mut update = connection.prepare("UPDATE event SET checksum = ?2 WHERE id = ?1")?;
     let mut rows = events.query(())?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {

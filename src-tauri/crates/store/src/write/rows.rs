@@ -181,8 +181,8 @@ pub(crate) fn copy_common_events(
 ) -> Result<(i64, i64), Error> {
     let events = connection
         .prepare_cached(
-            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, sum)
-             SELECT ?4 + e.seq - 1, ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body, e.sum
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, checksum)
+             SELECT ?4 + e.seq - 1, ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body, e.checksum
              FROM event e JOIN request r ON r.n = e.request
              WHERE r.id = ?2 AND e.seq BETWEEN 2 AND ?3 ORDER BY e.seq",
         )?

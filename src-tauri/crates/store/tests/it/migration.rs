@@ -54,7 +54,7 @@ fn of_several_who_open_it_at_once_all_keep_the_old_file() {
                 scope.spawn(|| Store::open(&path, Options::default()).unwrap().stats().unwrap());
             }
         });
-        assert_eq!(format_of(&path), 7);
+        assert_eq!(format_of(&path), 8);
         assert_eq!(format_of(&folder.path().join("log.db.format-5")), 5);
         let mut names: Vec<String> = fs::read_dir(folder.path())
             .unwrap()

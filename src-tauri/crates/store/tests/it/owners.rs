@@ -12,7 +12,13 @@ use store::{Liveness, OnBusy, Options, Owners, Store};
 use crate::support::*;
 
 fn resumed(owner: &str) -> EventKind {
-    EventKind::RequestResumed { owner: owner.to_owned(), epoch: 0, code_hash: "c".to_owned(), mock: None }
+    EventKind::RequestResumed {
+        owner: owner.to_owned(),
+        epoch: 0,
+        code_hash: "c".to_owned(),
+        mock: None,
+        keeps_ended: false,
+    }
 }
 
 fn open_with(path: &std::path::Path, owners: Owners) -> Store {
@@ -45,7 +51,7 @@ fn a_check_finds_owners_and_users_that_the_events_do_not_name() {
     let other = started("second").name().to_owned();
     Request::begin_in(&bed, "second", "second");
     change(&format!(
-        "UPDATE event SET sum = NULL;
+        "UPDATE event SET checksum = NULL;
          UPDATE event SET body = replace(body, '\"session\":\"second\"', '\"session\":\"ses\"') WHERE kind = '{other}';
          UPDATE event SET body = json_set(body, '$.user', 'bob') WHERE id = (SELECT max(id) FROM event);
          UPDATE request SET session = 1, user = 'bob'"

@@ -268,7 +268,7 @@ impl Chance {
 pub(crate) const OLDER: &str = "DROP TABLE database; DROP TABLE code; DROP TABLE removal; DROP TABLE ticket;
     ALTER TABLE request RENAME COLUMN unindexed_from TO tail; DROP INDEX request_unindexed;
     CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
-    ALTER TABLE request DROP COLUMN epoch; ALTER TABLE event DROP COLUMN sum;
+    ALTER TABLE request DROP COLUMN epoch; ALTER TABLE event DROP COLUMN checksum;
     DROP TABLE span_page; DROP TABLE path_event;
     ALTER TABLE filter_block RENAME TO digest; ALTER TABLE digest RENAME COLUMN trigram_filter TO grams;
     DROP INDEX filter_block_by_request; CREATE UNIQUE INDEX digest_by_request ON digest (request, first);

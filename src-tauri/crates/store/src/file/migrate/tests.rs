@@ -36,7 +36,7 @@ fn the_first_format_becomes_todays() {
         ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
         ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch;
         DROP TABLE filter_block; DROP TABLE span_page; DROP TABLE path_event;
-        ALTER TABLE event DROP COLUMN sum;
+        ALTER TABLE event DROP COLUMN checksum;
         DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
         ALTER TABLE attempt_rollback RENAME TO withdrawal;
         ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;

@@ -306,7 +306,7 @@ fn insert_event(connection: &Connection, row: EventRow) -> Result<usize, Error> 
     let sum = body::checksum(&row.body);
     connection
         .prepare_cached(
-            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, sum)
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, checksum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
         .execute(params![row.id, request, row.seq, row.at, row.kind, path, row.attempt, row.body, sum])?;
