@@ -3,6 +3,7 @@
 mod agent;
 mod block;
 mod clearings;
+mod clock;
 mod comparison;
 mod errors;
 mod findings;

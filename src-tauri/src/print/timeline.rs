@@ -7,6 +7,7 @@ use engine::path::path_below;
 use engine::views::blocks::BlockStatus;
 use runner::{BlockRow, Json, RequestRow, Shown};
 
+use super::clock::{Clock, Ran};
 use super::tree::indentation;
 use super::{cut, duration, short, table};
 
@@ -62,28 +63,6 @@ pub(super) fn standing(status: BlockStatus, is_memoized: bool) -> &'static str {
     }
 }
 
-const WIDTH: i64 = 32;
-
-/// The bar of a block: as far as it ran, and open when it did not.
-fn bar_of(row: &BlockRow, start: i64, span: i64) -> String {
-    let mut cells: Vec<char> = bar(row.started_at, row.duration_ms.or(row.cut_ms), start, span).chars().collect();
-    for gap in row.gaps.iter().flatten() {
-        let cell = |at: i64| (((at - start) * WIDTH) / span).clamp(0, WIDTH) as usize;
-        // The cell in which it last ran stays full.
-        let from = (cell(gap.from) + 1).min(cells.len());
-        let to = cell(gap.to).max(from);
-        cells[from..to].iter_mut().filter(|cell| **cell != ' ').for_each(|cell| *cell = '┄');
-    }
-    cells.into_iter().collect()
-}
-
-/// Where a block lies in the time of a request that began at `start` and took `span`, without what follows it.
-pub(super) fn bar(started_at: i64, duration_ms: Option<i64>, start: i64, span: i64) -> String {
-    let from = ((started_at - start) * (WIDTH - 1) / span).clamp(0, WIDTH - 1);
-    let length = (duration_ms.unwrap_or(span - (started_at - start)) * WIDTH / span).clamp(1, WIDTH - from);
-    format!("{:<32}", " ".repeat(from as usize) + &"█".repeat(length as usize))
-}
-
 /// How blocks are named in the tree: by what their path adds to that of the block around them, and by their attempt
 /// where there is more than one, with the number that `block --attempt` takes.
 struct Labels<'s> {
@@ -120,10 +99,7 @@ impl<'s> Labels<'s> {
 
 /// The timeline as a tree with bars.
 pub(crate) fn timeline(shown: &Shown) -> String {
-    // A fork has blocks that are older than itself, and a clock may be set back.
-    let start = shown.blocks.iter().map(|block| block.row.started_at).min().unwrap_or(shown.request.started_at);
-    let ends = shown.blocks.iter().map(|block| block.row.started_at + block.row.duration_ms.unwrap_or(0));
-    let span = (ends.max().unwrap_or(start) - start).max(1);
+    let clock = Clock::of(&shown.request, shown.blocks.iter().map(|block| Ran::from(&block.row)));
     let mut labels = Labels::new(shown);
     let rows: Vec<_> = shown
         .blocks
@@ -132,8 +108,8 @@ pub(crate) fn timeline(shown: &Shown) -> String {
             let row = &block.row;
             vec![
                 labels.label(row),
-                bar_of(row, start, span),
-                duration(row.duration_ms),
+                clock.bar(row.into()),
+                duration(clock.took(row.started_at, row.duration_ms)),
                 status(row).to_owned(),
                 block.row.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),
             ]

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use engine::views::blocks::BlockStatus;
 use runner::{GroupOf, Json, RequestRow, Totals, TreeView, ViewGroup, ViewRow};
 
-use super::timeline::{bar, head, standing};
+use super::clock::{Clock, Ran};
+use super::timeline::{head, standing};
 use super::{counted, cut, duration, table};
 
 /// As many levels are indented.
@@ -48,14 +49,12 @@ fn are(rows: u64) -> String {
 }
 
 fn rows(tree: &TreeView) -> String {
-    let start = tree.rows.iter().map(|row| row.started_at).min().unwrap_or(tree.request.started_at);
-    let ends = tree.rows.iter().map(|row| row.started_at + row.duration_ms.unwrap_or(0));
-    let span = (ends.max().unwrap_or(start) - start).max(1);
+    let clock = Clock::of(&tree.request, tree.rows.iter().map(Ran::from));
     let cells = |row: &ViewRow| {
         vec![
             format!("{}{}", indentation(row.depth as usize), label(row)),
-            bar(row.started_at, row.duration_ms, start, span),
-            duration(row.duration_ms),
+            clock.bar(row.into()),
+            duration(clock.took(row.started_at, row.duration_ms)),
             stands(row).to_owned(),
             row.group
                 .as_ref()
