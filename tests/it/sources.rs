@@ -315,3 +315,32 @@ fn chains_that_code_makes_while_it_runs_are_compared_when_they_begin() {
     edited.drifts(&steps(&format!("{b}{a}")), ["root/forEach:made[0]/map", "root/forEach:made[0]/map~2"]);
     edited.completes(&steps(&format!("{a}{b}")), "a b");
 }
+
+/// A resume of edited code recorded again every block that had ended, so a timeline had two rows of each.
+#[test]
+fn what_was_edited_in_place_is_one_tree_with_what_had_ended() {
+    let steps = |first: &str, last: &str| {
+        let (first, middle, last) = (does(first), does("middle"), does(last));
+        format!(
+            ".step(named('first', {first})).step(gate).step(named('middle', {middle})).step(gate)
+             .step(named('last', {last}))"
+        )
+    };
+    let edited = Edited::waiting(&steps("one", "bad"));
+    edited.change(&steps("two", "bad"));
+    let answer = edited.resume();
+    assert_eq!(answer.code, Some(4), "{answer}");
+    edited.completes(&steps("three", "good"), "one middle good");
+    assert_eq!(edited.changed().len(), 2, "each change of the first step is told");
+    let events = edited.0.get("events r");
+    let events = events.as_array().expect("a list");
+    assert!(events.iter().all(|event| event["payload"]["memoized"] != true), "nothing is recorded again");
+    let resumes = events.iter().filter(|event| event["kind"] == "request_resumed");
+    let keeps: Vec<&Value> = resumes.map(|event| &event["payload"]["keepsEnded"]).collect();
+    assert_eq!(keeps, [true, true]);
+    let shown = edited.0.get("show r");
+    let rows = shown["blocks"].as_array().expect("a list");
+    let labels = rows.iter().map(|row| row["path"].as_str().unwrap_or_default().replace("root/step:", ""));
+    let labels: Vec<String> = labels.collect();
+    assert_eq!(labels.join(" "), "root first gate gate middle gate~2 gate~2 last");
+}

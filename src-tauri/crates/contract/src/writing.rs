@@ -204,7 +204,13 @@ pub(crate) fn finished(status: RequestStatus) -> EventKind {
 }
 
 pub(crate) fn resumed(owner: &str, epoch: u64) -> EventKind {
-    EventKind::RequestResumed { owner: owner.to_owned(), epoch, code_hash: "c0de".to_owned(), mock: None }
+    EventKind::RequestResumed {
+        owner: owner.to_owned(),
+        epoch,
+        code_hash: "c0de".to_owned(),
+        mock: None,
+        keeps_ended: false,
+    }
 }
 
 pub(crate) fn adopted(owner: &str, epoch: u64) -> EventKind {

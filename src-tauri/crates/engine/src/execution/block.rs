@@ -112,12 +112,11 @@ pub(crate) fn try_block(
             if !block.only_runs_others() {
                 run.replay_all_shared_state(parent.as_ref());
             }
-            let goes_on = interrupted.is_some();
             let (instance, given_before) = match &recorded {
                 Some((BackgroundOf::Ended(instance), given)) => (Some(instance.clone()), Some(given.clone())),
                 _ => (interrupted, None),
             };
-            let (around, data) = (parent.clone(), input.data.clone());
+            let (around, data, goes_on) = (parent.clone(), input.data.clone(), instance.is_some());
             let frame = match instance {
                 Some(instance) => run.frame_of(instance, block.clone(), path.clone(), around, data, tries),
                 None => run.frame(block.clone(), path.clone(), around, data, tries),
@@ -150,15 +149,8 @@ pub(crate) fn try_block(
                     },
                 );
             }
-            if let Some(own) = frame.own.as_ref().filter(|_| !goes_on) {
-                run.record(
-                    &frame,
-                    EventKind::StateInitialized {
-                        scope: own.key.clone(),
-                        state: own.recordable(),
-                        durable: block.has_checkpoints(),
-                    },
-                );
+            if let Some(first) = run.first_state(&frame, goes_on) {
+                run.recorder.record(Some(&path), frame.attempt, first);
             }
             let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();

@@ -288,7 +288,7 @@ pub(crate) fn record_list(cx: &Context, role: &str, list: StepValue) -> StepValu
                 "drift: {role} of {} has another list than when it began; it goes by the old one",
                 cx.frame.path
             );
-            cx.record(EventKind::Drift { drift: DriftKind::List, text });
+            cx.record(EventKind::drift(DriftKind::List, text));
         }
         return StepValue::new(known);
     }

@@ -52,7 +52,7 @@ use crate::views::usage::Usage;
 use crate::views::{edited_block_inputs, edited_input};
 
 use declared::declared;
-use prior_run::{has_state, run_once};
+use prior_run::{has_state, initial_state, own_states, run_once};
 
 pub(crate) use declared::defaults;
 pub(crate) use prior_run::OnceAnswer;
@@ -117,6 +117,8 @@ pub struct Run {
     pub(crate) prior_status: RequestStatus,
     /// Whether the log has writes to the state of the request scope from before this run.
     pub(crate) had_state: bool,
+    /// The states that a fork has by events of its own; `None` if it is no fork.
+    pub(crate) own_states: Option<HashSet<ScopeKey>>,
     pub(crate) live_questions: LiveQuestions,
     /// The inputs that a fork has instead of those that blocks are given, by path.
     block_inputs: HashMap<Arc<str>, (Seq, Data)>,
@@ -202,13 +204,11 @@ impl Run {
         let translated = alignment.translate(events);
         let replay_cache = ReplayCache::read(&translated, answers);
         let block_inputs = edited_block_inputs(&translated);
-        let initial = events.iter().find_map(|event| match &event.kind {
-            EventKind::StateInitialized { scope, state, .. } if *scope == key => Some(state),
-            _ => None,
-        });
-        let has_initial_request_state = initial.is_some();
-        let reuse = Reuse::of(events, &replay_cache, &flow.code_hash);
-        let mut state = initial.filter(|_| reuse == Reuse::ByReference).map(State::recorded).unwrap_or_default();
+        let begins = |event: &Event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key);
+        let has_initial_request_state = events.iter().any(begins);
+        let reuse = Reuse::of(events, &alignment);
+        let initial = initial_state(events).filter(|_| reuse == Reuse::ByReference);
+        let mut state = initial.map(State::recorded).unwrap_or_default();
         state.fill_in(&defaults(&schemas));
         let container = SharedState::new(key, Vec::new(), state, 0);
         let mut attempts = replay_cache.attempts.clone();
@@ -242,6 +242,7 @@ impl Run {
             unfinished_background: RefCell::default(),
             prior_status,
             had_state: has_state(events),
+            own_states: own_states(events),
             live_questions: LiveQuestions::default(),
             block_inputs,
             turns: Turns::default(),

@@ -136,7 +136,7 @@ impl Context {
             asked.id, self.frame.path
         );
         if !is_same && !self.run.replay_cache.has_drift_text(&text) && self.run.note_once(text.clone()) {
-            self.record(EventKind::Drift { drift: DriftKind::Source, text });
+            self.record(EventKind::drift(DriftKind::Source, text));
         }
     }
 
@@ -152,7 +152,7 @@ impl Context {
             "drift: {} asks something else than suspension \"{id}\" showed: {differences}{answer}; it is asked anew",
             self.frame.path
         );
-        self.record(EventKind::Drift { drift: DriftKind::Question, text });
+        self.record(EventKind::drift(DriftKind::Question, text));
         // Counts as used, so that the suspension is not reopened.
         run.used_answers.borrow_mut().insert(id.clone());
         let expired = Resolved { id: id.clone(), resolution: SuspensionStatus::Expired, data: None, by: None };

@@ -156,6 +156,10 @@ pub enum EventKind {
         code_hash: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mock: Option<String>,
+        /// Whether what had ended by then stays as it is in the log, at the same paths. If not, what is taken from the
+        /// log is recorded again (SEMANTICS §10.2); earlier versions always did so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        keeps_ended: bool,
     },
     /// A process took the request over without running it, for example to abort it after its owner had died.
     RequestAdopted { owner: String, epoch: u64 },
@@ -188,12 +192,14 @@ pub enum EventKind {
         replaces_failed: bool,
     },
     /// A block that runs others goes on as the same instance after an interruption (SEMANTICS §10.2). It repeats
-    /// nothing of what ended inside it. `epoch` is that of the request's owner from here on, `versions` are as of
-    /// [`BlockStarted`](Self::BlockStarted).
+    /// nothing of what ended inside it. `epoch` is that of the request's owner from here on; `versions`, and the
+    /// `fingerprint` of the block's source of today, are as of [`BlockStarted`](Self::BlockStarted).
     BlockResumed {
         epoch: u64,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         versions: Vec<(ScopeKey, u64)>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<Arc<str>>,
     },
     /// The input of the block's body, if `connectInput` or the input schema changed it.
     BlockInput { input: Recorded },
@@ -372,7 +378,16 @@ pub enum EventKind {
     /// A note of the engine: an undeclared key, a stored value that today's schema refuses.
     Noted { text: String },
     /// Today's code differs from what was recorded, or asks for something else (SEMANTICS §10.3). `text` describes it.
-    Drift { drift: DriftKind, text: String },
+    Drift {
+        drift: DriftKind,
+        text: String,
+        /// If the source of what is taken from the log was changed: the callback of the block, if it is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        callback: Option<String>,
+        /// If the source of what is taken from the log was changed: the fingerprint of today's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        fingerprint: Option<Arc<str>>,
+    },
     /// A kind that this version does not know: kept unchanged, and ignored.
     #[serde(skip_deserializing)]
     Unknown {

@@ -1,6 +1,7 @@
 //! View: every execution of every block, in start order. The timeline and `show` are this.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -132,12 +133,14 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
     let is_cut =
         |event: &Event| matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. });
     let cut = events.iter().filter(|event| is_cut(event)).map(|event| event.seq).max().unwrap_or(0);
+    let before_a_fork = before_a_fork(events.0);
     let mut newest_at = 0;
     let stands = |path: &Arc<str>, attempt| {
         ends.attempt(path, attempt).map_or(BlockStatus::Running, |attempt| status(attempt.stands, live))
     };
     for event in events.iter() {
-        let known_to_run = std::mem::replace(&mut newest_at, event.at);
+        let known_to_run = newest_at;
+        newest_at = if before_a_fork.contains(&event.seq) { newest_at } else { event.at };
         let Some(path) = &event.path else {
             // If the process died, what ran had stopped before this event.
             for at in open.values().filter(|_| is_cut(event)) {
@@ -216,4 +219,14 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
         }
     }
     blocks
+}
+
+/// The events that a fork has of its own before it goes on: they tell of no run.
+fn before_a_fork(events: &[Event]) -> Range<Seq> {
+    let Some(EventKind::RequestStarted { forked_from: Some(from), .. }) = events.first().map(|event| &event.kind)
+    else {
+        return 0..0;
+    };
+    let goes_on = |event: &&Event| event.seq > from.seq && matches!(event.kind, EventKind::RequestResumed { .. });
+    from.seq + 1..events.iter().find(goes_on).map_or(Seq::MAX, |event| event.seq)
 }

@@ -96,13 +96,20 @@ pub fn snapshots(events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
                 if scope.kind == ScopeKind::Sequencer =>
             {
                 begun.insert(scope, event.seq);
-                owners.insert(place, event.seq);
+                let mut snapshot = initial(event, scope, state, *durable);
+                let goes_on = owners.insert(place, event.seq);
                 // One that ran before, at the same place, is over.
                 let earlier = newest.insert(place.0, event.seq);
-                if let Some(snapshot) = earlier.and_then(|seq| found.get_mut(&seq)) {
-                    (snapshot.terminal, snapshot.is_behind) = (true, true);
+                if let Some(earlier) = earlier.and_then(|seq| found.get_mut(&seq)) {
+                    (earlier.terminal, earlier.is_behind) = (true, true);
+                    // In a fork the same one goes on.
+                    if let Some(ran_before) = goes_on.and_then(|seq| ran.remove(&seq)) {
+                        ran.insert(event.seq, ran_before);
+                        (snapshot.step_index, snapshot.version) = (earlier.step_index, earlier.version);
+                        snapshot.step_name = earlier.step_name.clone();
+                    }
                 }
-                found.insert(event.seq, initial(event, scope, state, *durable));
+                found.insert(event.seq, snapshot);
             }
             (EventKind::StateChanged { scope, operation, .. }, Some(place))
                 if scope.kind == ScopeKind::Sequencer && !gone.contains(&event.seq) =>

@@ -152,7 +152,13 @@ fn a_request_brings_its_code_along_where_a_compact_has_dropped_it() {
 
 /// Another process takes a request over, and runs this code.
 fn resumed(owner: &str, code: &str) -> EventKind {
-    EventKind::RequestResumed { owner: owner.to_owned(), epoch: 0, code_hash: code.to_owned(), mock: None }
+    EventKind::RequestResumed {
+        owner: owner.to_owned(),
+        epoch: 0,
+        code_hash: code.to_owned(),
+        mock: None,
+        keeps_ended: false,
+    }
 }
 
 /// A request that another process took over, and that has two attempts of a block.

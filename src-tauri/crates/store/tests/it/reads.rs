@@ -41,6 +41,7 @@ fn a_request_row_follows_its_events() {
         epoch: 2,
         code_hash: "c".to_owned(),
         mock: Some("m".to_owned()),
+        keeps_ended: false,
     };
     request.commit(kind).unwrap();
     assert_eq!(

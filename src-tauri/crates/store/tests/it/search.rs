@@ -38,7 +38,13 @@ fn every_event_is_covered_once_however_often_a_request_goes_on() {
     assert_eq!(filters(&bed), [(1, 64), (65, 102)]);
     let other = open_later(&bed.folder);
     let mut again = Request { store: &other, id: "r1".to_owned(), last: request.last, lease: request.lease.clone() };
-    let resumed = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
+    let resumed = EventKind::RequestResumed {
+        owner: "p2".to_owned(),
+        epoch: 2,
+        code_hash: "c".to_owned(),
+        mock: None,
+        keeps_ended: false,
+    };
     again.append(vec![resumed, note("second part")], AppendMode::Committed).unwrap();
     assert_eq!(hits(&bed, "SECOND part"), found(&[("r1", 104)]));
     // A third process reads again what the second left uncovered.

@@ -108,9 +108,13 @@ fn shared_memory_is_the_fold_of_what_counts() {
             let block = chance.below(4) as usize;
             let path = format!("root/step:b{block}");
             let kind = match chance.below(40) {
-                0 => {
-                    EventKind::RequestResumed { owner: "p".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None }
-                }
+                0 => EventKind::RequestResumed {
+                    owner: "p".to_owned(),
+                    epoch: 2,
+                    code_hash: "c".to_owned(),
+                    mock: None,
+                    keeps_ended: false,
+                },
                 1..6 if running[block] => {
                     let outcomes = [Outcome::Completed, Outcome::Failed, Outcome::Suspended, Outcome::Abandoned];
                     block_finished(outcomes[chance.below(4) as usize], None)
@@ -186,7 +190,13 @@ fn a_resume_in_another_process_withdraws_what_was_cut_off() {
     let cut = request.last;
     let other = open_later(&bed.folder);
     let mut resumed = Request { store: &other, id: "r".to_owned(), last: cut, lease: request.lease.clone() };
-    let kind = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
+    let kind = EventKind::RequestResumed {
+        owner: "p2".to_owned(),
+        epoch: 2,
+        code_hash: "c".to_owned(),
+        mock: None,
+        keeps_ended: false,
+    };
     resumed.commit(kind).unwrap();
     let state = |seq| other.state_at(&scope, "r", seq).unwrap().state.to_json();
     assert_eq!(state(cut), json!({"root/step:done": 1, "root/step:cut": 2}));
@@ -229,7 +239,13 @@ fn a_refused_resume_leaves_the_attempts_under_way() {
     // Another process writes, so the writer has to read what it knows again.
     Request::begin(&open_in(&folder), "other").finish();
     let mut taker = Request { store: &store, id: "r".to_owned(), last: request.last, lease: request.lease.clone() };
-    let kind = EventKind::RequestResumed { owner: "p2".to_owned(), epoch: 2, code_hash: "c".to_owned(), mock: None };
+    let kind = EventKind::RequestResumed {
+        owner: "p2".to_owned(),
+        epoch: 2,
+        code_hash: "c".to_owned(),
+        mock: None,
+        keeps_ended: false,
+    };
     assert!(taker.commit(kind).is_err());
     request.commit_at("root", 0, changed(&scope, patch(json!({"n": 1})), 1));
     request.commit_at("root", 0, block_finished(Outcome::Suspended, None));

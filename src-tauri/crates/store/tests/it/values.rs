@@ -34,6 +34,7 @@ fn every_kind() -> Vec<EventKind> {
             epoch: 2,
             code_hash: "c".to_owned(),
             mock: Some("m".to_owned()),
+            keeps_ended: true,
         },
         block_started("greet \"all\""),
         EventKind::BlockInput { input: Recorded::Of(1) },

@@ -28,7 +28,7 @@ pub(super) async fn needs_person(
         of.name, asked.request.id
     );
     if !log.has_drift_text(&text) {
-        cx.record(EventKind::Drift { drift: DriftKind::Question, text });
+        cx.record(EventKind::drift(DriftKind::Question, text));
     }
     Ok(true)
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::model::error::FlowError;
-use crate::model::event::{Event, EventKind, Seq};
+use crate::model::event::{BlockKind, Event, EventKind, Seq};
 use crate::model::flow::{Action, Block, Body, Flow, Step};
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::path::{ROOT, encode, join, path_below};
@@ -28,6 +28,7 @@ use evidence::{Evidence, Operations};
 use renumber::{Chain, split};
 
 /// One version of the code that recorded a request's events: an index, in the order in which versions first appear.
+/// Code that kept what had ended at the same paths goes on with the version before it.
 type Code = usize;
 
 /// The path of one chain in each version of the code that ran it.
@@ -54,12 +55,19 @@ pub(crate) struct Alignment {
 impl Alignment {
     /// Compares the log of a request with the flow of today.
     pub(crate) fn read(events: &[Event], flow: &Flow, action: Option<&Action>) -> Alignment {
+        // The newest code of each version.
         let mut codes: Vec<Option<&str>> = Vec::new();
         let mut alignment = Alignment::default();
         for event in events {
             let code = match &event.kind {
                 // The events a fork shares with another request were recorded by that request's code.
                 EventKind::RequestStarted { forked_from: Some(_), .. } => None,
+                EventKind::RequestResumed { code_hash, keeps_ended: true, .. } => {
+                    if let Some((_, code)) = alignment.code_changes.last() {
+                        codes[*code] = Some(code_hash);
+                    }
+                    continue;
+                }
                 EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
                     Some(code_hash.as_str())
                 }
@@ -90,9 +98,18 @@ impl Alignment {
         alignment
     }
 
+    /// Returns whether each recorded operation is known to have the path today that it was recorded at.
+    pub(crate) fn keeps_paths(&self) -> bool {
+        !self.moves_paths() && self.ambiguous.is_empty() && self.dynamic.is_empty()
+    }
+
+    fn moves_paths(&self) -> bool {
+        self.chains.iter().any(|chains| !chains.is_empty())
+    }
+
     /// Returns the events as if they had been recorded at today's paths.
     pub(crate) fn translate<'e>(&self, events: &'e [Event]) -> Cow<'e, [Event]> {
-        if self.chains.iter().all(HashMap::is_empty) {
+        if !self.moves_paths() {
             return Cow::Borrowed(events);
         }
         let moved = events.iter().map(|event| {
@@ -104,7 +121,7 @@ impl Alignment {
 
     /// Raises the next attempt of each path above all recorded ones: what runs there now must be a new instance.
     pub(crate) fn keep_attempts_apart(&self, events: &[Event], next: &mut rustc_hash::FxHashMap<Arc<str>, u32>) {
-        if self.chains.iter().all(HashMap::is_empty) {
+        if !self.moves_paths() {
             return;
         }
         let began = events.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. }));
@@ -206,6 +223,9 @@ impl Alignment {
         for code in (0..self.evidence.len()).filter(|code| self.today != Some(*code)) {
             let evidence = &self.evidence[code];
             for old in evidence.children.keys().chain(evidence.functions.keys()).collect::<BTreeSet<_>>() {
+                if evidence.blocks.get(old).is_none_or(|began| began.kind != BlockKind::Sequencer) {
+                    continue;
+                }
                 let now = self.path(code, old);
                 if !self.compared.contains(&now) {
                     self.dynamic.entry(now).or_default().push((code, old.clone()));
@@ -237,6 +257,7 @@ impl Alignment {
             }
             EventKind::CallbackReturned { callback: name, .. } => *name = callback(name),
             EventKind::Suspended(asking) => asking.callback = asking.callback.as_deref().map(callback),
+            EventKind::Drift { callback: Some(name), .. } => *name = callback(name),
             EventKind::StateInitialized { scope, .. } | EventKind::StateChanged { scope, .. }
                 if matches!(scope.kind, ScopeKind::Sequencer | ScopeKind::Block) =>
             {

@@ -179,7 +179,7 @@ async fn take_from_log(
             "drift: {} asks its model something else than when it ran; the recorded answer is used",
             cx.frame.path
         );
-        cx.record(EventKind::Drift { drift: DriftKind::ModelCall, text });
+        cx.record(EventKind::drift(DriftKind::ModelCall, text));
     }
     let ordinal = cx.ordinal(EffectKind::Model.as_str());
     if !cx.frame.block.asks_models_itself() {

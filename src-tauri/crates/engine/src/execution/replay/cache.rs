@@ -54,6 +54,8 @@ pub(crate) struct RecordedBlock {
     pub(crate) seq: Seq,
     /// The event that ended it.
     pub(crate) ended: Seq,
+    /// Whether a fork gave it another output, and no attempt with that output is recorded.
+    pub(crate) is_edited: bool,
     run: BlockRun,
 }
 
@@ -166,8 +168,6 @@ pub(crate) struct ReplayCache {
     parents: HashMap<Arc<str>, Arc<str>>,
     /// Blocks whose newest attempt began and did not complete.
     unfinished: HashMap<Arc<str>, UnfinishedBlock>,
-    /// Whether an earlier resume has recorded again what it took from the log.
-    pub(crate) has_repeats: bool,
     /// Blocks whose newest attempt suspended.
     suspended: HashSet<Arc<str>>,
     /// The next attempt of every path that ever ran.
@@ -237,6 +237,20 @@ impl ReplayCache {
     /// Returns a block's pause of this ordinal, if it keeps its end.
     pub(crate) fn pause(&self, path: &str, ordinal: u32) -> Option<Pause> {
         self.pauses.find(path, ordinal).filter(|_| !self.is_discarded(path, true))
+    }
+
+    /// Notes the newest source of what has ended: a block, or a callback of it.
+    fn learn_source(&mut self, path: &str, callback: Option<&str>, fingerprint: Option<&Arc<str>>) {
+        let of_block = self.finished.get_mut(path).map(|done| &mut done.fingerprint);
+        let known = match callback {
+            None => of_block,
+            Some(name) => {
+                self.functions.get_mut(path).and_then(|known| known.get_mut(name)).map(|done| &mut done.fingerprint)
+            }
+        };
+        if let (Some(known), Some(_)) = (known, fingerprint) {
+            *known = fingerprint.cloned();
+        }
     }
 
     /// Returns the event that ended a block, and whether it succeeded; for a rescued one those of its rescue.

@@ -3,11 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use crate::execution::chain::alignment::Alignment;
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::replay::cache::{
-    CacheLookup, PendingWrite, RecordedBlock, ReplayCache, SharedStateOwner, UnfinishedBlock,
-};
+use crate::execution::replay::cache::{CacheLookup, PendingWrite, RecordedBlock, SharedStateOwner, UnfinishedBlock};
 use crate::execution::request::Run;
 use crate::execution::step_value::StepValue;
 use crate::model::callable::{Fun, Returned};
@@ -17,33 +16,27 @@ use crate::model::event::{DriftKind, Event, EventKind, Outcome, Recorded, Record
 use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::operation::Operation;
-use crate::model::path::{ROOT, background_task};
+use crate::model::path::{ROOT, background_task, join};
 use crate::model::scope::ScopeKey;
 use crate::model::suspension::Resolved;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// How a resume takes from the log what has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reuse {
     /// What has ended stays as it is: nothing of it is recorded again (SEMANTICS §10.2).
     ByReference,
-    /// What has ended is recorded again, as memoized: in a replay, which has a log of its own; in a fork, whose log
-    /// begins with another request's events; if the code was changed, so that the log says where each operation of
-    /// today's code stood; and if an earlier resume has done so.
+    /// What has ended is recorded again, as memoized: in a replay, which has a log of its own; if operations have other
+    /// paths in today's code; and if an earlier resume has done so.
     Repeated,
 }
 
 impl Reuse {
-    /// Returns how a resume of these events by the code with this hash takes what has ended.
-    pub(crate) fn of(events: &[Event], cache: &ReplayCache, code: &str) -> Reuse {
-        let is_other = |event: &Event| match &event.kind {
-            EventKind::RequestStarted { forked_from: Some(_), .. } => true,
-            EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
-                code_hash != code
-            }
-            _ => false,
-        };
-        if cache.has_repeats || events.iter().any(is_other) { Reuse::Repeated } else { Reuse::ByReference }
+    /// Returns how a resume of these events takes what has ended.
+    pub(crate) fn of(events: &[Event], alignment: &Alignment) -> Reuse {
+        let repeats = |event: &Event| matches!(event.kind, EventKind::RequestResumed { keeps_ended: false, .. });
+        let keeps_ended = alignment.keeps_paths() && !events.iter().any(repeats);
+        if keeps_ended { Reuse::ByReference } else { Reuse::Repeated }
     }
 }
 
@@ -83,6 +76,7 @@ impl Run {
             epoch: self.recorder.lease().epoch,
             code_hash: self.flow.code_hash.clone(),
             mock: self.start.mock.clone(),
+            keeps_ended: self.reuse == Reuse::ByReference,
         };
         let mut events = vec![resumed];
         events.extend(self.initial_state_event());
@@ -101,6 +95,10 @@ impl Run {
     }
 
     fn initial_state_event(&self) -> Option<EventKind> {
+        if let Some(inherited) = self.inherited(&SharedStateOwner::Request, &self.state, true) {
+            let is_empty = matches!(&inherited, EventKind::StateInitialized { state, .. } if *state == json!({}));
+            return (!is_empty).then_some(inherited);
+        }
         let Value::Object(state) = self.state.read().1.to_json() else { return None };
         if !self.has_initial_request_state && !self.had_state && !state.is_empty() {
             // A fork starts with the initial state of the request it comes from.
@@ -130,6 +128,11 @@ impl Run {
             CacheLookup::HasBackgroundWork(done) => {
                 let data = done.result.clone().unwrap_or_default();
                 let given = StepValue { data, origin: self.origin(done), thrown: None };
+                if done.is_edited && self.reuse == Reuse::ByReference {
+                    let frame = self.begin_memoized(block, path, parent.cloned(), input);
+                    self.record(&frame, self.memoized_end(done));
+                    frame.finish();
+                }
                 let again = match self.reuse {
                     Reuse::ByReference => BackgroundOf::Ended(Instance { attempt: done.attempt(), own: None }),
                     Reuse::Repeated => BackgroundOf::NewAttempt(Box::new(self.memoized_end(done))),
@@ -138,37 +141,24 @@ impl Run {
             }
             CacheLookup::Ended(done) => done,
         };
-        let (parent, data) = (parent.cloned(), input.data.clone());
-        let frame = match self.reuse {
+        let parent = parent.cloned();
+        // What a fork has instead of an output stands in the log as the end of an attempt of its own.
+        let reuse = if done.is_edited { Reuse::Repeated } else { self.reuse };
+        let frame = match reuse {
             Reuse::ByReference => {
                 let instance = Instance { attempt: done.attempt(), own: None };
-                self.frame_of(instance, block.clone(), path.clone(), parent, data, 0)
+                self.frame_of(instance, block.clone(), path.clone(), parent, input.data.clone(), 0)
             }
-            Reuse::Repeated => {
-                let frame = self.frame(block.clone(), path.clone(), parent, data, 0);
-                self.record(
-                    &frame,
-                    EventKind::BlockStarted {
-                        name: block.name.clone(),
-                        block: block.kind(),
-                        parent: frame.parent.as_ref().map(|frame| frame.instance.clone()),
-                        input: input.recorded(),
-                        versions: Vec::new(),
-                        fingerprint: block.fingerprint(),
-                        replaces_failed: false,
-                    },
-                );
-                frame
-            }
+            Reuse::Repeated => self.begin_memoized(block, path, parent, input),
         };
-        self.compare_sources(&frame, path, done.fingerprint.as_ref(), block.fingerprint().as_ref());
+        self.compare_sources(&frame, None, done.fingerprint.as_ref(), block.fingerprint());
         if done.input != input.data {
             let text = format!("drift: {path} got another input than when it ran; what it came to is used as recorded");
-            self.record(&frame, EventKind::Drift { drift: DriftKind::Input, text });
+            self.record(&frame, EventKind::drift(DriftKind::Input, text));
         }
         self.replay_own_state(&frame, done.ended);
         self.replay_shared_state(Some(&frame), Some(path), done.ended);
-        match self.reuse {
+        match reuse {
             Reuse::ByReference => drop(self.kept.borrow_mut().insert(path.clone())),
             Reuse::Repeated => drop(self.record(&frame, self.memoized_end(done))),
         }
@@ -184,6 +174,28 @@ impl Run {
         Ok(RecordedEnd::Ended(frame, result))
     }
 
+    /// Begins an attempt that ends as memoized.
+    fn begin_memoized(
+        self: &Rc<Self>,
+        block: &Rc<Block>,
+        path: &Arc<str>,
+        parent: Option<Rc<Frame>>,
+        input: &StepValue,
+    ) -> Rc<Frame> {
+        let frame = self.frame(block.clone(), path.clone(), parent, input.data.clone(), 0);
+        let began = EventKind::BlockStarted {
+            name: block.name.clone(),
+            block: block.kind(),
+            parent: frame.parent.as_ref().map(|frame| frame.instance.clone()),
+            input: input.recorded(),
+            versions: Vec::new(),
+            fingerprint: block.fingerprint(),
+            replaces_failed: false,
+        };
+        self.record(&frame, began);
+        frame
+    }
+
     /// Returns whether an attempt runs because the one before it had failed when the request was resumed.
     pub(crate) fn replaces_failed(&self, frame: &Frame) -> bool {
         let is_before = |known: &UnfinishedBlock| known.has_failed && known.attempt() + 1 == frame.attempt;
@@ -192,7 +204,8 @@ impl Run {
 
     /// Records that a block goes on as the instance that was interrupted. `versions` are the durable records it sees.
     pub(crate) fn record_goes_on(&self, frame: &Frame, versions: Vec<(ScopeKey, u64)>) {
-        self.record(frame, EventKind::BlockResumed { epoch: self.recorder.lease().epoch, versions });
+        let (epoch, fingerprint) = (self.recorder.lease().epoch, frame.block.fingerprint());
+        self.record(frame, EventKind::BlockResumed { epoch, versions, fingerprint });
     }
 
     /// Takes what a callback returned from the replay cache, and applies its writes to shared state again. A returned
@@ -213,11 +226,7 @@ impl Run {
             }
         };
         let fingerprint = function.and_then(|function| function.fingerprint());
-        if fingerprint.is_some() {
-            let what = name.rsplit_once('#').map_or(name, |(what, _)| what).trim_end_matches('.');
-            let what = crate::model::path::join(&cx.frame.path, what);
-            self.compare_sources(&cx.frame, &what, done.fingerprint.as_ref(), fingerprint.as_ref());
-        }
+        self.compare_sources(&cx.frame, Some(name), done.fingerprint.as_ref(), fingerprint.clone());
         let events = self.replay_shared_state(Some(&cx.frame), Some(&cx.frame.path), done.ended);
         if self.reuse == Reuse::ByReference {
             return Some(returned);
@@ -235,15 +244,22 @@ impl Run {
         Some(returned)
     }
 
-    /// Records one drift event, if what is taken from the log had another source when it ran.
-    fn compare_sources(&self, frame: &Frame, what: &str, was: Option<&Arc<str>>, is: Option<&Arc<str>>) {
+    /// Records one drift event, if the source of what is taken from the log, a block or a callback of it, was changed
+    /// since it ran or since that was told last.
+    fn compare_sources(&self, frame: &Frame, callback: Option<&str>, was: Option<&Arc<str>>, is: Option<Arc<str>>) {
         let (Some(was), Some(is)) = (was, is) else { return };
-        if was == is {
+        if *was == is {
             return;
         }
+        let what = match callback {
+            None => frame.path.to_string(),
+            Some(name) => join(&frame.path, name.rsplit_once('#').map_or(name, |(what, _)| what).trim_end_matches('.')),
+        };
         let text = format!("drift: the code of {what} was changed after it ran; what it came to is used as recorded");
-        if !self.replay_cache.has_drift_text(&text) && self.note_once(text.clone()) {
-            self.record(frame, EventKind::Drift { drift: DriftKind::Source, text });
+        let is_told = self.reuse == Reuse::Repeated && self.replay_cache.has_drift_text(&text);
+        if !is_told && self.note_once(text.clone()) {
+            let (callback, fingerprint) = (callback.map(str::to_owned), Some(is));
+            self.record(frame, EventKind::Drift { drift: DriftKind::Source, text, callback, fingerprint });
         }
     }
 

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use super::{Run, defaults};
 use crate::execution::frame::Frame;
+use crate::execution::replay::cache::SharedStateOwner;
 use crate::execution::replay::resume::{Instance, Reuse};
 use crate::execution::state::shared::SharedState;
 use crate::model::data::Data;
+use crate::model::event::EventKind;
 use crate::model::flow::Block;
 use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::scope::ScopeKey;
@@ -40,8 +42,7 @@ impl Run {
             return None;
         }
         let known = self.replay_cache.unfinished(path)?;
-        let is_same = known.name == block.name && known.kind == block.kind();
-        let goes_on = is_same && self.went_on.borrow_mut().insert(path.clone());
+        let goes_on = known.kind == block.kind() && self.went_on.borrow_mut().insert(path.clone());
         goes_on.then(|| Instance { attempt: known.attempt(), own: known.own.clone() })
     }
 
@@ -72,5 +73,24 @@ impl Run {
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
         frame.register(&self.roots);
         frame
+    }
+
+    /// Returns the event with the first state of its own that a block has in this log; `None` if it has one there.
+    pub(crate) fn first_state(&self, frame: &Frame, goes_on: bool) -> Option<EventKind> {
+        let (own, durable) = (frame.own.as_ref()?, frame.block.has_checkpoints());
+        if goes_on {
+            return self.inherited(&SharedStateOwner::Of(frame.path.to_string()), own, durable);
+        }
+        Some(EventKind::StateInitialized { scope: own.key.clone(), state: own.recordable(), durable })
+    }
+
+    /// Returns the event with which a fork takes over a state of the request that it comes from, as it was when the
+    /// fork left it; `None` if the fork has it by an event of its own, and in other requests.
+    pub(crate) fn inherited(&self, owner: &SharedStateOwner, state: &SharedState, durable: bool) -> Option<EventKind> {
+        if self.reuse == Reuse::Repeated || self.own_states.as_ref()?.contains(&state.key) {
+            return None;
+        }
+        let next = self.replay_cache.with_pending(owner, (*state.read().1).clone());
+        Some(EventKind::StateInitialized { scope: state.key.clone(), state: state.recordable_of(next), durable })
     }
 }

@@ -1,13 +1,13 @@
 //! The earlier runs of a request that is resumed, and what the resumed run keeps of them in memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
 use crate::execution::replay::turns::Position;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, RequestStatus};
-use crate::model::scope::ScopeKind;
+use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::suspension::Resolved;
 
 /// The earlier runs of a request that is resumed; empty for a new one.
@@ -32,6 +32,29 @@ pub(super) fn has_state(events: &[Event]) -> bool {
     events
         .iter()
         .any(|event| matches!(&event.kind, EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request))
+}
+
+/// Returns the first state of the request scope; `None` if it was written to before it had one, or was never there.
+pub(super) fn initial_state(events: &[Event]) -> Option<&Value> {
+    let first = events.iter().find_map(|event| match &event.kind {
+        EventKind::StateInitialized { scope, state, .. } if scope.kind == ScopeKind::Request => Some(Some(state)),
+        EventKind::StateChanged { scope, .. } if scope.kind == ScopeKind::Request => Some(None),
+        EventKind::StateEdited { of: None, .. } => Some(None),
+        _ => None,
+    });
+    first.flatten()
+}
+
+/// Returns the states that begin in the events of a fork, those that it shares with another request included; `None` if
+/// the request is no fork.
+pub(super) fn own_states(events: &[Event]) -> Option<HashSet<ScopeKey>> {
+    let first = events.first().map(|event| &event.kind);
+    let is_fork = matches!(first, Some(EventKind::RequestStarted { forked_from: Some(_), .. }));
+    let begun = events.iter().filter_map(|event| match &event.kind {
+        EventKind::StateInitialized { scope, .. } => Some(scope.clone()),
+        _ => None,
+    });
+    is_fork.then(|| begun.collect())
 }
 
 /// An answer of `ctx.runOnce`.

@@ -136,7 +136,11 @@ impl SharedState {
 
     /// Returns the state without transient fields, as events hold it.
     pub fn recordable(&self) -> Value {
-        let mut state = (*self.read().1).clone();
+        self.recordable_of((*self.read().1).clone())
+    }
+
+    /// Returns one of its states without transient fields, as events hold it.
+    pub(crate) fn recordable_of(&self, mut state: State) -> Value {
         for field in self.transient() {
             state.remove(&field);
         }

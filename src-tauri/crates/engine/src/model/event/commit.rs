@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{EventKind, Seq};
+use super::{DriftKind, EventKind, Seq};
 use crate::model::scope::ScopeKey;
 
 /// One durable record's step from one version to the next, by one block.
@@ -45,6 +45,11 @@ impl EventKind {
     pub fn damaged(kind: &str, why: &str) -> EventKind {
         let fields = [("kind", kind), ("why", why)].map(|(name, text)| (name.to_owned(), Value::from(text)));
         EventKind::Unknown { name: DAMAGED.to_owned(), fields: fields.into_iter().collect() }
+    }
+
+    /// Returns a difference between today's code and the log, which is no changed source.
+    pub fn drift(drift: DriftKind, text: String) -> EventKind {
+        EventKind::Drift { drift, text, callback: None, fingerprint: None }
     }
 
     /// Returns whether it replaces an event that cannot be read any more.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::assign::RecordedOperation;
 use super::renumber::{self, split};
-use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
 use crate::model::path::path_below;
 
@@ -16,12 +16,20 @@ pub(super) struct Evidence {
     pub(super) children: HashMap<String, Vec<String>>,
     /// The blocks that began.
     pub(super) blocks: HashMap<String, RecordedStart>,
-    /// The callbacks of each block that returned.
-    pub(super) functions: HashMap<String, Vec<ReturnedFunction>>,
+    /// The callbacks of each block that returned, by their names.
+    pub(super) functions: HashMap<String, HashMap<String, ReturnedFunction>>,
 }
 
-/// A callback that returned: its event, its name, its fingerprint, and whether a resume took the result from the log.
-type ReturnedFunction = (Seq, String, Arc<str>, bool);
+/// A callback that returned.
+pub(super) struct ReturnedFunction {
+    first: Seq,
+    /// The newest that is known.
+    fingerprint: Arc<str>,
+    /// Whether it returned by itself.
+    has_run: bool,
+    /// Whether a resume took the result from the log.
+    was_memoized: bool,
+}
 
 /// Operations of a chain by group (the label without its number) and by number.
 pub(super) type Operations = HashMap<String, BTreeMap<u32, RecordedOperation>>;
@@ -29,6 +37,8 @@ pub(super) type Operations = HashMap<String, BTreeMap<u32, RecordedOperation>>;
 pub(super) struct RecordedStart {
     first: Seq,
     name: Arc<str>,
+    pub(super) kind: BlockKind,
+    /// The newest that is known.
     fingerprint: Option<Arc<str>>,
     has_ended: bool,
     times: u32,
@@ -41,21 +51,40 @@ impl Evidence {
     pub(super) fn read(&mut self, event: &Event) {
         let Some(path) = event.path.as_deref() else { return };
         match &event.kind {
-            EventKind::BlockStarted { name, parent, fingerprint, .. } => {
+            EventKind::BlockStarted { name, block, parent, fingerprint, .. } => {
                 let parent = parent.as_deref().and_then(InstanceId::parse).map(|around| around.path);
                 let began = self.blocks.entry(path.to_owned()).or_insert_with(|| {
                     if let Some(parent) = parent {
                         self.children.entry(parent.to_owned()).or_default().push(path.to_owned());
                     }
-                    let (first, name) = (event.seq, name.clone());
-                    RecordedStart { first, name, fingerprint: None, has_ended: false, times: 0, times_memoized: 0 }
+                    RecordedStart {
+                        first: event.seq,
+                        name: name.clone(),
+                        kind: *block,
+                        fingerprint: None,
+                        has_ended: false,
+                        times: 0,
+                        times_memoized: 0,
+                    }
                 });
                 began.times += 1;
                 began.fingerprint = fingerprint.clone().or(began.fingerprint.take());
             }
-            // Only the version of the code that began it lets it go on.
-            EventKind::BlockResumed { .. } => {
-                self.blocks.get_mut(path).into_iter().for_each(|began| began.times += 1);
+            EventKind::BlockResumed { fingerprint, .. } => {
+                if let Some(began) = self.blocks.get_mut(path) {
+                    began.times += 1;
+                    began.fingerprint = fingerprint.clone().or(began.fingerprint.take());
+                }
+            }
+            EventKind::Drift { callback: None, fingerprint: Some(fingerprint), .. } => {
+                if let Some(began) = self.blocks.get_mut(path) {
+                    began.fingerprint = Some(fingerprint.clone());
+                }
+            }
+            EventKind::Drift { callback: Some(name), fingerprint: Some(fingerprint), .. } => {
+                if let Some(returned) = self.functions.get_mut(path).and_then(|of_block| of_block.get_mut(name)) {
+                    returned.fingerprint = fingerprint.clone();
+                }
             }
             EventKind::BlockFinished { memoized, outcome, .. } => {
                 if let Some(began) = self.blocks.get_mut(path) {
@@ -65,7 +94,14 @@ impl Evidence {
             }
             EventKind::CallbackReturned { callback, fingerprint: Some(fingerprint), memoized, .. } => {
                 let of_block = self.functions.entry(path.to_owned()).or_default();
-                of_block.push((event.seq, callback.clone(), fingerprint.clone(), *memoized));
+                let new = || {
+                    let (first, fingerprint) = (event.seq, fingerprint.clone());
+                    ReturnedFunction { first, fingerprint, has_run: false, was_memoized: false }
+                };
+                let returned = of_block.entry(callback.clone()).or_insert_with(new);
+                returned.fingerprint.clone_from(fingerprint);
+                returned.has_run |= !memoized;
+                returned.was_memoized |= memoized;
             }
             _ => {}
         }
@@ -74,12 +110,15 @@ impl Evidence {
     /// Returns what was recorded of the operations of a chain, by group and number.
     pub(super) fn operations(&self, chain: &str, groups: &HashSet<&str>) -> Operations {
         let mut found: HashMap<String, BTreeMap<u32, RecordedOperation>> = HashMap::new();
-        for (seq, callback, fingerprint, is_memoized) in self.functions.get(chain).into_iter().flatten() {
+        for (callback, returned) in self.functions.get(chain).into_iter().flatten() {
             let Some((label, role)) = renumber::label_of(callback) else { continue };
             let label = split(label);
             let recorded = found.entry(label.head.to_owned()).or_default().entry(label.number).or_default();
-            recorded.functions.entry(role.to_owned()).or_default().insert(fingerprint.clone());
-            recorded.add(*seq, *is_memoized, true);
+            recorded.functions.entry(role.to_owned()).or_default().insert(returned.fingerprint.clone());
+            let times = [(returned.has_run, false), (returned.was_memoized, true)];
+            for (_, is_memoized) in times.into_iter().filter(|(is_so, _)| *is_so) {
+                recorded.add(returned.first, is_memoized, true);
+            }
         }
         for child in self.children.get(chain).into_iter().flatten() {
             let Some(rest) = path_below(child, chain) else { continue };

@@ -160,8 +160,6 @@ impl LogReader<'_> {
             match &event.kind {
                 EventKind::RequestStarted { .. } | EventKind::InputEdited { .. } => replay_cache.input = event.seq,
                 EventKind::RequestResumed { .. } => self.interrupt(),
-                // Only a resume of an older version writes in the name of the request itself: it resets the state.
-                EventKind::StateChanged { .. } => replay_cache.has_repeats = true,
                 EventKind::ItemAdded { item } if item.item_type == "step_error" => {
                     replay_cache
                         .reported_failures
@@ -201,16 +199,18 @@ impl LogReader<'_> {
                 let chain = background_task(path).and_then(path::parent);
                 replay_cache.with_background_work.extend(chain.into_iter().flat_map(with_ancestors).map(Arc::from));
             }
-            EventKind::BlockResumed { .. } => {
+            EventKind::BlockResumed { fingerprint, .. } => {
                 replay_cache.goes_on(path, event.attempt);
                 let Some(begun) = replay_cache.unfinished.remove(path) else { return };
-                let begun = UnfinishedBlock { run: key.1, has_failed: false, ..begun };
+                let fingerprint = fingerprint.clone().or(begun.fingerprint.clone());
+                let begun = UnfinishedBlock { run: key.1, fingerprint, has_failed: false, ..begun };
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.suspended.remove(path);
             }
             EventKind::StateInitialized { scope, state, .. } if !scope.kind.is_durable() => {
+                // A fork that goes on has a second one, with what had been written by then.
                 if let Some(open) = self.open.get_mut(&key) {
-                    open.begun.own = Some(state.clone());
+                    open.begun.own.get_or_insert_with(|| state.clone());
                 }
             }
             EventKind::StateChanged { scope, operation, version, .. } if !scope.kind.is_durable() => {
@@ -235,7 +235,6 @@ impl LogReader<'_> {
                 let done = open.changes.extract_if(.., |(_, write)| own.contains(&write.seq));
                 // These repeat writes of an earlier event, which counts instead.
                 if *memoized {
-                    replay_cache.has_repeats = true;
                     done.for_each(drop);
                     return;
                 }
@@ -249,7 +248,7 @@ impl LogReader<'_> {
             EventKind::OutputEdited { output } => {
                 if let Some(done) = replay_cache.finished.get_mut(path) {
                     done.result = Ok(Data::from(self.view.value(output).cloned()));
-                    done.seq = event.seq;
+                    (done.seq, done.is_edited) = (event.seq, true);
                 }
             }
             EventKind::StateEdited { of, operation } => {
@@ -298,7 +297,10 @@ impl LogReader<'_> {
                     open.suspended_in.insert(request.callback.clone());
                 }
             }
-            EventKind::Drift { text, .. } => drop(replay_cache.drift_texts.insert(text.clone())),
+            EventKind::Drift { text, callback, fingerprint, .. } => {
+                replay_cache.drift_texts.insert(text.clone());
+                replay_cache.learn_source(path, callback.as_deref(), fingerprint.as_ref());
+            }
             EventKind::ItemAdded { item } => match item.item_type.as_str() {
                 "step_error" => {
                     replay_cache
@@ -338,7 +340,7 @@ impl LogReader<'_> {
                 }
                 // This repeats an earlier end, which counts instead.
                 if *memoized {
-                    replay_cache.has_repeats = true;
+                    replay_cache.finished.get_mut(path).into_iter().for_each(|done| done.is_edited = false);
                     return;
                 }
                 let result = match (outcome, error) {
@@ -377,6 +379,7 @@ impl LogReader<'_> {
                     returned_error: *returned_error,
                     seq,
                     ended,
+                    is_edited: false,
                     run,
                 };
                 replay_cache.finished.insert(path.clone(), done);

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use super::{Attempt, PendingWrite, ReplayCache, SharedStateOwner, SharedWrite};
 use crate::model::event::Seq;
 use crate::model::path::background_parent;
+use crate::model::state::State;
 
 /// The writes to shared states of the attempts that ended, while the log is read.
 #[derive(Default)]
@@ -66,6 +67,14 @@ impl ReplayCache {
     pub(crate) fn count_changes(&self, shared: &SharedStateOwner, until: Seq) -> usize {
         let pending = self.pending.borrow();
         pending.get(shared).map_or(0, |changes| changes.iter().take_while(|write| write.seq <= until).count())
+    }
+
+    /// Returns a shared state with all recorded writes that are still to be applied.
+    pub(crate) fn with_pending(&self, shared: &SharedStateOwner, mut state: State) -> State {
+        for write in self.pending.borrow().get(shared).into_iter().flatten() {
+            write.operation.apply(&mut state);
+        }
+        state
     }
 
     /// Takes the next recorded write to a shared state, up to event `until`.
