@@ -36,6 +36,7 @@ mod flows;
 mod fork_inputs;
 mod forks;
 mod formats;
+mod going_on;
 mod held_back;
 mod host_imports;
 mod inside;

@@ -21,6 +21,9 @@ pub(crate) fn block(block: &BlockDetail) -> String {
         status(row),
         duration(row.duration_ms)
     );
+    if let Some(resume) = block.kept_by {
+        let _ = writeln!(text, "kept by resume {resume}");
+    }
     if let Some(input) = &block.input {
         let _ = writeln!(text, "input   {}", short(&input.0));
     }

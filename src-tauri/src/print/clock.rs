@@ -81,10 +81,10 @@ impl Clock {
         let mut cells: Vec<char> = vec![' '; WIDTH as usize];
         cells[from as usize..(from + length) as usize].fill('█');
         for gap in row.gaps {
-            // The cell in which it last ran stays full.
-            let from = (cell(gap.from) + 1).min(cells.len());
-            let to = cell(gap.to).max(from);
-            cells[from..to].iter_mut().filter(|cell| **cell != ' ').for_each(|cell| *cell = '┄');
+            // The cells in which it ran before and after stay full.
+            let first = (cell(gap.from) + 1).min(cells.len());
+            let to = cell(gap.to).min((from + length - 1) as usize).max(first);
+            cells[first..to].iter_mut().filter(|cell| **cell != ' ').for_each(|cell| *cell = '┄');
         }
         cells.into_iter().collect()
     }

@@ -265,6 +265,8 @@ export type AudienceCounts = {
 export type BlockDetail = {
 	/**  Its row. */
 	block: BlockRow,
+	/**  The newest resume, counted from 1, that kept what it had come to. */
+	keptBy?: number | null,
 	/**  What it got. */
 	input?: Json | null,
 	/**  What it made. */
@@ -334,6 +336,8 @@ export type BlockPart =
 export type BlockParts = {
 	/**  Its row, without the details of its error. */
 	block: BlockRow,
+	/**  The newest resume, counted from 1, that kept what it had come to. */
+	keptBy?: number | null,
 	/**  What it got. */
 	input?: Payload | null,
 	/**  What it made. */

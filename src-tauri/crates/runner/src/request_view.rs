@@ -169,7 +169,7 @@ impl RequestView {
         open.retain_mut(|open| {
             let span = self.spans.get(open.span);
             let shown = self.figures(open.span);
-            self.items += u64::from(shown.items - open.shown.items);
+            self.items = self.items + u64::from(shown.items) - u64::from(open.shown.items);
             if self.sums.advance(&self.tree, open.span, &open.shown, &shown) {
                 touch_around(&mut self.changed, &self.tree, open.span);
             }

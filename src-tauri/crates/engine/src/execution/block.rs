@@ -133,7 +133,9 @@ pub(crate) fn try_block(
             }
             run.wait_for_recorded_start(&frame).await;
             let versions = run.see_records(&frame, &frame.transaction)?;
-            if goes_on {
+            if given_before.is_some() {
+                run.record_seen(&frame, versions);
+            } else if goes_on {
                 run.record_goes_on(&frame, versions);
             } else {
                 run.record(
@@ -149,7 +151,7 @@ pub(crate) fn try_block(
                     },
                 );
             }
-            if let Some(first) = run.first_state(&frame, goes_on) {
+            if let Some(first) = run.first_state(&frame) {
                 run.recorder.record(Some(&path), frame.attempt, first);
             }
             let mut result = body_until_abort(&run, &frame, &input).await;

@@ -361,10 +361,10 @@ impl Run {
         self.start.durable_key(kind)
     }
 
-    /// Records an event of a block. One that ended before the request was interrupted, and runs only to reach its
-    /// background work, records nothing.
+    /// Records an event of a block. One that ended before the request was interrupted, and is gone through only to reach
+    /// its background work, does not record again that it runs.
     pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
-        if frame.is_over.get() {
+        if frame.is_over.get() && is_of_a_run(&kind) {
             return self.recorder.last();
         }
         if let EventKind::ItemAdded { item } = &mut kind {
@@ -382,5 +382,19 @@ impl Run {
     /// Returns true the first time it is called with a subject.
     pub fn note_once(&self, subject: String) -> bool {
         self.noted.borrow_mut().insert(subject)
+    }
+}
+
+/// Returns whether an event tells of a block that runs: the log of one that has ended has it already, if it is gone
+/// through for its background work.
+fn is_of_a_run(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::BlockStarted { .. }
+        | EventKind::BlockResumed { .. }
+        | EventKind::BlockInput { .. }
+        | EventKind::RouteDecided { .. }
+        | EventKind::ItemDone { .. } => true,
+        EventKind::ItemAdded { item } => item.item_type == "container",
+        _ => false,
     }
 }

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::views::items::rules::is_told_failure;
 
 /// What an event means for the writes of attempts to shared memory. What a callback wrote that has returned
 /// stays in any case.
@@ -216,14 +217,24 @@ impl<'e> Ends<'e> {
     /// interruption, how it stood before, if the event came before.
     pub fn of<'s>(&'s self, event: &'s Event) -> Option<&'s Attempt<'e>> {
         let path = event.path.as_deref()?;
-        if !self.before.is_empty() {
-            let before: &'s HashMap<AttemptKey<'s>, Vec<(Seq, Attempt<'e>)>> = &self.before;
-            let earlier = before.get(&(path, event.attempt)).into_iter().flatten();
-            if let Some((_, attempt)) = earlier.into_iter().find(|(goes_on, _)| event.seq < *goes_on) {
-                return Some(attempt);
-            }
+        self.earlier(event).or_else(|| self.attempt(path, event.attempt))
+    }
+
+    /// How the execution of an event stood that went on after an interruption, if the event came before.
+    fn earlier<'s>(&'s self, event: &'s Event) -> Option<&'s Attempt<'e>> {
+        if self.before.is_empty() {
+            return None;
         }
-        self.attempt(path, event.attempt)
+        let before: &'s HashMap<AttemptKey<'s>, Vec<(Seq, Attempt<'e>)>> = &self.before;
+        let earlier = before.get(&(event.path.as_deref()?, event.attempt))?;
+        earlier.iter().find(|(goes_on, _)| event.seq < *goes_on).map(|(_, attempt)| attempt)
+    }
+
+    /// Whether an execution did something in vain before it went on: it was cut off or waited, and neither had the
+    /// callback returned that did it, nor was it the telling of a failure.
+    pub(super) fn is_in_vain(&self, event: &Event) -> bool {
+        let stays = || self.is_kept(event) || is_told_failure(&event.kind);
+        self.earlier(event).is_some_and(|run| run.stands.is_rolled_back(run.was_cut, false)) && !stays()
     }
 
     /// Whether an event is what a callback did that has returned.

@@ -1,7 +1,6 @@
 //! View: every execution of every block, in start order. The timeline and `show` are this.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -9,6 +8,7 @@ use serde_json::Value;
 
 use super::Events;
 use super::attempts::{Ends, Stands, Verdict, end};
+use super::spans::fact;
 use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 
@@ -133,14 +133,14 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
     let is_cut =
         |event: &Event| matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. });
     let cut = events.iter().filter(|event| is_cut(event)).map(|event| event.seq).max().unwrap_or(0);
-    let before_a_fork = before_a_fork(events.0);
     let mut newest_at = 0;
     let stands = |path: &Arc<str>, attempt| {
         ends.attempt(path, attempt).map_or(BlockStatus::Running, |attempt| status(attempt.stands, live))
     };
     for event in events.iter() {
         let known_to_run = newest_at;
-        newest_at = if before_a_fork.contains(&event.seq) { newest_at } else { event.at };
+        // What somebody does with the request, an abort or the edits of a fork, tells of no run.
+        newest_at = if fact(&event.kind, |_| 0, |_| None).is_some() { event.at } else { newest_at };
         let Some(path) = &event.path else {
             // If the process died, what ran had stopped before this event.
             for at in open.values().filter(|_| is_cut(event)) {
@@ -190,8 +190,10 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
                 block.seq_end = Some(event.seq);
                 open.remove(&key);
             }
-            EventKind::StateChanged { .. } => block.changes += u32::from(!ends.is_rolled_back(event, live)),
-            EventKind::ItemAdded { .. } => block.items += 1,
+            EventKind::StateChanged { .. } => {
+                block.changes += u32::from(!ends.is_rolled_back(event, live) && !ends.is_in_vain(event));
+            }
+            EventKind::ItemAdded { .. } => block.items += u32::from(!ends.is_in_vain(event)),
             EventKind::BlockFinished { outcome, output, error, memoized, returned_error, timed_out_ms, .. } => {
                 let is_stopped = end(*outcome, error.as_ref()) == Verdict::RolledBack;
                 block.status = match block.status {
@@ -219,14 +221,4 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
         }
     }
     blocks
-}
-
-/// The events that a fork has of its own before it goes on: they tell of no run.
-fn before_a_fork(events: &[Event]) -> Range<Seq> {
-    let Some(EventKind::RequestStarted { forked_from: Some(from), .. }) = events.first().map(|event| &event.kind)
-    else {
-        return 0..0;
-    };
-    let goes_on = |event: &&Event| event.seq > from.seq && matches!(event.kind, EventKind::RequestResumed { .. });
-    from.seq + 1..events.iter().find(goes_on).map_or(Seq::MAX, |event| event.seq)
 }

@@ -45,6 +45,8 @@ pub struct Snapshot {
     pub is_behind: bool,
     /// When it changed last, milliseconds since the epoch.
     pub at: i64,
+    /// The event with which the instance began.
+    pub began: Seq,
 }
 
 impl Snapshot {
@@ -102,11 +104,11 @@ pub fn snapshots(events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
                 let earlier = newest.insert(place.0, event.seq);
                 if let Some(earlier) = earlier.and_then(|seq| found.get_mut(&seq)) {
                     (earlier.terminal, earlier.is_behind) = (true, true);
-                    // In a fork the same one goes on.
-                    if let Some(ran_before) = goes_on.and_then(|seq| ran.remove(&seq)) {
-                        ran.insert(event.seq, ran_before);
-                        (snapshot.step_index, snapshot.version) = (earlier.step_index, earlier.version);
-                        snapshot.step_name = earlier.step_name.clone();
+                    // The same one may go on after an interruption.
+                    if let Some(before) = goes_on {
+                        let (state, durable) = (std::mem::take(&mut snapshot.state), snapshot.durable);
+                        snapshot = Snapshot { state, durable, terminal: false, is_behind: false, ..earlier.clone() };
+                        ran.remove(&before).map(|operations| ran.insert(event.seq, operations));
                     }
                 }
                 found.insert(event.seq, snapshot);
@@ -194,5 +196,6 @@ fn initial(event: &Event, scope: &ScopeKey, state: &Value, durable: bool) -> Sna
         terminal: false,
         is_behind: false,
         at: event.at,
+        began: event.seq,
     }
 }

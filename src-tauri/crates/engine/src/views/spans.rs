@@ -21,6 +21,7 @@ pub use fact::{Fact, SpanEnd, SpanEvent, fact};
 pub use names::{NameNumber, Names};
 use newest::Newest;
 pub use runs::EarlierRun;
+use runs::Undecided;
 use span::NO_PARENT;
 pub use span::{Span, Usage};
 
@@ -50,6 +51,8 @@ pub struct Spans {
     writes: FxHashMap<Seq, (SpanIndex, bool)>,
     /// What those spans wrote to shared memory.
     writes_of: FxHashMap<SpanIndex, SharedWrites>,
+    /// What spans that may go on did in their newest run, beside that, outside of callbacks that have returned.
+    undecided: FxHashMap<SpanIndex, FxHashMap<Seq, Undecided>>,
     /// The spans in which a resume brought writes from the log into force again.
     repeated: FxHashSet<SpanIndex>,
     /// What spans asked of models, of those that did.
@@ -64,6 +67,8 @@ pub struct Spans {
     last_at: i64,
     /// How many spans failed, without those that failed only because a block inside them did.
     failure_causes: u64,
+    /// Those of them that run others: they may go on.
+    failed_by_themselves: FxHashSet<SpanIndex>,
     /// Those in which a block failed whose error nothing caught, until they end.
     passing_on: FxHashSet<SpanIndex>,
     /// The spans that ended, in that order.
@@ -192,6 +197,12 @@ impl Spans {
             }
             Fact::CallbackReturned { is_memoized, events, superseded } => {
                 self.settle(is_memoized, &events, &superseded);
+                let of_run = event.path.and_then(|path| self.find(path, event.attempt));
+                if let Some(undecided) = of_run.and_then(|index| self.undecided.get_mut(&index)) {
+                    for seq in &events {
+                        undecided.remove(seq);
+                    }
+                }
             }
             Fact::Started { name, kind, parent, replaces_failed } => {
                 let execution = (event.path?, event.attempt);
@@ -218,6 +229,9 @@ impl Spans {
                 }
                 self.ended.push(index);
                 self.count_failure(index);
+                if !end.may_go_on() {
+                    self.undecided.remove(&index);
+                }
                 if is_memoized || !end.is_rolled_back() {
                     self.keep_writes(index, is_memoized);
                 }
@@ -234,9 +248,16 @@ impl Spans {
                             let writes = self.writes_of.entry(index).or_default();
                             writes.seqs.push(event.seq);
                             writes.revocable += 1;
+                        } else {
+                            self.may_be_in_vain(index, event.seq, Undecided::Write);
                         }
                     }
-                    Fact::ItemAdded => span.items += 1,
+                    Fact::ItemAdded { is_told_failure } => {
+                        span.items += 1;
+                        if !is_told_failure {
+                            self.may_be_in_vain(index, event.seq, Undecided::Item);
+                        }
+                    }
                     Fact::ModelCalled { prompt, completion } => {
                         let usage = self.usage.entry(index).or_default();
                         usage.model_calls += 1;
@@ -293,6 +314,7 @@ impl Spans {
         match span.end {
             Some(SpanEnd::Failed | SpanEnd::Stopped) => {
                 self.failure_causes += u64::from(!passes_on);
+                self.failed_by_themselves.extend((!passes_on && span.kind != BlockKind::Handler).then_some(index));
                 self.passing_on.extend(span.parent().filter(|_| !span.is_caught));
             }
             Some(SpanEnd::ReturnedError | SpanEnd::TimedOut) => self.failure_causes += 1,
@@ -374,16 +396,5 @@ impl Spans {
     /// Whether a resume brought writes from the log into force again in a span.
     pub fn has_repeated(&self, index: SpanIndex) -> bool {
         self.repeated.contains(&index)
-    }
-
-    /// Whether a span was running when the request ended.
-    fn was_cut(&self, index: SpanIndex) -> bool {
-        let (start, end) = (self.run_start(index), self.get(index).seq_end);
-        let is_open = |at: &&Seq| start < **at && (end == 0 || end > **at);
-        self.ends.iter().filter(is_open).any(|at| !self.has_resumed_since(start, *at))
-    }
-
-    fn has_resumed_since(&self, seq: Seq, until: Seq) -> bool {
-        self.resumes.iter().any(|resumed| (seq + 1..=until).contains(resumed))
     }
 }

@@ -52,6 +52,9 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
         if attempts.goes_on(path, event.attempt) {
             let resumed = resumed.entry((path.clone(), event.attempt)).or_default();
             resumed.read(view, event);
+            if let EventKind::CallbackReturned { callback, events, memoized: false, .. } = &event.kind {
+                functions.insert((path.clone(), callback.as_str()), resumed.of(events));
+            }
             if counts && matches!(event.kind, EventKind::BlockFinished { .. }) {
                 ended.insert(path.clone(), resumed.done());
             }
@@ -102,8 +105,9 @@ fn call_of(event: &Event, calls: &HashMap<Seq, String>) -> Option<String> {
 /// What a block did that went on after interruptions, in the order in which it would have done it without them.
 #[derive(Default)]
 struct Resumed {
-    /// What it did, in that order; whether a callback did it that returned, and in which run of the attempt.
-    did: Vec<(Did, bool, u32)>,
+    did: Vec<Done>,
+    /// Where what an event tells stands in `did`.
+    places: HashMap<Seq, usize>,
     run: u32,
     /// Where the newest run has come to.
     at: usize,
@@ -111,11 +115,20 @@ struct Resumed {
     calls: HashMap<Seq, String>,
 }
 
+struct Done {
+    did: Did,
+    /// Whether a callback did it that returned.
+    is_kept: bool,
+    /// In which run of the attempt it was done last.
+    run: u32,
+}
+
 impl Resumed {
     fn read(&mut self, view: Events<'_>, event: &Event) {
         if let EventKind::CallbackReturned { events, memoized: false, .. } = &event.kind {
-            let own = self.did.iter_mut().filter(|(did, ..)| events.contains(&did.seq));
-            own.for_each(|(_, is_kept, _)| *is_kept = true);
+            for place in events.iter().filter_map(|seq| self.places.get(seq)) {
+                self.did[*place].is_kept = true;
+            }
             return;
         }
         let what = match &event.kind {
@@ -134,28 +147,32 @@ impl Resumed {
         self.calls.extend(call.clone().map(|call| (event.seq, call)));
         let did = Did { seq: event.seq, what, call };
         // A run does again what the run before it did outside callbacks.
-        let again = self
-            .did
-            .iter()
-            .skip(self.at)
-            .position(|(known, is_kept, run)| !is_kept && *run < self.run && known.what == did.what);
+        let is_again = |known: &Done| !known.is_kept && known.run < self.run && known.did.what == did.what;
+        let again = self.did.iter().skip(self.at).position(is_again);
+        let done = Done { did, is_kept: false, run: self.run };
         match again {
             Some(ahead) => {
                 self.at += ahead;
-                self.did[self.at] = (did, false, self.run);
+                self.did[self.at] = done;
             }
             None => {
                 self.at = self.did.len();
-                self.did.push((did, false, self.run));
+                self.did.push(done);
             }
         }
+        self.places.insert(event.seq, self.at);
         self.at += 1;
+    }
+
+    /// What these events tell.
+    fn of(&self, events: &[Seq]) -> Vec<Did> {
+        events.iter().filter_map(|seq| Some(self.did[*self.places.get(seq)?].did.clone())).collect()
     }
 
     /// What it did by the end of its newest run.
     fn done(&self) -> Vec<Did> {
-        let counts = |(_, is_kept, run): &&(Did, bool, u32)| *is_kept || *run == self.run;
-        let mut done: Vec<Did> = self.did.iter().filter(counts).map(|(did, ..)| did.clone()).collect();
+        let counts = |done: &&Done| done.is_kept || done.run == self.run;
+        let mut done: Vec<Did> = self.did.iter().filter(counts).map(|done| done.did.clone()).collect();
         // Its end comes last.
         let before = done.len().saturating_sub(1);
         done[..before].sort_by(|one, other| one.call.cmp(&other.call));

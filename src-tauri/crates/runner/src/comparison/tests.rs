@@ -101,7 +101,7 @@ fn forked(is_fork: bool) -> Side {
     let (mut spans, mut digests, mut seq) = (Spans::default(), Digests::default(), 0);
     spans.names_mut().number("block");
     for (attempt, is_memoized) in [(0, false), (1, true)].into_iter().take(1 + usize::from(is_fork)) {
-        let wrote = [Fact::ItemAdded, Fact::Wrote { is_shared: false }];
+        let wrote = [Fact::ItemAdded { is_told_failure: false }, Fact::Wrote { is_shared: false }];
         let did = wrote.into_iter().filter(|_| !is_memoized);
         let began = Fact::Started { name: 0, kind: BlockKind::Handler, parent: None, replaces_failed: false };
         let ended = Fact::Finished { end: DONE, is_memoized, is_caught: false };

@@ -19,6 +19,7 @@ impl RequestView {
         let went_on = self.spans.went_on()[self.went_on..].to_vec();
         self.went_on = self.spans.went_on().len();
         went_on.iter().for_each(|index| *times.entry(*index).or_default() += 1);
+        let mut reopened: HashSet<SpanIndex> = HashSet::new();
         for (index, times) in times {
             let runs = self.spans.earlier_runs(index);
             let runs = &runs[runs.len() - times..];
@@ -35,9 +36,7 @@ impl RequestView {
                 None => {
                     self.ended -= 1;
                     self.suspended -= u64::from(runs[0].end == Some(SpanEnd::Suspended));
-                    for seqs in [&mut self.failures, &mut self.boundaries] {
-                        seqs.retain(|other| *other != index);
-                    }
+                    reopened.insert(index);
                     // What it did since comes as news.
                     self.open.push(Open { span: index, is_cut: false, shown: Figures::before(&runs[0]) });
                 }
@@ -45,6 +44,9 @@ impl RequestView {
             self.tree.set_state(&self.spans, index, State::Open, self.spans.get(index).started_at);
             self.touch_with_groups(index);
             fresh.push(index);
+        }
+        for seqs in [&mut self.failures, &mut self.boundaries].into_iter().filter(|_| !reopened.is_empty()) {
+            seqs.retain(|other| !reopened.contains(other));
         }
         edges.sort_by_key(|edge| edge.seq);
         edges

@@ -11,6 +11,9 @@ use super::{BlockRow, Change, ErrorInfo, Gap, ItemRow, Json, ModelCallRow, Suspe
 pub struct BlockDetail {
     /// Its row.
     pub block: BlockRow,
+    /// The newest resume, counted from 1, that kept what it had come to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_by: Option<u32>,
     /// What it got.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,

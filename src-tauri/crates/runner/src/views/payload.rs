@@ -307,6 +307,9 @@ pub struct ScopeParts {
 pub struct BlockParts {
     /// Its row, without the details of its error.
     pub block: BlockRow,
+    /// The newest resume, counted from 1, that kept what it had come to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept_by: Option<u32>,
     /// What it got.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Payload>,

@@ -9,7 +9,7 @@ use engine::identity::{InstanceId, StateOwner};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::attempts::rolled_back;
-use engine::views::blocks::{BlockView, blocks};
+use engine::views::blocks::{BlockStatus, BlockView, blocks};
 use engine::views::items::items;
 use engine::views::model_requests::Requests;
 use engine::views::spans::{PathNumber, Spans};
@@ -162,6 +162,7 @@ impl Workspace {
         Ok(BlockDetail {
             asked: asked.map(|one| shown(row, one)).collect(),
             block: BlockRow::new(request, block),
+            kept_by: kept_by(events, block),
             input: block.input.cloned().map(Json),
             output: block.output.cloned().map(Json),
             items,
@@ -171,6 +172,17 @@ impl Workspace {
             model_calls,
         })
     }
+}
+
+/// Returns the newest resume, counted from 1, that kept what a block had come to.
+fn kept_by(events: &[Event], block: &BlockView<'_>) -> Option<u32> {
+    let has_come_to_something = matches!(block.status, BlockStatus::Completed | BlockStatus::ReturnedError);
+    let end = block.seq_end.filter(|_| has_come_to_something)?;
+    let resumes = events.iter().filter_map(|event| match event.kind {
+        EventKind::RequestResumed { keeps_ended, .. } => Some(keeps_ended && event.seq > end),
+        _ => None,
+    });
+    (1..).zip(resumes).filter(|(_, keeps)| *keeps).map(|(number, _)| number).last()
 }
 
 /// Returns what a block did outside of itself, in the order in which it began.

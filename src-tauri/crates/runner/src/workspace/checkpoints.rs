@@ -19,9 +19,9 @@ impl Workspace {
             .is_some_and(|event| matches!(event.kind, EventKind::RequestStarted { cleanup_checkpoints: true, .. }));
         let is_kept = |one: &Snapshot| one.durable && !one.is_behind && !(cleans_up && one.terminal);
         // A checkpoint is of blocks that have finished, also while others run.
-        let mut found: Vec<_> = snapshots(view, false).into_iter().filter(|(_, one)| is_kept(one)).collect();
-        found.sort_by_key(|(seq, _)| *seq);
-        let rows = found.into_iter().map(|(_, one)| CheckpointRow {
+        let mut found: Vec<_> = snapshots(view, false).into_values().filter(is_kept).collect();
+        found.sort_by_key(|one| one.began);
+        let rows = found.into_iter().map(|one| CheckpointRow {
             block_instance_id: one.instance.to_string(),
             path: one.path.to_string(),
             state: Json(one.state.to_json()),

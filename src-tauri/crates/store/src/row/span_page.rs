@@ -6,6 +6,7 @@
 //! A page ends with a checksum of its bytes and of the events it covers, because a byte that changed may still be read
 //! as a page, of a tree that never was. Pages of before there were checksums have none, and are read as they are.
 
+mod renumber;
 mod seqs;
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::row::body;
 use crate::row::error::Error;
+pub(crate) use renumber::renumber;
 pub(crate) use seqs::read_seqs;
 use seqs::{runs, seqs};
 
@@ -65,6 +67,7 @@ enum Said {
     WentOn,
     /// As `Started`, of one that replaces an attempt that failed.
     Replaced(u32, u8, Option<(i64, u32)>),
+    FailureTold,
 }
 
 /// The kinds of blocks by their stored numbers; new ones come last.
@@ -200,7 +203,8 @@ fn encode((first, last): (Seq, Seq), facts: &[SpanEvent], texts: &Names) -> Resu
                 Said::Finished(stored_number(&ENDS, end), *is_memoized, *is_caught)
             }
             Fact::Wrote { is_shared } => Said::Wrote(*is_shared),
-            Fact::ItemAdded => Said::ItemAdded,
+            Fact::ItemAdded { is_told_failure: true } => Said::FailureTold,
+            Fact::ItemAdded { .. } => Said::ItemAdded,
             Fact::ModelCalled { prompt, completion } => Said::ModelCalled(*prompt, *completion),
             Fact::CallbackReturned { is_memoized, events, superseded } => {
                 Said::CallbackReturned(*is_memoized, runs(one.seq, events), runs(one.seq, superseded))
@@ -256,7 +260,8 @@ pub(crate) fn read(
                 Fact::Finished { end: *ENDS.get(usize::from(end)).ok_or_else(damaged)?, is_memoized, is_caught }
             }
             Said::Wrote(is_shared) => Fact::Wrote { is_shared },
-            Said::ItemAdded => Fact::ItemAdded,
+            Said::ItemAdded => Fact::ItemAdded { is_told_failure: false },
+            Said::FailureTold => Fact::ItemAdded { is_told_failure: true },
             Said::ModelCalled(prompt, completion) => Fact::ModelCalled { prompt, completion },
             Said::CallbackReturned(is_memoized, events, superseded) => Fact::CallbackReturned {
                 is_memoized,
@@ -272,27 +277,6 @@ pub(crate) fn read(
     let sum = facts.finalize().map_err(|_| damaged())?;
     let is_whole = sum.is_empty() || checksum((first, last), &body[..body.len() - sum.len()]) == *sum;
     (is_whole && seq <= last).then_some(()).ok_or_else(damaged)
-}
-
-/// The page with other numbers of paths, those of another database.
-pub(crate) fn renumber(
-    of: (Seq, Seq),
-    body: &[u8],
-    mut number: impl FnMut(PathNumber) -> Result<i64, Error>,
-) -> Result<Vec<u8>, Error> {
-    let (mut facts, mut names) = (Vec::new(), Names::default());
-    read(of, body, &mut names, &mut facts)?;
-    let mut other = |path: &mut PathNumber| -> Result<(), Error> {
-        *path = PathNumber::try_from(number(*path)?).map_err(|_| Error::Damaged("too many paths".to_owned()))?;
-        Ok(())
-    };
-    for event in &mut facts {
-        event.path.as_mut().map_or(Ok(()), &mut other)?;
-        if let Fact::Started { parent: Some((path, _)), .. } = &mut event.fact {
-            other(path)?;
-        }
-    }
-    encode(of, &facts, &names)
 }
 
 /// Finds the numbers of paths, and keeps them.

@@ -208,6 +208,14 @@ impl Run {
         self.record(frame, EventKind::BlockResumed { epoch, versions, fingerprint });
     }
 
+    /// Records which durable records a block sees that has ended and is gone through for its background work, if they
+    /// are news: the blocks that begin inside it do not tell them again.
+    pub(crate) fn record_seen(&self, frame: &Frame, versions: Vec<(ScopeKey, u64)>) {
+        if !versions.is_empty() {
+            self.record(frame, EventKind::RecordsSeen { versions });
+        }
+    }
+
     /// Takes what a callback returned from the replay cache, and applies its writes to shared state again. A returned
     /// block is looked up in `blocks` by its name. Returns `None` if the callback must be called.
     pub(crate) fn recorded_callback(

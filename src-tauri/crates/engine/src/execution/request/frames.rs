@@ -75,13 +75,15 @@ impl Run {
         frame
     }
 
-    /// Returns the event with the first state of its own that a block has in this log; `None` if it has one there.
-    pub(crate) fn first_state(&self, frame: &Frame, goes_on: bool) -> Option<EventKind> {
+    /// Returns the event with the state of its own that a block begins or goes on with. One that has ended, and is gone
+    /// through for its background work, has it in the log already, but for a fork.
+    pub(crate) fn first_state(&self, frame: &Frame) -> Option<EventKind> {
         let (own, durable) = (frame.own.as_ref()?, frame.block.has_checkpoints());
-        if goes_on {
-            return self.inherited(&SharedStateOwner::Of(frame.path.to_string()), own, durable);
+        let owner = SharedStateOwner::Of(frame.path.to_string());
+        if frame.is_over.get() {
+            return self.inherited(&owner, own, durable);
         }
-        Some(EventKind::StateInitialized { scope: own.key.clone(), state: own.recordable(), durable })
+        Some(self.initialized(&owner, own, durable))
     }
 
     /// Returns the event with which a fork takes over a state of the request that it comes from, as it was when the
@@ -90,7 +92,14 @@ impl Run {
         if self.reuse == Reuse::Repeated || self.own_states.as_ref()?.contains(&state.key) {
             return None;
         }
-        let next = self.replay_cache.with_pending(owner, (*state.read().1).clone());
-        Some(EventKind::StateInitialized { scope: state.key.clone(), state: state.recordable_of(next), durable })
+        Some(self.initialized(owner, state, durable))
+    }
+
+    /// Returns the event with a state in which all recorded writes are applied that are still to be.
+    fn initialized(&self, owner: &SharedStateOwner, state: &SharedState, durable: bool) -> EventKind {
+        let next = (*state.read().1).clone();
+        // A resume that repeats records each write again.
+        let next = if self.reuse == Reuse::Repeated { next } else { self.replay_cache.with_pending(owner, next) };
+        EventKind::StateInitialized { scope: state.key.clone(), state: state.recordable_of(next), durable }
     }
 }

@@ -6,6 +6,7 @@ use crate::model::event::{BlockKind, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
 use crate::views::attempts::{Verdict, end};
 use crate::views::blocks::BlockStatus;
+use crate::views::items::rules::is_told_failure;
 
 /// How an execution ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +42,11 @@ impl SpanEnd {
     /// Returns whether it did not do what it was to do.
     pub fn is_failure(self) -> bool {
         self.status().is_failure()
+    }
+
+    /// Returns whether a resume may let it go on.
+    pub(super) fn may_go_on(self) -> bool {
+        !matches!(self, SpanEnd::Completed | SpanEnd::ReturnedError)
     }
 
     pub(super) fn is_rolled_back(self) -> bool {
@@ -79,7 +85,10 @@ pub enum Fact {
         is_shared: bool,
     },
     /// It added an item.
-    ItemAdded,
+    ItemAdded {
+        /// Whether it tells a failure: it stays, whatever becomes of the run that added it.
+        is_told_failure: bool,
+    },
     /// A model answered it.
     ModelCalled {
         /// Tokens that it was told.
@@ -143,7 +152,7 @@ pub fn fact(
             is_caught: error.is_some(),
         },
         EventKind::StateChanged { scope, .. } => Fact::Wrote { is_shared: !scope.kind.is_durable() },
-        EventKind::ItemAdded { .. } => Fact::ItemAdded,
+        EventKind::ItemAdded { .. } => Fact::ItemAdded { is_told_failure: is_told_failure(kind) },
         EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } => {
             let count = |name: &str| result["usage"][name].as_u64().unwrap_or(0);
             Fact::ModelCalled { prompt: count("promptTokens"), completion: count("completionTokens") }

@@ -1,7 +1,7 @@
 //! The runs of a span that went on after interruptions, and how it stood at any instant.
 
 use super::{SpanEnd, SpanIndex, Spans, Usage};
-use crate::model::event::Seq;
+use crate::model::event::{BlockKind, Seq};
 use crate::views::blocks::BlockStatus;
 
 /// An uninterrupted run of a span that went on later.
@@ -25,6 +25,15 @@ pub struct EarlierRun {
     pub usage: Usage,
 }
 
+/// What a run did that is without effect if it is cut off or waits, and the span goes on then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Undecided {
+    /// A write to a durable record.
+    Write,
+    /// An item.
+    Item,
+}
+
 impl Spans {
     /// The runs of a span before its newest, if it went on after interruptions.
     pub fn earlier_runs(&self, index: SpanIndex) -> &[EarlierRun] {
@@ -43,8 +52,10 @@ impl Spans {
 
     /// Notes that a span goes on that was interrupted, waited or failed.
     pub(super) fn go_on(&mut self, index: SpanIndex, seq: Seq, at: i64) {
+        let is_in_vain = self.was_cut(index) || self.get(index).end.is_none_or(SpanEnd::is_rolled_back);
         let until = self.spans[index as usize].finished_at().unwrap_or_else(|| self.cut_at(index));
         self.revoke(index);
+        self.failure_causes -= u64::from(self.failed_by_themselves.remove(&index));
         let usage = self.usage(index);
         let span = &mut self.spans[index as usize];
         let earlier = EarlierRun {
@@ -59,6 +70,12 @@ impl Spans {
         };
         let end = earlier.end;
         span.finished_at = 0;
+        let undecided = self.undecided.remove(&index).unwrap_or_default();
+        if is_in_vain {
+            let in_vain = |what| undecided.values().filter(|did| **did == what).count() as u32;
+            span.changes -= in_vain(Undecided::Write);
+            span.items -= in_vain(Undecided::Item);
+        }
         self.before.entry(index).or_default().push(earlier);
         self.went_on.push(index);
         if end.is_some()
@@ -116,5 +133,23 @@ impl Spans {
     /// How a span stands now.
     pub fn status(&self, index: SpanIndex, is_live: bool) -> BlockStatus {
         self.status_at(index, Seq::MAX, is_live).unwrap_or(BlockStatus::Running)
+    }
+
+    /// Notes what a span did that may go on: only one that runs others does.
+    pub(super) fn may_be_in_vain(&mut self, index: SpanIndex, seq: Seq, what: Undecided) {
+        if !matches!(self.get(index).kind, BlockKind::Handler | BlockKind::Hook) {
+            self.undecided.entry(index).or_default().insert(seq, what);
+        }
+    }
+
+    /// Whether a span was running when the request ended.
+    pub(super) fn was_cut(&self, index: SpanIndex) -> bool {
+        let (start, end) = (self.run_start(index), self.get(index).seq_end);
+        let is_open = |at: &&Seq| start < **at && (end == 0 || end > **at);
+        self.ends.iter().filter(is_open).any(|at| !self.has_resumed_since(start, *at))
+    }
+
+    pub(super) fn has_resumed_since(&self, seq: Seq, until: Seq) -> bool {
+        self.resumes.iter().any(|resumed| (seq + 1..=until).contains(resumed))
     }
 }

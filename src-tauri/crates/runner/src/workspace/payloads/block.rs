@@ -31,7 +31,8 @@ impl Workspace {
         let mut pack = |value: Option<Json>, part: BlockPart, n: u64| {
             value.map(|Json(value)| self.pack(value, &mut room, || address(part, n))).transpose()
         };
-        let BlockDetail { mut block, input, output, items, changes, logs, asked, effects, model_calls } = detail;
+        let BlockDetail { mut block, kept_by, input, output, items, changes, logs, asked, effects, model_calls } =
+            detail;
         let input = pack(input, BlockPart::Input, 0)?;
         let output = pack(output, BlockPart::Output, 0)?;
         let details = pack(block.error.as_mut().and_then(|error| error.details.take()), BlockPart::Details, 0)?;
@@ -63,6 +64,7 @@ impl Workspace {
         }
         Ok(BlockParts {
             block,
+            kept_by,
             input,
             output,
             details,

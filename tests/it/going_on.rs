@@ -1,0 +1,108 @@
+//! What goes on after an interruption is shown as what was never interrupted (SEMANTICS §10.2).
+
+use serde_json::{Value, json};
+use tests::bench::Place;
+
+const FLOW: &str = r#"
+const asks = (name, then = (input, _ctx) => input) => handler({ name, execute: async (input, ctx) => {
+  await ctx.suspend({ reason: "approval", message: name });
+  return await then(input, ctx);
+} });
+const once = async (_input, ctx) => {
+  if (ctx.session.state.tried) return;
+  await ctx.session.patchState({ tried: true });
+  throw new Error("not yet");
+};
+const chain = (name) => sequencer({ name, inputSchema: z.any(), stateSchema: z.object({ noted: z.number().default(0) }) });
+const note = handler({ name: "note", execute: async (input, ctx) => { await ctx.sequencer.incState({ noted: 1 }); return input; } });
+export default defineFlow({
+  kind: "main",
+  session: { stateSchema: z.object({ tried: z.boolean().default(false) }) },
+  user: { stateSchema: z.object({ seen: z.number().default(0) }) },
+  actions: {
+    fails: { block: chain("failing").work(asks("late", () => { throw new Error("too late"); })).step(note) },
+    sees: { block: chain("seeing").work(asks("looks", (_input, ctx) => ctx.user.state.seen)).step(note) },
+    bump: { block: handler({ name: "bump", execute: async (_input, ctx) => { await ctx.user.incState({ seen: 5 }); } }) },
+    asks: { block: chain("asking").step(note).step(chain("inner").step(note).step(asks("question"))) },
+    tries: { block: chain("trying").step(chain("inner").step(note).tap(once)) },
+  },
+});
+"#;
+
+fn place() -> Place {
+    Place::with_flow(FLOW)
+}
+
+#[track_caller]
+fn ask(place: &Place, line: &str, code: i32) {
+    let answer = place.ask(line);
+    assert_eq!(answer.code, Some(code), "{line}\n{answer}");
+}
+
+/// Runs an action until it waits, and answers.
+#[track_caller]
+fn answered(place: &Place, action: &str) {
+    ask(place, &format!("run main {action} --user ada --session s --request r --input 1"), 4);
+    ask(place, "resume r --approve", 0);
+}
+
+fn items(place: &Place, item_type: &str) -> Vec<Value> {
+    place.get(&format!("items --request r --type {item_type}")).as_array().cloned().unwrap_or_default()
+}
+
+/// The chain had ended, so what was recorded of it was dropped, the failure of its work, too.
+#[test]
+fn work_that_fails_after_its_chain_had_ended_is_told() {
+    let place = place();
+    answered(&place, "fails");
+    let told = items(&place, "step_error");
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert_eq!(told[0]["path"], "root/work:late", "{told:#?}");
+}
+
+/// What an ended chain saw of records was dropped with it, and the work inside did not tell it again.
+#[test]
+fn work_sees_in_a_replay_what_others_had_written_before_it_went_on() {
+    let place = place();
+    ask(&place, "run main sees --user ada --session s --request r --input 1", 4);
+    ask(&place, "run main bump --user ada --session t --input 1", 0);
+    ask(&place, "resume r --approve", 0);
+    let replay = place.get("replay r");
+    assert_eq!(replay["identical"], true, "{replay:#}");
+    assert_eq!(place.get("block r root/work:looks")["output"], 5);
+    assert_eq!(place.get("check --data")["ok"], true);
+}
+
+/// The item of a chain's state was that of a run that did not count.
+#[test]
+fn a_chain_that_waited_has_the_item_of_its_state() {
+    let place = place();
+    answered(&place, "asks");
+    let found = items(&place, "state_snapshot");
+    let states: Vec<&Value> = found.iter().map(|item| &item["state"]).collect();
+    assert_eq!(states, [&json!({ "noted": 1 }); 2], "{found:#?}");
+}
+
+/// The head counted a failure that no row shows.
+#[test]
+fn a_chain_that_failed_and_went_on_has_not_failed() {
+    let place = place();
+    ask(&place, "run main tries --user ada --session s --request r --input 1", 3);
+    assert!(place.run(&["show", "r"]).stdout.contains("1 failed"));
+    ask(&place, "resume r", 0);
+    let text = place.run(&["show", "r"]).stdout;
+    assert!(!text.contains("failed"), "{text}");
+    assert_eq!(place.get("show r --tree --filter status:failed")["matches"], 0);
+}
+
+/// Of what ended before a resume, and of nothing else, the details say which one kept it.
+#[test]
+fn a_block_says_which_resume_kept_it() {
+    let place = place();
+    answered(&place, "asks");
+    let kept = |path: &str| place.get(&format!("block r {path}"))["keptBy"].clone();
+    assert_eq!((kept("root/step:note"), kept("root/step:inner/step:note")), (json!(1), json!(1)));
+    assert_eq!((kept("root"), kept("root/step:inner/step:question")), (Value::Null, Value::Null));
+    let text = place.run(&["block", "r", "root/step:note"]).stdout;
+    assert!(text.contains("\nkept by resume 1\n"), "{text}");
+}
