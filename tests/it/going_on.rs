@@ -101,8 +101,11 @@ fn a_block_says_which_resume_kept_it() {
     let place = place();
     answered(&place, "asks");
     let kept = |path: &str| place.get(&format!("block r {path}"))["keptBy"].clone();
-    assert_eq!((kept("root/step:note"), kept("root/step:inner/step:note")), (json!(1), json!(1)));
+    let first = json!({ "resume": 1 });
+    assert_eq!((kept("root/step:note"), kept("root/step:inner/step:note")), (first.clone(), first));
     assert_eq!((kept("root"), kept("root/step:inner/step:question")), (Value::Null, Value::Null));
     let text = place.run(&["block", "r", "root/step:note"]).stdout;
     assert!(text.contains("\nkept by resume 1\n"), "{text}");
+    let fork = place.ask("fork r --at root/step:note").json()["requestId"].as_str().expect("an id").to_owned();
+    assert_eq!(place.get(&format!("block {fork} root/step:note"))["keptBy"], "fork");
 }

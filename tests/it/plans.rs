@@ -50,13 +50,12 @@ impl Planned {
         let (plan, result) = (self.answer.json(), done.json());
         let id = result["requestId"].as_str().unwrap_or(&self.request);
         let all = events(place, id);
-        let after: Vec<&Value> = if id == self.request {
-            all.iter().filter(|event| event["seq"].as_u64() > last(&self.before)).collect()
+        let goes_on = if id == self.request {
+            all.partition_point(|event| event["seq"].as_u64() <= last(&self.before))
         } else {
-            let resumed = all.iter().rposition(|event| event["kind"] == "request_resumed").unwrap_or(0);
-            all[resumed..].iter().collect()
+            all.iter().rposition(|event| event["kind"] == "request_resumed").unwrap_or(0)
         };
-        let happened = Happened::read(&self.before, &after, id == self.request);
+        let happened = Happened::read(&self.before, all.split_at(goes_on));
         let shown = format!("{command}\nplan: {plan:#}\nhappened: {happened:#?}");
         assert_eq!(plan["runsAgain"], json!(happened.again.len()), "{shown}");
         assert_eq!(plan["fromLog"], json!(happened.memoized.len()), "{shown}");
@@ -73,8 +72,9 @@ struct Happened {
 }
 
 impl Happened {
-    /// `goes_on`: it is the request itself, and not a fork of it or a retry.
-    fn read(before: &[Value], after: &[&Value], goes_on: bool) -> Happened {
+    /// `before` is all that the request did; then what the log had of that when it went on, which of a fork is a part
+    /// of it and of a retry nothing, and what came after.
+    fn read(before: &[Value], (had, after): (&[Value], &[Value])) -> Happened {
         let path = |event: &Value| event["path"].as_str().unwrap_or_default().to_owned();
         let began = |event: &&Value| event["kind"] == "block_started" || event["kind"] == "block_resumed";
         let known: BTreeSet<String> = before.iter().filter(began).map(path).collect();
@@ -84,14 +84,14 @@ impl Happened {
                 happened.memoized.insert(path(event));
             }
         }
-        let ran = after.iter().copied().filter(began).map(path);
+        let ran = after.iter().filter(began).map(path);
         happened.again = ran.filter(|path| known.contains(path) && !happened.memoized.contains(path)).collect();
         // Where operations have moved, all that is taken from the log is recorded again.
-        if goes_on && happened.memoized.is_empty() {
+        if after.iter().any(|event| event["payload"]["keepsEnded"] == true) {
             // What is kept has no event: it had ended, it did not run, and the block around it did.
-            let ran: BTreeSet<String> = after.iter().copied().filter(began).map(path).collect();
+            let ran: BTreeSet<String> = after.iter().filter(began).map(path).collect();
             let was_entered = |around: &str| ran.iter().any(|path| is_at_or_inside(path, around));
-            let ended = ended(before);
+            let ended = ended(had);
             // The rescue of a block that failed is reached after it.
             let has_failed = |path: &str| ended.get(path).is_some_and(|(_, has_failed)| *has_failed);
             let is_kept = |path: &String, around: Option<&str>| {
@@ -100,7 +100,7 @@ impl Happened {
             let kept = ended.iter().filter(|(path, (around, _))| is_kept(path, around.as_deref()));
             happened.memoized.extend(kept.map(|(path, _)| path.clone()));
         }
-        let is_call = |event: &&&Value| event["kind"] == "effect_started" && event["payload"]["effect"] == "model";
+        let is_call = |event: &&Value| event["kind"] == "effect_started" && event["payload"]["effect"] == "model";
         happened.models = after.iter().filter(is_call).filter(|event| happened.again.contains(&path(event))).count();
         happened
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
-use runner::{BlockDetail, EffectRow};
+use runner::{BlockDetail, EffectRow, KeptBy};
 
 use super::timeline::status;
 use super::{cut, duration, items, short, state, suspensions, table, time};
@@ -21,8 +21,10 @@ pub(crate) fn block(block: &BlockDetail) -> String {
         status(row),
         duration(row.duration_ms)
     );
-    if let Some(resume) = block.kept_by {
-        let _ = writeln!(text, "kept by resume {resume}");
+    match block.kept_by {
+        Some(KeptBy::Resume(number)) => drop(writeln!(text, "kept by resume {number}")),
+        Some(KeptBy::Fork) => text.push_str("ran in the request that this one was forked from\n"),
+        None => {}
     }
     if let Some(input) = &block.input {
         let _ = writeln!(text, "input   {}", short(&input.0));

@@ -265,8 +265,8 @@ export type AudienceCounts = {
 export type BlockDetail = {
 	/**  Its row. */
 	block: BlockRow,
-	/**  The newest resume, counted from 1, that kept what it had come to. */
-	keptBy?: number | null,
+	/**  What kept last what it had come to. */
+	keptBy?: KeptBy | null,
 	/**  What it got. */
 	input?: Json | null,
 	/**  What it made. */
@@ -336,8 +336,8 @@ export type BlockPart =
 export type BlockParts = {
 	/**  Its row, without the details of its error. */
 	block: BlockRow,
-	/**  The newest resume, counted from 1, that kept what it had come to. */
-	keptBy?: number | null,
+	/**  What kept last what it had come to. */
+	keptBy?: KeptBy | null,
 	/**  What it got. */
 	input?: Payload | null,
 	/**  What it made. */
@@ -1177,6 +1177,13 @@ export type ItemsUpdate = {
 
 /**  Any JSON value. */
 export type Json = unknown;
+
+/**  What keeps what a block has come to: it does not run again. */
+export type KeptBy = 
+/**  A resume of the request, counted from 1. */
+{ resume: number } | 
+/**  The fork, which has it from the request that it was forked from. */
+"fork";
 
 /**  What there is of a large value without reading it. */
 export type LargeValue = {

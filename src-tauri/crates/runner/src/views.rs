@@ -38,7 +38,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
-pub use block::{BlockDetail, BlockSource, EffectRow, LogLine};
+pub use block::{BlockDetail, BlockSource, EffectRow, KeptBy, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use comparison::*;
 pub use entries::EntryRow;

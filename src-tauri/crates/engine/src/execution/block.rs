@@ -157,8 +157,7 @@ pub(crate) fn try_block(
             let mut result = body_until_abort(&run, &frame, &input).await;
             frame.finish();
             if let Some(given) = given_before {
-                // Its end stays as it is in the log.
-                let result = result.map(|_| given);
+                let result = run.given_again(&frame, result, given);
                 frame.end(&result);
                 run.kept.borrow_mut().extend(result.is_ok().then(|| path.clone()));
                 return result;

@@ -6,4 +6,5 @@ pub mod memory_log;
 pub mod plan;
 pub(crate) mod prior_attempt;
 pub(crate) mod resume;
+mod shared_state;
 pub(crate) mod turns;

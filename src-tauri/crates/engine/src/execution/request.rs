@@ -361,8 +361,8 @@ impl Run {
         self.start.durable_key(kind)
     }
 
-    /// Records an event of a block. One that ended before the request was interrupted, and is gone through only to reach
-    /// its background work, does not record again that it runs.
+    /// Records an event of a block. One that ended before the request was interrupted, and is gone through only to
+    /// reach its background work, does not record again that it runs.
     pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
         if frame.is_over.get() && is_of_a_run(&kind) {
             return self.recorder.last();

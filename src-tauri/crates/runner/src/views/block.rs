@@ -11,9 +11,9 @@ use super::{BlockRow, Change, ErrorInfo, Gap, ItemRow, Json, ModelCallRow, Suspe
 pub struct BlockDetail {
     /// Its row.
     pub block: BlockRow,
-    /// The newest resume, counted from 1, that kept what it had come to.
+    /// What kept last what it had come to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kept_by: Option<u32>,
+    pub kept_by: Option<KeptBy>,
     /// What it got.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Json>,
@@ -32,6 +32,16 @@ pub struct BlockDetail {
     pub effects: Vec<EffectRow>,
     /// The models it asked.
     pub model_calls: Vec<ModelCallRow>,
+}
+
+/// What keeps what a block has come to: it does not run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub enum KeptBy {
+    /// A resume of the request, counted from 1.
+    Resume(u32),
+    /// The fork, which has it from the request that it was forked from.
+    Fork,
 }
 
 /// One effect of a block.

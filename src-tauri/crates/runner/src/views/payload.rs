@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentView, BlockRow, ItemRow, Json, LogLine, SuspensionRow};
+use super::{AgentView, BlockRow, ItemRow, Json, KeptBy, LogLine, SuspensionRow};
 use engine::views::diff::DifferenceKind;
 
 /// A value that travels.
@@ -307,9 +307,9 @@ pub struct ScopeParts {
 pub struct BlockParts {
     /// Its row, without the details of its error.
     pub block: BlockRow,
-    /// The newest resume, counted from 1, that kept what it had come to.
+    /// What kept last what it had come to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kept_by: Option<u32>,
+    pub kept_by: Option<KeptBy>,
     /// What it got.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Payload>,

@@ -174,15 +174,22 @@ impl Workspace {
     }
 }
 
-/// Returns the newest resume, counted from 1, that kept what a block had come to.
-fn kept_by(events: &[Event], block: &BlockView<'_>) -> Option<u32> {
+/// Returns what kept last what a block had come to.
+fn kept_by(events: &[Event], block: &BlockView<'_>) -> Option<KeptBy> {
     let has_come_to_something = matches!(block.status, BlockStatus::Completed | BlockStatus::ReturnedError);
     let end = block.seq_end.filter(|_| has_come_to_something)?;
-    let resumes = events.iter().filter_map(|event| match event.kind {
+    let forked = match events.first().map(|event| &event.kind) {
+        Some(EventKind::RequestStarted { forked_from: Some(from), .. }) => Some(from.seq),
+        _ => None,
+    };
+    let resumes = events.iter().filter(|event| event.seq > forked.unwrap_or(0)).filter_map(|event| match event.kind {
         EventKind::RequestResumed { keeps_ended, .. } => Some(keeps_ended && event.seq > end),
         _ => None,
     });
-    (1..).zip(resumes).filter(|(_, keeps)| *keeps).map(|(number, _)| number).last()
+    // The first one of a fork is the fork itself.
+    let first = u32::from(forked.is_none());
+    let number = (first..).zip(resumes).filter(|(_, keeps)| *keeps).map(|(number, _)| number).last()?;
+    Some(if number == 0 { KeptBy::Fork } else { KeptBy::Resume(number) })
 }
 
 /// Returns what a block did outside of itself, in the order in which it began.

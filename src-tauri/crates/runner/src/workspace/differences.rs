@@ -3,13 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::event::Seq;
+use engine::identity::StateOwner;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::diff;
 use engine::views::place::Place;
+use indexmap::IndexMap;
 use serde_json::Value;
 use store::EventQuery;
 
-use super::instances::Stood;
+use super::instances::{BlockPlace, Stood, is_of_block};
 use super::records::{instance_of, shown};
 use super::{At, Workspace};
 use crate::catalogue::STACK;
@@ -18,6 +20,8 @@ use crate::views::Change;
 
 /// What is seen of a scope, if it is there.
 type Shown = Option<Value>;
+/// A scope at the earlier and at the later instant, where it was there.
+type AtBoth = (Option<Stood>, Option<Stood>);
 
 impl Workspace {
     /// The differences of every scope between two instants, of one request or of two.
@@ -43,12 +47,45 @@ impl Workspace {
         let scopes = self.scopes_of(request)?;
         let sides = self.two_instants(&scopes, request, (from, to))?;
         let mut recalled = HashMap::new();
+        let kept = self.kept_blocks(&scopes, request, (from, to))?;
         for (scope, (old, new)) in scopes.into_iter().zip(sides) {
             let mut found = changes_of(&scope, old, new);
             self.name_writers(scope, request, (from.min(to), from.max(to)), &mut found, &mut recalled)?;
             changes.extend(found);
         }
+        for (old, new) in kept {
+            let Some(latest) = [&old, &new].into_iter().flatten().max_by_key(|stood| stood.seq).cloned() else {
+                continue;
+            };
+            let mut found = changes_of(&latest.scope, self.shown_at(&old)?, self.shown_at(&new)?);
+            let span = (from.min(to), latest.seq);
+            self.name_writers(latest.scope, &latest.request, span, &mut found, &mut recalled)?;
+            changes.extend(found);
+        }
         Ok(changes)
+    }
+
+    /// The states of blocks that a fork has from the request that it comes from, at two instants: of blocks that had
+    /// ended by then, or that it does not go on with. `own` are the scopes of the fork.
+    fn kept_blocks(&self, own: &[ScopeKey], request: &str, (from, to): (u64, u64)) -> Result<Vec<AtBoth>, Fault> {
+        if self.request(request)?.forked_from.is_none() {
+            return Ok(Vec::new());
+        }
+        let place = |scope: &ScopeKey| Some((scope.kind, StateOwner::parse(&scope.id)?.instance.path.to_owned()));
+        let own: HashSet<BlockPlace> = own.iter().filter(|scope| is_of_block(scope)).filter_map(place).collect();
+        let mut places: IndexMap<BlockPlace, AtBoth> = IndexMap::new();
+        for (place, stood) in self.blocks_at(request, from)? {
+            places.entry(place).or_default().0 = Some(stood);
+        }
+        for (place, stood) in self.blocks_at(request, to)? {
+            places.entry(place).or_default().1 = Some(stood);
+        }
+        Ok(places.into_iter().filter(|(place, _)| !own.contains(place)).map(|(_, stood)| stood).collect())
+    }
+
+    fn shown_at(&self, stood: &Option<Stood>) -> Result<Shown, Fault> {
+        let Some(Stood { request, scope, seq }) = stood else { return Ok(None) };
+        Ok(shown(scope, self.record_at(scope, request, *seq)?))
     }
 
     /// The differences of one scope between two instants of a request.
@@ -76,13 +113,9 @@ impl Workspace {
             }
         }
         pairs.sort_by_key(|(left, right)| left.as_ref().or(right.as_ref()).map(|stood| stood.scope.kind));
-        let read = |stood: &Option<Stood>| -> Result<Shown, Fault> {
-            let Some(Stood { request, scope, seq }) = stood else { return Ok(None) };
-            Ok(shown(scope, self.record_at(scope, request, *seq)?))
-        };
         let (olds, news) = side_by_side(
-            || pairs.iter().map(|(left, _)| read(left)).collect::<Result<Vec<_>, Fault>>(),
-            || pairs.iter().map(|(_, right)| read(right)).collect::<Result<Vec<_>, Fault>>(),
+            || pairs.iter().map(|(left, _)| self.shown_at(left)).collect::<Result<Vec<_>, Fault>>(),
+            || pairs.iter().map(|(_, right)| self.shown_at(right)).collect::<Result<Vec<_>, Fault>>(),
         )?;
         let mut changes = Vec::new();
         for ((pair, old), new) in pairs.into_iter().zip(olds).zip(news) {

@@ -1,6 +1,7 @@
 //! Looking: everything the workspace answers without changing anything.
 
 use engine::event::{Event, EventKind, RequestStatus};
+use engine::identity::StateOwner;
 use engine::log::Record;
 use engine::resource::record::prefix;
 use engine::scope::{ScopeKey, ScopeKind};
@@ -196,6 +197,12 @@ impl Workspace {
         }
         if scope.kind == ScopeKind::Request {
             return Ok(ScopeKey::new(scope.kind, other));
+        }
+        if is_of_block(scope) {
+            // A fork goes on with the executions that it shares with the other one.
+            let own = StateOwner::parse(&scope.id).filter(|owner| owner.request == request);
+            let their = own.map(|owner| StateOwner { request: other, ..owner }.to_string());
+            return Ok(their.map_or_else(|| scope.clone(), |id| ScopeKey::new(scope.kind, id)));
         }
         let owners = |request: &str| self.store.owners_of(request).map_err(Fault::internal);
         let (ours, theirs) = (owners(request)?, owners(other)?);

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use engine::event::{EventKind, RequestStatus, Seq};
+use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::identity::StateOwner;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::place::Place;
@@ -32,9 +32,17 @@ impl Workspace {
     }
 
     /// As [`history`](Self::history); `named` is what stands before the address where it was given.
-    pub(super) fn writes_to(&self, request: &str, address: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
-        let address = Address::parse(&self.address_in(request, address)?, named)?;
-        let live = self.request(request)?.status != RequestStatus::Interrupted;
+    pub(super) fn writes_to(&self, request: &str, text: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
+        let address = Address::parse(&self.address_in(request, text)?, named)?;
+        let row = self.request(request)?;
+        let mut before = Vec::new();
+        if let Some(from) = row.forked_from.filter(|_| !address.kind.is_durable())
+            && self.keeps(request, from.seq)?
+        {
+            before = self.writes_to(&from.request_id, text, named)?;
+            before.retain(|write| write.seq <= from.seq);
+        }
+        let live = row.status != RequestStatus::Interrupted;
         let mut writes = Vec::new();
         for scope in self.store.scopes_of(request).map_err(Fault::internal)? {
             if address.names(&scope) {
@@ -58,7 +66,8 @@ impl Workspace {
                 at: write.event.at,
             })
         };
-        Ok(writes.into_iter().filter_map(row).collect())
+        before.extend(writes.into_iter().filter_map(row));
+        Ok(before)
     }
 }
 
@@ -127,6 +136,23 @@ impl Workspace {
 }
 
 impl Workspace {
+    /// The resumes of a request, each with whether it kept what had ended.
+    fn resumes(&self, request: &str) -> Result<Vec<(Seq, bool)>, Fault> {
+        let query = EventQuery { kind: Some("request_resumed".to_owned()), ..EventQuery::default() };
+        let events = self.store.events(request, &query).map_err(Fault::internal)?;
+        let resume = |event: Event| match event.kind {
+            EventKind::RequestResumed { keeps_ended, .. } => Some((event.seq, keeps_ended)),
+            _ => None,
+        };
+        Ok(events.into_iter().filter_map(resume).collect())
+    }
+
+    /// Whether a fork keeps what it shares with its request. One of an older version recorded it again.
+    fn keeps(&self, fork: &str, forked_at: Seq) -> Result<bool, Fault> {
+        let resumes = self.resumes(fork)?;
+        Ok(resumes.iter().find(|(seq, _)| *seq > forked_at).is_none_or(|(_, keeps_ended)| *keeps_ended))
+    }
+
     /// The writes of a request that a resume only put in force again.
     pub(super) fn recalled(&self, request: &str) -> Result<HashSet<Seq>, Fault> {
         // Each resume gives the owner a new number, which is known without looking at events.
@@ -134,9 +160,7 @@ impl Workspace {
         if row.is_none_or(|row| row.epoch <= 1) {
             return Ok(HashSet::new());
         }
-        let kind = Some("request_resumed".to_owned());
-        let query = EventQuery { kind, limit: Some(1), ..EventQuery::default() };
-        if self.store.events(request, &query).map_err(Fault::internal)?.is_empty() {
+        if self.resumes(request)?.iter().all(|(_, keeps_ended)| *keeps_ended) {
             return Ok(HashSet::new());
         }
         Ok(recalled(&self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?))

@@ -85,8 +85,8 @@ fn read(connection: &Connection, request: &str, after: Seq, take: &mut impl FnMu
     Ok(last.max(after))
 }
 
-/// How the body of a `block_started` ends that replaces a failed attempt: it is the last field, so that the input before
-/// it is not decoded.
+/// How the body of a `block_started` ends that replaces a failed attempt: it is the last field, so that the input
+/// before it is not decoded.
 const REPLACES_FAILED: &str = "\"replacesFailed\":true}";
 
 /// The fields of an effect that items need: its answer may be long.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::execution::chain::alignment::Alignment;
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::replay::cache::{CacheLookup, PendingWrite, RecordedBlock, SharedStateOwner, UnfinishedBlock};
+use crate::execution::replay::cache::{CacheLookup, RecordedBlock, SharedStateOwner, UnfinishedBlock};
 use crate::execution::request::Run;
 use crate::execution::step_value::StepValue;
 use crate::model::callable::{Fun, Returned};
@@ -16,7 +16,7 @@ use crate::model::event::{DriftKind, Event, EventKind, Outcome, Recorded, Record
 use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::operation::Operation;
-use crate::model::path::{ROOT, background_task, join};
+use crate::model::path::join;
 use crate::model::scope::ScopeKey;
 use crate::model::suspension::Resolved;
 use serde_json::{Value, json};
@@ -216,6 +216,25 @@ impl Run {
         }
     }
 
+    /// Returns what a block gives that had ended and was gone through for its background work. Its end stays as it is
+    /// in the log, also if a function of it that is called again throws now.
+    pub(crate) fn given_again(
+        &self,
+        frame: &Frame,
+        result: Result<StepValue, FlowError>,
+        given: StepValue,
+    ) -> Result<StepValue, FlowError> {
+        match result {
+            Err(error) if error.is_uncatchable() => Err(error),
+            Err(error) => {
+                let text = format!("had ended; going on with its background work failed: {}", error.message);
+                self.record(frame, EventKind::Logged { level: "error".to_owned(), text });
+                Ok(given)
+            }
+            Ok(_) => Ok(given),
+        }
+    }
+
     /// Takes what a callback returned from the replay cache, and applies its writes to shared state again. A returned
     /// block is looked up in `blocks` by its name. Returns `None` if the callback must be called.
     pub(crate) fn recorded_callback(
@@ -269,95 +288,6 @@ impl Run {
             let (callback, fingerprint) = (callback.map(str::to_owned), Some(is));
             self.record(frame, EventKind::Drift { drift: DriftKind::Source, text, callback, fingerprint });
         }
-    }
-
-    /// Applies all recorded writes to the shared state of a frame and its ancestors. Called before a block runs whose
-    /// end is not in the log: all recorded writes were made before it.
-    pub(crate) fn replay_all_shared_state(&self, frame: Option<&Rc<Frame>>) {
-        self.replay_shared_state_until(frame, Seq::MAX);
-    }
-
-    fn replay_shared_state_until(&self, frame: Option<&Rc<Frame>>, until: Seq) {
-        if self.replay_cache.has_only_edits {
-            return;
-        }
-        let events = self.replay_shared_state(frame, None, until);
-        if let Some(frame) = frame.filter(|_| !events.is_empty()) {
-            let (callback, superseded, commits) = (String::new(), Vec::new(), Vec::new());
-            let again = EventKind::CallbackReturned {
-                callback,
-                fingerprint: None,
-                returned: None,
-                events,
-                superseded,
-                memoized: true,
-                commits,
-            };
-            self.record(frame, again);
-        }
-    }
-
-    /// Applies the recorded writes of a chain's background work again, after the chain has waited for it.
-    pub(crate) fn replay_background_state(&self, chain: &Rc<Frame>) {
-        if let Some(ended) = self.replay_cache.last_background_end(&chain.path) {
-            self.replay_shared_state_until(Some(chain), ended);
-        }
-    }
-
-    /// Applies the recorded writes to the shared state of a frame and its ancestors up to event `until`, in recorded
-    /// order: so conditions see the same state, and writes of concurrent blocks interleave as they did. With `taken`
-    /// (the path of what is taken from the log) it skips states outside that path's background task: other writes to
-    /// them may have come later in the chain. Returns the new events, if there are any: see [`Reuse`].
-    fn replay_shared_state(&self, frame: Option<&Rc<Frame>>, taken: Option<&str>, until: Seq) -> Vec<Seq> {
-        let belongs = |path: &str| taken.is_none_or(|taken| background_task(taken) == background_task(path));
-        let own = |frame: Rc<Frame>| Some((SharedStateOwner::Of(frame.path.to_string()), frame.own.clone()?));
-        let around = frame.into_iter().flat_map(|frame| frame.chain()).filter(|frame| belongs(&frame.path));
-        let request = belongs(ROOT).then(|| (SharedStateOwner::Request, self.state.clone()));
-        let mut events = Vec::new();
-        for (shared, container) in request.into_iter().chain(around.filter_map(own)) {
-            while let Some(PendingWrite { operation, version, .. }) = self.replay_cache.next_change(&shared, until) {
-                let mut next = (*container.read().1).clone();
-                if !operation.apply(&mut next) {
-                    continue;
-                }
-                if self.reuse == Reuse::ByReference {
-                    container.write_recorded(&operation, next, version, self.next_stamp());
-                    continue;
-                }
-                let version = container.write(&operation, next, None, self.next_stamp());
-                let again = EventKind::StateChanged { scope: container.key.clone(), operation, value: None, version };
-                events.push(match frame {
-                    Some(frame) => self.record(frame, again),
-                    None => self.recorder.record(None, 0, again),
-                });
-            }
-        }
-        events
-    }
-
-    /// Brings the own state of a block that is taken from the log to what it came to, up to event `until`. Several
-    /// writes become one: the block ends at once, so nobody sees a state between, and a loop of chains would else write
-    /// all their operations again at each resume. A single write is left to `replay_shared_state`.
-    fn replay_own_state(&self, frame: &Rc<Frame>, until: Seq) {
-        let Some(own) = &frame.own else { return };
-        let shared = SharedStateOwner::Of(frame.path.to_string());
-        if self.replay_cache.count_changes(&shared, until) < 2 {
-            return;
-        }
-        let mut next = (*own.read().1).clone();
-        let mut last = 0;
-        while let Some(PendingWrite { operation, version, .. }) = self.replay_cache.next_change(&shared, until) {
-            operation.apply(&mut next);
-            last = version;
-        }
-        let Value::Object(mut state) = next.to_json() else { unreachable!("a state is an object") };
-        own.transient().iter().for_each(|field| drop(state.shift_remove(field)));
-        let operation = Operation::Set { state };
-        if self.reuse == Reuse::ByReference {
-            return own.write_recorded(&operation, next, last, self.next_stamp());
-        }
-        let version = own.write(&operation, next, None, self.next_stamp());
-        self.record(frame, EventKind::StateChanged { scope: own.key.clone(), operation, value: None, version });
     }
 
     /// Returns the event that holds a block's output. In a replay there is none: its own log has other numbers.
