@@ -24,6 +24,7 @@ export default defineFlow({
     sees: { block: chain("seeing").work(asks("looks", (_input, ctx) => ctx.user.state.seen)).step(note) },
     bump: { block: handler({ name: "bump", execute: async (_input, ctx) => { await ctx.user.incState({ seen: 5 }); } }) },
     asks: { block: chain("asking").step(note).step(chain("inner").step(note).step(asks("question"))) },
+    two: { block: chain("two").step(note).step(chain("inner").step(note)).step(note) },
     tries: { block: chain("trying").step(chain("inner").step(note).tap(once)) },
   },
 });
@@ -108,4 +109,30 @@ fn a_block_says_which_resume_kept_it() {
     assert!(text.contains("\nkept by resume 1\n"), "{text}");
     let fork = place.ask("fork r --at root/step:note").json()["requestId"].as_str().expect("an id").to_owned();
     assert_eq!(place.get(&format!("block {fork} root/step:note"))["keptBy"], "fork");
+}
+
+/// What had been written before the fork was told of nobody, and the state of a chain that had ended was left out.
+#[test]
+fn a_fork_tells_who_wrote_what_it_shares() {
+    let place = place();
+    ask(&place, "run main two --user ada --session s --request r --input 1", 0);
+    let fork = place.ask("fork r --at root/step:inner").json()["requestId"].as_str().expect("an id").to_owned();
+    let writers = |path: &str| -> Vec<String> {
+        let rows = place.get(&format!("history {fork} --path {path}"));
+        let rows = rows.as_array().expect("a list").iter();
+        rows.map(|row| format!("{} {}", row["by"].as_str().unwrap_or_default(), row["new"])).collect()
+    };
+    assert_eq!(writers("sequencer[root].noted"), ["root/step:note 1", "root/step:note~2 2"]);
+    assert_eq!(writers("sequencer[root/step:inner].noted"), ["root/step:inner/step:note 1"]);
+    let changes = place.get(&format!("diff {fork}"));
+    let mut changes: Vec<_> = changes
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|change| (change["by"].as_str().unwrap_or_default(), change["path"].as_str().unwrap_or_default()))
+        .collect();
+    changes.sort_unstable();
+    assert_eq!(changes, [("root/step:inner/step:note", "noted"), ("root/step:note~2", "noted")]);
+    assert_eq!(place.get(&format!("diff r --with {fork}")), json!([]));
+    assert_eq!(place.get("check --data")["ok"], true);
 }

@@ -57,7 +57,8 @@ impl Workspace {
             let Some(latest) = [&old, &new].into_iter().flatten().max_by_key(|stood| stood.seq).cloned() else {
                 continue;
             };
-            let mut found = changes_of(&latest.scope, self.shown_at(&old)?, self.shown_at(&new)?);
+            let (old, new) = (self.shown_at(&old)?.or_else(nothing), self.shown_at(&new)?.or_else(nothing));
+            let mut found = changes_of(&latest.scope, old, new);
             let span = (from.min(to), latest.seq);
             self.name_writers(latest.scope, &latest.request, span, &mut found, &mut recalled)?;
             changes.extend(found);
@@ -211,7 +212,7 @@ impl Workspace {
     }
 }
 
-/// What is seen of an instance that a later one has taken the place of.
+/// What is seen of an instance that has not begun, or that a later one has taken the place of.
 fn nothing() -> Shown {
     Some(Value::Object(serde_json::Map::new()))
 }
