@@ -134,5 +134,12 @@ fn a_fork_tells_who_wrote_what_it_shares() {
     changes.sort_unstable();
     assert_eq!(changes, [("root/step:inner/step:note", "noted"), ("root/step:note~2", "noted")]);
     assert_eq!(place.get(&format!("diff r --with {fork}")), json!([]));
+    // Its executions have its own ids, also those that it shares.
+    let noted = |at: &str, instance: &str| {
+        place.get(&format!("state --request {fork}{at}"))["sequencers"][format!("{fork}:{instance}:0")]["noted"].clone()
+    };
+    assert_eq!((noted("", "root"), noted("", "root/step:inner")), (json!(2), json!(1)));
+    let inner = " --at root/step:inner";
+    assert_eq!((noted(inner, "root"), noted(inner, "root/step:inner")), (json!(1), json!(1)));
     assert_eq!(place.get("check --data")["ok"], true);
 }

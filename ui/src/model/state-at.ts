@@ -23,21 +23,13 @@ export async function stateAt(host: Host, open: OpenRequest, instant: Instant): 
   const from = base ?? (isWhole ? open.start : await open.stepBefore(seq));
   const [state, changes] = await Promise.all([host.stateAt(request, seq), host.diff(request, from, seq)]);
   const flowChanges = state.flowState ? await host.flowStateDiff(request, from, seq) : [];
-  const owners = await ownersOf(open, request, state, changes);
+  const owners = await ownersOf(open, state, changes);
   return { seq, from, at: state.at ?? open.row?.startedAt ?? 0, state, changes, flowChanges, owners };
 }
 
 /** Names and kinds of the blocks whose states are shown. */
-async function ownersOf(open: OpenRequest, request: string, state: StateView, changes: readonly Change[]) {
+async function ownersOf(open: OpenRequest, state: StateView, changes: readonly Change[]) {
   const ids = [...Object.keys(state.sequencers ?? {}), ...changes.flatMap((change) => change.instanceId ?? [])];
-  // A fork shows executions that it shares with another request under the ids that they have there.
-  const own = (id: string) => `${request}${id.slice(id.indexOf(':'))}`;
-  const rows = await open.rowsOf([...new Set(ids.map(own))].slice(0, MOST_OWNERS));
-  const known = new Map(rows.map((row) => [row.instanceId, row]));
-  return new Map(
-    ids.flatMap((id): [string, ViewRow][] => {
-      const row = known.get(own(id));
-      return row ? [[id, row]] : [];
-    }),
-  );
+  const rows = await open.rowsOf([...new Set(ids)].slice(0, MOST_OWNERS));
+  return new Map(rows.flatMap((row): [string, ViewRow][] => (row.instanceId ? [[row.instanceId, row]] : [])));
 }

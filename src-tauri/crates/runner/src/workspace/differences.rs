@@ -58,7 +58,8 @@ impl Workspace {
                 continue;
             };
             let (old, new) = (self.shown_at(&old)?.or_else(nothing), self.shown_at(&new)?.or_else(nothing));
-            let mut found = changes_of(&latest.scope, old, new);
+            let named = self.counterpart(&latest.scope, &latest.request, request)?;
+            let mut found = changes_of(&named, old, new);
             let span = (from.min(to), latest.seq);
             self.name_writers(latest.scope, &latest.request, span, &mut found, &mut recalled)?;
             changes.extend(found);

@@ -116,8 +116,11 @@ impl Workspace {
     pub fn state_at(&self, request: &str, at: Option<&At>) -> Result<StateView, Fault> {
         let seq = self.seq_at(request, at)?;
         // Up to where a fork leaves its request, its state is that one's.
-        if let Some(from) = self.request(request)?.forked_from.filter(|from| seq <= from.seq) {
-            return self.state_at(&from.request_id, Some(&At::Seq(seq)));
+        let forked_from = self.request(request)?.forked_from;
+        if let Some(from) = forked_from.as_ref().filter(|from| seq <= from.seq) {
+            let mut view = self.state_at(&from.request_id, Some(&At::Seq(seq)))?;
+            name_blocks(&mut view, request);
+            return Ok(view);
         }
         let query = EventQuery { from: Some(seq), to: Some(seq), ..EventQuery::default() };
         let at = self.store.events(request, &query).map_err(Fault::internal)?.first().map(|event| event.at);
@@ -135,6 +138,12 @@ impl Workspace {
                 continue;
             }
             put_record(&mut view, &scope, record);
+        }
+        let blocks = if forked_from.is_some() { self.blocks_at(request, seq)? } else { Vec::new() };
+        // Those that it does not go on with.
+        for (_, stood) in blocks.into_iter().filter(|(_, stood)| stood.request != request) {
+            let record = self.record_at(&stood.scope, &stood.request, stood.seq)?;
+            put_record(&mut view, &self.counterpart(&stood.scope, &stood.request, request)?, record);
         }
         self.add_agent(&mut view, request, seq)?;
         Ok(view)
@@ -266,6 +275,17 @@ impl Workspace {
                 })
             }
         }
+    }
+}
+
+/// Names the blocks of a state as those of a fork that shares them.
+fn name_blocks(view: &mut StateView, fork: &str) {
+    for (id, state) in std::mem::take(&mut view.sequencers) {
+        let owner = StateOwner::parse(&id).map(|owner| StateOwner { request: fork, ..owner }.to_string());
+        let name = owner.unwrap_or_else(|| id.clone());
+        let version = view.versions.remove(&id);
+        view.versions.extend(version.map(|version| (name.clone(), version)));
+        view.sequencers.insert(name, state);
     }
 }
 
