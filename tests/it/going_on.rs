@@ -143,3 +143,15 @@ fn a_fork_tells_who_wrote_what_it_shares() {
     assert_eq!((noted(inner, "root"), noted(inner, "root/step:inner")), (json!(1), json!(1)));
     assert_eq!(place.get("check --data")["ok"], true);
 }
+
+/// A chain went on under the name that it had before, so a replay of the code that ended it diverged.
+#[test]
+fn a_chain_that_was_renamed_begins_anew() {
+    let place = place();
+    ask(&place, "run main asks --user ada --session s --request r --input 1", 4);
+    place.edit(&FLOW.replace("chain(\"asking\")", "chain(\"renamed\")"));
+    ask(&place, "resume r --approve", 0);
+    let replay = place.get("replay r");
+    assert_eq!(replay["identical"], true, "{replay:#}");
+    assert_eq!(place.get("check --data")["ok"], true);
+}

@@ -50,6 +50,8 @@ pub(crate) struct Alignment {
     ambiguous: HashMap<String, FlowError>,
     /// Chains of blocks that a factory makes while the flow runs, by today's path.
     dynamic: HashMap<String, ChainPaths>,
+    /// Whether another block stands at the path of a recorded one that runs others.
+    has_other_blocks: bool,
 }
 
 impl Alignment {
@@ -98,9 +100,10 @@ impl Alignment {
         alignment
     }
 
-    /// Returns whether each recorded operation is known to have the path today that it was recorded at.
+    /// Returns whether each recorded operation is known to have the path today that it was recorded at, and each block
+    /// that runs others to be the same.
     pub(crate) fn keeps_paths(&self) -> bool {
-        !self.moves_paths() && self.ambiguous.is_empty() && self.dynamic.is_empty()
+        !self.moves_paths() && self.ambiguous.is_empty() && self.dynamic.is_empty() && !self.has_other_blocks
     }
 
     fn moves_paths(&self) -> bool {
@@ -163,6 +166,8 @@ impl Alignment {
         if known.is_empty() {
             return;
         }
+        let recorded = known.iter().filter_map(|(code, old)| self.evidence[*code].blocks.get(old));
+        self.has_other_blocks |= recorded.into_iter().any(|recorded| recorded.is_another(block));
         if let Body::Sequencer { steps, .. } = &block.body {
             self.compared.insert(path.clone());
             match self.assign(&path, steps, &known) {

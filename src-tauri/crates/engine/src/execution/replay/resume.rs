@@ -27,7 +27,7 @@ pub(crate) enum Reuse {
     /// What has ended stays as it is: nothing of it is recorded again (SEMANTICS §10.2).
     ByReference,
     /// What has ended is recorded again, as memoized: in a replay, which has a log of its own; if operations have other
-    /// paths in today's code; and if an earlier resume has done so.
+    /// paths in today's code, or a block that runs others is another one; and if an earlier resume has done so.
     Repeated,
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::assign::RecordedOperation;
 use super::renumber::{self, split};
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
+use crate::model::flow::Block;
 use crate::model::identity::InstanceId;
 use crate::model::path::path_below;
 
@@ -44,6 +45,13 @@ pub(super) struct RecordedStart {
     times: u32,
     /// How many of these times a resume took the result from the log.
     times_memoized: u32,
+}
+
+impl RecordedStart {
+    /// Returns whether it is a block that runs others, and another one than that of today.
+    pub(super) fn is_another(&self, today: &Block) -> bool {
+        self.kind != BlockKind::Handler && (self.kind != today.kind() || self.name != today.name)
+    }
 }
 
 impl Evidence {
