@@ -95,10 +95,16 @@ const MIGRATIONS: &[&str] = &[
      ) STRICT, WITHOUT ROWID;",
     // A resume keeps what had ended, and blocks go on as the same instance, which older versions do not know. A process
     // of an older version that has the file open must not go on writing: with the column renamed, its commits fail.
-    "ALTER TABLE event RENAME COLUMN sum TO checksum",
+    // Pages of spans say more of `step_error` items: those that have one are made again by `span_page::add_missing`.
+    "ALTER TABLE event RENAME COLUMN sum TO checksum;
+     DELETE FROM span_page WHERE EXISTS (
+         SELECT 1 FROM event e WHERE e.request = span_page.request AND e.seq BETWEEN span_page.first AND span_page.last
+         AND e.kind = 'item_added' AND instr(e.body, 'step_error') > 0);
+     DELETE FROM path_event WHERE NOT EXISTS (
+         SELECT 1 FROM span_page s WHERE s.request = path_event.request AND s.first = path_event.first);",
 ];
-/// The first format with pages of spans.
-const FIRST_FORMAT_WITH_SPANS: u32 = 7;
+/// The first format with today's pages of spans.
+const FIRST_FORMAT_WITH_CURRENT_SPANS: u32 = 8;
 /// The first format with the current names in tables and bodies.
 const FIRST_FORMAT_WITH_CURRENT_TERMS: u32 = 6;
 /// The first format in which totals count indexed events only.
@@ -194,7 +200,7 @@ fn migrate(
             totals::recount(&transaction)?;
             add_checksums(&transaction)?;
         }
-        if found < FIRST_FORMAT_WITH_SPANS && target >= FIRST_FORMAT_WITH_SPANS {
+        if found < FIRST_FORMAT_WITH_CURRENT_SPANS && target >= FIRST_FORMAT_WITH_CURRENT_SPANS {
             span_page::add_missing(&transaction)?;
         }
         transaction.pragma_update(None, "user_version", target.max(found))?;

@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use engine::event::{EventKind, Outcome};
+use engine::item::{ItemStatus, NewItem};
 use rusqlite::Connection;
 use store::{Options, Store};
+
+use crate::support::{Request, block_finished, block_started, open_in, wait_for_filters};
 
 /// The database that the tests of the program have, in a folder of its own.
 fn older(folder: &Path) -> PathBuf {
@@ -64,4 +68,38 @@ fn of_several_who_open_it_at_once_all_keep_the_old_file() {
         names.sort();
         assert_eq!(names, ["log.db", "log.db.format-5"]);
     }
+}
+
+/// A page that an older version made of the same events has other bytes, and was reported as damaged.
+#[test]
+fn pages_that_say_less_of_failures_are_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_in(&folder);
+    let mut request = Request::begin(&store, "r");
+    request.commit_at("root", 0, block_started("chain"));
+    let told = NewItem {
+        item_type: "step_error".to_owned(),
+        status: ItemStatus::Completed,
+        key: None,
+        transient: false,
+        agent_type: None,
+        agent_name: None,
+        item_visibility: None,
+        owned_by: None,
+        payload: Default::default(),
+    };
+    request.commit_at("root", 0, EventKind::ItemAdded { item: told });
+    request.commit_at("root", 0, block_finished(Outcome::Completed, None));
+    request.finish();
+    wait_for_filters(&store);
+    let path = store.path().to_owned();
+    drop(store);
+    let old = Connection::open(&path).unwrap();
+    assert_eq!(old.execute("UPDATE span_page SET body = zeroblob(8)", ()).unwrap(), 1);
+    old.execute_batch("ALTER TABLE event RENAME COLUMN checksum TO sum; PRAGMA user_version = 7").unwrap();
+    drop(old);
+    let store = open_in(&folder);
+    assert_eq!(format_of(&path), 8);
+    let problems = store.check().unwrap().problems;
+    assert!(problems.is_empty(), "{problems:?}");
 }
