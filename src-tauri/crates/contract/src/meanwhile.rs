@@ -1,4 +1,4 @@
-//! Reads beside writes.
+//! Reads a log again and again while another thread writes to it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -139,7 +139,7 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
     };
     for event in events.iter() {
         let known_to_run = newest_at;
-        // What somebody does with the request, an abort or the edits of a fork, tells of no run.
+        // An abort of the request, or an edit of a fork, does not show that a block still ran.
         newest_at = if fact(&event.kind, |_| 0, |_| None).is_some() { event.at } else { newest_at };
         let Some(path) = &event.path else {
             // If the process died, what ran had stopped before this event.

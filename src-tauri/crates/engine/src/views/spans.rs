@@ -51,7 +51,7 @@ pub struct Spans {
     writes: FxHashMap<Seq, (SpanIndex, bool)>,
     /// What those spans wrote to shared memory.
     writes_of: FxHashMap<SpanIndex, SharedWrites>,
-    /// What spans that may go on did in their newest run, beside that, outside of callbacks that have returned.
+    /// Items and writes to records in the newest run of a span that may go on, but for callbacks that returned.
     undecided: FxHashMap<SpanIndex, FxHashMap<Seq, Undecided>>,
     /// The spans in which a resume brought writes from the log into force again.
     repeated: FxHashSet<SpanIndex>,

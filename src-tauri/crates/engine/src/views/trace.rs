@@ -106,7 +106,7 @@ fn call_of(event: &Event, calls: &HashMap<Seq, String>) -> Option<String> {
 #[derive(Default)]
 struct Resumed {
     did: Vec<Done>,
-    /// Where what an event tells stands in `did`.
+    /// The place in `did` of what each event tells.
     places: HashMap<Seq, usize>,
     run: u32,
     /// Where the newest run has come to.

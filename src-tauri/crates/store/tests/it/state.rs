@@ -65,6 +65,16 @@ fn naive_shared(events: &[Event], scope: &ScopeKey, seq: Seq, at_rest: bool) -> 
     state.to_json()
 }
 
+fn taken_over() -> EventKind {
+    EventKind::RequestResumed {
+        owner: "p2".to_owned(),
+        epoch: 2,
+        code_hash: "c".to_owned(),
+        mock: None,
+        keeps_ended: false,
+    }
+}
+
 fn random_operation(chance: &mut Chance) -> Operation {
     let field = format!("f{}", chance.below(6));
     let key = format!("k{}", chance.below(5));
@@ -190,14 +200,7 @@ fn a_resume_in_another_process_withdraws_what_was_cut_off() {
     let cut = request.last;
     let other = open_later(&bed.folder);
     let mut resumed = Request { store: &other, id: "r".to_owned(), last: cut, lease: request.lease.clone() };
-    let kind = EventKind::RequestResumed {
-        owner: "p2".to_owned(),
-        epoch: 2,
-        code_hash: "c".to_owned(),
-        mock: None,
-        keeps_ended: false,
-    };
-    resumed.commit(kind).unwrap();
+    resumed.commit(taken_over()).unwrap();
     let state = |seq| other.state_at(&scope, "r", seq).unwrap().state.to_json();
     assert_eq!(state(cut), json!({"root/step:done": 1, "root/step:cut": 2}));
     assert_eq!(state(cut + 1), json!({"root/step:done": 1}));
@@ -239,14 +242,7 @@ fn a_refused_resume_leaves_the_attempts_under_way() {
     // Another process writes, so the writer has to read what it knows again.
     Request::begin(&open_in(&folder), "other").finish();
     let mut taker = Request { store: &store, id: "r".to_owned(), last: request.last, lease: request.lease.clone() };
-    let kind = EventKind::RequestResumed {
-        owner: "p2".to_owned(),
-        epoch: 2,
-        code_hash: "c".to_owned(),
-        mock: None,
-        keeps_ended: false,
-    };
-    assert!(taker.commit(kind).is_err());
+    assert!(taker.commit(taken_over()).is_err());
     request.commit_at("root", 0, changed(&scope, patch(json!({"n": 1})), 1));
     request.commit_at("root", 0, block_finished(Outcome::Suspended, None));
     let last = request.last;

@@ -50,7 +50,7 @@ pub(crate) struct Alignment {
     ambiguous: HashMap<String, FlowError>,
     /// Chains of blocks that a factory makes while the flow runs, by today's path.
     dynamic: HashMap<String, ChainPaths>,
-    /// Whether another block stands at the path of a recorded one that runs others.
+    /// Whether a recorded block that runs others has another name or kind today.
     has_other_blocks: bool,
 }
 

@@ -142,7 +142,7 @@ impl Run {
             CacheLookup::Ended(done) => done,
         };
         let parent = parent.cloned();
-        // What a fork has instead of an output stands in the log as the end of an attempt of its own.
+        // The output that a fork gives a block is recorded as the end of a new attempt.
         let reuse = if done.is_edited { Reuse::Repeated } else { self.reuse };
         let frame = match reuse {
             Reuse::ByReference => {

@@ -208,7 +208,7 @@ impl LogReader<'_> {
                 replay_cache.suspended.remove(path);
             }
             EventKind::StateInitialized { scope, state, .. } if !scope.kind.is_durable() => {
-                // A fork that goes on has a second one, with what had been written by then.
+                // Each time that it goes on it has another one, with what had been written by then.
                 if let Some(open) = self.open.get_mut(&key) {
                     open.begun.own.get_or_insert_with(|| state.clone());
                 }
