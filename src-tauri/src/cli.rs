@@ -314,6 +314,9 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(Outcome::done(json!(state), print::state(&state)))
         }
         Command::Diff(diff) => crate::looking::diff(&workspace, &diff, cli.global.json),
+        Command::Print(asked) => crate::inside::print(&workspace, asked),
+        Command::Step(asked) => crate::inside::step(&workspace, asked),
+        Command::Coverage { request, file } => crate::inside::coverage(&workspace, &request, file.as_deref()),
         Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
         Command::Import { file } => Ok(crate::moving::import(&workspace, &file)?),
         Command::History { request, path, page } => {

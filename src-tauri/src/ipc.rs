@@ -9,6 +9,7 @@ mod database;
 mod desktop;
 mod going_on;
 mod home;
+mod inside;
 mod lists;
 mod payload;
 mod starting;
@@ -57,6 +58,11 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             open_log,
             code::open_in_editor,
             code::block_source,
+            code::files_that_ran,
+            inside::print_at,
+            inside::step_inside,
+            inside::coverage,
+            inside::open_value,
             watch,
             going_on::resume,
             going_on::plan_resume,

@@ -7,6 +7,7 @@ mod demo;
 mod desktop;
 mod diagnostics;
 mod editor;
+mod inside;
 mod ipc;
 mod looking;
 mod moving;

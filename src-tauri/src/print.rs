@@ -7,6 +7,7 @@ mod clock;
 mod comparison;
 mod errors;
 mod findings;
+pub(crate) mod inside;
 mod items;
 mod models;
 mod plan;

@@ -2,6 +2,7 @@
 
 mod answer;
 mod diff;
+mod inside;
 mod place;
 mod read;
 mod run;
@@ -18,6 +19,7 @@ use value::{at, audience, durability, exported, file, item_type, kind, order, st
 
 pub(crate) use answer::Resume;
 pub(crate) use diff::Diff;
+pub(crate) use inside::{Print, Step};
 pub(crate) use place::Place;
 pub(crate) use read::read;
 pub(crate) use run::{How, Run, Trigger};
@@ -234,6 +236,17 @@ pub(crate) enum Command {
     },
     /// What differs between two instants of a request, or between two requests
     Diff(Diff),
+    /// The values of expressions at a statement, in every recorded request that reached it
+    Print(Print),
+    /// An instant inside a block: its statement, the values there, and the stack; steps forward and back
+    Step(Step),
+    /// How often each line of a request's code ran
+    Coverage {
+        request: String,
+        /// Only of this file
+        #[arg(long)]
+        file: Option<String>,
+    },
     /// Write a session or a request into one file, for another machine or for an audience
     Export(Export),
     /// Take in what another machine exported: all of it, or nothing

@@ -1,6 +1,6 @@
 //! The window's commands about code: what a file says, what ran, and opening either in an editor.
 
-use runner::{BlockSource, Fault, FlowRow};
+use runner::{BlockSource, Fault, FlowRow, ImportedSource};
 use tauri::State;
 
 use super::off_the_main_thread;
@@ -49,4 +49,14 @@ pub(super) async fn block_source(
     path: String,
 ) -> Result<BlockSource, Fault> {
     off_the_main_thread(state, move |workspace| workspace.block_source(&request_id, &path)).await
+}
+
+/// The author's files that a request ran, as they were; its flow's file first.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn files_that_ran(
+    state: State<'_, WindowState>,
+    request_id: String,
+) -> Result<Vec<ImportedSource>, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.files_that_ran(&request_id)).await
 }

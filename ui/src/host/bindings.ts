@@ -67,6 +67,16 @@ export const commands = {
 	openInEditor: (file: string, line: number, column: number | null) => typedError<string, Fault>(__TAURI_INVOKE("open_in_editor", { file, line, column })),
 	/**  The file that a block of a request was defined in, as it ran, and the block's lines. */
 	blockSource: (requestId: string, path: string) => typedError<BlockSource, Fault>(__TAURI_INVOKE("block_source", { requestId, path })),
+	/**  The author's files that a request ran, as they were; its flow's file first. */
+	filesThatRan: (requestId: string) => typedError<ImportedSource[], Fault>(__TAURI_INVOKE("files_that_ran", { requestId })),
+	/**  The values of expressions at a statement, in every request that reached it. */
+	printAt: (query: PrintQuery) => typedError<Printed, Fault>(__TAURI_INVOKE("print_at", { query })),
+	/**  An instant inside a block. */
+	stepInside: (requestId: string, query: InsideQuery) => typedError<Instant, Fault>(__TAURI_INVOKE("step_inside", { requestId, query })),
+	/**  How often the lines of a request's code ran. */
+	coverage: (requestId: string, file: string | null) => typedError<FileCoverage[], Fault>(__TAURI_INVOKE("coverage", { requestId, file })),
+	/**  A value of an answer, and what is inside. */
+	openValue: (handle: string) => typedError<OpenedValue, Fault>(__TAURI_INVOKE("open_value", { handle })),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
 	/**  Goes on with a request. */
@@ -188,7 +198,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","export","import","history","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","export","import","history","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -457,6 +467,21 @@ export type BlockStatus =
 "suspended" | 
 /**  Ended without effect: retried, superseded by another writer, or cut off by a crash. */
 "abandoned";
+
+/**  A value as it was at a statement. */
+export type Captured = {
+	/**
+	 *  `undefined`, `null`, `boolean`, `number`, `string`, `bigint`, `symbol`, `function`, `array`, `object`, `map`,
+	 *  `set`, `date`, `regexp`, `error`, `typedArray`, `promise`, `instance`, or `cut` for what is not looked at.
+	 */
+	kind: string,
+	/**  A line for people. */
+	preview: string,
+	/**  The value, if it is exactly JSON and small. */
+	json?: Json | null,
+	/**  Opens the value, if the preview does not show all of it. */
+	handle?: string | null,
+};
 
 /**  One difference of one scope's state. */
 export type Change = {
@@ -834,6 +859,15 @@ export type EffectRow = {
 	memoized: boolean,
 };
 
+/**  How a block ended, if an instant is at one of its ends. */
+export type EndOfBlock = 
+/**  Before the first statement. */
+"start" | 
+/**  After the last statement. */
+"end" | 
+/**  After the last statement, which threw. */
+"error";
+
 /**  An entry of a flow: what is run by something else than a person's call of an action (SEMANTICS §1.7). */
 export type EntryRow = {
 	/**  What requests of it have as their action: `webhook:stripe/invoice.paid`. */
@@ -978,6 +1012,14 @@ message: string } |
 /**  What happened. */
 message: string };
 
+/**  How often the lines of a file ran. */
+export type FileCoverage = {
+	/**  Relative to the workspace. */
+	file: string,
+	/**  Every line on which a statement begins. */
+	lines: LineHits[],
+};
+
 /**  How many rows are left by a filter. */
 export type Filtered = {
 	/**  Rows: what fits, and what is around it. */
@@ -1105,6 +1147,63 @@ export type Imported = {
 	events: number,
 };
 
+/**  A file that the flow of a request imported. */
+export type ImportedSource = {
+	/**  Relative to the workspace. */
+	file: string,
+	/**  As it was when the request ran. */
+	text: string,
+};
+
+/**  An instant to show, and where to go from it. */
+export type InsideQuery = {
+	/**  `PATH[#ATTEMPT][+TICK]` */
+	at: string,
+	to: Move,
+	/**  Expressions whose values are wanted, too. */
+	watches: string[],
+};
+
+/**  An instant inside a block: the values are those before its statement runs. */
+export type Instant = {
+	/**  `PATH#ATTEMPT+TICK`. */
+	instant: string,
+	/**  Relative to the workspace. */
+	file: string,
+	/**  Where the statement begins, from 1. */
+	line: number,
+	/**  Where the statement begins, from 1, in UTF-16 units. */
+	column: number,
+	/**  Where it ends, or what comes before the statements inside. */
+	endLine: number,
+	/**  Where it ends, or what comes before the statements inside. */
+	endColumn: number,
+	/**  The function around the statement. */
+	function: string,
+	/**  The block. */
+	path: string,
+	/**  Which attempt, from 0. */
+	attempt: number,
+	/**  Which statement of the execution, from 1; 0 before the first, and one more than there are after the last. */
+	tick: number,
+	/**  How many statements the execution has. */
+	ticks: number,
+	/**  The names in scope except those of the whole file, the nearest first. */
+	locals: Local[],
+	/**  Watch expressions that were given, in their order. */
+	watches?: PrintedValue[],
+	/**  The functions that run, the newest first. */
+	stack: StackFrame[],
+	/**  The newest recorded event before the statement. */
+	seq: number,
+	/**  Whether the instant is at an end of the block. */
+	ended?: EndOfBlock | null,
+	/**  What the block threw, if it failed and its last statement is reached. */
+	error?: ThrownByExpression | null,
+	/**  What is to be said of the answer: that the replay differs from the recording. */
+	note?: string | null,
+};
+
 /**  An item, with the fields of its type beside the common ones. */
 export type Item = {
 	/**  Unique in the workspace. */
@@ -1199,6 +1298,14 @@ export type LargeValue = {
 	reference?: PayloadReference | null,
 };
 
+/**  How often a line ran. */
+export type LineHits = {
+	/**  From 1. */
+	line: number,
+	/**  How often the statement that begins here ran; of several the most. */
+	hits: number,
+};
+
 /**  A request of a list. */
 export type ListedRequest = {
 	/**  The first words of what it was asked. */
@@ -1231,6 +1338,14 @@ export type LoadError = {
 	line?: number | null,
 	/**  1-based. */
 	column?: number | null,
+};
+
+/**  A name in scope, and its value. */
+export type Local = {
+	/**  As the source has it. */
+	name: string,
+	/**  Its value, or why it has none: a name whose declaration has not run yet. */
+	value: PrintedValue,
 };
 
 /**  One line of a flow's console. */
@@ -1363,6 +1478,37 @@ export type Models =
 /**  The script beside the flow. */
 "mock";
 
+/**  Where to go from an instant. */
+export type Move = 
+/**  Nowhere. */
+"stay" | 
+/**  To the next statement, also of a function that is called. */
+"into" | 
+/**  To the next statement of this function, or of one that called it. */
+"over" | 
+/**  To the next statement of a function that called this one. */
+"out" | 
+/**  To the statement before. */
+"back" | 
+/**  To the statement before in this function, or in one that called it. */
+"backOver" | 
+/**  To the statement before in a function that called this one. */
+"backOut" | 
+/**  To the next time that a line of this file runs. */
+({ to: number }) & { backTo?: never; until?: never } | 
+/**  To the last time that a line of this file ran. */
+({ backTo: number }) & { to?: never; until?: never } | 
+/**  To the next statement at which an expression holds. */
+({ until: string }) & { backTo?: never; to?: never };
+
+/**  A request that a question was not asked of, or not to its end. */
+export type NotAsked = {
+	/**  The request. */
+	requestId: string,
+	/**  Why. */
+	why: string,
+};
+
 /**  Something changed. */
 export type Notice = 
 /**  A flow file changed, came or went. */
@@ -1413,6 +1559,26 @@ export type OpenEffectRow = {
 	effect: string,
 	/**  Which of its kind in its block, from 0. */
 	ordinal: number,
+};
+
+/**  An entry of an opened value. */
+export type OpenedEntry = {
+	/**  The name of a property, an index, or the key of a map. */
+	name: string,
+	/**  Its value. */
+	value: Captured,
+};
+
+/**  A value, and what is inside. */
+export type OpenedValue = {
+	/**  `array`, as of a [`Captured`]. */
+	kind: string,
+	/**  Of a text, all of it up to a megabyte. */
+	preview: string,
+	/**  The first of what is inside. */
+	entries: OpenedEntry[],
+	/**  How many entries there are, or the letters of a text. */
+	total: number,
 };
 
 /**  The whole request, or a part of its time, in as many cells as there is room for. */
@@ -1585,6 +1751,75 @@ export type PlanRow = {
 	/**  Differences between the code of today and the log that a resume accepts, as its `drift` events say them. */
 	drift?: string[],
 };
+
+/**  What to print, and of which requests. */
+export type PrintQuery = {
+	/**  Relative to the workspace, or a full path in it. */
+	file?: string,
+	/**  From 1, in the file as it ran. */
+	line?: number,
+	/**  From 1; of several statements on the line the one that begins there or before. */
+	column?: number | null,
+	/**  TypeScript, each in the scope of the statement. */
+	expressions?: string[],
+	/**  Only hits for which this holds. */
+	condition?: string | null,
+	/**  Only this request. */
+	request?: string | null,
+	/**  Only of this session. */
+	session?: string | null,
+	/**  Only of this flow. */
+	flow?: string | null,
+	/**  Only with this status. */
+	status?: RequestStatus | null,
+	/**  At most so many hits. */
+	limit?: number | null,
+};
+
+/**  The answer of `print`. */
+export type Printed = {
+	/**  The newest request first, and in the order of time. */
+	hits: PrintedHit[],
+	/**  How many hits were found; with `truncated` there may be more. */
+	total: number,
+	/**  Whether the limit ended the search. */
+	truncated: boolean,
+	/**  Requests that were not asked, or not to their end. */
+	notAsked: NotAsked[],
+	/**  What is to be said of the place: that the line holds no statement, or was never reached. */
+	note?: string | null,
+};
+
+/**  The values of expressions at one execution of a statement. */
+export type PrintedHit = {
+	/**  The request. */
+	requestId: string,
+	/**  The block whose code ran. */
+	path: string,
+	/**  Which attempt, from 0. */
+	attempt: number,
+	/**  Which statement of the execution, from 1. */
+	tick: number,
+	/**  The newest recorded event before the statement. */
+	seq: number,
+	/**  When that was recorded, in milliseconds since the epoch. */
+	at: number,
+	/**  Where the statement begins, from 1. */
+	line: number,
+	/**  Where the statement begins, from 1, in UTF-16 units. */
+	column: number,
+	/**  One for each expression. */
+	values: PrintedValue[],
+};
+
+/**  The value of an expression at a statement, or why it has none. */
+export type PrintedValue = 
+/**  It has one. */
+Captured | 
+/**  It threw, or ran for too long. */
+{ 
+/**  What it threw. */
+error: ThrownByExpression };
 
 /**  Something that is not as it should be. */
 export type ProblemRow = {
@@ -1863,6 +2098,16 @@ export type SetValue = {
 	value: unknown,
 };
 
+/**  A function on the stack. */
+export type StackFrame = {
+	/**  Its name. */
+	function: string,
+	/**  The author's file. */
+	file: string,
+	/**  The line that is about to run, or that called the function above. */
+	line: number,
+};
+
 /**  A request that was accepted. */
 export type Started = {
 	requestId: string,
@@ -2045,6 +2290,14 @@ export type TextQuery = {
 	session?: string | null,
 	limit: number,
 	offset: number,
+};
+
+/**  Why an expression has no value at a statement. */
+export type ThrownByExpression = {
+	/**  `TypeError`. */
+	name: string,
+	/**  What it says. */
+	message: string,
 };
 
 /**  What a request came to. */

@@ -20,6 +20,7 @@ mod export_file;
 mod flows;
 mod follow;
 mod fork;
+mod inside;
 mod instances;
 mod items;
 mod journal;
@@ -84,6 +85,7 @@ use read_only::{Opened, open_data};
 pub use answers::{Answered, Resolution};
 pub use dispatch::DispatchEnd;
 pub use fork::Edits;
+pub use inside::{InsideAt, Move, PrintQuery, StepQuery};
 pub use trigger::TriggerOptions;
 
 /// How to open a workspace.
@@ -201,6 +203,8 @@ pub struct Workspace {
     views: open_views::Views,
     comparisons: comparisons::Comparisons,
     payloads: payloads::PayloadCache,
+    /// What questions about the inside of blocks have made.
+    probed: inside::ProbedCodes,
     watching: Mutex<Option<Watch>>,
     /// What dispatchers have started, until somebody waits for it.
     dispatched: Mutex<VecDeque<Running>>,
@@ -261,6 +265,7 @@ impl Workspace {
             views: open_views::Views::default(),
             comparisons: comparisons::Comparisons::default(),
             payloads: payloads::PayloadCache::default(),
+            probed: inside::ProbedCodes::default(),
             watching: Mutex::default(),
             dispatched: Mutex::default(),
             itself: OnceLock::default(),

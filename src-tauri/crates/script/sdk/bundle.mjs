@@ -19,8 +19,14 @@ const liquid = join(packages, 'liquidjs');
 const later = ['library', 'utility'].map((folder) => join(source, folder) + sep);
 const indices = ['index.ts', 'contracts.ts'].map((file) => join(source, file));
 
+/** What only bundles with probes load. */
+const probing = ['probe.ts', 'capture.ts'].map((file) => join(source, 'base', file));
+
 /** What is loaded after the SDK itself. */
 const isLater = (id) => later.some((folder) => id.startsWith(folder)) || indices.includes(id);
+
+/** What every flow loads. */
+const isOfSdk = (id) => id.startsWith(source) && !id.startsWith(node) && !isLater(id) && !probing.includes(id);
 
 /** What flows, and what the bundler writes for them, import: the module's name, and its file. */
 const input = {
@@ -42,6 +48,7 @@ const input = {
   'sdk/agent-providers': join(source, 'library', 'agent-providers.ts'),
   'sdk/acts': join(source, 'acts.ts'),
   'sdk/async': join(source, 'base', 'async.ts'),
+  'sdk/probe': join(source, 'base', 'probe.ts'),
 };
 /** Node's built-ins: each is a module that only flows load which use it. */
 const node = join(source, 'node');
@@ -150,7 +157,7 @@ const { output } = await bundle.generate({
   // What every flow needs is one module, in which the globals come first. What stands on zod or Liquid comes after it,
   // and only where a flow imports it, as Node's built-ins do.
   codeSplitting: {
-    groups: [{ name: 'sdk', test: (id) => id.startsWith(source) && !id.startsWith(node) && !isLater(id) }],
+    groups: [{ name: 'sdk', test: (id) => isOfSdk(id) }],
   },
   minify: false,
 });

@@ -26,8 +26,10 @@ pub(crate) mod nesting;
 pub(crate) mod own_errors;
 pub(crate) mod packages;
 pub(crate) mod printed;
+pub(crate) mod probes;
 pub(crate) mod project_files;
 pub(crate) mod sites;
+pub(crate) mod statements;
 pub(crate) mod texts;
 pub(crate) mod trace;
 pub(crate) mod zod;
@@ -45,6 +47,7 @@ use crate::bundle::import_rules::ImportRules;
 use crate::bundle::importers::Importers;
 use crate::bundle::modules::{ENTRY, OurModules, Seen};
 use crate::bundle::packages::Packages;
+use crate::bundle::probes::Probes;
 use crate::bundle::project_files::{TsSettings, outside_message, read};
 
 /// A bundled flow file.
@@ -70,8 +73,23 @@ pub type OnRead = Arc<dyn Fn(&Path) + Send + Sync>;
 /// Parsers recurse for every level of nesting in a source, so this must run on threads with a large stack:
 /// [`Bundler`](crate::Bundler) has them.
 pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bundle, LoadError> {
+    bundle_form(workspace, file, on_read, None).await
+}
+
+/// As [`bundle`], perhaps of stored texts in place of the files on disk, with probes.
+pub(crate) async fn bundle_form(
+    workspace: &Path,
+    file: &Path,
+    on_read: OnRead,
+    probes: Option<Arc<Probes>>,
+) -> Result<Bundle, LoadError> {
     let shown = shown(workspace, file);
-    let real = check_entry(workspace, file, &shown)?;
+    let real = match &probes {
+        Some(probes) if probes.texts.contains_key(file) => std::fs::canonicalize(workspace)
+            .map_err(|error| LoadError::in_file(LoadErrorKind::Import, &shown, format!("cannot be read: {error}")))?,
+        _ => check_entry(workspace, file, &shown)?,
+    };
+    let has_probes = probes.is_some();
     let settings = TsSettings::find(&real, file)?;
     let tsconfig = match &settings.file {
         Some(file) => rolldown_common::TsConfig::Manual(file.clone()),
@@ -125,6 +143,7 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
         seen: seen.clone(),
         importers: Importers::default(),
         packages: Packages::default(),
+        probes,
     };
     let mut bundler =
         Bundler::with_plugins(options, vec![Arc::new(plugin)]).map_err(|errors| first(workspace, &shown, errors))?;
@@ -146,6 +165,9 @@ pub async fn bundle(workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bu
     // At the end, where no line of the author's changes its number; they are evaluated before everything else.
     for name in globals {
         code.push_str(&format!("\nimport \"{}\";\n", embedded::node_module(name)));
+    }
+    if has_probes {
+        code.push_str(probes::IMPORT);
     }
     let map = chunk.map.as_ref().map(|map| map.to_json_string()).unwrap_or_default();
     let map = crate::bundle::code::without_embedded(&map);

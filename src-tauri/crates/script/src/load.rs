@@ -27,6 +27,7 @@ use crate::host::async_calls::drive;
 use crate::host::fire::{Fired, Given};
 use crate::host::sync_calls::sync;
 use crate::vm::load_time::LoadTime;
+use crate::vm::probe::{Asked, Probed};
 use crate::vm::{Limits, Vm};
 
 /// How the address of a schedule begins.
@@ -171,7 +172,30 @@ impl Loaded {
         limits: Limits,
         load_time: LoadTime,
     ) -> Result<Loaded, LoadError> {
-        let vm = Vm::load(bundle, workspace, limits, load_time, sync)?;
+        Loaded::load_form(bundle, kind, workspace, limits, load_time, None)
+    }
+
+    /// As [`Loaded::load`], of a bundle with probes, which record what is asked.
+    pub fn load_probed(
+        bundle: &Bundle,
+        kind: &str,
+        workspace: &Path,
+        limits: Limits,
+        load_time: LoadTime,
+        asked: Asked,
+    ) -> Result<Loaded, LoadError> {
+        Loaded::load_form(bundle, Some(kind), workspace, limits, load_time, Some(asked))
+    }
+
+    fn load_form(
+        bundle: &Bundle,
+        kind: Option<&str>,
+        workspace: &Path,
+        limits: Limits,
+        load_time: LoadTime,
+        asked: Option<Asked>,
+    ) -> Result<Loaded, LoadError> {
+        let vm = Vm::load(bundle, workspace, limits, load_time, asked, sync)?;
         let registry = Rc::new(Registry::default());
         let wrong = |kind, message: String| LoadError::in_file(kind, &bundle.file, message);
         let kinds: Vec<String> = vm
@@ -262,6 +286,16 @@ impl Loaded {
     /// no such values at all.
     pub fn unrecorded(&self) -> Option<(EffectKind, u32)> {
         self.vm.shared.load_time.missing()
+    }
+
+    /// Returns and forgets what the probes have recorded.
+    pub fn probed(&self) -> Probed {
+        self.vm.shared.probe.as_ref().map(|probe| probe.take()).unwrap_or_default()
+    }
+
+    /// Whether the probes have recorded all that was asked for.
+    pub fn is_answered(&self) -> bool {
+        self.vm.shared.probe.as_ref().is_some_and(|probe| probe.is_done())
     }
 
     /// Fires `ctx.signal`. Its listeners run now, before the request is stopped.

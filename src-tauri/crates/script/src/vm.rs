@@ -9,6 +9,7 @@ pub(crate) mod fields;
 pub(crate) mod load_time;
 mod memory;
 mod natives;
+pub(crate) mod probe;
 pub(crate) mod rejections;
 pub(crate) mod time_zone;
 pub(crate) mod words;
@@ -30,6 +31,7 @@ use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::trace::{BUNDLE, Trace};
 use crate::vm::load_time::LoadTime;
 use crate::vm::memory::Meter;
+use crate::vm::probe::{Asked, Probe};
 
 /// The limits of a flow (`limits` in `flowglass.json`).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -101,6 +103,15 @@ pub(crate) struct Shared {
     pub(crate) trace: Trace,
     /// Clock and random values while the file loads.
     pub(crate) load_time: LoadTime,
+    /// What the probes of a bundle record, if it has any.
+    pub(crate) probe: Option<Rc<Probe>>,
+}
+
+impl Shared {
+    /// Returns the newest event of the request; 0 if no block runs.
+    pub(crate) fn newest_event(&self) -> u64 {
+        self.contexts.borrow().values().next().map_or(0, |cx| cx.run.recorder.last())
+    }
 }
 
 /// A loaded bundle.
@@ -128,6 +139,7 @@ impl Vm {
         workspace: &std::path::Path,
         limits: Limits,
         load_time: LoadTime,
+        asked: Option<Asked>,
         sync: SyncOp,
     ) -> Result<Rc<Vm>, LoadError> {
         let internal =
@@ -138,8 +150,12 @@ impl Vm {
         runtime.set_loader(Modules, Modules);
         let deadline: Rc<Cell<Option<Instant>>> = Rc::default();
         let (watched, counted) = (deadline.clone(), memory.clone());
+        let probe = asked.map(|asked| Rc::new(Probe::new(asked)));
+        let probes = probe.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || {
-            counted.is_exceeded() || watched.get().is_some_and(|end| Instant::now() > end)
+            counted.is_exceeded()
+                || watched.get().is_some_and(|end| Instant::now() > end)
+                || probes.as_ref().is_some_and(|probe| probe.is_late() || probe.is_done())
         })));
         let context = Context::full(&runtime).map_err(internal)?;
         context.with(|ctx| memory.attach(&ctx));
@@ -154,6 +170,7 @@ impl Vm {
             rejected: Cell::default(),
             trace: Trace::new(bundle, workspace),
             load_time,
+            probe,
         });
         crate::vm::rejections::track(&runtime, &shared);
         let vm = Rc::new(Vm {

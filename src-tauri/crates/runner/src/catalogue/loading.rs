@@ -68,12 +68,12 @@ pub(crate) fn load_all(catalogue: &Mutex<Catalogue>, files: Vec<PathBuf>, loadin
     });
 }
 
-pub(super) fn is_current(inputs: &[(PathBuf, String)]) -> bool {
+pub(crate) fn is_current(inputs: &[(PathBuf, String)]) -> bool {
     inputs.iter().all(|(file, hash)| hash_of(file).is_some_and(|now| now == *hash))
 }
 
 /// The hash of a file's content; of a folder, that of the names in it.
-fn hash_of(file: &Path) -> Option<String> {
+pub(crate) fn hash_of(file: &Path) -> Option<String> {
     if let Some(listing) = script::listing(file) {
         return Some(blake3::hash(listing.as_bytes()).to_hex().to_string());
     }
@@ -126,7 +126,7 @@ impl Loading<'_> {
 
 /// Puts a file into the cache in one step: whoever reads meanwhile finds the one before, and what lay there under its
 /// name, a pipe for example, is not written to.
-pub(super) fn keep(cache: &Path, file: &Path, content: &impl Serialize) -> std::io::Result<()> {
+pub(crate) fn keep(cache: &Path, file: &Path, content: &impl Serialize) -> std::io::Result<()> {
     std::fs::create_dir_all(cache)?;
     let mut new = tempfile::NamedTempFile::new_in(cache)?;
     std::io::Write::write_all(&mut new, &serde_json::to_vec(content)?)?;

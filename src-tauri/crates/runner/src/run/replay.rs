@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::task::Poll;
 
 use engine::abort::Abort;
 use engine::effect_log::{EffectLog, Missing, SeenRecords};
@@ -18,10 +19,11 @@ use engine::request::{Run, StartRequest};
 use engine::scope::ScopeKey;
 use engine::views::trace::{Did, trace};
 use futures_channel::oneshot;
-use script::LoadTime;
+use script::{Asked, Bundle, LoadTime, Loaded, Probed};
 use serde_json::{Value, json};
 use store::{NoteQuery, Store};
 
+use crate::catalogue::ended::EndRecord;
 use crate::catalogue::fatal_signals::FlowOnThread;
 use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
@@ -34,7 +36,7 @@ use crate::views::{Divergence, Json, Replay};
 
 /// What a replay needs.
 pub(crate) struct ReplayInput {
-    pub(crate) loaded_flow: Arc<LoadedFlow>,
+    pub(crate) code: ReplayedCode,
     pub(crate) config: Config,
     pub(crate) asked: StartRequest,
     pub(crate) events: Vec<Event>,
@@ -44,8 +46,35 @@ pub(crate) struct ReplayInput {
     pub(crate) store: Arc<Store>,
 }
 
-/// Replays a request on a thread of its own and compares what it does with its log. Answers also what it did.
-pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>), Fault> {
+/// The code that a replay runs.
+pub(crate) enum ReplayedCode {
+    /// The code of today.
+    Loaded(Arc<LoadedFlow>),
+    /// The code that ran, with probes.
+    Probed {
+        /// It.
+        bundle: Arc<Bundle>,
+        /// Which of its flows.
+        kind: String,
+        /// What its probes record.
+        asked: Asked,
+        /// The flow file of today, whose record says if its code ends the process; `None` if it is gone.
+        end_record: Option<Arc<EndRecord>>,
+    },
+}
+
+/// What a replay did.
+pub(crate) struct Replayed {
+    /// How it differs from the recording. Of one that its probes ended nothing is compared.
+    pub(crate) result: Replay,
+    /// Its events.
+    pub(crate) events: Vec<Event>,
+    /// What its probes recorded.
+    pub(crate) probed: Probed,
+}
+
+/// Replays a request on a thread of its own and compares what it does with its log.
+pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("replay".to_owned()).stack_size(STACK);
         let thread = thread.spawn_scoped(scope, || carry_out(workspace, input))?;
@@ -53,18 +82,25 @@ pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<(Replay, Ve
     })
 }
 
-fn carry_out(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>), Fault> {
-    let ReplayInput { loaded_flow, config, mut asked, events, records, seen, store } = input;
-    let _flow = FlowOnThread::on_this_thread(&loaded_flow.end_record);
+fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
+    let ReplayInput { code, config, mut asked, events, records, seen, store } = input;
+    let end_record = match &code {
+        ReplayedCode::Loaded(loaded_flow) => Some(loaded_flow.end_record.clone()),
+        ReplayedCode::Probed { end_record, .. } => end_record.clone(),
+    };
+    let _flow = end_record.as_ref().map(FlowOnThread::on_this_thread);
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
-    let mut loaded = load(
-        workspace,
-        &loaded_flow,
-        config.script_limits(),
-        LoadTime::after(load_effects(&events), SyncEffect::placeholder)
-            .with_env(config.flow_env())
-            .with_zone(asked.time_zone.clone()),
-    )?;
+    let load_time = LoadTime::after(load_effects(&events), SyncEffect::placeholder)
+        .with_env(config.flow_env())
+        .with_zone(asked.time_zone.clone());
+    let limits = config.script_limits();
+    let mut loaded = match code {
+        ReplayedCode::Loaded(loaded_flow) => load(workspace, &loaded_flow, limits, load_time)?,
+        ReplayedCode::Probed { bundle, kind, asked, .. } => {
+            Loaded::load_probed(&bundle, &kind, workspace, limits, load_time, asked)
+                .map_err(|error| Fault::NotLoaded { message: error.to_string() })?
+        }
+    };
     let flow = prepare(&mut loaded, &mut asked, &is_known)?;
     let began = events.first().map_or(0, |event| event.at);
     let log = Arc::new(ReplayLog { memory: MemoryLog::default(), store, began });
@@ -79,20 +115,36 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<(Replay, Vec<Event>
     runtime.block_on(async {
         let input = run.begin().await.map_err(Fault::internal)?;
         loaded.attach(&run);
-        let work = Box::pin(with_script(run.execute(input), loaded.drive()));
+        let work = with_script(run.execute(input), loaded.drive());
+        let work = Box::pin(until_answered(work, || loaded.is_answered()));
         let (settle, unblock) = (|| effect_log.advance(), || loaded.fail_waiting_calls());
         run_to_end(work, Awaited::default(), || false, settle, unblock).await;
         run.flush();
         Ok::<_, Fault>(())
     })?;
     let replayed = log.memory.events(&request);
+    let probed = loaded.probed();
+    if loaded.is_answered() || probed.is_full {
+        let result = Replay { identical: true, compared: 0, divergence: None };
+        return Ok(Replayed { result, events: replayed, probed });
+    }
     let mut result = compare(&events, &replayed, effect_log.missing());
     if let Some((kind, ordinal)) = loaded.unrecorded() {
         let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
         result.identical = false;
         result.divergence = Some(divergence(1, LOAD, Value::Null, found));
     }
-    Ok((result, replayed))
+    Ok(Replayed { result, events: replayed, probed })
+}
+
+/// Polls the work of a replay until it ends, or its probes have recorded all that was asked for.
+async fn until_answered<T>(work: impl Future<Output = T>, is_answered: impl Fn() -> bool) {
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|cx| match work.as_mut().poll(cx) {
+        Poll::Pending if !is_answered() => Poll::Pending,
+        _ => Poll::Ready(()),
+    })
+    .await;
 }
 
 /// The first thing, in the recorded order, that the replay did otherwise.

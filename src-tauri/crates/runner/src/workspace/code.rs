@@ -51,6 +51,15 @@ impl Workspace {
         Ok(BlockSource { file, hash, text, from: Some(line), to: Some(line + lines - 1) })
     }
 
+    /// The author's files that a request ran, as they were; its flow's file first.
+    pub fn files_that_ran(&self, request: &str) -> Result<Vec<ImportedSource>, Fault> {
+        let (_, events) = self.log_of(request)?;
+        let (_, code) = self.code_that_ran(request, &events)?;
+        let (of_flow, others): (Vec<_>, Vec<_>) = code.sources.into_iter().partition(|source| source.file == code.file);
+        let all = of_flow.into_iter().chain(others);
+        Ok(all.map(|source| ImportedSource { file: source.file, text: source.text }).collect())
+    }
+
     /// The newest code that a request ran, and its hash.
     fn code_that_ran(&self, request: &str, events: &[Event]) -> Result<(String, Code), Fault> {
         let hash = events.iter().rev().find_map(|event| match &event.kind {

@@ -82,7 +82,7 @@ impl Workspace {
         self.with_catalogue(|catalogue| catalogue.rows(&self.dir))
     }
 
-    fn cache(&self) -> PathBuf {
+    pub(super) fn cache(&self) -> PathBuf {
         self.dir.join(".flowglass/cache")
     }
 

@@ -12,8 +12,8 @@ use engine::views::replay_order::ReplayOrder;
 
 use super::Workspace;
 use crate::core::fault::Fault;
-use crate::run::replay::{ReplayInput, replay};
-use crate::views::Replay;
+use crate::run::replay::{ReplayInput, Replayed, ReplayedCode, replay};
+use crate::views::{Replay, RequestRow};
 
 impl Workspace {
     /// Runs a request again in memory, with its recorded effects and the code of today. Writes nothing.
@@ -24,8 +24,21 @@ impl Workspace {
     /// As [`replay`](Self::replay), with the events that the replay made.
     pub(super) fn replayed(&self, request: &str) -> Result<(Replay, Vec<Event>), Fault> {
         let (row, events) = self.whole_log_of(request)?;
-        let (asked, _) = self.asked_before(&row, &events)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let Replayed { result, events, .. } =
+            replay(&self.dir, self.replay_input(&row, events, ReplayedCode::Loaded(loaded_flow))?)?;
+        Ok((result, events))
+    }
+
+    /// What a replay of a request needs.
+    pub(super) fn replay_input(
+        &self,
+        row: &RequestRow,
+        events: Vec<Event>,
+        code: ReplayedCode,
+    ) -> Result<ReplayInput, Fault> {
+        let request = row.id.as_str();
+        let (asked, _) = self.asked_before(row, &events)?;
         // What a fork's old input led to is not done again: it begins with what was there then.
         let began = edited_input(&events).unwrap_or(0);
         let mut records = Vec::new();
@@ -40,18 +53,8 @@ impl Workspace {
         let seen =
             self.foreign(request, &events, records.iter().map(|(scope, record)| (scope.clone(), record.version)))?;
         let asked = StartRequest { claim: None, owner: "replay".to_owned(), ..asked };
-        replay(
-            &self.dir,
-            ReplayInput {
-                loaded_flow,
-                config: self.config.clone(),
-                asked,
-                events,
-                records,
-                seen,
-                store: self.store.clone(),
-            },
-        )
+        let (config, store) = (self.config.clone(), self.store.clone());
+        Ok(ReplayInput { code, config, asked, events, records, seen, store })
     }
 
     /// What blocks saw of records that others had written since the request began.

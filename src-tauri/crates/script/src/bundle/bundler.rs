@@ -2,11 +2,14 @@
 //! large stack; pages that are never touched take no memory.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
 
+use crate::bundle::code::Code;
 use crate::bundle::error::{LoadError, LoadErrorKind};
-use crate::bundle::{Bundle, OnRead, bundle, shown};
+use crate::bundle::probes::{Probes, Question, SiteTable};
+use crate::bundle::{Bundle, OnRead, bundle_form, shown};
 
 /// Bytes of stack of a thread that parses what an author wrote; only touched pages take memory.
 pub const PARSER_STACK: usize = 512 << 20;
@@ -28,9 +31,31 @@ impl Bundler {
 
     /// Bundles one flow file of a workspace.
     pub fn bundle(&self, workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bundle, LoadError> {
+        self.bundle_form(workspace, file, on_read, None)
+    }
+
+    /// Bundles stored code with probes for a question.
+    pub fn bundle_probed(
+        &self,
+        workspace: &Path,
+        code: &Code,
+        table: Arc<SiteTable>,
+        question: Question,
+    ) -> Result<Bundle, LoadError> {
+        let probes = Probes::new(workspace, code, table, question);
+        self.bundle_form(workspace, &workspace.join(&code.file), Arc::new(|_| ()), Some(Arc::new(probes)))
+    }
+
+    fn bundle_form(
+        &self,
+        workspace: &Path,
+        file: &Path,
+        on_read: OnRead,
+        probes: Option<Arc<Probes>>,
+    ) -> Result<Bundle, LoadError> {
         let failed = |message: &str| LoadError::in_file(LoadErrorKind::Thrown, &shown(workspace, file), message);
         std::thread::scope(|scope| {
-            let work = || self.runtime.block_on(bundle(workspace, file, on_read));
+            let work = || self.runtime.block_on(bundle_form(workspace, file, on_read, probes));
             match std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, work) {
                 Ok(thread) => {
                     thread.join().unwrap_or_else(|_| Err(failed("the file could not be loaded: the bundler panicked")))

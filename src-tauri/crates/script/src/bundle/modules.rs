@@ -21,6 +21,7 @@ use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::import_rules::{ImportRules, Refusal, package_name, without_query};
 use crate::bundle::importers::Importers;
 use crate::bundle::packages::{self, Packages};
+use crate::bundle::probes::Probes;
 use crate::bundle::project_files::{outside_message, place_of, read};
 use crate::bundle::{OnRead, shown, texts, too_deep, zod};
 
@@ -58,6 +59,8 @@ pub(crate) struct OurModules {
     pub(crate) seen: Arc<Mutex<Seen>>,
     pub(crate) importers: Importers,
     pub(crate) packages: Packages,
+    /// The probes of a question, and the texts that ran.
+    pub(crate) probes: Option<Arc<Probes>>,
 }
 
 impl std::fmt::Debug for OurModules {
@@ -140,12 +143,14 @@ impl Plugin for OurModules {
         }
     }
 
-    /// Replaces the bundler's helper for async functions by the SDK's. `load` is not called for it.
+    /// Replaces the bundler's helper for async functions by the SDK's, because `load` is not called for it; and puts
+    /// probes into the author's modules.
     async fn transform(&self, _ctx: SharedTransformPluginContext, args: &HookTransformArgs<'_>) -> HookTransformReturn {
-        Ok(is_helper(args.id).then(|| HookTransformOutput {
-            code: Some(format!("export {{ default }} from '{}';\n", embedded::ASYNC)),
-            ..Default::default()
-        }))
+        if is_helper(args.id) {
+            let code = Some(format!("export {{ default }} from '{}';\n", embedded::ASYNC));
+            return Ok(Some(HookTransformOutput { code, ..Default::default() }));
+        }
+        Ok(self.probes.as_ref().and_then(|probes| probes.put_into(args.id, args.code)))
     }
 
     async fn load(&self, _ctx: SharedLoadPluginContext, args: &HookLoadArgs<'_>) -> HookLoadReturn {
@@ -184,6 +189,9 @@ impl OurModules {
         importer: &Path,
     ) -> anyhow::Result<Option<HookResolveIdOutput>> {
         let specifier = args.specifier.strip_suffix(RAW).unwrap_or(args.specifier);
+        if let Some(file) = self.probes.as_ref().and_then(|probes| probes.stored(importer, specifier)) {
+            return Ok(Some(HookResolveIdOutput::from_id(file.display().to_string())));
+        }
         let mut found = resolve(ctx, specifier, args.importer).await?;
         let is_bare = !specifier.starts_with(['.', '/', '#']);
         let importer = importer.display().to_string();
@@ -276,7 +284,8 @@ impl OurModules {
         }
         self.with_seen(|seen| seen.inputs.extend([file.to_owned()]));
         (self.on_read)(file);
-        let text = match read(file) {
+        let stored = self.probes.as_ref().and_then(|probes| probes.texts.get(file).cloned());
+        let text = match stored.map_or_else(|| read(file), Ok) {
             Ok(text) => text,
             Err(reason) => return empty(LoadError::in_file(LoadErrorKind::Import, &shown, reason)),
         };

@@ -18,13 +18,21 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
     native.set(
         "sync",
         Function::new(ctx.clone(), move |ctx: Ctx<'_>, op: String, token: u32, payload: String| {
-            sync(&seen, &op, token, &payload).map_err(|message| rquickjs::Exception::throw_message(&ctx, &message))
+            let answer = match &seen.probe {
+                Some(probe) if op.starts_with("probe") => Ok(probe.sync(&seen, &op, token)),
+                Some(probe) => probe.check(&op).and_then(|()| sync(&seen, &op, token, &payload)),
+                None => sync(&seen, &op, token, &payload),
+            };
+            answer.map_err(|message| rquickjs::Exception::throw_message(&ctx, &message))
         })?,
     )?;
     let seen = shared.clone();
     native.set(
         "start",
-        Function::new(ctx.clone(), move |id: f64, op: String, token: u32, payload: String| {
+        Function::new(ctx.clone(), move |ctx: Ctx<'_>, id: f64, op: String, token: u32, payload: String| {
+            if let Some(Err(message)) = seen.probe.as_ref().map(|probe| probe.check(&op)) {
+                return Err(rquickjs::Exception::throw_message(&ctx, &message));
+            }
             // A call is not over before these are.
             if op == "apply" || op == "run" {
                 *seen.pending_applies.borrow_mut().entry(token).or_insert(0) += 1;
@@ -33,6 +41,7 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
             seen.stops.borrow_mut().insert(id as u64, stop);
             // Sending fails only when the run has ended.
             let _ = seen.async_calls.unbounded_send(AsyncCall { id, op, token, payload, stopped });
+            Ok(())
         })?,
     )?;
     let seen = shared.clone();
@@ -54,6 +63,7 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
         })?,
     )?;
     crate::vm::fields::install(ctx, &native, shared)?;
+    crate::vm::probe::install(ctx, &native, shared)?;
     crate::vm::words::install(ctx, &native, shared)?;
     native.set("isProxy", Function::new(ctx.clone(), |value: rquickjs::Value<'_>| value.is_proxy())?)?;
     let mut options = EvalOptions::default();

@@ -16,6 +16,14 @@ interface Native {
   patch(token: number, target: string, fields: object, plain: object): boolean | undefined;
   increment(token: number, target: string, fields: object, plain: object): boolean | undefined;
   isProxy(value: unknown): boolean;
+  /** Runs an expression of a question apart: what it throws, and its limits, end it alone. */
+  attempt(thunk: () => unknown): { ok: boolean; value: unknown };
+  /** A statement of an execution began, in a call of a function. */
+  traced(id: number, site: number, call: number): void;
+  /** A function was called from a statement of another call. */
+  entered(id: number, call: number, from: number): void;
+  /** The values at a statement, as JSON, and the stack there. */
+  took(id: number, tick: number, site: number, token: number, values: string, stack: string): void;
   /** Node's message for an error of the runtime: its class, message and stack. */
   explain(className: string, message: string, stack: string): string | undefined;
   /** `waiting.js` */
@@ -32,7 +40,7 @@ export const native: Native = __flowglass;
 /** The token of code that runs while a flow file loads. */
 export const LOAD = 0;
 
-let current = LOAD;
+export let current = LOAD;
 /** Whose code ran last. */
 let latest = LOAD;
 

@@ -1,0 +1,65 @@
+//! Questions about the inside of blocks of recorded requests: the code that ran is bundled with probes and replayed with
+//! the effects of the log (ARCHITECTURE §8.10).
+//!
+//! Nothing is written but bundles in the cache. Must not ask a model or the network: a replay does not.
+
+mod coverage;
+mod handle;
+mod print;
+mod probed_code;
+mod recorded_seq;
+mod step;
+
+pub use print::PrintQuery;
+pub use step::{InsideAt, Move, StepQuery};
+
+pub(super) use probed_code::ProbedCodes;
+
+use std::sync::Arc;
+
+use engine::event::Event;
+use script::{Asked, Question};
+
+use super::Workspace;
+use crate::core::fault::Fault;
+use crate::run::replay::{Replayed, ReplayedCode, replay};
+use crate::views::RequestRow;
+use probed_code::ProbedCode;
+
+/// What a question found out of one request.
+struct Answer {
+    replayed: Replayed,
+    /// The recorded events.
+    recorded: Vec<Event>,
+}
+
+impl Workspace {
+    /// Replays a request with probes for a question.
+    fn ask(
+        &self,
+        row: &RequestRow,
+        recorded: Vec<Event>,
+        code: &Arc<ProbedCode>,
+        question: Question,
+        asked: Asked,
+    ) -> Result<Answer, Fault> {
+        self.check_trusted()?;
+        let bundle = self.probed_bundle(code, question)?;
+        // A flow that is gone, or does not load today, can be asked all the same.
+        let loaded = self.with_catalogue(|catalogue| catalogue.find(&row.flow)).ok();
+        let end_record = loaded.map(|loaded| loaded.end_record.clone());
+        let probed = ReplayedCode::Probed { bundle, kind: row.flow.clone(), asked, end_record };
+        let input = self.replay_input(row, recorded.clone(), probed)?;
+        Ok(Answer { replayed: replay(&self.dir, input)?, recorded })
+    }
+}
+
+/// Says where a replay differs from the recording; what was found before that holds.
+fn difference(replayed: &Replayed) -> Option<String> {
+    let divergence = replayed.result.divergence.as_ref()?;
+    Some(format!(
+        "the code that ran does something else today at {} (event {}): packages, prompt files or Flowglass changed \
+         since; what was found before that holds",
+        divergence.path, divergence.seq
+    ))
+}

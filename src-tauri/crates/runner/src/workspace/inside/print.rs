@@ -1,0 +1,288 @@
+//! The values of expressions at a statement, in every request that reached it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::event::{EventKind, RequestStatus};
+use script::{Asked, Question, check_expression};
+use serde::Deserialize;
+use serde_json::Value;
+use store::{EventQuery, RequestQuery};
+
+use super::super::Workspace;
+use super::handle::Handle;
+use super::probed_code::ProbedCode;
+use super::recorded_seq::RecordedSeq;
+use super::{Answer, difference};
+use crate::core::fault::{Detail, Fault};
+use crate::views::{Captured, NotAsked, OpenedEntry, OpenedValue, Printed, PrintedHit, PrintedValue, RequestRow};
+
+/// How many requests are asked if none is named.
+const MAX_REQUESTS: usize = 100;
+/// How many requests are looked at to find those that ran a file.
+const MAX_LOOKED_AT: u64 = 10_000;
+/// How many hits are found if no limit is given.
+const USUAL_LIMIT: usize = 1000;
+
+/// What to print, and of which requests.
+#[derive(Clone, Debug, Default, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PrintQuery {
+    /// Relative to the workspace, or a full path in it.
+    pub file: String,
+    /// From 1, in the file as it ran.
+    pub line: u32,
+    /// From 1; of several statements on the line the one that begins there or before.
+    pub column: Option<u32>,
+    /// TypeScript, each in the scope of the statement.
+    pub expressions: Vec<String>,
+    /// Only hits for which this holds.
+    pub condition: Option<String>,
+    /// Only this request.
+    pub request: Option<String>,
+    /// Only of this session.
+    pub session: Option<String>,
+    /// Only of this flow.
+    pub flow: Option<String>,
+    /// Only with this status.
+    pub status: Option<RequestStatus>,
+    /// At most so many hits.
+    pub limit: Option<u32>,
+}
+
+impl Workspace {
+    /// Finds the values of expressions at a statement in recorded requests: their code runs again with the effects of
+    /// the log. Writes nothing to the database. Fails if the file never ran and is not there, or an expression does not
+    /// parse.
+    pub fn print(&self, query: &PrintQuery) -> Result<Printed, Fault> {
+        let file = self.file_name_in(&query.file);
+        let names = self.free_names(&file, query)?;
+        let limit = query.limit.map_or(USUAL_LIMIT, |limit| limit as usize);
+        let mut found = Printed::default();
+        let (mut has_file, mut has_statement) = (0_usize, 0_usize);
+        let mut nearest: Option<String> = None;
+        let is_one = query.request.is_some();
+        for row in self.asked_requests(query)? {
+            if has_file >= MAX_REQUESTS || found.hits.len() >= limit {
+                break;
+            }
+            let not_asked = |why: String| NotAsked { request_id: row.id.clone(), why };
+            let code = match self.code_of_request(&row.id)? {
+                Ok(code) => code,
+                Err(why) if is_one => {
+                    found.not_asked.push(not_asked(why));
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            if !code.table.has_file(&file) {
+                if is_one {
+                    found.not_asked.push(not_asked(format!("its code does not have {file}: {}", files_of(&code))));
+                }
+                continue;
+            }
+            has_file += 1;
+            let Some(site) = code.table.find(&file, query.line, query.column, &names) else {
+                nearest.get_or_insert_with(|| no_statement(&code, &file, query.line));
+                continue;
+            };
+            has_statement += 1;
+            let question = Question {
+                condition: query.condition.clone(),
+                expressions: query.expressions.clone(),
+                sites: Some(vec![site]),
+                locals: false,
+            };
+            let limit = limit - found.hits.len();
+            let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: limit + 1, open: None };
+            let answer =
+                self.whole_log_of(&row.id).and_then(|(row, events)| self.ask(&row, events, &code, question, asked));
+            match answer {
+                Ok(answer) => {
+                    found.not_asked.extend(difference(&answer.replayed).map(not_asked));
+                    let hits = self.hits(&row, &code, query, answer);
+                    found.truncated |= hits.len() > limit;
+                    found.hits.extend(hits.into_iter().take(limit));
+                }
+                Err(fault) => found.not_asked.push(not_asked(fault.to_string())),
+            }
+        }
+        found.total = found.hits.len() as u32;
+        if has_file == 0 && !is_one {
+            self.file_in(&file)?;
+            found.note = Some(format!("no recorded request ran {file}"));
+        } else if found.hits.is_empty() && has_statement > 0 {
+            let condition = if query.condition.is_some() { " while the condition holds" } else { "" };
+            let asked = if has_statement == 1 { "the request".to_owned() } else { format!("{has_statement} requests") };
+            found.note = Some(format!("{file}:{} was never reached{condition} by {asked} that ran it", query.line));
+        } else if found.hits.is_empty() {
+            found.note = nearest;
+        } else {
+            found.note = self.line_that_changed(&file, query, &found);
+        }
+        Ok(found)
+    }
+
+    /// Opens a value of an answer: what is inside, one level down. The code runs again up to the same statement.
+    pub fn open_value(&self, handle: &str) -> Result<OpenedValue, Fault> {
+        let handle = Handle::read(handle)?;
+        let gone = || Fault::not_found("the value is gone: its request does not come to the same statement any more");
+        let (row, events) = self.whole_log_of(&handle.request)?;
+        let code = self.probed_code(&handle.code)?.ok_or_else(gone)?;
+        let question = Question {
+            expressions: vec![handle.expression.clone()],
+            sites: Some(vec![handle.site]),
+            ..Question::default()
+        };
+        let of = script::Execution { path: handle.path.as_str().into(), attempt: handle.attempt };
+        let open = Some(Value::Array(handle.keys.clone()));
+        let asked = Asked::Values { of: Some(of), ticks: (handle.tick, handle.tick), limit: 1, open };
+        let answer = self.ask(&row, events, &code, question, asked)?;
+        let hit = answer.replayed.probed.hits.into_iter().next().ok_or_else(gone)?;
+        let opened = &hit.values[0];
+        if let Some(error) = opened.get("error") {
+            return Err(Fault::invalid(format!(
+                "the value cannot be opened: {}",
+                error["message"].as_str().unwrap_or("")
+            )));
+        }
+        let entry = |entry: &Value| {
+            let text = handle.inside(&entry["key"]).text();
+            let value = match PrintedValue::read(&entry["value"], || text) {
+                PrintedValue::Captured(value) => value,
+                PrintedValue::Failed { error } => {
+                    Captured { kind: "cut".to_owned(), preview: error.message, json: None, handle: None }
+                }
+            };
+            OpenedEntry { name: entry["name"].as_str().unwrap_or_default().to_owned(), value }
+        };
+        Ok(OpenedValue {
+            kind: opened["kind"].as_str().unwrap_or_default().to_owned(),
+            preview: opened["preview"].as_str().unwrap_or_default().to_owned(),
+            entries: opened["entries"].as_array().into_iter().flatten().map(entry).collect(),
+            total: opened["total"].as_u64().unwrap_or(0),
+        })
+    }
+
+    /// The path of a file as stored code has it.
+    pub(super) fn file_name_in(&self, file: &str) -> String {
+        let path = Path::new(file);
+        let inside = path.strip_prefix(&self.dir).unwrap_or(path);
+        inside.display().to_string().replace('\\', "/").trim_start_matches("./").to_owned()
+    }
+
+    /// Checks the expressions of a question, and returns the names that they take from their scope.
+    fn free_names(&self, file: &str, query: &PrintQuery) -> Result<Vec<String>, Fault> {
+        if query.expressions.is_empty() {
+            return Err(Fault::invalid("print needs an expression, like: print flows/hello.ts:12 input.name"));
+        }
+        let all = query.expressions.iter().chain(&query.condition);
+        let mut names = Vec::new();
+        for text in all {
+            names.extend(checked(text, file)?);
+        }
+        Ok(names)
+    }
+
+    fn asked_requests(&self, query: &PrintQuery) -> Result<Vec<RequestRow>, Fault> {
+        if let Some(request) = &query.request {
+            return Ok(vec![self.request(request)?]);
+        }
+        self.requests(RequestQuery {
+            session: query.session.clone(),
+            flow: query.flow.clone(),
+            status: query.status,
+            limit: Some(MAX_LOOKED_AT),
+            ..RequestQuery::default()
+        })
+    }
+
+    /// The newest code that a request ran, or why nothing can be asked of it.
+    pub(super) fn code_of_request(&self, request: &str) -> Result<Result<Arc<ProbedCode>, String>, Fault> {
+        let mut hash = String::new();
+        for kind in ["request_started", "request_resumed"] {
+            let query = EventQuery { kind: Some(kind.to_owned()), ..EventQuery::default() };
+            for event in self.store.events(request, &query).map_err(Fault::internal)? {
+                if let EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } =
+                    event.kind
+                {
+                    hash = code_hash;
+                }
+            }
+        }
+        let missing = "its code is not in this database: it was recorded by a version that kept none, or is damaged";
+        Ok(self.probed_code(&hash)?.ok_or_else(|| missing.to_owned()))
+    }
+
+    fn hits(&self, row: &RequestRow, code: &ProbedCode, query: &PrintQuery, answer: Answer) -> Vec<PrintedHit> {
+        let numbers = RecordedSeq::new(&answer.recorded, &answer.replayed.events);
+        let hits = answer.replayed.probed.hits.into_iter();
+        hits.map(|hit| {
+            let (seq, at) = numbers.of(hit.seq);
+            let site = &code.table.sites[hit.site as usize];
+            let handle = |expression: &str| Handle {
+                request: row.id.clone(),
+                path: hit.execution.path.to_string(),
+                attempt: hit.execution.attempt,
+                tick: hit.tick,
+                site: hit.site,
+                code: code.hash.clone(),
+                expression: expression.to_owned(),
+                keys: Vec::new(),
+            };
+            let taken = hit.values.as_array().into_iter().flatten();
+            let values = taken.zip(&query.expressions);
+            PrintedHit {
+                request_id: row.id.clone(),
+                path: hit.execution.path.to_string(),
+                attempt: numbers.attempt(&hit.execution.path, hit.execution.attempt),
+                tick: hit.tick,
+                seq,
+                at,
+                line: site.line,
+                column: site.column,
+                values: values.map(|(value, text)| PrintedValue::read(value, || handle(text).text())).collect(),
+            }
+        })
+        .collect()
+    }
+
+    /// Says what the line was when it ran, if the file has another line there today.
+    fn line_that_changed(&self, file: &str, query: &PrintQuery, found: &Printed) -> Option<String> {
+        let hit = found.hits.first()?;
+        let code = self.code_of_request(&hit.request_id).ok()?.ok()?;
+        let line_of = |text: &str| text.lines().nth(query.line as usize - 1).map(str::trim).map(str::to_owned);
+        let ran =
+            code.code.sources.iter().find(|source| source.file == file).and_then(|source| line_of(&source.text))?;
+        let today = std::fs::read_to_string(self.dir.join(file)).ok().and_then(|text| line_of(&text));
+        (today.as_deref() != Some(&ran))
+            .then(|| format!("{file} has changed since: line {} was `{ran}` when it ran", query.line))
+    }
+}
+
+/// Checks an expression, and returns the names that it takes from its scope.
+pub(super) fn checked(text: &str, file: &str) -> Result<Vec<String>, Fault> {
+    check_expression(text, file).map_err(|wrong| Fault::Invalid {
+        message: format!("the expression `{text}` {} (column {})", wrong.message, wrong.column),
+        details: vec![Detail { path: String::new(), message: format!("column {}", wrong.column) }],
+    })
+}
+
+fn files_of(code: &ProbedCode) -> String {
+    let files: Vec<&str> = code.code.sources.iter().map(|source| source.file.as_str()).take(10).collect();
+    format!("it ran {}", files.join(", "))
+}
+
+fn no_statement(code: &ProbedCode, file: &str, line: u32) -> String {
+    let text = code.code.sources.iter().find(|source| source.file == file).map(|source| source.text.as_str());
+    let lines = text.map_or(0, |text| text.lines().count());
+    if line as usize > lines {
+        return format!("{file} has {lines} lines, not {line}");
+    }
+    let around = match code.table.around(file, line) {
+        (Some(before), Some(after)) => format!("; the nearest are on lines {before} and {after}"),
+        (Some(one), None) | (None, Some(one)) => format!("; the nearest is on line {one}"),
+        (None, None) => String::new(),
+    };
+    format!("{file}:{line} holds no statement that a block runs{around}")
+}

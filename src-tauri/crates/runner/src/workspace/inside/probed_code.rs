@@ -1,0 +1,122 @@
+//! The code that requests ran, with probes: its statements, and bundles for questions. Both are kept, the bundles also in
+//! `.flowglass/cache`, by their content.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use script::{Bundle, Bundler, Code, Question, SiteTable};
+use serde::{Deserialize, Serialize};
+
+use super::super::{Workspace, lock};
+use super::step::Traces;
+use crate::catalogue::loading::{hash_of, is_current, keep};
+use crate::core::fault::Fault;
+use crate::core::ordinary_files;
+
+/// How many codes, and how many bundles, a process keeps in memory.
+const KEPT: usize = 16;
+/// How many bundles the cache on the disk keeps.
+const KEPT_ON_DISK: usize = 256;
+
+/// What is kept of the code of requests.
+#[derive(Default)]
+pub(crate) struct ProbedCodes {
+    codes: Mutex<VecDeque<Arc<ProbedCode>>>,
+    bundles: Mutex<VecDeque<(String, Arc<Bundle>)>>,
+    bundler: OnceLock<Option<Bundler>>,
+    pub(super) traces: Traces,
+}
+
+/// The code of a bundle that ran, and its statements.
+pub(super) struct ProbedCode {
+    pub(super) hash: String,
+    pub(super) code: Code,
+    pub(super) table: Arc<SiteTable>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Cached {
+    version: String,
+    /// The files on the disk that are a part of it: packages.
+    inputs: Vec<(PathBuf, String)>,
+    bundle: Bundle,
+}
+
+impl Workspace {
+    /// Returns code that ran, by its hash. `None` if the database does not have it.
+    pub(super) fn probed_code(&self, hash: &str) -> Result<Option<Arc<ProbedCode>>, Fault> {
+        if let Some(known) = lock(&self.probed.codes).iter().find(|known| known.hash == hash) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(code) = self.store.code(hash).map_err(Fault::internal)? else { return Ok(None) };
+        let code: Code = engine::json::from_value(code).map_err(Fault::internal)?;
+        let table = Arc::new(SiteTable::of(&code));
+        let made = Arc::new(ProbedCode { hash: hash.to_owned(), code, table });
+        let mut codes = lock(&self.probed.codes);
+        codes.push_back(made.clone());
+        if codes.len() > KEPT {
+            codes.pop_front();
+        }
+        Ok(Some(made))
+    }
+
+    /// Returns the bundle of code that ran with probes for a question.
+    pub(super) fn probed_bundle(&self, code: &ProbedCode, question: Question) -> Result<Arc<Bundle>, Fault> {
+        let asked = format!("{} {} {question:?}", script::version(), code.hash);
+        let key = blake3::hash(asked.as_bytes()).to_hex().to_string();
+        if let Some((_, known)) = lock(&self.probed.bundles).iter().find(|(known, _)| *known == key) {
+            return Ok(known.clone());
+        }
+        let folder = self.cache().join("probes");
+        let file = folder.join(format!("{}.json", &key[..32]));
+        let bundle = match cached(&file) {
+            Some(bundle) => bundle,
+            None => {
+                let bundle = self.bundle_probed(code, question)?;
+                let own = |path: &PathBuf| code.code.sources.iter().any(|source| self.dir.join(&source.file) == *path);
+                let others = bundle.inputs.iter().filter(|path| !own(path));
+                let inputs = others.filter_map(|path| Some((path.clone(), hash_of(path)?))).collect();
+                let cached = Cached { version: script::version(), inputs, bundle };
+                // What cannot be kept is made again.
+                let _ = keep(&folder, &file, &cached);
+                forget_old(&folder);
+                cached.bundle
+            }
+        };
+        let bundle = Arc::new(bundle);
+        let mut bundles = lock(&self.probed.bundles);
+        bundles.push_back((key, bundle.clone()));
+        if bundles.len() > KEPT {
+            bundles.pop_front();
+        }
+        Ok(bundle)
+    }
+
+    fn bundle_probed(&self, code: &ProbedCode, question: Question) -> Result<Bundle, Fault> {
+        let bundler = self.probed.bundler.get_or_init(|| Bundler::new().ok());
+        let bundler = bundler.as_ref().ok_or_else(|| Fault::internal("the bundler cannot start its threads"))?;
+        bundler.bundle_probed(&self.dir, &code.code, code.table.clone(), question).map_err(|error| Fault::NotLoaded {
+            message: format!("the code that ran cannot be bundled again: {error}"),
+        })
+    }
+}
+
+fn cached(file: &std::path::Path) -> Option<Bundle> {
+    let text = ordinary_files::read_text(file, ordinary_files::FILE_BYTES).ok()?;
+    let cached: Cached = engine::data::from_json(&text).ok()?;
+    (cached.version == script::version() && is_current(&cached.inputs)).then_some(cached.bundle)
+}
+
+/// Removes the oldest bundles of a cache that has too many.
+fn forget_old(folder: &std::path::Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let written = |entry: std::fs::DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()));
+    let mut files: Vec<_> = entries.filter_map(written).collect();
+    files.sort();
+    let surplus = files.len().saturating_sub(KEPT_ON_DISK);
+    for (_, file) in files.into_iter().take(surplus) {
+        // Another process may have removed it.
+        let _ = std::fs::remove_file(file);
+    }
+}

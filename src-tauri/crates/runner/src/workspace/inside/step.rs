@@ -1,0 +1,404 @@
+//! Steps through a block of a recorded request, forward and back. The statements of one execution are traced once; a
+//! step is a place in that trace, and the values there come from one more run that stops at it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use engine::error::FlowError;
+use engine::event::{Event, EventKind, Seq};
+use script::{Asked, Execution, Hit, Question, Site, SiteTable, Traced};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::{Workspace, lock};
+use super::difference;
+use super::handle::Handle;
+use super::print::checked;
+use super::probed_code::ProbedCode;
+use super::recorded_seq::RecordedSeq;
+use crate::core::fault::Fault;
+use crate::views::{EndOfBlock, Instant, Local, PrintedValue, RequestRow, StackFrame, ThrownByExpression};
+
+/// How many statements of one execution can be stepped through.
+const MAX_TICKS: usize = 4_000_000;
+/// How many traces a process keeps.
+const KEPT: usize = 4;
+
+/// An instant inside a block, as people write it: `PATH[#ATTEMPT][+TICK]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InsideAt {
+    /// The block.
+    pub path: String,
+    /// Which attempt, from 0; the newest without it.
+    pub attempt: Option<u32>,
+    /// Which statement, from 1; without it the first, or the one that threw.
+    pub tick: Option<u64>,
+}
+
+impl std::str::FromStr for InsideAt {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<InsideAt, String> {
+        let number = |rest: &str| -> Option<u64> {
+            let is_number = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then(|| rest.parse().ok()).flatten()
+        };
+        let cut = |text: &str, sign: char| -> Option<(String, u64)> {
+            let (before, rest) = text.rsplit_once(sign)?;
+            Some((before.to_owned(), number(rest)?))
+        };
+        let (rest, tick) = cut(text, '+').map_or((text.to_owned(), None), |(rest, tick)| (rest, Some(tick)));
+        let (path, attempt) = cut(&rest, '#').map_or((rest.clone(), None), |(path, attempt)| (path, Some(attempt)));
+        if path.is_empty() {
+            return Err(format!("\"{text}\" names no block; write PATH, PATH#ATTEMPT or PATH#ATTEMPT+TICK"));
+        }
+        let attempt = attempt.map(u32::try_from).transpose().map_err(|_| format!("\"{text}\" has no such attempt"))?;
+        Ok(InsideAt { path, attempt, tick })
+    }
+}
+
+/// Where to go from an instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub enum Move {
+    /// Nowhere.
+    #[default]
+    Stay,
+    /// To the next statement, also of a function that is called.
+    Into,
+    /// To the next statement of this function, or of one that called it.
+    Over,
+    /// To the next statement of a function that called this one.
+    Out,
+    /// To the statement before.
+    Back,
+    /// To the statement before in this function, or in one that called it.
+    BackOver,
+    /// To the statement before in a function that called this one.
+    BackOut,
+    /// To the next time that a line of this file runs.
+    To(u32),
+    /// To the last time that a line of this file ran.
+    BackTo(u32),
+    /// To the next statement at which an expression holds.
+    Until(String),
+}
+
+/// An instant to show.
+#[derive(Clone, Debug)]
+pub struct StepQuery {
+    /// Where from.
+    pub at: InsideAt,
+    /// Where to.
+    pub to: Move,
+    /// Expressions whose values are wanted, too.
+    pub watches: Vec<String>,
+}
+
+/// The statements of one execution, in their order.
+pub(super) struct Trace {
+    statements: Vec<Traced>,
+    callers: HashMap<u32, u32>,
+    /// The recorded events before the statements, in the order of `statements`.
+    seqs: Vec<Seq>,
+    note: Option<String>,
+}
+
+/// The traces that were made last.
+#[derive(Default)]
+pub(crate) struct Traces(Mutex<VecDeque<(TraceKey, Arc<Trace>)>>);
+
+/// A request, how many events it had, and the execution.
+type TraceKey = (String, Seq, Execution);
+
+/// One block of a request.
+struct Inside<'q> {
+    row: RequestRow,
+    events: Vec<Event>,
+    code: Arc<ProbedCode>,
+    execution: Execution,
+    trace: Arc<Trace>,
+    error: Option<FlowError>,
+    query: &'q StepQuery,
+}
+
+impl Workspace {
+    /// Returns an instant inside a block: its place in the code, the values there, and the stack. Writes nothing to the
+    /// database. Fails if the request has no such block, or its block no such statement.
+    pub fn step(&self, request: &str, query: &StepQuery) -> Result<Instant, Fault> {
+        let (row, events) = self.whole_log_of(request)?;
+        let missing = |why: String| Fault::not_found(format!("request \"{request}\": {why}"));
+        let code = self.code_of_request(request)?.map_err(missing)?;
+        let execution = execution_of(request, &events, &query.at)?;
+        let trace = self.trace(&row, &events, &code, &execution)?;
+        let error = error_of(&events, &execution);
+        if trace.statements.is_empty() {
+            return Err(missing(format!(
+                "block {} ran no statement of a function: step into a handler, like {}",
+                execution.path,
+                deepest(&events, &execution.path)
+            )));
+        }
+        let inside = Inside { row, events, code, execution, trace, error, query };
+        let from = inside.from()?;
+        let tick = match &query.to {
+            Move::Until(expression) => self.until(&inside, from, expression)?,
+            to => inside.moved(from, to),
+        };
+        self.instant_inside(inside, tick)
+    }
+
+    /// Traces an execution, or returns the trace that was made of it.
+    fn trace(
+        &self,
+        row: &RequestRow,
+        events: &[Event],
+        code: &Arc<ProbedCode>,
+        execution: &Execution,
+    ) -> Result<Arc<Trace>, Fault> {
+        let key = (row.id.clone(), events.len() as Seq, execution.clone());
+        if let Some((_, known)) = lock(&self.probed.traces.0).iter().find(|(known, _)| *known == key) {
+            return Ok(known.clone());
+        }
+        let asked = Asked::Trace { of: execution.clone(), from: 1, most: MAX_TICKS };
+        let answer = self.ask(row, events.to_vec(), code, Question::default(), asked)?;
+        let probed = &answer.replayed.probed;
+        if probed.ticks as usize > MAX_TICKS {
+            return Err(Fault::refused(format!(
+                "block {} ran {} statements: at most {MAX_TICKS} can be stepped through; print its values with a \
+                 condition instead",
+                execution.path, probed.ticks
+            )));
+        }
+        let numbers = RecordedSeq::new(&answer.recorded, &answer.replayed.events);
+        let mut seqs: Vec<Seq> = Vec::with_capacity(probed.trace.len());
+        let mut last = (0, 0);
+        for traced in &probed.trace {
+            if traced.seq != last.0 {
+                last = (traced.seq, numbers.of(traced.seq).0);
+            }
+            seqs.push(last.1);
+        }
+        let note = difference(&answer.replayed);
+        let trace = Trace { statements: probed.trace.clone(), callers: probed.callers.clone(), seqs, note };
+        let trace = Arc::new(trace);
+        let mut kept = lock(&self.probed.traces.0);
+        kept.push_back((key, trace.clone()));
+        if kept.len() > KEPT {
+            kept.pop_front();
+        }
+        Ok(trace)
+    }
+
+    /// The first tick after another at which an expression holds; behind the last without one.
+    fn until(&self, inside: &Inside<'_>, from: u64, expression: &str) -> Result<u64, Fault> {
+        let file = &inside.code.code.file;
+        checked(expression, file)?;
+        let question = Question {
+            condition: Some(expression.to_owned()),
+            expressions: vec!["undefined".to_owned()],
+            ..Question::default()
+        };
+        let ticks = (from + 1, u64::from(u32::MAX));
+        let asked = Asked::Values { of: Some(inside.execution.clone()), ticks, limit: 1, open: None };
+        let answer = self.ask(&inside.row, inside.events.clone(), &inside.code, question, asked)?;
+        Ok(answer.replayed.probed.hits.first().map_or(inside.ticks() + 1, |hit| hit.tick))
+    }
+
+    fn instant_inside(&self, inside: Inside<'_>, tick: u64) -> Result<Instant, Fault> {
+        let ticks = inside.ticks();
+        let at = tick.clamp(1, ticks) as usize - 1;
+        let statement = inside.trace.statements[at];
+        let site = inside.code.table.sites[statement.site as usize].clone();
+        let is_inside = (1..=ticks).contains(&tick);
+        let hit = if is_inside { self.values_at(&inside, &site, statement.site, tick)? } else { None };
+        let Inside { row, code, execution, trace, error, query, .. } = &inside;
+        let thrown = error.as_ref().filter(|_| tick > ticks || Some(tick) == inside.thrown_at());
+        let ended = match tick {
+            0 => Some(EndOfBlock::Start),
+            tick if tick > ticks && error.is_some() => Some(EndOfBlock::Error),
+            tick if tick > ticks => Some(EndOfBlock::End),
+            _ => None,
+        };
+        let handle = |expression: &str| Handle {
+            request: row.id.clone(),
+            path: execution.path.to_string(),
+            attempt: execution.attempt,
+            tick,
+            site: statement.site,
+            code: code.hash.clone(),
+            expression: expression.to_owned(),
+            keys: Vec::new(),
+        };
+        let empty = Vec::new();
+        let taken = hit.as_ref().and_then(|hit| hit.values.as_array()).unwrap_or(&empty);
+        let (watched, named) = taken.split_at(query.watches.len().min(taken.len()));
+        let watches = watched.iter().zip(&query.watches);
+        let watches = watches.map(|(value, text)| PrintedValue::read(value, || handle(text).text())).collect();
+        let locals = named.iter().zip(site.names.iter());
+        let locals = locals.filter(|(value, _)| !is_not_declared_yet(value)).map(|(value, name)| Local {
+            name: name.clone(),
+            value: PrintedValue::read(value, || handle(name).text()),
+        });
+        Ok(Instant {
+            instant: format!("{}#{}+{tick}", execution.path, execution.attempt),
+            locals: locals.collect(),
+            watches,
+            stack: hit.as_ref().map(|hit| stack_of(hit, &site, &code.table)).unwrap_or_default(),
+            seq: trace.seqs[at],
+            ended,
+            error: thrown.map(|error| ThrownByExpression { name: error.name.clone(), message: error.message.clone() }),
+            note: trace.note.clone(),
+            file: site.file,
+            line: site.line,
+            column: site.column,
+            end_line: site.end_line,
+            end_column: site.end_column,
+            function: site.function.to_string(),
+            path: execution.path.to_string(),
+            attempt: execution.attempt,
+            tick,
+            ticks,
+        })
+    }
+
+    fn values_at(&self, inside: &Inside<'_>, site: &Site, number: u32, tick: u64) -> Result<Option<Hit>, Fault> {
+        for watch in &inside.query.watches {
+            checked(watch, &site.file)?;
+        }
+        let mut question = Question::for_locals(&inside.code.table, number);
+        question.expressions.clone_from(&inside.query.watches);
+        let asked = Asked::Values { of: Some(inside.execution.clone()), ticks: (tick, tick), limit: 1, open: None };
+        let answer = self.ask(&inside.row, inside.events.clone(), &inside.code, question, asked)?;
+        Ok(answer.replayed.probed.hits.into_iter().next())
+    }
+}
+
+impl Inside<'_> {
+    fn ticks(&self) -> u64 {
+        self.trace.statements.len() as u64
+    }
+
+    /// The statement that threw, if the block failed.
+    fn thrown_at(&self) -> Option<u64> {
+        let error = self.error.as_ref()?;
+        let is_there = |statement: &&Traced| {
+            let site = &self.code.table.sites[statement.site as usize];
+            error
+                .location
+                .as_ref()
+                .is_some_and(|place| site.file == place.file && site.line <= place.line && place.line <= site.end_line)
+        };
+        let place = self.trace.statements.iter().rev().position(|statement| is_there(&statement)).unwrap_or(0);
+        Some(self.ticks() - place as u64)
+    }
+
+    fn from(&self) -> Result<u64, Fault> {
+        let ticks = self.ticks();
+        match self.query.at.tick {
+            None => Ok(self.thrown_at().unwrap_or(1)),
+            Some(tick) if tick <= ticks + 1 => Ok(tick),
+            Some(tick) => Err(Fault::not_found(format!(
+                "attempt {} of block {} ran {ticks} statements: there is no +{tick}",
+                self.execution.attempt, self.execution.path
+            ))),
+        }
+    }
+
+    /// Where a move leads: 0 before the first statement, one more than there are behind the last.
+    fn moved(&self, from: u64, to: &Move) -> u64 {
+        let (ticks, end) = (self.ticks(), self.ticks() + 1);
+        let after = from + 1..end;
+        let before = (1..from.min(end)).rev();
+        let call = |tick: u64| self.trace.statements[tick as usize - 1].call;
+        let own = (1..=ticks).contains(&from).then(|| call(from));
+        let outer = own.map(|own| self.outer(own)).unwrap_or_default();
+        let is_own = |tick: &u64| own.is_none_or(|own| call(*tick) == own) || outer.contains(&call(*tick));
+        let is_outer = |tick: &u64| own.is_none() || outer.contains(&call(*tick));
+        let file = |tick: u64| {
+            let site = &self.code.table.sites[self.trace.statements[tick as usize - 1].site as usize];
+            (site.file.clone(), site.line)
+        };
+        let own_file = file(from.clamp(1, ticks)).0;
+        let is_line = |tick: &u64, line: u32| file(*tick) == (own_file.clone(), line);
+        match to {
+            Move::Stay => from,
+            Move::Into | Move::Until(_) => (from + 1).min(end),
+            Move::Back => from.saturating_sub(1),
+            Move::Over => after.into_iter().find(is_own).unwrap_or(end),
+            Move::Out => after.into_iter().find(is_outer).unwrap_or(end),
+            Move::BackOver => before.into_iter().find(is_own).unwrap_or(0),
+            Move::BackOut => before.into_iter().find(is_outer).unwrap_or(0),
+            Move::To(line) => after.into_iter().find(|tick| is_line(tick, *line)).unwrap_or(end),
+            Move::BackTo(line) => before.into_iter().find(|tick| is_line(tick, *line)).unwrap_or(0),
+        }
+    }
+
+    /// The calls that a call was made from.
+    fn outer(&self, call: u32) -> Vec<u32> {
+        let calls = std::iter::successors(self.trace.callers.get(&call), |call| self.trace.callers.get(*call));
+        calls.copied().filter(|outer| *outer != call).collect()
+    }
+}
+
+/// Whether a name has no value because its declaration has not run.
+fn is_not_declared_yet(value: &Value) -> bool {
+    value["error"]["name"] == "ReferenceError"
+}
+
+/// The execution that an instant names.
+fn execution_of(request: &str, events: &[Event], at: &InsideAt) -> Result<Execution, Fault> {
+    let begun = events.iter().filter_map(|event| match (&event.kind, &event.path) {
+        (EventKind::BlockStarted { .. }, Some(path)) if **path == *at.path => Some((path.clone(), event.attempt)),
+        _ => None,
+    });
+    let begun: Vec<_> = begun.collect();
+    let Some((path, last)) = begun.last() else {
+        return Err(Fault::not_found(format!("request \"{request}\" has no block at {}", at.path)));
+    };
+    let attempt = at.attempt.unwrap_or(*last);
+    if !begun.iter().any(|(_, known)| *known == attempt) {
+        let known: Vec<String> = begun.iter().map(|(_, known)| known.to_string()).collect();
+        return Err(Fault::not_found(format!(
+            "block {} of request \"{request}\" has no attempt {attempt}; it has {}",
+            at.path,
+            known.join(", ")
+        )));
+    }
+    Ok(Execution { path: path.clone(), attempt })
+}
+
+fn error_of(events: &[Event], execution: &Execution) -> Option<FlowError> {
+    events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::BlockFinished { error, .. }
+            if event.path.as_ref() == Some(&execution.path) && event.attempt == execution.attempt =>
+        {
+            Some(error.clone())
+        }
+        _ => None,
+    })?
+}
+
+/// A block inside another that has no blocks inside.
+fn deepest(events: &[Event], path: &str) -> String {
+    let inside = format!("{path}/");
+    let paths = events.iter().filter_map(|event| event.path.as_deref());
+    let found = paths.filter(|path| path.starts_with(&inside)).max_by_key(|path| path.matches('/').count());
+    found.unwrap_or("one of its steps").to_owned()
+}
+
+/// The stack at a statement; its newest frame is the statement itself.
+fn stack_of(hit: &Hit, site: &Site, table: &SiteTable) -> Vec<StackFrame> {
+    let own = StackFrame { function: site.function.to_string(), file: site.file.clone(), line: site.line };
+    let frames = hit.stack.lines().filter_map(|line| {
+        let (function, place) = line.trim().strip_prefix("at ")?.split_once(" (")?;
+        let (place, _column) = place.trim_end_matches(')').rsplit_once(':')?;
+        let (file, line) = place.rsplit_once(':')?;
+        let line = line.parse().ok()?;
+        // Frames of the runtime, and of what an `async` function was lowered to, stand at no statement.
+        let is_statement = |at: usize| table.sites[at].line <= line && line <= table.sites[at].end_line;
+        let is_known = table.of_file(file).any(is_statement);
+        is_known.then(|| StackFrame { function: function.to_owned(), file: file.to_owned(), line })
+    });
+    std::iter::once(own).chain(frames.skip(1)).collect()
+}

@@ -1,0 +1,310 @@
+//! Probes in an author's code: at every statement a call that counts it, and at chosen ones the expressions of a
+//! question, which so have exactly the scope of their statement.
+//!
+//! Probes are put into the text before it is parsed, on its own lines; a source map leads back to the author's columns.
+//! Only what is asked of a recording has them: what live runs execute is the plain text (ARCHITECTURE §8.10).
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use oxc::allocator::Allocator;
+use oxc::ast::ast::{Expression, Statement};
+use oxc::ast_visit::{Visit, walk};
+use oxc::parser::Parser;
+use oxc::semantic::SemanticBuilder;
+use oxc::span::{GetSpan, SourceType};
+use rolldown_plugin::{HookTransformOutput, HookTransformOutputMap};
+use string_wizard::{Hires, MagicString, SourceMapOptions};
+
+use crate::bundle::code::Code;
+use crate::bundle::marks::Lines;
+use crate::bundle::project_files::normal;
+use crate::bundle::statements::{Spot, Stops};
+
+/// Endings of files that have statements.
+const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+
+/// How many names all statements of a bundle may list before only the chosen ones do.
+const MAX_LISTED: usize = 100_000;
+
+/// What is imported at the end of a bundle with probes; imports come first wherever they stand.
+pub(crate) const IMPORT: &str =
+    "\nimport { tick as __fg_t, enter as __fg_n, take as __fg_v } from \"flowglass:sdk/probe.js\";\n";
+
+/// A statement of the files that a bundle is made of. Lines and columns begin at 1; columns count UTF-16 units.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// Relative to the workspace.
+    pub file: String,
+    /// Where it begins.
+    pub line: u32,
+    /// Where it begins.
+    pub column: u32,
+    /// Where it ends, or what comes before the statements inside.
+    pub end_line: u32,
+    /// Where it ends, or what comes before the statements inside.
+    pub end_column: u32,
+    /// The function around it.
+    pub function: Arc<str>,
+    /// The names in its scope except those of the whole file, the nearest first.
+    pub names: Arc<[String]>,
+}
+
+/// All statements of stored code; each is known by its place in the table.
+#[derive(Clone, Debug, Default)]
+pub struct SiteTable {
+    /// By number.
+    pub sites: Vec<Site>,
+    files: HashMap<String, FileStops>,
+}
+
+#[derive(Clone, Debug)]
+struct FileStops {
+    /// The number of the file's first statement.
+    first: usize,
+    stops: Arc<Stops>,
+}
+
+/// An expression that does not parse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongExpression {
+    /// Why.
+    pub message: String,
+    /// Where in its text, from 1.
+    pub column: u32,
+}
+
+/// What a statement of a bundle with probes takes when it is asked to.
+#[derive(Clone, Debug, Default)]
+pub struct Question {
+    /// A condition that must hold; all expressions are TypeScript.
+    pub condition: Option<String>,
+    /// Their values are taken.
+    pub expressions: Vec<String>,
+    /// At these statements, by number; at all without it.
+    pub sites: Option<Vec<u32>>,
+    /// Whether the names in scope are taken, after the expressions.
+    pub locals: bool,
+}
+
+/// Probes for the files of stored code.
+#[derive(Clone, Debug)]
+pub(crate) struct Probes {
+    /// Texts of the author's files in place of those on disk, by their paths.
+    pub(crate) texts: HashMap<PathBuf, String>,
+    table: Arc<SiteTable>,
+    question: Question,
+    workspace: PathBuf,
+}
+
+impl SiteTable {
+    /// Reads the statements of stored code.
+    pub fn of(code: &Code) -> SiteTable {
+        let mut table = SiteTable::default();
+        for source in &code.sources {
+            let ending = source.file.rsplit_once('.').map_or("", |(_, ending)| ending);
+            if !CODE.contains(&ending) {
+                continue;
+            }
+            let Some(stops) = Stops::read(&source.text, &source.file) else { continue };
+            let (lines, first) = (Lines::new(&source.text), table.sites.len());
+            for stop in &stops.found {
+                let (line, column) = lines.place(&source.text, stop.start);
+                let (end_line, end_column) = lines.place(&source.text, stop.end);
+                table.sites.push(Site {
+                    file: source.file.clone(),
+                    line: line + 1,
+                    column: column + 1,
+                    end_line: end_line + 1,
+                    end_column: end_column + 1,
+                    function: stop.function.clone(),
+                    names: stop.names.clone(),
+                });
+            }
+            table.files.insert(source.file.clone(), FileStops { first, stops: Arc::new(stops) });
+        }
+        table
+    }
+
+    /// Returns the numbers of a file's statements, in order of their places.
+    pub fn of_file(&self, file: &str) -> std::ops::Range<usize> {
+        self.files.get(file).map_or(0..0, |known| known.first..known.first + known.stops.found.len())
+    }
+
+    /// Returns whether the code has a file.
+    pub fn has_file(&self, file: &str) -> bool {
+        self.files.contains_key(file)
+    }
+
+    /// Returns the statement that is meant by a line and perhaps a column of a file, for expressions with these free
+    /// names: of several on the line the first in whose scope the most of them are. `None` if the line has no
+    /// statement.
+    pub fn find(&self, file: &str, line: u32, column: Option<u32>, names: &[String]) -> Option<u32> {
+        let all = self.of_file(file);
+        let on_line: Vec<usize> = all.clone().filter(|at| self.sites[*at].line == line).collect();
+        if let Some(column) = column {
+            let before = on_line.iter().rev().find(|at| self.sites[**at].column <= column);
+            return before.or(on_line.first()).map(|at| *at as u32);
+        }
+        let known = |at: usize| names.iter().filter(|name| self.sites[at].names.contains(name)).count();
+        if let Some(most) = on_line.iter().map(|at| known(*at)).max() {
+            return on_line.into_iter().find(|at| known(*at) == most).map(|at| at as u32);
+        }
+        // A line in the middle of a statement.
+        let covers = |at: &usize| self.sites[*at].line < line && line <= self.sites[*at].end_line;
+        all.filter(covers).max_by_key(|at| self.sites[*at].line).map(|at| at as u32)
+    }
+
+    /// Returns the nearest statements of a file before and after a line.
+    pub fn around(&self, file: &str, line: u32) -> (Option<u32>, Option<u32>) {
+        let lines = || self.of_file(file).map(|at| self.sites[at].line);
+        (lines().filter(|at| *at < line).max(), lines().filter(|at| *at > line).min())
+    }
+}
+
+impl Probes {
+    /// Prepares the probes for a question.
+    pub(crate) fn new(workspace: &Path, code: &Code, table: Arc<SiteTable>, question: Question) -> Probes {
+        let texts = code.sources.iter().map(|source| (workspace.join(&source.file), source.text.clone())).collect();
+        Probes { texts, table, question, workspace: workspace.to_owned() }
+    }
+
+    /// Returns the stored file that a relative import means, as the bundler would find it if it were there.
+    pub(crate) fn stored(&self, importer: &Path, specifier: &str) -> Option<PathBuf> {
+        if !specifier.starts_with('.') {
+            return None;
+        }
+        let path = normal(&importer.parent()?.join(specifier));
+        let named = path.display().to_string();
+        let stem = [".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|ending| named.strip_suffix(ending));
+        let names = [Some(named.as_str()), stem];
+        let candidates = names.into_iter().flatten().flat_map(|name| {
+            let with = CODE.iter().map(move |ending| PathBuf::from(format!("{name}.{ending}")));
+            let inside = CODE.iter().map(move |ending| PathBuf::from(format!("{name}/index.{ending}")));
+            std::iter::once(PathBuf::from(name)).chain(with).chain(inside)
+        });
+        candidates.into_iter().find(|file| self.texts.contains_key(file))
+    }
+
+    /// Puts the probes into the text of a module, which may have been changed where it has no statements. `None` for
+    /// modules that are not the author's.
+    pub(crate) fn put_into(&self, id: &str, text: &str) -> Option<HookTransformOutput> {
+        let file = crate::bundle::shown(&self.workspace, Path::new(id));
+        let known = self.table.files.get(&file)?;
+        let stops = Stops::read(text, &file)?;
+        if stops.found.len() != known.stops.found.len() {
+            return None;
+        }
+        let mut texts: BTreeMap<u32, String> = BTreeMap::new();
+        for (at, spot) in &stops.spots {
+            let at = texts.entry(*at).or_default();
+            let probe = |place: usize, call: &str| self.probe(known.first + place, call);
+            match spot {
+                Spot::Before(place) => at.push_str(&format!("{};", probe(*place, "__fg_c"))),
+                Spot::Body(place) => at.push_str(&format!("{{{};", probe(*place, "__fg_c"))),
+                Spot::BodyEnd => at.push('}'),
+                // Its body has no place for a variable.
+                Spot::Arrow(place) => at.push_str(&format!("({},", probe(*place, "__fg_n()"))),
+                Spot::ArrowEnd => at.push(')'),
+                Spot::Entry => at.push_str("const __fg_c=__fg_n();"),
+            }
+        }
+        let mut made = MagicString::new(text.to_owned());
+        for (at, probe) in texts {
+            made.append_left(at, probe).ok()?;
+        }
+        let options = SourceMapOptions { include_content: true, source: id.into(), hires: Hires::Boundary };
+        let map = HookTransformOutputMap::Sourcemap(Box::new(made.source_map(options)));
+        Some(HookTransformOutput { code: Some(made.to_string()), map, ..Default::default() })
+    }
+
+    /// The probe of a statement.
+    fn probe(&self, number: usize, call: &str) -> String {
+        let Question { condition, expressions, sites, locals } = &self.question;
+        let tick = format!("__fg_t({number},{call})");
+        let is_asked = sites.as_ref().is_none_or(|sites| sites.contains(&(number as u32)));
+        let names: &[String] = if *locals { &self.table.sites[number].names } else { &[] };
+        if !is_asked || expressions.is_empty() && !*locals {
+            return tick;
+        }
+        let thunk = |expression: &String| format!("()=>({expression}\n)");
+        let condition = condition.as_ref().map_or("void 0".to_owned(), thunk);
+        let names = names.iter().map(|name| format!("()=>{name}"));
+        let thunks: Vec<String> = expressions.iter().map(thunk).chain(names).collect();
+        format!("{tick}&&__fg_v({number},{condition},[{}])", thunks.join(","))
+    }
+}
+
+impl Question {
+    /// Restricts a question for the names in scope to one statement if the table lists too many of them.
+    #[must_use]
+    pub fn for_locals(table: &SiteTable, site: u32) -> Question {
+        let listed: usize = table.sites.iter().map(|site| site.names.len()).sum();
+        let sites = (listed > MAX_LISTED).then(|| vec![site]);
+        Question { locals: true, sites, ..Question::default() }
+    }
+}
+
+/// Checks an expression of a question, and returns the names that it takes from its scope.
+pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpression> {
+    let wrong = |message: &str, column: u32| WrongExpression { message: message.to_owned(), column };
+    if let Err(found) = crate::bundle::nesting::check(text) {
+        return Err(wrong(&found.message, found.column));
+    }
+    if text.trim().is_empty() {
+        return Err(wrong("is empty: write a TypeScript expression, like input.total", 1));
+    }
+    let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
+    let whole = format!("({text}\n)");
+    let column =
+        |at: u32| whole.get(1..(at as usize).max(1)).map_or(1, |before| before.encode_utf16().count() as u32 + 1);
+    let end = text.encode_utf16().count() as u32;
+    std::thread::scope(|scope| {
+        let work = || {
+            let allocator = Allocator::default();
+            let parsed = Parser::new(&allocator, &whole, kind).parse();
+            if let Some(error) = parsed.diagnostics.iter().next() {
+                let at = error.labels.first().map_or(1, |label| label.offset());
+                return Err(wrong(&format!("is no expression: {}", error.message), column(at).min(end.max(1))));
+            }
+            let [Statement::ExpressionStatement(it)] = &parsed.program.body[..] else {
+                return Err(wrong("is no expression: write one expression, and no statement", 1));
+            };
+            let Expression::ParenthesizedExpression(inner) = &it.expression else {
+                return Err(wrong("is no expression: a bracket is closed that is not opened", 1));
+            };
+            if inner.span.end as usize != whole.len() {
+                return Err(wrong("is no expression: a bracket is closed that is not opened", 1));
+            }
+            let mut waits = Waits::default();
+            waits.visit_expression(&it.expression);
+            if let Some(at) = waits.at {
+                return Err(wrong("cannot wait: an expression has no await and no yield of its own", column(at)));
+            }
+            let scoping = SemanticBuilder::new().build(&parsed.program).semantic.into_scoping();
+            Ok(scoping.root_unresolved_references().keys().map(|name| name.to_string()).collect())
+        };
+        let stack = crate::bundle::bundler::PARSER_STACK;
+        let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work);
+        let ended = thread.ok().and_then(|thread| thread.join().ok());
+        ended.unwrap_or_else(|| Err(wrong("cannot be parsed", 1)))
+    })
+}
+
+/// Finds what waits, outside of functions.
+#[derive(Default)]
+struct Waits {
+    at: Option<u32>,
+}
+
+impl<'a> Visit<'a> for Waits {
+    fn visit_function(&mut self, _: &oxc::ast::ast::Function<'a>, _: oxc::syntax::scope::ScopeFlags) {}
+
+    fn visit_arrow_function_expression(&mut self, _: &oxc::ast::ast::ArrowFunctionExpression<'a>) {}
+
+    fn visit_await_expression(&mut self, it: &oxc::ast::ast::AwaitExpression<'a>) {
+        self.at.get_or_insert(it.span().start);
+        walk::walk_await_expression(self, it);
+    }
+}

@@ -1,0 +1,372 @@
+//! The statements of a source, read from its syntax tree: where each stands, the function around it, and the names in
+//! its scope.
+//!
+//! A question can be asked at each: at the source's own statements, and at the expression that an arrow function
+//! consists of. Code that runs while the file loads has none. Must not know what a question is.
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use oxc::ast::ast::{
+    ArrowFunctionBody, ArrowFunctionExpression, BindingPattern, DoWhileStatement, Expression, ForInStatement,
+    ForOfStatement, ForStatement, Function, FunctionBody, IfStatement, MethodDefinition, ObjectProperty,
+    PropertyDefinition, PropertyKey, Statement, VariableDeclarator, WhileStatement,
+};
+use oxc::ast_visit::{Visit, walk};
+use oxc::semantic::{Scoping, SemanticBuilder};
+use oxc::span::GetSpan;
+use oxc::syntax::scope::{ScopeFlags, ScopeId};
+
+use crate::bundle::sites::parsed;
+
+/// How many names a statement lists at most.
+const MAX_NAMES: usize = 1000;
+
+/// A statement of a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stop {
+    /// Bytes in the source.
+    pub(crate) start: u32,
+    /// Bytes in the source. Of a statement with others inside, the end of what comes before them.
+    pub(crate) end: u32,
+    /// The function around it, as the source names it.
+    pub(crate) function: Arc<str>,
+    /// The names in its scope except those of the whole file, the nearest first.
+    pub(crate) names: Arc<[String]>,
+}
+
+/// A place in a source where a probe belongs. Statements are told by their places in the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spot {
+    /// Before a statement in a list of statements.
+    Before(usize),
+    /// Before a statement that is the whole body of another.
+    Body(usize),
+    /// Behind such a statement.
+    BodyEnd,
+    /// Before the expression that a function consists of.
+    Arrow(usize),
+    /// Behind such an expression.
+    ArrowEnd,
+    /// At the beginning of a function's body.
+    Entry,
+}
+
+/// The statements of a source.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stops {
+    /// In order of their places.
+    pub(crate) found: Vec<Stop>,
+    /// Where probes belong: bytes in the source, and what is there. In order of the places.
+    pub(crate) spots: Vec<(u32, Spot)>,
+}
+
+impl Stops {
+    /// Reads the statements of a source. Returns `None` if it cannot be parsed.
+    pub(crate) fn read(text: &str, file: &str) -> Option<Stops> {
+        parsed(text, file, |program| {
+            let scoping = SemanticBuilder::new().build(program).semantic.into_scoping();
+            let mut reader = Reader {
+                scoping: &scoping,
+                scopes: Vec::new(),
+                functions: Vec::new(),
+                pending: None,
+                bodies: HashSet::new(),
+                names: HashMap::new(),
+                found: Vec::new(),
+                spots: Vec::new(),
+            };
+            reader.visit_program(program);
+            let Reader { found, spots, .. } = reader;
+            in_order(found, spots)
+        })
+    }
+}
+
+/// Numbers statements by their places, whichever the tree named first.
+fn in_order(found: Vec<Stop>, mut spots: Vec<(u32, Spot)>) -> Stops {
+    let mut order: Vec<usize> = (0..found.len()).collect();
+    order.sort_by_key(|at| (found[*at].start, std::cmp::Reverse(found[*at].end)));
+    let mut places = vec![0; found.len()];
+    order.iter().enumerate().for_each(|(place, at)| places[*at] = place);
+    for (_, spot) in &mut spots {
+        match spot {
+            Spot::Before(at) | Spot::Body(at) | Spot::Arrow(at) => *at = places[*at],
+            Spot::BodyEnd | Spot::ArrowEnd | Spot::Entry => {}
+        }
+    }
+    // What ends at a place comes before what begins there; what begins together stays in the order of the tree.
+    spots.sort_by_key(|(place, spot)| (*place, !matches!(spot, Spot::BodyEnd | Spot::ArrowEnd)));
+    let found = order.into_iter().map(|at| found[at].clone()).collect();
+    Stops { found, spots }
+}
+
+fn names_of(scoping: &Scoping, scope: ScopeId) -> impl Iterator<Item = String> {
+    let mut symbols: Vec<_> = scoping.iter_bindings_in(scope).collect();
+    symbols.sort_unstable();
+    symbols.into_iter().filter_map(|symbol| {
+        let name = scoping.symbol_name(symbol);
+        (scoping.symbol_flags(symbol).is_value() && name != "this").then(|| name.to_owned())
+    })
+}
+
+struct Reader<'s> {
+    scoping: &'s Scoping,
+    scopes: Vec<ScopeId>,
+    functions: Vec<Arc<str>>,
+    /// The name that the next function has from what it is assigned to.
+    pending: Option<Arc<str>>,
+    /// Where statements begin that are the whole body of another.
+    bodies: HashSet<u32>,
+    names: HashMap<ScopeId, Arc<[String]>>,
+    found: Vec<Stop>,
+    spots: Vec<(u32, Spot)>,
+}
+
+impl Reader<'_> {
+    fn add(&mut self, start: u32, end: u32) -> usize {
+        let function = self.functions.last().cloned().unwrap_or_default();
+        let names = self.names();
+        self.found.push(Stop { start, end, function, names });
+        self.found.len() - 1
+    }
+
+    /// The names in scope, made once for each scope.
+    fn names(&mut self) -> Arc<[String]> {
+        let Some(inner) = self.scopes.last() else { return Arc::default() };
+        if let Some(known) = self.names.get(inner) {
+            return known.clone();
+        }
+        let mut seen = HashSet::new();
+        let inner_first = self.scopes.iter().skip(1).rev().flat_map(|scope| names_of(self.scoping, *scope));
+        let names: Arc<[String]> = inner_first.filter(|name| seen.insert(name.clone())).take(MAX_NAMES).collect();
+        self.names.insert(*inner, names.clone());
+        names
+    }
+
+    fn is_in_function(&self) -> bool {
+        !self.functions.is_empty()
+    }
+
+    fn begin_function(&mut self, own_name: Option<&str>) {
+        let pending = self.pending.take();
+        let name = own_name.map(Arc::from).or(pending).unwrap_or_else(|| "(anonymous)".into());
+        self.functions.push(name);
+    }
+
+    /// Names the function that is the value of something.
+    fn name(&mut self, name: Option<&str>, value: Option<&Expression<'_>>) {
+        let is_function = matches!(
+            value.map(Expression::get_inner_expression),
+            Some(Expression::FunctionExpression(_) | Expression::ArrowFunctionExpression(_))
+        );
+        self.pending = name.filter(|_| is_function).map(Arc::from);
+    }
+}
+
+fn key_name<'k>(key: &'k PropertyKey<'_>) -> Option<std::borrow::Cow<'k, str>> {
+    key.static_name().or_else(|| match key {
+        PropertyKey::PrivateIdentifier(it) => Some(format!("#{}", it.name).into()),
+        _ => None,
+    })
+}
+
+/// Whether a statement does something when it is reached.
+fn runs(statement: &Statement<'_>) -> bool {
+    match statement {
+        Statement::BlockStatement(_) | Statement::EmptyStatement(_) | Statement::FunctionDeclaration(_) => false,
+        Statement::TSTypeAliasDeclaration(_) | Statement::TSInterfaceDeclaration(_) => false,
+        Statement::TSExternalModuleDeclaration(_) | Statement::TSGlobalDeclaration(_) => false,
+        Statement::TSNamespaceDeclaration(it) => !it.declare,
+        Statement::VariableDeclaration(it) => !it.declare,
+        Statement::ClassDeclaration(it) => !it.declare,
+        Statement::TSEnumDeclaration(it) => !it.declare,
+        _ => true,
+    }
+}
+
+/// Where the part of a statement ends that runs when it is reached.
+fn head_end(statement: &Statement<'_>) -> u32 {
+    let word = |letters: u32| statement.span().start + letters;
+    match statement {
+        Statement::IfStatement(it) => it.test.span().end,
+        Statement::WhileStatement(it) => it.test.span().end,
+        Statement::DoWhileStatement(_) => word(2),
+        Statement::ForStatement(it) => it.body.span().start,
+        Statement::ForInStatement(it) => it.right.span().end,
+        Statement::ForOfStatement(it) => it.right.span().end,
+        Statement::SwitchStatement(it) => it.discriminant.span().end,
+        Statement::TryStatement(_) => word(3),
+        Statement::LabeledStatement(it) => it.label.span.end,
+        Statement::ClassDeclaration(it) => it.body.span.start,
+        other => other.span().end,
+    }
+}
+
+impl<'a> Visit<'a> for Reader<'_> {
+    fn enter_scope(&mut self, _flags: ScopeFlags, scope: &Cell<Option<ScopeId>>) {
+        self.scopes.push(scope.get().unwrap_or(self.scoping.root_scope_id()));
+    }
+
+    fn leave_scope(&mut self) {
+        self.scopes.pop();
+    }
+
+    fn visit_statements(&mut self, it: &oxc::allocator::Vec<'a, Statement<'a>>) {
+        for statement in it {
+            if self.is_in_function() && runs(statement) {
+                let start = statement.span().start;
+                let at = self.add(start, head_end(statement));
+                self.spots.push((start, Spot::Before(at)));
+            }
+            self.visit_statement(statement);
+        }
+    }
+
+    fn visit_statement(&mut self, it: &Statement<'a>) {
+        let span = it.span();
+        let is_body = self.bodies.remove(&span.start) && !matches!(it, Statement::BlockStatement(_));
+        let end = is_body && self.is_in_function();
+        if end {
+            let at = self.add(span.start, head_end(it));
+            self.spots.push((span.start, Spot::Body(at)));
+        }
+        walk::walk_statement(self, it);
+        if end {
+            self.spots.push((span.end, Spot::BodyEnd));
+        }
+    }
+
+    fn visit_if_statement(&mut self, it: &IfStatement<'a>) {
+        let bodies = std::iter::once(&it.consequent).chain(&it.alternate);
+        self.bodies.extend(bodies.map(|body| body.span().start));
+        walk::walk_if_statement(self, it);
+    }
+
+    fn visit_for_statement(&mut self, it: &ForStatement<'a>) {
+        self.bodies.insert(it.body.span().start);
+        walk::walk_for_statement(self, it);
+    }
+
+    fn visit_for_in_statement(&mut self, it: &ForInStatement<'a>) {
+        self.bodies.insert(it.body.span().start);
+        walk::walk_for_in_statement(self, it);
+    }
+
+    fn visit_for_of_statement(&mut self, it: &ForOfStatement<'a>) {
+        self.bodies.insert(it.body.span().start);
+        walk::walk_for_of_statement(self, it);
+    }
+
+    fn visit_while_statement(&mut self, it: &WhileStatement<'a>) {
+        self.bodies.insert(it.body.span().start);
+        walk::walk_while_statement(self, it);
+    }
+
+    fn visit_do_while_statement(&mut self, it: &DoWhileStatement<'a>) {
+        self.bodies.insert(it.body.span().start);
+        walk::walk_do_while_statement(self, it);
+    }
+
+    fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
+        if it.body.is_none() {
+            return;
+        }
+        self.begin_function(it.id.as_ref().map(|id| id.name.as_str()));
+        walk::walk_function(self, it, flags);
+        self.functions.pop();
+    }
+
+    fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
+        self.begin_function(None);
+        walk::walk_arrow_function_expression(self, it);
+        self.functions.pop();
+    }
+
+    fn visit_arrow_function_body(&mut self, it: &ArrowFunctionBody<'a>) {
+        let Some(body) = it.as_expression() else { return walk::walk_arrow_function_body(self, it) };
+        let span = body.span();
+        let at = self.add(span.start, span.end);
+        self.spots.push((span.start, Spot::Arrow(at)));
+        self.visit_expression(body);
+        self.spots.push((span.end, Spot::ArrowEnd));
+    }
+
+    fn visit_function_body(&mut self, it: &FunctionBody<'a>) {
+        let begin = it.directives.last().map_or(it.span.start + 1, |last| last.span.end);
+        self.spots.push((begin, Spot::Entry));
+        walk::walk_function_body(self, it);
+    }
+
+    fn visit_variable_declarator(&mut self, it: &VariableDeclarator<'a>) {
+        if let BindingPattern::BindingIdentifier(id) = &it.id {
+            self.name(Some(&id.name), it.init.as_ref());
+        }
+        walk::walk_variable_declarator(self, it);
+    }
+
+    fn visit_object_property(&mut self, it: &ObjectProperty<'a>) {
+        self.visit_property_key(&it.key);
+        self.name(key_name(&it.key).as_deref(), Some(&it.value));
+        self.visit_expression(&it.value);
+    }
+
+    fn visit_method_definition(&mut self, it: &MethodDefinition<'a>) {
+        self.visit_property_key(&it.key);
+        self.pending = key_name(&it.key).map(|name| Arc::from(&*name));
+        self.visit_function(&it.value, ScopeFlags::Function);
+    }
+
+    fn visit_property_definition(&mut self, it: &PropertyDefinition<'a>) {
+        self.name(key_name(&it.key).as_deref(), it.value.as_ref());
+        walk::walk_property_definition(self, it);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The statements of a source: the text of each, the function around it, and the names in its scope.
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str, &str)]) {
+        let stops = Stops::read(text, "a.ts").expect("it parses");
+        let found: Vec<(&str, String, String)> = stops
+            .found
+            .iter()
+            .map(|stop| {
+                let shown = &text[stop.start as usize..stop.end as usize];
+                (shown, stop.function.to_string(), stop.names.join(" "))
+            })
+            .collect();
+        let found: Vec<(&str, &str, &str)> =
+            found.iter().map(|(shown, function, names)| (*shown, function.as_str(), names.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn statements_have_their_functions_and_names() {
+        check(
+            "const top = 1;\nfunction f(a: number) {\n  'use strict';\n  const b = a;\n  if (b) return b;\n  {\n    let c = 2;\n  }\n}",
+            &[
+                ("const b = a;", "f", "a b"),
+                ("if (b", "f", "a b"),
+                ("return b;", "f", "a b"),
+                ("let c = 2;", "f", "c a b"),
+            ],
+        );
+        check("x(handler({ execute: async ({ n }) => n + 1 }))", &[("n + 1", "execute", "n")]);
+        check(
+            "const f = () => { for (const i of [1]) g(i); try { h(); } catch (e) { k(e) } }",
+            &[
+                ("for (const i of [1]", "f", ""),
+                ("g(i);", "f", "i"),
+                ("try", "f", ""),
+                ("h();", "f", ""),
+                ("k(e)", "f", "e"),
+            ],
+        );
+        check("type A = 1; interface B {} const x = 1;", &[]);
+    }
+}

@@ -1,0 +1,270 @@
+//! What the probes of a bundle record while its blocks run again: statements in their order, and values at statements.
+//!
+//! Expressions of a question are run apart: what they throw, and a time of their own, end the expression and not the
+//! replay. While one runs, nothing may be asked that the outside would answer. Must not know why a question is asked.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rquickjs::{Ctx, Function, Object, Value as JsValue};
+use serde_json::{Value, json};
+
+use crate::vm::Shared;
+
+/// How long one expression may run.
+const EXPRESSION_TIME: Duration = Duration::from_millis(1000);
+
+/// Operations of the host that tell what is, and neither change anything nor ask the outside.
+const READS: [&str; 14] = [
+    "read",
+    "chunk",
+    "info",
+    "items",
+    "journal.read",
+    "metadata.read",
+    "usage",
+    "hasOnce",
+    "visibility",
+    "pattern",
+    "digest",
+    "locale",
+    "zone",
+    "zone_offset",
+];
+
+/// One execution of a block.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Execution {
+    /// The block's path.
+    pub path: Arc<str>,
+    /// Which attempt, as the replay counts.
+    pub attempt: u32,
+}
+
+/// What probes are asked for.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// How often each statement ran, in all executions.
+    Counts,
+    /// The statements of one execution in their order, from a tick on, and no more than `most`.
+    Trace {
+        /// The execution.
+        of: Execution,
+        /// The first tick, from 1.
+        from: u64,
+        /// How many ticks.
+        most: usize,
+    },
+    /// Values at the statements that have expressions.
+    Values {
+        /// The execution; all without it.
+        of: Option<Execution>,
+        /// The first tick and the last one, from 1.
+        ticks: (u64, u64),
+        /// How many hits end the replay.
+        limit: usize,
+        /// Where in a value to open it: keys of properties.
+        open: Option<Value>,
+    },
+}
+
+/// Values at a statement.
+#[derive(Clone, Debug)]
+pub struct Hit {
+    /// Whose statement.
+    pub execution: Execution,
+    /// Which of its statements, from 1.
+    pub tick: u64,
+    /// The statement's number in its table.
+    pub site: u32,
+    /// The newest event of the replay.
+    pub seq: u64,
+    /// What was captured: a list, an entry for each expression.
+    pub values: Value,
+    /// Frames of the author's code, the newest first, as lines of a stack.
+    pub stack: String,
+}
+
+/// One step of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// The statement's number in its table.
+    pub site: u32,
+    /// The call of the function that it is part of; 0 for code of no function.
+    pub call: u32,
+    /// The newest event of the replay.
+    pub seq: u64,
+}
+
+/// What probes recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Probed {
+    /// How often statements ran, by their numbers.
+    pub counts: HashMap<u32, u64>,
+    /// The traced statements.
+    pub trace: Vec<Traced>,
+    /// How many ticks the traced execution had.
+    pub ticks: u64,
+    /// From which call each call of the traced execution was made.
+    pub callers: HashMap<u32, u32>,
+    /// In order of time.
+    pub hits: Vec<Hit>,
+    /// Whether the limit ended the replay.
+    pub is_full: bool,
+}
+
+/// The probes of one runtime.
+pub(crate) struct Probe {
+    asked: Asked,
+    executions: RefCell<Vec<Execution>>,
+    probed: RefCell<Probed>,
+    /// When the expression that runs now must have ended.
+    expression_ends: Cell<Option<Instant>>,
+}
+
+impl Probe {
+    pub(crate) fn new(asked: Asked) -> Probe {
+        Probe { asked, executions: RefCell::default(), probed: RefCell::default(), expression_ends: Cell::default() }
+    }
+
+    /// Whether an expression has run for too long.
+    pub(crate) fn is_late(&self) -> bool {
+        self.expression_ends.get().is_some_and(|end| Instant::now() > end)
+    }
+
+    /// Whether all that was asked for is recorded.
+    pub(crate) fn is_done(&self) -> bool {
+        self.probed.borrow().is_full
+    }
+
+    /// Fails if an operation of the host may not be asked for now.
+    pub(crate) fn check(&self, op: &str) -> Result<(), String> {
+        if self.expression_ends.get().is_none() || READS.contains(&op) || op.starts_with("probe") {
+            return Ok(());
+        }
+        Err(format!("an expression only looks: the recording has no answer for \"{op}\""))
+    }
+
+    /// Returns and forgets what was recorded.
+    pub(crate) fn take(&self) -> Probed {
+        std::mem::take(&mut *self.probed.borrow_mut())
+    }
+
+    /// Says what is asked of the execution behind a token, as JSON. `None` for code of no block.
+    fn execution(&self, shared: &Shared, token: u32) -> Option<String> {
+        let contexts = shared.contexts.borrow();
+        let frame = &contexts.get(&token)?.frame;
+        let execution = Execution { path: frame.path.clone(), attempt: frame.attempt };
+        let mut executions = self.executions.borrow_mut();
+        let known = executions.iter().position(|known| *known == execution);
+        let at = known.unwrap_or_else(|| {
+            executions.push(execution.clone());
+            executions.len() - 1
+        });
+        let never = json!({ "id": at + 1, "reports": false, "from": u32::MAX, "to": 0 });
+        let answer = match &self.asked {
+            Asked::Counts => json!({ "id": at + 1, "reports": true, "from": u32::MAX, "to": 0 }),
+            Asked::Trace { of, .. } if *of == execution => {
+                json!({ "id": at + 1, "reports": true, "from": u32::MAX, "to": 0 })
+            }
+            Asked::Values { of, ticks: (from, to), .. } if of.as_ref().is_none_or(|of| *of == execution) => {
+                json!({ "id": at + 1, "reports": false, "from": from, "to": to })
+            }
+            _ => never,
+        };
+        Some(answer.to_string())
+    }
+
+    /// Serves a synchronous call of a probe.
+    pub(crate) fn sync(&self, shared: &Shared, op: &str, token: u32) -> Option<String> {
+        match (op, &self.asked) {
+            ("probe", _) => self.execution(shared, token),
+            ("probe.path", Asked::Values { open, .. }) => open.as_ref().map(Value::to_string),
+            _ => None,
+        }
+    }
+
+    fn traced(&self, shared: &Shared, site: u32, call: u32) {
+        let mut probed = self.probed.borrow_mut();
+        let Asked::Trace { from, most, .. } = &self.asked else {
+            *probed.counts.entry(site).or_default() += 1;
+            return;
+        };
+        probed.ticks += 1;
+        if probed.ticks >= *from && probed.trace.len() < *most {
+            let seq = shared.newest_event();
+            probed.trace.push(Traced { site, call, seq });
+        }
+    }
+
+    fn entered(&self, call: u32, from: u32) {
+        if matches!(self.asked, Asked::Trace { .. }) {
+            self.probed.borrow_mut().callers.insert(call, from);
+        }
+    }
+
+    fn took(&self, shared: &Shared, hit: Hit) {
+        let Asked::Values { limit, .. } = &self.asked else { return };
+        let mut probed = self.probed.borrow_mut();
+        if probed.hits.len() < *limit {
+            probed.hits.push(Hit { stack: shared.trace.map_text(&hit.stack), ..hit });
+        }
+        probed.is_full = probed.hits.len() >= *limit;
+    }
+
+    /// Runs an expression apart.
+    fn attempt<'js>(&self, ctx: &Ctx<'js>, thunk: &Function<'js>) -> rquickjs::Result<Object<'js>> {
+        self.expression_ends.set(Some(Instant::now() + EXPRESSION_TIME));
+        let result = thunk.call::<_, JsValue<'js>>(());
+        let is_late = self.is_late();
+        self.expression_ends.set(None);
+        let answer = Object::new(ctx.clone())?;
+        match result {
+            Ok(value) => {
+                answer.set("ok", true)?;
+                answer.set("value", value)?;
+            }
+            Err(error) => {
+                answer.set("ok", false)?;
+                let caught = ctx.catch();
+                if is_late {
+                    let limit = Object::new(ctx.clone())?;
+                    limit.set("name", "LimitError")?;
+                    limit.set("message", format!("the expression ran for {} ms", EXPRESSION_TIME.as_millis()))?;
+                    answer.set("value", limit)?;
+                } else if caught.is_undefined() && !matches!(error, rquickjs::Error::Exception) {
+                    answer.set("value", error.to_string())?;
+                } else {
+                    answer.set("value", caught)?;
+                }
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// Installs what the SDK's probes call.
+pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Shared>) -> rquickjs::Result<()> {
+    let Some(probe) = shared.probe.clone() else { return Ok(()) };
+    let (own, seen) = (probe.clone(), shared.clone());
+    let traced = move |_: u32, site: u32, call: u32| own.traced(&seen, site, call);
+    native.set("traced", Function::new(ctx.clone(), traced)?)?;
+    let own = probe.clone();
+    native.set("entered", Function::new(ctx.clone(), move |_: u32, call: u32, from: u32| own.entered(call, from))?)?;
+    let own = probe.clone();
+    native.set(
+        "attempt",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, thunk: Function<'js>| own.attempt(&ctx, &thunk))?,
+    )?;
+    let seen = shared.clone();
+    let took = move |id: u32, tick: f64, site: u32, _token: u32, values: String, stack: String| {
+        let execution = probe.executions.borrow().get((id as usize).wrapping_sub(1)).cloned();
+        let Some(execution) = execution else { return };
+        let values = engine::data::parse(&values).unwrap_or_default();
+        probe.took(&seen, Hit { execution, tick: tick as u64, site, seq: seen.newest_event(), values, stack });
+    };
+    native.set("took", Function::new(ctx.clone(), took)?)
+}

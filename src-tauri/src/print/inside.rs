@@ -1,0 +1,97 @@
+//! Answers about the inside of blocks, for people.
+
+use runner::{EndOfBlock, FileCoverage, Instant, OpenedValue, Printed, PrintedValue};
+
+/// The hits of `print`: one a line, under their request.
+pub(crate) fn printed(found: &Printed, expressions: &[String]) -> String {
+    let mut text = String::new();
+    let mut request = "";
+    for hit in &found.hits {
+        if hit.request_id != request {
+            request = &hit.request_id;
+            text.push_str(&format!("{request}\n"));
+        }
+        let values = hit.values.iter().zip(expressions);
+        let values: Vec<String> = match &hit.values[..] {
+            [only] => vec![value(only)],
+            _ => values.map(|(one, expression)| format!("{expression} = {}", value(one))).collect(),
+        };
+        text.push_str(&format!("  {}#{}+{}  {}\n", hit.path, hit.attempt, hit.tick, values.join("  ")));
+    }
+    if found.truncated {
+        text.push_str(&format!("stopped after {} hits; --limit N finds more\n", found.total));
+    }
+    for not_asked in &found.not_asked {
+        text.push_str(&format!("{}: {}\n", not_asked.request_id, not_asked.why));
+    }
+    if let Some(note) = &found.note {
+        text.push_str(&format!("{note}\n"));
+    }
+    text
+}
+
+/// A value on a line.
+pub(crate) fn value(value: &PrintedValue) -> String {
+    match value {
+        PrintedValue::Captured(captured) => captured.preview.clone(),
+        PrintedValue::Failed { error } => format!("<{}: {}>", error.name, error.message),
+    }
+}
+
+/// A value and what is inside.
+pub(crate) fn opened(opened: &OpenedValue) -> String {
+    let mut text = format!("{}\n", opened.preview);
+    for entry in &opened.entries {
+        text.push_str(&format!("  {}: {}\n", entry.name, entry.value.preview));
+    }
+    let shown = opened.entries.len() as u64;
+    if opened.kind != "string" && opened.total > shown {
+        text.push_str(&format!("  … {} more\n", opened.total - shown));
+    }
+    text
+}
+
+/// Where an instant is, and the values there.
+pub(crate) fn instant(at: &Instant) -> String {
+    let ended = match at.ended {
+        Some(EndOfBlock::Start) => "  before the first statement",
+        Some(EndOfBlock::End) => "  after the last statement",
+        Some(EndOfBlock::Error) => "  the block has failed",
+        None => "",
+    };
+    let mut text = format!("{}  of {}{ended}\n{}:{}:{}", at.instant, at.ticks, at.file, at.line, at.column);
+    text.push_str(&format!("  in {}  after event {}\n", at.function, at.seq));
+    if let Some(error) = &at.error {
+        text.push_str(&format!("throws {}: {}\n", error.name, error.message));
+    }
+    let width = at.locals.iter().map(|local| local.name.chars().count()).max().unwrap_or(0).min(24);
+    for local in &at.locals {
+        text.push_str(&format!("  {:width$}  {}\n", local.name, value(&local.value)));
+    }
+    for watch in &at.watches {
+        text.push_str(&format!("  = {}\n", value(watch)));
+    }
+    for frame in at.stack.iter().skip(1) {
+        text.push_str(&format!("  called from {} ({}:{})\n", frame.function, frame.file, frame.line));
+    }
+    if let Some(note) = &at.note {
+        text.push_str(&format!("{note}\n"));
+    }
+    text
+}
+
+/// How often the lines of files ran.
+pub(crate) fn coverage(files: &[FileCoverage]) -> String {
+    let mut text = String::new();
+    for file in files {
+        text.push_str(&format!("{}\n", file.file));
+        for line in &file.lines {
+            text.push_str(&format!(
+                "{:>7}  {}\n",
+                line.line,
+                if line.hits == 0 { "-".to_owned() } else { line.hits.to_string() }
+            ));
+        }
+    }
+    text
+}
