@@ -7,7 +7,15 @@ import { keymap } from './model/keymap.svelte';
 type Line = readonly [keys: string, does: string, id?: string];
 export type KeyGroup = { title: string; keys: readonly Line[] };
 
-const TITLES = { Go: 'Everywhere', View: 'Tabs', Instant: 'Slider', Timeline: 'Timeline', Do: 'Run', Help: 'Help' };
+const TITLES = {
+  Go: 'Everywhere',
+  View: 'Tabs',
+  Instant: 'Slider',
+  Timeline: 'Timeline',
+  Step: 'Source of a block',
+  Do: 'Run',
+  Help: 'Help',
+};
 
 const CONTROLS: readonly KeyGroup[] = [
   {

@@ -54,6 +54,21 @@ export abstract class FakeFiles extends FakeViews {
   async blockSource(): Promise<BlockSource> {
     throw NO_FILE;
   }
+  async filesThatRan(): Promise<never> {
+    throw NO_FILE;
+  }
+  async coverage(): Promise<never> {
+    throw NO_FILE;
+  }
+  async stepInside(): Promise<never> {
+    throw NO_FILE;
+  }
+  async printAt(): Promise<never> {
+    throw NO_FILE;
+  }
+  async openValue(): Promise<never> {
+    throw NO_FILE;
+  }
   async openInEditor(): Promise<string> {
     throw NO_FILE;
   }

@@ -20,6 +20,7 @@ import type {
   Exported,
   ExportOptions,
   Fault,
+  FileCoverage,
   Filtered,
   FindQuery,
   FlowRow,
@@ -28,6 +29,9 @@ import type {
   FoundRow,
   GoingOn,
   Imported,
+  ImportedSource,
+  InsideQuery,
+  Instant,
   Item,
   ItemQuery,
   ItemsQuery,
@@ -36,6 +40,7 @@ import type {
   ListedRequest,
   ListedSession,
   Notice,
+  OpenedValue,
   Overview,
   EarlierWrite,
   OverviewQuery,
@@ -44,6 +49,8 @@ import type {
   PayloadQuery,
   PayloadReference,
   PlanRow,
+  Printed,
+  PrintQuery,
   Replay,
   ReplayedBlock,
   RequestQuery,
@@ -111,6 +118,16 @@ export interface Host {
   planFork(requestId: string, options: ForkOptions): Promise<PlanRow>;
   /** The file that a block was defined in, as it ran. */
   blockSource(requestId: string, path: string): Promise<BlockSource>;
+  /** The author's files as a request ran them; the file of its flow first. */
+  filesThatRan(requestId: string): Promise<ImportedSource[]>;
+  /** How often the lines of a request's code ran, of one file or of all. Replays the request. */
+  coverage(requestId: string, file: string | null): Promise<FileCoverage[]>;
+  /** An instant inside a block, and the values there. Replays the block. */
+  stepInside(requestId: string, query: InsideQuery): Promise<Instant>;
+  /** The values of expressions at a statement, in every request that reached it. */
+  printAt(query: PrintQuery): Promise<Printed>;
+  /** What is inside a value of `stepInside` or `printAt`. */
+  openValue(handle: string): Promise<OpenedValue>;
   /** Answers which editor was started. */
   openInEditor(file: string, line: number, column: number | null): Promise<string>;
   /** Runs it again in memory with what was recorded, and writes nothing. */

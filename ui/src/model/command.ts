@@ -3,7 +3,7 @@ import type { verbs } from '../host/host';
 import type { AppModel } from './app.svelte';
 
 export type Verb = (typeof verbs)[number];
-export type Group = 'Go' | 'View' | 'Instant' | 'Timeline' | 'Do' | 'Help';
+export type Group = 'Go' | 'View' | 'Instant' | 'Timeline' | 'Step' | 'Do' | 'Help';
 
 export type Command = {
   id: string;

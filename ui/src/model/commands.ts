@@ -7,6 +7,7 @@ import { HOME, TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
 import { runAgain } from './arrival';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
+import { INSIDE } from './inside-commands';
 import { keymap } from './keymap.svelte';
 import { setTheme, zoomText } from './look';
 import { SHEETS } from './sheets';
@@ -124,6 +125,7 @@ export const COMMANDS: readonly Command[] = [
   axis('fitBlock', 'Zoom to the selected block', 'handler', 'f'),
   axis('earlier', 'Earlier times', 'left', 'a'),
   axis('later', 'Later times', 'right', 'd'),
+  ...INSIDE,
   command('run', 'Do', 'Run', 'play', ['Ctrl+Enter'], (app) => app.window.form?.run(), {
     when: (app) => app.window.form !== null,
     verb: 'run',
@@ -171,6 +173,7 @@ export const ONLY_IN_THE_WINDOW: Record<Group, string | null> = {
   View: 'Chooses what is shown, and how.',
   Instant: 'Moves the slider; the program takes an instant with --at.',
   Timeline: 'Moves the selection.',
+  Step: null,
   Do: null,
   Help: 'About the window itself.',
 };

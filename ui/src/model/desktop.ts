@@ -12,6 +12,7 @@ const MENUS: Record<Group, string> = {
   View: 'View',
   Instant: 'Time',
   Timeline: 'Timeline',
+  Step: 'Step',
   Help: 'Help',
 };
 

@@ -1,11 +1,14 @@
 // What the window has open besides a place: dialogs, one line that was said, and the parts that take commands.
 import { isWriting } from '../base/keys';
 import { recall, remember } from '../base/remember';
+import type { Move } from '../host/host';
 import type { Place } from '../place';
 
 /** A part that is on screen and does what commands ask. It comes and goes with its component. */
 export type TimelineAct = 'zoomIn' | 'zoomOut' | 'earlier' | 'later' | 'fit' | 'fitBlock' | 'find';
 export type TimelinePart = { move: (key: string) => void; act: (what: TimelineAct) => void };
+/** The source of a block that can be stepped through. `runToLine` goes to the line of the cursor. */
+export type SourcePart = { step: (to: Move) => void; runToLine: (isBack: boolean) => void; print: () => void };
 export type FormPart = { run: () => void; fires: boolean };
 
 /** What may lie over the window; one at a time. */
@@ -47,6 +50,11 @@ export class WindowModel {
   inspectorTab: string | null = $state(null);
   timeline: TimelinePart | null = $state.raw(null);
   form: FormPart | null = $state.raw(null);
+  source: SourcePart | null = $state.raw(null);
+  /** Whether the inspector shows a source, or is about to. */
+  isSourceShown = $state(false);
+  /** Whether the inspector takes as much room as it can get while it shows a source. */
+  isSourceLarge = $state(false);
   /** Keys without Ctrl or Alt can be pressed by mistake, or by what somebody dictates. */
   singleKeys = $state(recall('keys.single', true));
 

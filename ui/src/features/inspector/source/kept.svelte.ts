@@ -1,0 +1,51 @@
+// What the debugger keeps while the window is open and another block or request is looked at: watch expressions, prints,
+// how often lines ran, and the statement that a click on a hit leads to.
+import type { FileCoverage, ImportedSource } from '../../../host/host';
+import type { AppModel } from '../../../model/app.svelte';
+import { Prints } from './prints.svelte';
+
+/** A statement of a block execution that is to be shown as soon as its block is. */
+export type Wanted = { instance: string; tick: number };
+
+const KEY = 'inside';
+/** Requests whose answers are kept. */
+const MAX_REQUESTS = 8;
+
+export class KeptInside {
+  watches: readonly string[] = $state.raw([]);
+  wanted: Wanted | null = $state.raw(null);
+  readonly prints = new Prints();
+  readonly #coverage = new Map<string, Promise<FileCoverage[]>>();
+  readonly #files = new Map<string, Promise<ImportedSource[]>>();
+
+  static of(app: AppModel): KeptInside {
+    const known = app.kept.get(KEY);
+    if (known instanceof KeptInside) return known;
+    const made = new KeptInside();
+    app.kept.set(KEY, made);
+    return made;
+  }
+
+  /** How often the lines of all files of a request ran. `seq` is how many events it has: a running request gets more. */
+  coverage(app: AppModel, request: string, seq: number): Promise<FileCoverage[]> {
+    return once(this.#coverage, `${request} ${seq}`, () => app.host.coverage(request, null));
+  }
+
+  files(app: AppModel, request: string, seq: number): Promise<ImportedSource[]> {
+    return once(this.#files, `${request} ${seq}`, () => app.host.filesThatRan(request));
+  }
+}
+
+/** Asks once for a key and keeps the newest answers; a failed question is asked again. */
+function once<T>(kept: Map<string, Promise<T>>, key: string, ask: () => Promise<T>): Promise<T> {
+  const known = kept.get(key);
+  if (known) return known;
+  const asked = ask();
+  kept.set(key, asked);
+  const [oldest] = kept.keys();
+  if (kept.size > MAX_REQUESTS && oldest !== undefined) kept.delete(oldest);
+  asked.catch(() => kept.delete(key));
+  return asked;
+}
+
+export const instanceOf = (request: string, path: string, attempt: number): string => `${request}:${path}:${attempt}`;
