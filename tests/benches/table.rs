@@ -8,6 +8,7 @@
 
 mod table {
     pub(crate) mod figure;
+    pub(crate) mod inside;
     pub(crate) mod reading;
     pub(crate) mod resuming;
     pub(crate) mod size;
@@ -22,17 +23,18 @@ mod table {
 use std::path::PathBuf;
 
 use table::figure::{Table, as_json, print};
-use table::{reading, resuming, size, starting, steps, window};
+use table::{inside, reading, resuming, size, starting, steps, window};
 
 /// A part of the table: the name it is asked for, and what adds its lines.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 6] = [
+const SECTIONS: [Section; 7] = [
     ("steps", steps::measure),
     ("size", size::measure),
     ("resuming", resuming::measure),
     ("reading", reading::measure),
     ("starting", starting::measure),
+    ("inside", inside::measure),
     ("window", window::measure),
 ];
 

@@ -246,6 +246,19 @@ fn check(topic: &str) {
     let data = place.ask("check --data");
     assert_eq!(data.code, Some(0), "the database is not what its events say\n{data}");
     crate::request_views::items_are_those_of_the_log(&place);
+    probes_change_nothing(&place, topic);
+}
+
+/// Code with probes does what the log says: nothing differs from the recording, in whatever request.
+fn probes_change_nothing(place: &Place, topic: &str) {
+    let file = format!("flows/{topic}.ts");
+    let requests = place.get("requests --limit 1");
+    let covered = place.get(&format!("coverage {}", text(&requests[0], "id")));
+    let of_file = covered.as_array().into_iter().flatten().find(|covered| covered["file"] == *file);
+    // A flow of ready-made blocks alone has no statement.
+    let Some(line) = of_file.and_then(|covered| covered["lines"][0]["line"].as_u64()) else { return };
+    let printed = place.get(&format!("print {file}:{line} undefined --limit 1000000"));
+    assert_eq!(printed["notAsked"], json!([]), "{topic}: probes change what a request does");
 }
 
 fn one(place: &Place, flow: &str, number: usize, case: &Value) {

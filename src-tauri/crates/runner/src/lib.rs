@@ -27,6 +27,6 @@ pub use run::{Ended, Running};
 pub use store::{EventQuery, RequestOrder, RequestQuery, SearchQuery, SessionOrder, SessionQuery};
 pub use views::*;
 pub use workspace::{
-    Answered, At, DispatchEnd, Edits, InsideAt, Mock, Move, OpenOptions, PrintQuery, Resolution, RunOptions, StepQuery,
-    TriggerOptions, Workspace,
+    Answered, At, Breakpoint, DispatchEnd, Edits, InsideAt, Mock, Move, OpenOptions, PrintQuery, Resolution,
+    RunOptions, Schedule, StepQuery, Stopped, Stops, TriggerOptions, Workspace,
 };

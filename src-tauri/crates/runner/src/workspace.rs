@@ -20,7 +20,7 @@ mod export_file;
 mod flows;
 mod follow;
 mod fork;
-mod inside;
+pub(crate) mod inside;
 mod instances;
 mod items;
 mod journal;
@@ -54,7 +54,7 @@ mod writers;
 pub(crate) mod export_format;
 pub(crate) mod otlp;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
@@ -82,10 +82,12 @@ use crate::views::*;
 
 use read_only::{Opened, open_data};
 
+use abort::{Runs, Stop};
+
 pub use answers::{Answered, Resolution};
 pub use dispatch::DispatchEnd;
 pub use fork::Edits;
-pub use inside::{InsideAt, Move, PrintQuery, StepQuery};
+pub use inside::{Breakpoint, InsideAt, Move, PrintQuery, Schedule, StepQuery, Stopped, Stops};
 pub use trigger::TriggerOptions;
 
 /// How to open a workspace.
@@ -163,16 +165,6 @@ pub enum At {
     Path(String),
 }
 
-/// How a request that this process runs is stopped.
-struct Stop {
-    request: String,
-    sender: watch::Sender<bool>,
-}
-
-/// What this process runs, by a number for each run: a request may be taken up again before its last
-/// run has left, and a run that is refused must not take another's place.
-type Runs = HashMap<u64, Stop>;
-
 /// An open workspace. Shared by every window and thread of the process.
 pub struct Workspace {
     dir: PathBuf,
@@ -203,7 +195,6 @@ pub struct Workspace {
     views: open_views::Views,
     comparisons: comparisons::Comparisons,
     payloads: payloads::PayloadCache,
-    /// What questions about the inside of blocks have made.
     probed: inside::ProbedCodes,
     watching: Mutex<Option<Watch>>,
     /// What dispatchers have started, until somebody waits for it.

@@ -24,5 +24,5 @@ pub use load::worker::{BundleReply, BundleRequest, serve};
 pub use load::{ActionDescription, FlowDescription, Loaded};
 pub use vm::Limits;
 pub use vm::load_time::LoadTime;
-pub use vm::probe::{Asked, Execution, Hit, Probed, Traced};
+pub use vm::probe::{Asked, Execution, Hit, Probed, Stretch, Traced};
 pub use vm::time_zone::own_time_zone;

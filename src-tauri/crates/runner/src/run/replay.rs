@@ -46,6 +46,11 @@ pub(crate) struct ReplayInput {
     pub(crate) store: Arc<Store>,
 }
 
+/// How much longer code with probes may run without yielding.
+const PROBED_TIME: u64 = 4;
+/// How much more memory code with probes may use.
+const PROBED_BYTES: usize = 64 << 20;
+
 /// The code that a replay runs.
 pub(crate) enum ReplayedCode {
     /// The code of today.
@@ -93,7 +98,11 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let load_time = LoadTime::after(load_effects(&events), SyncEffect::placeholder)
         .with_env(config.flow_env())
         .with_zone(asked.time_zone.clone());
-    let limits = config.script_limits();
+    let mut limits = config.script_limits();
+    if matches!(code, ReplayedCode::Probed { .. }) {
+        limits.yield_ms = limits.yield_ms.saturating_mul(PROBED_TIME);
+        limits.memory_bytes = limits.memory_bytes.saturating_add(PROBED_BYTES);
+    }
     let mut loaded = match code {
         ReplayedCode::Loaded(loaded_flow) => load(workspace, &loaded_flow, limits, load_time)?,
         ReplayedCode::Probed { bundle, kind, asked, .. } => {

@@ -1,5 +1,5 @@
 //! What questions about the inside of a block are answered with: values at statements, places in the code, and how
-//! often lines ran (SEMANTICS §13).
+//! often lines ran (SEMANTICS §10.9).
 
 use serde::Serialize;
 use serde_json::Value;
@@ -169,6 +169,10 @@ pub struct Instant {
     /// The newest recorded event before the statement.
     #[specta(type = specta_typescript::Number)]
     pub seq: u64,
+    /// Which of the statements of all blocks of the request, from 1: instants of blocks that ran side by side are in
+    /// this order.
+    #[specta(type = specta_typescript::Number)]
+    pub order: u64,
     /// Whether the instant is at an end of the block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<EndOfBlock>,
@@ -185,7 +189,7 @@ pub struct Instant {
 pub struct LineHits {
     /// From 1.
     pub line: u32,
-    /// How often the statement that begins here ran; of several the most.
+    /// How often the first statement that begins here ran.
     #[specta(type = specta_typescript::Number)]
     pub hits: u64,
 }

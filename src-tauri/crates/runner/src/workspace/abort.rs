@@ -1,11 +1,13 @@
 //! Aborting requests, of this process and of others.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::log::{AppendError, AppendMode, Lease, Log};
+use tokio::sync::watch;
 
 use super::news::is_unfinished;
 use super::resume::LastWritten;
@@ -18,6 +20,16 @@ use crate::effects::outside::now_ms;
 const ABORT_TIMEOUT: Duration = Duration::from_secs(15);
 /// How often is looked whether the request has ended.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// How a request that this process runs is stopped.
+pub(super) struct Stop {
+    pub(super) request: String,
+    pub(super) sender: watch::Sender<bool>,
+}
+
+/// What this process runs, by a number for each run: a request may be taken up again before its last
+/// run has left, and a run that is refused must not take another's place.
+pub(super) type Runs = HashMap<u64, Stop>;
 
 impl Workspace {
     /// Aborts a request that runs or waits for its turn, in whatever process, and waits for its end; one that

@@ -1,17 +1,23 @@
-//! Questions about the inside of blocks of recorded requests: the code that ran is bundled with probes and replayed with
-//! the effects of the log (ARCHITECTURE §8.10).
+//! Questions about the inside of blocks of recorded requests: the code that ran is bundled with probes and replayed
+//! with the effects of the log (ARCHITECTURE §8.10).
 //!
 //! Nothing is written but bundles in the cache. Must not ask a model or the network: a replay does not.
 
+mod at;
 mod coverage;
 mod handle;
 mod print;
 mod probed_code;
 mod recorded_seq;
+mod schedule;
 mod step;
+mod stops;
 
+pub use at::{InsideAt, Move};
 pub use print::PrintQuery;
-pub use step::{InsideAt, Move, StepQuery};
+pub use schedule::Schedule;
+pub use step::StepQuery;
+pub use stops::{Breakpoint, Stopped, Stops};
 
 pub(super) use probed_code::ProbedCodes;
 

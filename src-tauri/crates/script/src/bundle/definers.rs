@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use crate::bundle::import_rules::without_query;
 use crate::bundle::nesting::names;
 
 /// What makes a flow.
@@ -19,6 +20,12 @@ const HOST_MAKER: &str = "createFlowState";
 /// from what the files of a project export.
 pub fn is_host_settings(name: &str) -> bool {
     ["fsdev.config.ts", "fsdev.config.mts"].contains(&name)
+}
+
+/// Returns whether a module, by its id, holds such settings.
+pub(crate) fn is_host_module(id: &str) -> bool {
+    let name = Path::new(without_query(id)).file_name().and_then(|name| name.to_str());
+    name.is_some_and(is_host_settings)
 }
 
 /// Returns whether a source file may define a flow: it calls what makes one, which it imports from a module that has

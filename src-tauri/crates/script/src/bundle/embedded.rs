@@ -129,6 +129,11 @@ pub(crate) fn public_name(id: &str) -> Option<String> {
     })
 }
 
+/// Returns whether a module is the bundler's helper for async functions.
+pub(crate) fn is_helper(id: &str) -> bool {
+    id.ends_with("/helpers/esm/asyncToGenerator.js")
+}
+
 /// Returns the name in the runtime of a built-in of Node that flows have.
 pub(crate) fn node_module(name: &str) -> String {
     format!("{SCHEME}sdk/node/{name}.js")

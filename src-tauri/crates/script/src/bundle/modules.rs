@@ -59,7 +59,6 @@ pub(crate) struct OurModules {
     pub(crate) seen: Arc<Mutex<Seen>>,
     pub(crate) importers: Importers,
     pub(crate) packages: Packages,
-    /// The probes of a question, and the texts that ran.
     pub(crate) probes: Option<Arc<Probes>>,
 }
 
@@ -84,7 +83,10 @@ impl Plugin for OurModules {
             return Ok(Some(HookResolveIdOutput::from_id(specifier)));
         }
         let is_ours = |importer: &str| {
-            importer == ENTRY || embedded::is_link(importer) || is_helper(importer) || texts::is_module(importer)
+            importer == ENTRY
+                || embedded::is_link(importer)
+                || embedded::is_helper(importer)
+                || texts::is_module(importer)
         };
         if embedded::is_module(specifier) && args.importer.is_some_and(is_ours) {
             // Resolved by the runtime.
@@ -100,7 +102,8 @@ impl Plugin for OurModules {
             let is_of_flow = args.importer.is_some_and(|importer| Path::new(without_query(importer)) == self.flow);
             let is_lenient =
                 embedded::is_core(specifier) && is_of_package || embedded::is_of_host(specifier) && !is_of_flow;
-            let is_for_host = args.importer.is_some_and(is_host) && specifier.starts_with("@flow-state-dev/");
+            let is_for_host =
+                args.importer.is_some_and(definers::is_host_module) && specifier.starts_with("@flow-state-dev/");
             return Ok(Some(HookResolveIdOutput::from_id(if is_for_host {
                 built_ins::host_id(&link)
             } else if is_lenient {
@@ -115,6 +118,10 @@ impl Plugin for OurModules {
         // The bundler's own modules and `data:` URLs are no files.
         let is_virtual = specifier.starts_with('\0') || specifier.starts_with("data:");
         let importer = args.importer.map(without_query).map(Path::new).filter(|path| path.is_absolute());
+        let stored = |importer| self.probes.as_ref().and_then(|probes| probes.stored(importer, specifier));
+        if let Some(file) = importer.and_then(stored) {
+            return Ok(Some(HookResolveIdOutput::from_id(file.display().to_string())));
+        }
         let Some(importer) = importer.filter(|_| !is_virtual && !args.is_entry) else { return Ok(None) };
         if let Err(refusal) = self.import_rules.may_resolve(importer, specifier) {
             return Ok(Some(self.refuse_import(args, refusal)));
@@ -131,7 +138,7 @@ impl Plugin for OurModules {
             Some(_) => Ok(None),
             // The bundler's own error is good.
             None if specifier.starts_with(['.', '/']) => Ok(None),
-            None if args.importer.is_some_and(is_host) => {
+            None if args.importer.is_some_and(definers::is_host_module) => {
                 Ok(Some(HookResolveIdOutput::from_id(built_ins::host_id(""))))
             }
             // A package that is not there would become an import that fails only when the file runs.
@@ -146,7 +153,7 @@ impl Plugin for OurModules {
     /// Replaces the bundler's helper for async functions by the SDK's, because `load` is not called for it; and puts
     /// probes into the author's modules.
     async fn transform(&self, _ctx: SharedTransformPluginContext, args: &HookTransformArgs<'_>) -> HookTransformReturn {
-        if is_helper(args.id) {
+        if embedded::is_helper(args.id) {
             let code = Some(format!("export {{ default }} from '{}';\n", embedded::ASYNC));
             return Ok(Some(HookTransformOutput { code, ..Default::default() }));
         }
@@ -189,9 +196,6 @@ impl OurModules {
         importer: &Path,
     ) -> anyhow::Result<Option<HookResolveIdOutput>> {
         let specifier = args.specifier.strip_suffix(RAW).unwrap_or(args.specifier);
-        if let Some(file) = self.probes.as_ref().and_then(|probes| probes.stored(importer, specifier)) {
-            return Ok(Some(HookResolveIdOutput::from_id(file.display().to_string())));
-        }
         let mut found = resolve(ctx, specifier, args.importer).await?;
         let is_bare = !specifier.starts_with(['.', '/', '#']);
         let importer = importer.display().to_string();
@@ -229,7 +233,7 @@ impl OurModules {
     fn built_in(&self, args: &HookResolveIdArgs<'_>, found: &BuiltIn) -> HookResolveIdOutput {
         match found {
             BuiltIn::Present(name) => HookResolveIdOutput::from_id(embedded::node_link(name)),
-            BuiltIn::Absent(_) if args.importer.is_some_and(is_host) => {
+            BuiltIn::Absent(_) if args.importer.is_some_and(definers::is_host_module) => {
                 HookResolveIdOutput::from_id(built_ins::host_id(""))
             }
             BuiltIn::Absent(_) if args.importer.is_some_and(|importer| !self.is_author(Path::new(importer))) => {
@@ -279,12 +283,12 @@ impl OurModules {
                 ..Default::default()
             }))
         };
-        if !self.import_rules.allows(file) {
+        let stored = self.probes.as_ref().and_then(|probes| probes.texts.get(file).cloned());
+        if stored.is_none() && !self.import_rules.allows(file) {
             return empty(LoadError::in_file(LoadErrorKind::Import, &shown, outside_message(&shown)));
         }
         self.with_seen(|seen| seen.inputs.extend([file.to_owned()]));
         (self.on_read)(file);
-        let stored = self.probes.as_ref().and_then(|probes| probes.texts.get(file).cloned());
         let text = match stored.map_or_else(|| read(file), Ok) {
             Ok(text) => text,
             Err(reason) => return empty(LoadError::in_file(LoadErrorKind::Import, &shown, reason)),
@@ -390,18 +394,7 @@ async fn resolve(
     Ok(found.map(HookResolveIdOutput::from_resolved_id))
 }
 
-/// Returns whether a module holds the settings of a host of the framework.
-fn is_host(id: &str) -> bool {
-    let name = Path::new(without_query(id)).file_name().and_then(|name| name.to_str());
-    name.is_some_and(definers::is_host_settings)
-}
-
 /// Returns whether a module of the author's may have the texts of the bundle in place of files.
 fn reads_texts(importer: &str, specifier: &str) -> bool {
     read(Path::new(without_query(importer))).is_ok_and(|text| built_ins::may_read_texts(specifier, &text))
-}
-
-/// Returns whether a module is the bundler's helper for async functions.
-fn is_helper(id: &str) -> bool {
-    id.ends_with("/helpers/esm/asyncToGenerator.js")
 }

@@ -348,7 +348,7 @@ mod tests {
     #[test]
     fn statements_have_their_functions_and_names() {
         check(
-            "const top = 1;\nfunction f(a: number) {\n  'use strict';\n  const b = a;\n  if (b) return b;\n  {\n    let c = 2;\n  }\n}",
+            "const top = 1; function f(a: number) { 'use strict'; const b = a; if (b) return b; { let c = 2; } }",
             &[
                 ("const b = a;", "f", "a b"),
                 ("if (b", "f", "a b"),

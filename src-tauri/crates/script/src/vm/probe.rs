@@ -58,6 +58,8 @@ pub enum Asked {
         /// How many ticks.
         most: usize,
     },
+    /// Which execution's statements ran when.
+    Order,
     /// Values at the statements that have expressions.
     Values {
         /// The execution; all without it.
@@ -80,6 +82,8 @@ pub struct Hit {
     pub tick: u64,
     /// The statement's number in its table.
     pub site: u32,
+    /// Which of the statements of all executions, from 1.
+    pub order: u64,
     /// The newest event of the replay.
     pub seq: u64,
     /// What was captured: a list, an entry for each expression.
@@ -95,8 +99,23 @@ pub struct Traced {
     pub site: u32,
     /// The call of the function that it is part of; 0 for code of no function.
     pub call: u32,
+    /// Which of the statements of all executions, from 1.
+    pub order: u64,
     /// The newest event of the replay.
     pub seq: u64,
+}
+
+/// Statements of one execution that ran without one of another between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// Whose statements.
+    pub execution: Execution,
+    /// Which of its statements is the first, from 1.
+    pub tick: u64,
+    /// Which of the statements of all executions that is, from 1.
+    pub order: u64,
+    /// How many they are.
+    pub count: u64,
 }
 
 /// What probes recorded.
@@ -111,6 +130,8 @@ pub struct Probed {
     /// From which call each call of the traced execution was made.
     pub callers: HashMap<u32, u32>,
     /// In order of time.
+    pub stretches: Vec<Stretch>,
+    /// In order of time.
     pub hits: Vec<Hit>,
     /// Whether the limit ended the replay.
     pub is_full: bool,
@@ -120,6 +141,8 @@ pub struct Probed {
 pub(crate) struct Probe {
     asked: Asked,
     executions: RefCell<Vec<Execution>>,
+    /// How many statements of each execution ran, by their numbers.
+    ticks: RefCell<HashMap<u32, u64>>,
     probed: RefCell<Probed>,
     /// When the expression that runs now must have ended.
     expression_ends: Cell<Option<Instant>>,
@@ -127,7 +150,13 @@ pub(crate) struct Probe {
 
 impl Probe {
     pub(crate) fn new(asked: Asked) -> Probe {
-        Probe { asked, executions: RefCell::default(), probed: RefCell::default(), expression_ends: Cell::default() }
+        Probe {
+            asked,
+            executions: RefCell::default(),
+            ticks: RefCell::default(),
+            probed: RefCell::default(),
+            expression_ends: Cell::default(),
+        }
     }
 
     /// Whether an expression has run for too long.
@@ -166,7 +195,7 @@ impl Probe {
         });
         let never = json!({ "id": at + 1, "reports": false, "from": u32::MAX, "to": 0 });
         let answer = match &self.asked {
-            Asked::Counts => json!({ "id": at + 1, "reports": true, "from": u32::MAX, "to": 0 }),
+            Asked::Counts | Asked::Order => json!({ "id": at + 1, "reports": true, "from": u32::MAX, "to": 0 }),
             Asked::Trace { of, .. } if *of == execution => {
                 json!({ "id": at + 1, "reports": true, "from": u32::MAX, "to": 0 })
             }
@@ -187,8 +216,11 @@ impl Probe {
         }
     }
 
-    fn traced(&self, shared: &Shared, site: u32, call: u32) {
+    fn traced(&self, shared: &Shared, site: u32, call: u32, order: u64, id: u32) {
         let mut probed = self.probed.borrow_mut();
+        if matches!(self.asked, Asked::Order) {
+            return self.ran(&mut probed.stretches, order, id);
+        }
         let Asked::Trace { from, most, .. } = &self.asked else {
             *probed.counts.entry(site).or_default() += 1;
             return;
@@ -196,7 +228,19 @@ impl Probe {
         probed.ticks += 1;
         if probed.ticks >= *from && probed.trace.len() < *most {
             let seq = shared.newest_event();
-            probed.trace.push(Traced { site, call, seq });
+            probed.trace.push(Traced { site, call, order, seq });
+        }
+    }
+
+    fn ran(&self, stretches: &mut Vec<Stretch>, order: u64, id: u32) {
+        let executions = self.executions.borrow();
+        let Some(execution) = executions.get((id as usize).wrapping_sub(1)) else { return };
+        let mut ticks = self.ticks.borrow_mut();
+        let tick = ticks.entry(id).or_default();
+        *tick += 1;
+        match stretches.last_mut() {
+            Some(last) if last.order + last.count == order && last.execution == *execution => last.count += 1,
+            _ => stretches.push(Stretch { execution: execution.clone(), tick: *tick, order, count: 1 }),
         }
     }
 
@@ -250,21 +294,24 @@ impl Probe {
 pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Shared>) -> rquickjs::Result<()> {
     let Some(probe) = shared.probe.clone() else { return Ok(()) };
     let (own, seen) = (probe.clone(), shared.clone());
-    let traced = move |_: u32, site: u32, call: u32| own.traced(&seen, site, call);
+    let traced = move |site: u32, call: u32, order: f64, id: u32| own.traced(&seen, site, call, order as u64, id);
     native.set("traced", Function::new(ctx.clone(), traced)?)?;
     let own = probe.clone();
-    native.set("entered", Function::new(ctx.clone(), move |_: u32, call: u32, from: u32| own.entered(call, from))?)?;
+    native.set("entered", Function::new(ctx.clone(), move |call: u32, from: u32| own.entered(call, from))?)?;
     let own = probe.clone();
     native.set(
         "attempt",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, thunk: Function<'js>| own.attempt(&ctx, &thunk))?,
     )?;
     let seen = shared.clone();
-    let took = move |id: u32, tick: f64, site: u32, _token: u32, values: String, stack: String| {
+    let took = move |id: u32, tick: f64, site: u32, order: f64, values: String, stack: String| {
         let execution = probe.executions.borrow().get((id as usize).wrapping_sub(1)).cloned();
         let Some(execution) = execution else { return };
         let values = engine::data::parse(&values).unwrap_or_default();
-        probe.took(&seen, Hit { execution, tick: tick as u64, site, seq: seen.newest_event(), values, stack });
+        probe.took(
+            &seen,
+            Hit { execution, tick: tick as u64, site, order: order as u64, seq: seen.newest_event(), values, stack },
+        );
     };
     native.set("took", Function::new(ctx.clone(), took)?)
 }

@@ -27,8 +27,8 @@ impl Workspace {
         let mut lines: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
         for (at, site) in code.table.sites.iter().enumerate() {
             let hits = counts.get(&(at as u32)).copied().unwrap_or(0);
-            let most = lines.entry(&site.file).or_default().entry(site.line).or_default();
-            *most = hits.max(*most);
+            // Of several on a line the first: that is how often the line ran.
+            lines.entry(&site.file).or_default().entry(site.line).or_insert(hits);
         }
         let wanted = lines.into_iter().filter(|(of, _)| file.as_deref().is_none_or(|file| file == *of));
         let covered = wanted.map(|(file, lines)| FileCoverage {

@@ -21,6 +21,7 @@ pub(super) struct Handle {
     pub(super) code: String,
     pub(super) expression: String,
     /// Keys of properties, from the outermost.
+    #[serde(deserialize_with = "engine::json::exact")]
     pub(super) keys: Vec<Value>,
 }
 

@@ -21,6 +21,8 @@ use crate::views::{Captured, NotAsked, OpenedEntry, OpenedValue, Printed, Printe
 const MAX_REQUESTS: usize = 100;
 /// How many requests are looked at to find those that ran a file.
 const MAX_LOOKED_AT: u64 = 10_000;
+/// How many letters of a wrong expression are repeated.
+const SHOWN: usize = 80;
 /// How many hits are found if no limit is given.
 const USUAL_LIMIT: usize = 1000;
 
@@ -55,6 +57,7 @@ impl Workspace {
     /// the log. Writes nothing to the database. Fails if the file never ran and is not there, or an expression does not
     /// parse.
     pub fn print(&self, query: &PrintQuery) -> Result<Printed, Fault> {
+        self.check_trusted()?;
         let file = self.file_name_in(&query.file);
         let names = self.free_names(&file, query)?;
         let limit = query.limit.map_or(USUAL_LIMIT, |limit| limit as usize);
@@ -63,7 +66,7 @@ impl Workspace {
         let mut nearest: Option<String> = None;
         let is_one = query.request.is_some();
         for row in self.asked_requests(query)? {
-            if has_file >= MAX_REQUESTS || found.hits.len() >= limit {
+            if has_file >= MAX_REQUESTS {
                 break;
             }
             let not_asked = |why: String| NotAsked { request_id: row.id.clone(), why };
@@ -86,6 +89,10 @@ impl Workspace {
                 nearest.get_or_insert_with(|| no_statement(&code, &file, query.line));
                 continue;
             };
+            if found.hits.len() >= limit {
+                found.truncated = true;
+                break;
+            }
             has_statement += 1;
             let question = Question {
                 condition: query.condition.clone(),
@@ -262,8 +269,10 @@ impl Workspace {
 
 /// Checks an expression, and returns the names that it takes from its scope.
 pub(super) fn checked(text: &str, file: &str) -> Result<Vec<String>, Fault> {
+    let shown: String = text.chars().take(SHOWN).collect();
+    let rest = if shown.len() < text.len() { "…" } else { "" };
     check_expression(text, file).map_err(|wrong| Fault::Invalid {
-        message: format!("the expression `{text}` {} (column {})", wrong.message, wrong.column),
+        message: format!("the expression `{shown}{rest}` {} (column {})", wrong.message, wrong.column),
         details: vec![Detail { path: String::new(), message: format!("column {}", wrong.column) }],
     })
 }

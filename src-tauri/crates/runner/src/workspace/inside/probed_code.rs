@@ -1,5 +1,5 @@
-//! The code that requests ran, with probes: its statements, and bundles for questions. Both are kept, the bundles also in
-//! `.flowglass/cache`, by their content.
+//! The code that requests ran, with probes: its statements, and bundles for questions. Both are kept by their content,
+//! the bundles also in `.flowglass/cache`.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;

@@ -3,7 +3,7 @@
 
 import { native } from './host';
 
-/** A value in a form that JSON has (ARCHITECTURE §8.10). */
+/** A value in a form that JSON has (SEMANTICS §10.9). */
 export interface Captured {
   kind: string;
   preview: string;
@@ -377,13 +377,20 @@ export function capture(value: unknown): Captured {
   return captured;
 }
 
+function entryOf(kind: string, value: object, key: string | number): Entry | undefined {
+  if (kind !== 'array') return entriesOf(kind, value, Infinity).find((one) => keyOf(one.key) === key);
+  // A list may be as long as numbers go.
+  const own = typeof key === 'number' ? data(value, key) : undefined;
+  return own && { key, value: own.value };
+}
+
 /** What lies at the end of a path of keys inside a value, with its own properties. */
 export function opened(value: unknown, path: readonly (string | number)[]): Opened | Failed {
   let at = value;
   for (const key of path) {
     const kind = kindOf(at);
     const inside = typeof at === 'object' && at !== null && !native.isProxy(at) ? (at as object) : undefined;
-    const entry = inside && entriesOf(kind, inside, Infinity).find((one) => keyOf(one.key) === key);
+    const entry = inside && entryOf(kind, inside, key);
     if (!entry) return { error: { name: 'NotFound', message: `the value has nothing at ${JSON.stringify(key)}` } };
     at = entry.isPair ? (entry.value as [unknown, unknown])[1] : entry.value;
   }

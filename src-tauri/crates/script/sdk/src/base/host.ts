@@ -18,12 +18,12 @@ interface Native {
   isProxy(value: unknown): boolean;
   /** Runs an expression of a question apart: what it throws, and its limits, end it alone. */
   attempt(thunk: () => unknown): { ok: boolean; value: unknown };
-  /** A statement of an execution began, in a call of a function. */
-  traced(id: number, site: number, call: number): void;
+  /** A statement began, in a call of a function; `order` counts those of all executions. */
+  traced(site: number, call: number, order: number, id: number): void;
   /** A function was called from a statement of another call. */
-  entered(id: number, call: number, from: number): void;
+  entered(call: number, from: number): void;
   /** The values at a statement, as JSON, and the stack there. */
-  took(id: number, tick: number, site: number, token: number, values: string, stack: string): void;
+  took(id: number, tick: number, site: number, order: number, values: string, stack: string): void;
   /** Node's message for an error of the runtime: its class, message and stack. */
   explain(className: string, message: string, stack: string): string | undefined;
   /** `waiting.js` */

@@ -5,7 +5,7 @@
 // expressions that were asked for.
 
 import { capture, failure, opened } from './capture';
-import { current, currentToken, native } from './host';
+import { caught, current, currentToken, native } from './host';
 
 /** The counter of one execution of a block. */
 interface Counter {
@@ -26,12 +26,17 @@ interface Counter {
 /** What is asked of an execution, as Rust says it. */
 type Asked = Pick<Counter, 'id' | 'reports' | 'from' | 'to'>;
 
-const NONE: Counter = { id: 0, tick: 0, call: 0, calls: 0, reports: false, from: Infinity, to: 0 };
+const fresh = (asked: Asked): Counter => ({ ...asked, tick: 0, call: 0, calls: 0 });
+
+/** Of code that runs for no block. */
+const NONE = fresh({ id: 0, reports: false, from: Infinity, to: 0 });
 
 const byToken = new Map<number, Counter>();
 const byId = new Map<number, Counter>();
 let code = 0;
 let counter = NONE;
+/** How many statements of all executions have begun. */
+let order = 0;
 
 function find(): Counter {
   const token = currentToken();
@@ -42,7 +47,7 @@ function find(): Counter {
   const asked = JSON.parse(answer) as Asked;
   let found = byId.get(asked.id);
   if (!found) {
-    found = { ...NONE, ...asked };
+    found = fresh(asked);
     byId.set(asked.id, found);
   }
   byToken.set(token, found);
@@ -58,8 +63,9 @@ function follow(): void {
 export function tick(site: number, call: number): boolean {
   if (current !== code) follow();
   const at = ++counter.tick;
+  order++;
   counter.call = call;
-  if (counter.reports) native.traced(counter.id, site, call);
+  if (counter.reports) native.traced(site, call, order, counter.id);
   return at >= counter.from && at <= counter.to;
 }
 
@@ -67,7 +73,7 @@ export function tick(site: number, call: number): boolean {
 export function enter(): number {
   if (current !== code) follow();
   const call = ++counter.calls;
-  if (counter.reports) native.entered(counter.id, call, counter.call);
+  if (counter.reports) native.entered(call, counter.call);
   return call;
 }
 
@@ -79,6 +85,7 @@ export function take(site: number, condition: Thunk | undefined, thunks: readonl
   const { id, tick } = counter;
   // The state of the counter is that of the statement: an expression may call functions that have probes, too.
   const before = { ...counter };
+  const place = order;
   counter.reports = false;
   counter.from = Infinity;
   try {
@@ -89,11 +96,15 @@ export function take(site: number, condition: Thunk | undefined, thunks: readonl
     const path = native.sync('probe.path', currentToken(), '');
     const values = thunks.map((thunk) => {
       const { ok, value } = native.attempt(thunk);
-      if (!ok) return failure(value);
+      if (!ok) {
+        caught(value);
+        return failure(value);
+      }
       return path === undefined ? capture(value) : opened(value, JSON.parse(path) as (string | number)[]);
     });
-    native.took(id, tick, site, currentToken(), JSON.stringify(values), new Error().stack ?? '');
+    native.took(id, tick, site, place, JSON.stringify(values), new Error().stack ?? '');
   } finally {
     Object.assign(counter, before);
+    order = place;
   }
 }

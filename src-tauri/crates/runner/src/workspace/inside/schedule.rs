@@ -1,0 +1,97 @@
+//! Which block's statements of a request ran when: what a debugger goes by from the end of one block to the next one.
+
+use script::{Asked, Question, Stretch};
+
+use super::super::Workspace;
+use super::at::InsideAt;
+use super::stops::Stopped;
+use crate::core::fault::Fault;
+
+/// The statements of all blocks of a request in the order that they ran.
+#[derive(Clone, Debug, Default)]
+pub struct Schedule {
+    stretches: Vec<Stretch>,
+}
+
+impl Workspace {
+    /// Runs a request again, and returns the order of its statements. Writes nothing to the database.
+    pub fn schedule(&self, request: &str) -> Result<Schedule, Fault> {
+        let code = self.code_of_request(request)?.map_err(Fault::not_found)?;
+        let (row, events) = self.whole_log_of(request)?;
+        let answer = self.ask(&row, events, &code, Question::default(), Asked::Order)?;
+        Ok(Schedule { stretches: answer.replayed.probed.stretches })
+    }
+}
+
+impl Schedule {
+    /// The order of the last statement; 0 if none ran.
+    pub fn end(&self) -> u64 {
+        self.stretches.last().map_or(0, |last| last.order + last.count - 1)
+    }
+
+    /// The first statement after one, of whatever block.
+    pub fn after(&self, order: u64) -> Option<Stopped> {
+        let at = self.stretches.partition_point(|stretch| last(stretch) <= order);
+        let stretch = self.stretches.get(at)?;
+        Some(statement(stretch, stretch.order.max(order + 1)))
+    }
+
+    /// The last statement before one, of whatever block.
+    pub fn before(&self, order: u64) -> Option<Stopped> {
+        let at = self.stretches.partition_point(|stretch| stretch.order < order);
+        let stretch = &self.stretches[at.checked_sub(1)?];
+        Some(statement(stretch, last(stretch).min(order.saturating_sub(1))))
+    }
+
+    /// The first statement between two that is of a block inside an execution of another.
+    pub fn first_inside(&self, path: &str, attempt: u32, from: u64, to: u64) -> Option<Stopped> {
+        let between = self.between(from, to);
+        let mut of_attempt = between.take_while(|stretch| !is_other_attempt(stretch, path, attempt));
+        let found = of_attempt.find(|stretch| is_inside(stretch, path));
+        found.map(|stretch| statement(stretch, stretch.order.max(from + 1)))
+    }
+
+    /// The last statement between two that is of a block inside an execution of another.
+    pub fn last_inside(&self, path: &str, attempt: u32, from: u64, to: u64) -> Option<Stopped> {
+        let between = self.between(from, to).rev();
+        let mut of_attempt = between.take_while(|stretch| !is_other_attempt(stretch, path, attempt));
+        let found = of_attempt.find(|stretch| is_inside(stretch, path));
+        found.map(|stretch| statement(stretch, last(stretch).min(to.saturating_sub(1))))
+    }
+
+    /// The statement that an execution of a block had come to: its last one at or before another.
+    pub fn reached(&self, path: &str, attempt: u32, order: u64) -> Option<Stopped> {
+        let end = self.stretches.partition_point(|stretch| stretch.order <= order);
+        let is_own = |stretch: &&Stretch| *stretch.execution.path == *path && stretch.execution.attempt == attempt;
+        let found = self.stretches[..end].iter().rev().find(is_own);
+        found.map(|stretch| statement(stretch, last(stretch).min(order)))
+    }
+
+    fn between(&self, from: u64, to: u64) -> impl DoubleEndedIterator<Item = &Stretch> {
+        let begin = self.stretches.partition_point(|stretch| last(stretch) <= from);
+        let end = self.stretches.partition_point(|stretch| stretch.order < to);
+        self.stretches[begin.min(end)..end].iter()
+    }
+}
+
+fn last(stretch: &Stretch) -> u64 {
+    stretch.order + stretch.count - 1
+}
+
+fn is_inside(stretch: &Stretch, path: &str) -> bool {
+    stretch.execution.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn is_other_attempt(stretch: &Stretch, path: &str, attempt: u32) -> bool {
+    *stretch.execution.path == *path && stretch.execution.attempt != attempt
+}
+
+fn statement(stretch: &Stretch, order: u64) -> Stopped {
+    let tick = stretch.tick + (order - stretch.order);
+    let at = InsideAt {
+        path: stretch.execution.path.to_string(),
+        attempt: Some(stretch.execution.attempt),
+        tick: Some(tick),
+    };
+    Stopped { at, order, said: Vec::new() }
+}

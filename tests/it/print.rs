@@ -1,0 +1,326 @@
+//! What a variable was in a past run: `print` runs the code that ran once more, with the recorded effects, and takes the
+//! values of expressions at a statement.
+
+use serde_json::{Value, json};
+use tests::bench::{Answer, Place};
+
+/// Lines count from the two imports that the place puts before it.
+const CART: &str = r#"const items = z.array(z.object({ name: z.string(), price: z.number() }));
+const total = handler({ name: "total", inputSchema: items, outputSchema: z.number(), execute: async (input, ctx) => {
+  let sum = 0;
+  for (const item of input) {
+    const before = sum;
+    sum += item.price;
+  }
+  await ctx.session.patchState({ sum });
+  const names = input.map((item) => item.name.length);
+  const drawn = Math.random();
+  if (sum > 100) {
+    throw new Error("too much");
+  }
+  return sum;
+} });
+export default defineFlow({
+  kind: "cart",
+  session: { stateSchema: z.object({ sum: z.number().default(0) }) },
+  actions: { pay: { inputSchema: items, block: total } },
+});
+"#;
+
+fn cart() -> Place {
+    let place = Place::with_flow(CART);
+    place.pay("one", r#"[{"name":"tea","price":3},{"name":"cup","price":10}]"#);
+    place.pay("two", r#"[{"name":"pot","price":200}]"#);
+    place
+}
+
+trait Paying {
+    fn pay(&self, request: &str, input: &str);
+    fn print(&self, args: &[&str]) -> Answer;
+}
+
+impl Paying for Place {
+    fn pay(&self, request: &str, input: &str) {
+        self.run(&["run", "cart", "pay", "--user", "ada", "--request", request, "--input", input]);
+    }
+
+    fn print(&self, args: &[&str]) -> Answer {
+        self.run(&[&["--json", "print"], args].concat())
+    }
+}
+
+/// What was printed: for each hit its request, its tick, and the previews of its values.
+fn hits(answer: &Answer) -> Value {
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let text = |value: &Value| match value.get("error") {
+        Some(error) => format!("{}: {}", error["name"].as_str().unwrap_or(""), error["message"].as_str().unwrap_or("")),
+        None => value["preview"].as_str().unwrap_or_default().to_owned(),
+    };
+    let hit = |hit: &Value| {
+        let values: Vec<String> = hit["values"].as_array().into_iter().flatten().map(text).collect();
+        json!([hit["requestId"], hit["tick"], values])
+    };
+    answer.json()["hits"].as_array().into_iter().flatten().map(hit).collect()
+}
+
+#[test]
+fn every_run_of_a_line_is_a_hit_with_its_values() {
+    let place = cart();
+    let found = place.print(&["flows/main.ts:7", "before", "item.price"]);
+    // The values are those before the statement runs: `before` is declared by the one on the line before.
+    assert_eq!(
+        hits(&place.print(&["flows/main.ts:8", "before", "item.price"])),
+        json!([["two", 4, ["0", "200"]], ["one", 4, ["0", "3"]], ["one", 6, ["3", "10"]],])
+    );
+    assert_eq!(found.json()["hits"][0]["values"][0]["error"]["name"], "ReferenceError", "it is not declared yet");
+    let one = place.print(&["flows/main.ts:8", "sum", "--request", "one"]);
+    assert_eq!(hits(&one), json!([["one", 4, ["0"]], ["one", 6, ["3"]]]));
+    let some = place.print(&["flows/main.ts:8", "sum", "--if", "item.price > 100"]);
+    assert_eq!(hits(&some), json!([["two", 4, ["0"]]]));
+    let first = place.print(&["flows/main.ts:8", "sum", "--limit", "1"]);
+    assert_eq!(hits(&first), json!([["two", 4, ["0"]]]));
+    assert_eq!(first.json()["truncated"], true);
+    let all = place.print(&["flows/main.ts:8", "sum", "--limit", "3"]).json();
+    assert_eq!((&all["truncated"], &all["total"]), (&json!(false), &json!(3)), "{all}");
+    let of_one = place.print(&["flows/main.ts:8", "sum", "--limit", "1", "--request", "one"]).json();
+    assert_eq!((&of_one["truncated"], &of_one["total"]), (&json!(true), &json!(1)), "{of_one}");
+}
+
+#[test]
+fn a_hit_says_where_in_the_log_it_is() {
+    let place = cart();
+    let before = place.print(&["flows/main.ts:10", "sum", "--request", "one"]).json();
+    let after = place.print(&["flows/main.ts:13", "sum", "--request", "one"]).json();
+    let (before, after) = (&before["hits"][0], &after["hits"][0]);
+    assert_eq!(before["path"], "root");
+    assert_eq!(before["attempt"], 0);
+    let last = |hit: &Value| {
+        let events = place.get("events one");
+        let mut until =
+            events.as_array().into_iter().flatten().filter(|event| event["seq"].as_u64() <= hit["seq"].as_u64());
+        until.next_back().map(|event| event["kind"].clone())
+    };
+    assert_eq!(last(before), Some(json!("block_started")), "it has not written yet");
+    assert_eq!(last(after), Some(json!("state_changed")), "it has written");
+    assert!(before["at"].as_i64().is_some_and(|at| at > 1_600_000_000_000), "{before}");
+}
+
+#[test]
+fn of_several_statements_on_a_line_the_names_choose_or_the_column() {
+    let place = cart();
+    let inner = place.print(&["flows/main.ts:11", "item.name", "--request", "one"]);
+    assert_eq!(hits(&inner)[1][2], json!(["\"cup\""]), "{inner}");
+    let outer = place.print(&["flows/main.ts:11", "sum", "--request", "one"]);
+    assert_eq!(hits(&outer), json!([["one", 8, ["13"]]]));
+    let column = place.print(&["flows/main.ts:11:40", "sum", "--request", "one"]);
+    assert_eq!(hits(&column).as_array().map(Vec::len), Some(2), "{column}");
+}
+
+#[test]
+fn the_recorded_effects_answer() {
+    let place = cart();
+    let drawn = |place: &Place| hits(&place.print(&["flows/main.ts:13", "drawn", "--request", "one"]));
+    assert_eq!(drawn(&place), drawn(&place));
+}
+
+#[test]
+fn what_ran_is_asked_whatever_the_file_says_today() {
+    let place = cart();
+    place.edit(&CART.replace("let sum = 0;", "let sum = 1000;"));
+    let found = place.print(&["flows/main.ts:5", "input.length", "--request", "one"]);
+    assert_eq!(hits(&found), json!([["one", 1, ["2"]]]));
+    let note = found.json()["note"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(note, "flows/main.ts has changed since: line 5 was `let sum = 0;` when it ran");
+    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "two"])), json!([["two", 4, ["0"]]]));
+    std::fs::remove_file(place.dir().join("flows/main.ts")).expect("it is there");
+    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "two"])), json!([["two", 4, ["0"]]]));
+}
+
+#[test]
+fn helpers_in_other_files_are_asked_too() {
+    let place = Place::with_flow(
+        r#"import { double } from "../lib/double";
+export default defineFlow({ kind: "f", actions: { go: { block: handler({ name: "h", execute: (n) => double(n) }) } } });
+"#,
+    )
+    .file(
+        "lib/double.ts",
+        "export const double = (n: number): number => {\n  const made = n * 2;\n  return made;\n};\n",
+    );
+    place.run(&["run", "f", "go", "--user", "ada", "--request", "r", "--input", "21"]);
+    assert_eq!(hits(&place.print(&["lib/double.ts:3", "made", "n"])), json!([["r", 3, ["42", "21"]]]));
+    std::fs::remove_dir_all(place.dir().join("lib")).expect("it is there");
+    assert_eq!(hits(&place.print(&["lib/double.ts:3", "made"])), json!([["r", 3, ["42"]]]), "it is gone today");
+}
+
+#[test]
+fn an_answer_without_hits_says_why() {
+    let place = cart();
+    let note = |args: &[&str]| {
+        let answer = place.print(args);
+        assert_eq!(hits(&answer), json!([]));
+        answer.json()["note"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        note(&["flows/main.ts:14", "sum", "--request", "one"]),
+        "flows/main.ts:14 was never reached by the request that ran it"
+    );
+    let unmet = note(&["flows/main.ts:8", "sum", "--if", "false"]);
+    assert_eq!(unmet, "flows/main.ts:8 was never reached while the condition holds by 2 requests that ran it");
+    let blank = note(&["flows/main.ts:9", "sum"]);
+    assert_eq!(blank, "flows/main.ts:9 holds no statement that a block runs; the nearest are on lines 8 and 10");
+    assert_eq!(note(&["flows/main.ts:900", "sum"]), "flows/main.ts has 22 lines, not 900");
+    let missing = place.print(&["flows/other.ts:1", "sum"]);
+    assert_eq!(missing.code, Some(6), "{missing}");
+    place.write("flows/new.ts", "export const n = 1;\n");
+    assert_eq!(note(&["flows/new.ts:1", "n"]), "no recorded request ran flows/new.ts");
+    for wrong in ["flows/main.ts", "flows/main.ts:0", "flows/main.ts:x", ":3"] {
+        assert_eq!(place.print(&[wrong, "sum"]).code, Some(2), "{wrong}");
+    }
+}
+
+/// An expression, and what is said of it.
+#[track_caller]
+fn refused(place: &Place, expression: &str, column: u32, message: &str) {
+    let answer = place.print(&["flows/main.ts:8", expression]);
+    assert_eq!(answer.code, Some(2), "{expression}\n{answer}");
+    let said = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(said.contains(message) && said.ends_with(&format!("(column {column})")), "{expression}: {said}");
+}
+
+#[test]
+fn what_is_no_expression_is_refused_at_its_column() {
+    let place = cart();
+    refused(&place, "sum +", 5, "is no expression");
+    refused(&place, "sum) + (1", 1, "is no expression");
+    refused(&place, "if (sum) 1", 1, "is no expression");
+    refused(&place, "sum; item", 4, "is no expression");
+    refused(&place, "1 + await item", 5, "cannot wait");
+    refused(&place, "", 1, "is empty");
+    let deep = place.print(&["flows/main.ts:8", &"(".repeat(20_000)]);
+    assert_eq!(deep.code, Some(2));
+    assert!(deep.stderr.len() < 400, "only the beginning of a long expression is repeated: {}", deep.stderr.len());
+}
+
+#[test]
+fn an_expression_that_fails_fails_alone() {
+    let place = cart();
+    let at = |expression: &str| {
+        hits(&place.print(&["flows/main.ts:10", expression, "sum", "--request", "one"]))[0][2].clone()
+    };
+    assert_eq!(
+        at("sum.nothing.deep"),
+        json!(["TypeError: Cannot read properties of undefined (reading 'deep')", "13"])
+    );
+    assert_eq!(at("unknown"), json!(["ReferenceError: unknown is not defined", "13"]));
+    assert_eq!(at("(() => { throw 'a text'; })()"), json!(["Error: \"a text\"", "13"]));
+    assert_eq!(at("(() => { for (;;); })()"), json!(["LimitError: the expression ran for 1000 ms", "13"]));
+    for effect in ["ctx.session.patchState({ sum: 1 })", "Math.random()", "Date.now()", "fetch('http://127.0.0.1')"] {
+        let found = at(effect);
+        let said = found[0].as_str().unwrap_or_default().to_owned();
+        assert!(said.contains("only looks") || said == "Promise", "{effect}: {said}");
+        assert_eq!(found[1], "13");
+    }
+    let after = place.print(&["flows/main.ts:13", "ctx.session.state.sum", "--request", "one"]);
+    assert_eq!(hits(&after)[0][2], json!(["13"]), "nothing was changed");
+}
+
+#[test]
+fn nothing_is_written_to_the_database() {
+    let place = cart();
+    let counted = || place.get("stats");
+    let before = counted();
+    place.print(&["flows/main.ts:8", "sum"]);
+    place.get("coverage one");
+    place.get("step one --at root");
+    assert_eq!(counted(), before);
+    assert_eq!(place.ask("check --data").code, Some(0));
+}
+
+/// Values of all kinds, and how each is shown.
+const KINDS: &[(&str, &str, &str)] = &[
+    ("undefined", "undefined", "undefined"),
+    ("null", "null", "null"),
+    ("true", "boolean", "true"),
+    ("-0", "number", "-0"),
+    ("1e21", "number", "1e+21"),
+    ("NaN", "number", "NaN"),
+    ("'a\\nb'", "string", "\"a\\nb\""),
+    ("12n", "bigint", "12n"),
+    ("Symbol('s')", "symbol", "Symbol(s)"),
+    ("function named() {}", "function", "ƒ named"),
+    ("class Named {}", "function", "class Named"),
+    ("[1, , 'b']", "array", "[1, undefined, \"b\"]"),
+    ("({ a: 1, 'b c': { d: { e: 1 } } })", "object", "{a: 1, \"b c\": {d: {…}}}"),
+    ("new Map([['k', { v: 1 }]])", "map", "Map(1) {\"k\" → {v: 1}}"),
+    ("new Set([1, 2])", "set", "Set(2) {1, 2}"),
+    ("new Date(0)", "date", "1970-01-01T00:00:00.000Z"),
+    ("new Date(NaN)", "date", "Invalid Date"),
+    ("/a+/gi", "regexp", "/a+/gi"),
+    ("new RangeError('far')", "error", "RangeError: far"),
+    ("new Uint8Array([1, 2])", "typedArray", "Uint8Array(2) [1, 2]"),
+    ("new ArrayBuffer(3)", "typedArray", "ArrayBuffer(3) []"),
+    ("Promise.resolve(1)", "promise", "Promise"),
+    ("new (class Point { x = 1; get y() { throw 1; } })()", "instance", "Point {x: 1}"),
+    ("({ get bad() { throw new Error('no'); } })", "object", "{bad: (getter)}"),
+    (
+        "new Proxy({}, { get() { throw 1; }, ownKeys() { throw 1; }, getPrototypeOf() { throw 1; } })",
+        "instance",
+        "Proxy",
+    ),
+    ("(() => { const own = { n: 1 }; own.own = own; return own; })()", "object", "{n: 1, own: [circular]}"),
+    ("Object.create(null)", "object", "{}"),
+    ("({ toJSON() { throw 1; } }).toJSON", "function", "ƒ toJSON"),
+    ("new Array(1e9)", "array", "…"),
+    ("'x'.repeat(3e6)", "string", "…"),
+    ("Array.from({ length: 5000 }, (_, n) => ({ n }))", "array", "…"),
+];
+
+#[test]
+fn values_keep_their_kinds_and_no_code_of_theirs_runs() {
+    let place = cart();
+    let expressions: Vec<&str> = KINDS.iter().map(|(expression, ..)| *expression).collect();
+    let args = [&["flows/main.ts:10"], &expressions[..], &["--request", "one"]].concat();
+    let args: Vec<&str> = args.into_iter().map(|arg| if arg == "-0" { "(-0)" } else { arg }).collect();
+    let answer = place.print(&args).json();
+    for ((expression, kind, preview), value) in
+        KINDS.iter().zip(answer["hits"][0]["values"].as_array().expect("values"))
+    {
+        assert_eq!(value["kind"], *kind, "{expression}: {value}");
+        let shown = value["preview"].as_str().unwrap_or_default();
+        assert!(shown == *preview || *preview == "…" && shown.len() < 2000, "{expression}: {shown}");
+    }
+    let json = |at: usize| &answer["hits"][0]["values"][at]["json"];
+    assert_eq!(
+        (json(1), json(2), json(12)),
+        (&json!(null), &json!(true), &json!({ "a": 1, "b c": { "d": { "e": 1 } } }))
+    );
+    assert_eq!((json(0), json(3), json(11), json(13)), (&Value::Null, &Value::Null, &Value::Null, &Value::Null));
+}
+
+#[test]
+fn a_handle_opens_what_is_inside() {
+    let place = cart();
+    let expression =
+        "({ deep: { er: { list: Array.from({ length: 3000 }, (_, n) => n) } }, map: new Map([['k', [7]]]) })";
+    let found = place.print(&["flows/main.ts:10", expression, "--request", "one"]).json();
+    let open = |handle: &Value| place.get(&format!("print --open {}", handle.as_str().expect("a handle")));
+    let inside = |opened: &Value, name: &str| {
+        let entries = opened["entries"].as_array().expect("entries");
+        entries.iter().find(|entry| entry["name"] == name).expect(name)["value"].clone()
+    };
+    let top = open(&found["hits"][0]["values"][0]["handle"]);
+    let deep = open(&inside(&top, "deep")["handle"]);
+    let list = open(&inside(&open(&inside(&deep, "er")["handle"]), "list")["handle"]);
+    assert_eq!((&list["total"], list["entries"].as_array().map(Vec::len)), (&json!(3000), Some(1000)));
+    assert_eq!(inside(&list, "999")["json"], 999);
+    assert_eq!(inside(&top, "map")["preview"], "Map(1) {\"k\" → [7]}");
+}
+
+#[test]
+fn a_handle_that_is_none_is_refused() {
+    let place = cart();
+    for wrong in ["nothing", "e30", "!"] {
+        assert_eq!(place.print(&["--open", wrong]).code, Some(2), "{wrong}");
+    }
+}
