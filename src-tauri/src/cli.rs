@@ -83,6 +83,10 @@ fn answer(cli: Cli) -> ExitCode {
     let json = cli.global.json;
     match dispatch(cli) {
         Ok(outcome) => {
+            // What was said line by line is said already.
+            if outcome.json.is_null() {
+                return ExitCode::from(outcome.code);
+            }
             if json {
                 say(&outcome.json)
             } else {
@@ -203,6 +207,15 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         None => return open_window(&cli.global, None, &Place::default()),
         Some(Command::Open { dir, place }) => return open_window(&cli.global, dir, &place),
         Some(Command::Check { .. }) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
+        Some(Command::Dap(_)) => {
+            return Ok(crate::debugger::serve(&|dir, data| {
+                let mut options = OpenOptions { existing: true, ..options(&cli.global) };
+                options.dir = dir.unwrap_or(options.dir);
+                options.data = data.or(options.data);
+                let dir = options.dir.clone();
+                Ok((Workspace::open(options)?, dir))
+            }));
+        }
         Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
@@ -316,6 +329,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Diff(diff) => crate::looking::diff(&workspace, &diff, cli.global.json),
         Command::Print(asked) => crate::inside::print(&workspace, asked),
         Command::Step(asked) => crate::inside::step(&workspace, asked),
+        Command::Debug(asked) => {
+            let dir = cli.global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
+            crate::debugger::debug(&workspace, &dir, &asked.request, asked.at.as_ref(), cli.global.json)
+        }
         Command::Coverage { request, file } => crate::inside::coverage(&workspace, &request, file.as_deref()),
         Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
         Command::Import { file } => Ok(crate::moving::import(&workspace, &file)?),
@@ -341,7 +358,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let stats = workspace.stats()?;
             Ok(Outcome::done(json!(stats), print::stats(&stats)))
         }
-        Command::Open { .. } => unreachable!("handled above"),
+        Command::Open { .. } | Command::Dap(_) => unreachable!("handled above"),
     }
 }
 

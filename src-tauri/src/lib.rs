@@ -3,6 +3,7 @@
 //! Only here is Tauri named. Nothing here decides anything about flows.
 
 pub mod cli;
+mod debugger;
 mod demo;
 mod desktop;
 mod diagnostics;

@@ -1,6 +1,7 @@
 //! The words of the command line: commands, flags, and what each may be (ARCHITECTURE §9.1).
 
 mod answer;
+mod debugging;
 mod diff;
 mod inside;
 mod place;
@@ -18,6 +19,7 @@ use runner::{At, Audience, Durability, SessionOrder};
 use value::{at, audience, durability, exported, file, item_type, kind, order, status, suspension_status};
 
 pub(crate) use answer::Resume;
+pub(crate) use debugging::{Dap, Debug};
 pub(crate) use diff::Diff;
 pub(crate) use inside::{Print, Step};
 pub(crate) use place::Place;
@@ -247,6 +249,10 @@ pub(crate) enum Command {
         #[arg(long)]
         file: Option<String>,
     },
+    /// Go through a recorded request statement by statement, forward and back, at a prompt
+    Debug(Debug),
+    /// Serve an editor that debugs a recorded request, by the Debug Adapter Protocol on standard input and output
+    Dap(Dap),
     /// Write a session or a request into one file, for another machine or for an audience
     Export(Export),
     /// Take in what another machine exported: all of it, or nothing
