@@ -43,6 +43,7 @@ mod held_back;
 mod host_imports;
 mod inside;
 mod inside_window;
+mod inside_window;
 mod instants;
 mod intake;
 mod journey_abort;

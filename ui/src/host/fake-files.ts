@@ -5,8 +5,15 @@ import type { BlockSource, Change, ComparedQuery, ComparedRow, CompareQuery, Dif
 import type {
   ComparisonHead,
   EarlierWrite,
+  FileCoverage,
   GoingOn,
+  ImportedSource,
+  InsideQuery,
+  Instant,
+  OpenedValue,
   PlanRow,
+  Printed,
+  PrintQuery,
   Replay,
   SearchPage,
   SuspensionRow,
@@ -54,19 +61,19 @@ export abstract class FakeFiles extends FakeViews {
   async blockSource(): Promise<BlockSource> {
     throw NO_FILE;
   }
-  async filesThatRan(): Promise<never> {
+  async filesThatRan(_request: string): Promise<ImportedSource[]> {
     throw NO_FILE;
   }
-  async coverage(): Promise<never> {
+  async coverage(_request: string, _file: string | null): Promise<FileCoverage[]> {
     throw NO_FILE;
   }
-  async stepInside(): Promise<never> {
+  async stepInside(_request: string, _query: InsideQuery): Promise<Instant> {
     throw NO_FILE;
   }
-  async printAt(): Promise<never> {
+  async printAt(_query: PrintQuery): Promise<Printed> {
     throw NO_FILE;
   }
-  async openValue(): Promise<never> {
+  async openValue(_handle: string): Promise<OpenedValue> {
     throw NO_FILE;
   }
   async openInEditor(): Promise<string> {

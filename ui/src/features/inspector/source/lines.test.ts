@@ -12,6 +12,7 @@ import {
   namedIn,
   partWith,
   previewOf,
+  statementWords,
   unreachedLines,
 } from './lines';
 
@@ -123,4 +124,12 @@ test('a value that has none says why', () => {
   expect(previewOf({ error: { name: 'TypeError', message: 'x is not a function' } })).toBe(
     'TypeError: x is not a function',
   );
+});
+
+test('a statement is named by its number, and the ends of a block by a word', () => {
+  const words = (more: Partial<Instant>) => [true, false].map((isWide) => statementWords(instant(more), isWide));
+  expect(words({ tick: 10, ticks: 12 })).toEqual(['statement 10 of 12', '10 of 12']);
+  expect(words({ tick: 10, ticks: 5012 })).toEqual(['statement 10 of 5,012', '10/5,012']);
+  expect(words({ tick: 0, ticks: 12, ended: 'start' })).toEqual(['before the first of 12 statements', 'start']);
+  expect(words({ tick: 13, ticks: 12, ended: 'error' })).toEqual(['after the last of 12 statements', 'end']);
 });

@@ -87,6 +87,17 @@ export function columnsOn(instant: Instant, line: number, length: number): { fro
   return { from, to: Math.max(from, to) };
 }
 
+/** Which statement an instant is at. In a narrow pane large numbers have no room for a word between them. */
+export function statementWords({ tick, ticks, ended }: Instant, isWide: boolean): string {
+  if (ended) {
+    const isStart = ended === 'start';
+    if (!isWide) return isStart ? 'start' : 'end';
+    return `${isStart ? 'before the first' : 'after the last'} of ${thousands(ticks)} statements`;
+  }
+  if (isWide) return `statement ${thousands(tick)} of ${thousands(ticks)}`;
+  return `${thousands(tick)}${ticks > 999 ? '/' : ' of '}${thousands(ticks)}`;
+}
+
 export type MarkedPiece = { piece: Piece; isMarked: boolean };
 
 /** The pieces of a line, cut so that each is inside or outside of some columns. */
