@@ -198,7 +198,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","export","import","history","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","export","import","history","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -1196,6 +1196,11 @@ export type Instant = {
 	stack: StackFrame[],
 	/**  The newest recorded event before the statement. */
 	seq: number,
+	/**
+	 *  Which of the statements of all blocks of the request, from 1: instants of blocks that ran side by side are in
+	 *  this order.
+	 */
+	order: number,
 	/**  Whether the instant is at an end of the block. */
 	ended?: EndOfBlock | null,
 	/**  What the block threw, if it failed and its last statement is reached. */
@@ -1302,7 +1307,7 @@ export type LargeValue = {
 export type LineHits = {
 	/**  From 1. */
 	line: number,
-	/**  How often the statement that begins here ran; of several the most. */
+	/**  How often the first statement that begins here ran. */
 	hits: number,
 };
 

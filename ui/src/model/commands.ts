@@ -164,6 +164,8 @@ export function keyOf(id: string): string {
 
 /** Commands of the program that the window does not have, each with what a person does instead. */
 export const NOT_IN_THE_WINDOW: Partial<Record<Verb, string>> = {
+  debug: 'The Source tab steps forward and back.',
+  dap: 'An editor starts it.',
   demo: 'It is there to look at without a display.',
 };
 

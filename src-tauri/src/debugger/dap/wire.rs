@@ -15,7 +15,7 @@ const MAX_HEADER: u64 = 8 << 10;
 pub(super) struct Request {
     pub(super) seq: i64,
     pub(super) command: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "engine::json::exact")]
     pub(super) arguments: Value,
 }
 
