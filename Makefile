@@ -2,7 +2,7 @@
 # make test   runs every test
 # make bench  measures the release build, in one table
 # make soak   runs the storms of the tests ten times as long, and makes up inputs for ten minutes a target
-# make dist   makes packages (deb, rpm) and an archive to hand out, in target/dist
+# make dist   makes packages (deb, rpm, an extension of VS Code) and an archive to hand out, in target/dist
 # make screenshots  takes pictures of every screen of the real window, into target/screenshots
 # make audit  asks cargo-deny about licences, bans, sources and known weaknesses; it needs the Internet
 # make format lays out Rust, TypeScript and Svelte as the checks want them
@@ -47,7 +47,7 @@ SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts src-tauri/crates/
 
 # What prettier lays out, and what oxlint reads. The flows of the tests are tables with a case in each line, and some
 # tests name those lines, so prettier leaves them alone.
-STYLED := ui flows src-tauri/crates/script/sdk src-tauri/notices.mjs
+STYLED := ui flows src-tauri/crates/script/sdk src-tauri/notices.mjs src-tauri/vscode
 LINTED := $(STYLED) tests/flows tests/places
 STYLE_SOURCES := .prettierrc.yaml .prettierignore .oxlintrc.json \
 	$(shell find $(LINTED) \( -name node_modules -o -name dist -o -name .flowglass \) -prune -o -type f \
@@ -80,6 +80,7 @@ dist: $(STAMPS)/apt-build ui/dist/index.html $(NOTICES)
 	@tar --exclude=node_modules --exclude=.flowglass -cf - flows | tar -C $(DIST)/flowglass -xf -
 	@tar -C $(DIST) -czf $(DIST)/flowglass-linux-$$(uname -m).tar.gz flowglass && rm -r $(DIST)/flowglass
 	@npm exec --yes --package=@tauri-apps/cli@$(TAURI_CLI) -- tauri bundle --bundles deb,rpm
+	@node src-tauri/vscode/pack.mjs $(DIST)/flowglass-vscode.vsix
 	@cp $(TARGET)/release/bundle/deb/*.deb $(TARGET)/release/bundle/rpm/*.rpm $(DIST)/
 	@ls -l $(DIST)
 

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::bench::{Place, program};
+use tests::bench::{Place, program, repository};
 
 use crate::debug::{line_of, recorded};
 
@@ -497,4 +497,71 @@ fn whatever_is_written_to_it_is_answered_and_a_closed_input_ends_it() {
     assert_eq!(editor.event()["event"], "terminated");
     editor.get("disconnect", json!({}));
     assert_eq!(editor.child.wait().expect("it ends").code(), Some(0));
+}
+
+/// Plays the editor: loads the extension, starts what it registers, and prints what came of it.
+const PLAYED: &str = r"
+const told = { errors: [], started: [] };
+const registered = {};
+const folder = { uri: { fsPath: '/flows' } };
+const vscode = {
+  window: { showErrorMessage: (text) => told.errors.push(text) },
+  workspace: {
+    workspaceFolders: [folder],
+    getWorkspaceFolder: () => folder,
+    getConfiguration: () => ({ get: () => '/opt/flowglass' }),
+  },
+  commands: { registerCommand: (name, run) => (registered[name] = run) },
+  debug: {
+    startDebugging: (where, configuration) => told.started.push(configuration),
+    registerDebugConfigurationProvider: (type, provider) => (registered.provider ??= provider),
+    registerDebugAdapterDescriptorFactory: (type, factory) => (registered.factory = factory),
+  },
+  DebugAdapterExecutable: class { constructor(program, args, options) { Object.assign(this, { program, args, options }); } },
+  DebugConfigurationProviderTriggerKind: { Dynamic: 2 },
+};
+const module_ = require('node:module');
+const load = module_._load;
+module_._load = (name, ...rest) => (name === 'vscode' ? vscode : load(name, ...rest));
+require(process.argv[1]).activate({ subscriptions: [] });
+registered['flowglass.debugLastFailedRun']().then(() => {
+  told.program = registered.factory.createDebugAdapterDescriptor({ workspaceFolder: folder });
+  told.empty = registered.provider.resolveDebugConfiguration(folder, {});
+  told.own = registered.provider.resolveDebugConfiguration(undefined, { type: 'flowglass', requestId: 'r' });
+  console.log(JSON.stringify(told));
+});
+";
+
+#[test]
+fn the_extension_of_vs_code_starts_it_and_is_packed() {
+    let folder = repository().join("src-tauri/vscode");
+    let node = |args: &[&str]| {
+        let output = Command::new("node").args(args).output().expect("node runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    };
+    let extension = folder.join("extension.js").display().to_string();
+    let told: Value = serde_json::from_slice(&node(&["-e", PLAYED, &extension])).expect("JSON");
+    assert_eq!((&told["program"]["program"], &told["program"]["args"]), (&"/opt/flowglass".into(), &json!(["dap"])));
+    for configuration in [&told["started"][0], &told["empty"]] {
+        let expected = json!({
+            "type": "flowglass", "request": "launch", "name": "Last failed run", "dir": "/flows",
+            "requestId": "last-failed",
+        });
+        assert_eq!(configuration, &expected);
+    }
+    assert_eq!((&told["own"]["dir"], &told["own"]["requestId"]), (&"/flows".into(), &"r".into()));
+
+    let about = std::fs::read_to_string(folder.join("package.json")).expect("it is there");
+    let about: Value = serde_json::from_str(&about).expect("JSON");
+    assert_eq!(about["version"], env!("CARGO_PKG_VERSION"));
+    let place = Place::new();
+    let package = place.dir().join("made/flowglass.vsix");
+    node(&[&folder.join("pack.mjs").display().to_string(), &package.display().to_string()]);
+    let bytes = std::fs::read(&package).expect("it is packed");
+    assert!(bytes.starts_with(b"PK\x03\x04"));
+    for name in ["extension.vsixmanifest", "extension/package.json", "extension/extension.js"] {
+        assert!(bytes.windows(name.len()).any(|window| window == name.as_bytes()), "{name}");
+    }
+    assert!(!bytes.windows(8).any(|window| window == b"pack.mjs"));
 }
