@@ -47,7 +47,7 @@ pub(crate) struct ReplayInput {
 }
 
 /// How much longer code with probes may run without yielding.
-const PROBED_TIME: u64 = 4;
+const PROBED_TIME: u64 = 6;
 /// How much more memory code with probes may use.
 const PROBED_BYTES: usize = 64 << 20;
 

@@ -30,6 +30,7 @@ use super::Workspace;
 use crate::core::fault::Fault;
 use crate::run::replay::{Replayed, ReplayedCode, replay};
 use crate::views::RequestRow;
+use recorded_seq::RecordedAttempts;
 use probed_code::ProbedCode;
 
 /// What a question found out of one request.
@@ -40,29 +41,43 @@ struct Answer {
 }
 
 impl Workspace {
-    /// Replays a request with probes for a question.
+    /// Replays a request with probes for a question. Attempts are those of the recording.
     fn ask(
         &self,
         row: &RequestRow,
         recorded: Vec<Event>,
         code: &Arc<ProbedCode>,
         question: Question,
-        asked: Asked,
+        mut asked: Asked,
     ) -> Result<Answer, Fault> {
         self.check_trusted()?;
+        let attempts = RecordedAttempts::read(&recorded);
+        if let Asked::Trace { of, .. } | Asked::Values { of: Some(of), .. } = &mut asked {
+            attempts.name_counted(of)?;
+        }
         let bundle = self.probed_bundle(code, question)?;
         // A flow that is gone, or does not load today, can be asked all the same.
         let loaded = self.with_catalogue(|catalogue| catalogue.find(&row.flow)).ok();
         let end_record = loaded.map(|loaded| loaded.end_record.clone());
         let probed = ReplayedCode::Probed { bundle, kind: row.flow.clone(), asked, end_record };
         let input = self.replay_input(row, recorded.clone(), probed)?;
-        Ok(Answer { replayed: replay(&self.dir, input)?, recorded })
+        let mut replayed = replay(&self.dir, input)?;
+        let probed = &mut replayed.probed;
+        probed.hits.iter_mut().for_each(|hit| attempts.name_recorded(&mut hit.execution));
+        probed.stretches.iter_mut().for_each(|stretch| attempts.name_recorded(&mut stretch.execution));
+        Ok(Answer { replayed, recorded })
     }
 }
 
 /// Says where a replay differs from the recording; what was found before that holds.
 fn difference(replayed: &Replayed) -> Option<String> {
     let divergence = replayed.result.divergence.as_ref()?;
+    if divergence.found.0["error"]["code"] == "limit_exceeded" {
+        let message = divergence.found.0["error"]["message"].as_str().unwrap_or_default();
+        return Some(format!(
+            "the question was ended by a limit: {message}; what was found before that holds, and --limit ends it sooner"
+        ));
+    }
     Some(format!(
         "the code that ran does something else today at {} (event {}): packages, prompt files or Flowglass changed \
          since; what was found before that holds",

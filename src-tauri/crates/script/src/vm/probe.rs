@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rquickjs::{Ctx, Function, Object, Value as JsValue};
+use rquickjs::{Coerced, Ctx, Function, Object, Value as JsValue};
 use serde_json::{Value, json};
 
 use crate::vm::Shared;
@@ -290,6 +290,20 @@ impl Probe {
     }
 }
 
+impl Probe {
+    /// Whether a condition holds; one that fails does not.
+    fn holds<'js>(&self, ctx: &Ctx<'js>, condition: &Function<'js>) -> bool {
+        self.expression_ends.set(Some(Instant::now() + EXPRESSION_TIME));
+        let result = condition.call::<_, Coerced<bool>>(());
+        self.expression_ends.set(None);
+        if result.is_err() {
+            // What it threw is of no interest, and must not reach the flow.
+            ctx.catch();
+        }
+        result.is_ok_and(|holds| holds.0)
+    }
+}
+
 /// Installs what the SDK's probes call.
 pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Shared>) -> rquickjs::Result<()> {
     let Some(probe) = shared.probe.clone() else { return Ok(()) };
@@ -298,6 +312,9 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     native.set("traced", Function::new(ctx.clone(), traced)?)?;
     let own = probe.clone();
     native.set("entered", Function::new(ctx.clone(), move |call: u32, from: u32| own.entered(call, from))?)?;
+    let own = probe.clone();
+    let holds = move |ctx: Ctx<'js>, condition: Function<'js>| own.holds(&ctx, &condition);
+    native.set("holds", Function::new(ctx.clone(), holds)?)?;
     let own = probe.clone();
     native.set(
         "attempt",

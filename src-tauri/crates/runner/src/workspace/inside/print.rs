@@ -118,7 +118,7 @@ impl Workspace {
         if has_file == 0 && !is_one {
             self.file_in(&file)?;
             found.note = Some(format!("no recorded request ran {file}"));
-        } else if found.hits.is_empty() && has_statement > 0 {
+        } else if found.hits.is_empty() && has_statement > found.not_asked.len() {
             let condition = if query.condition.is_some() { " while the condition holds" } else { "" };
             let asked = if has_statement == 1 { "the request".to_owned() } else { format!("{has_statement} requests") };
             found.note = Some(format!("{file}:{} was never reached{condition} by {asked} that ran it", query.line));
@@ -242,7 +242,7 @@ impl Workspace {
             PrintedHit {
                 request_id: row.id.clone(),
                 path: hit.execution.path.to_string(),
-                attempt: numbers.attempt(&hit.execution.path, hit.execution.attempt),
+                attempt: hit.execution.attempt,
                 tick: hit.tick,
                 seq,
                 at,

@@ -1,33 +1,80 @@
-//! Which recorded event one of a replay stands for: the same event of the same attempt of the same block.
+//! Which recorded event one of a replay stands for, and which recorded attempt: a replay runs the attempts of a block
+//! that count, and numbers them from 0.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::event::{Event, Seq};
+use engine::views::replay_order::ReplayOrder;
+use script::Execution;
 
-type Attempt = (Option<Arc<str>>, u32);
+use crate::core::fault::Fault;
+
+/// A block, and which of its attempts that count, from 0.
+type Counted = (Option<Arc<str>>, u32);
 
 /// The recorded events of a request, by blocks.
 pub(super) struct RecordedSeq {
     /// The recorded numbers of each attempt's events, with their times.
-    recorded: HashMap<Attempt, Vec<(Seq, i64)>>,
-    /// The newest attempt of each path.
-    newest: HashMap<Arc<str>, u32>,
+    recorded: HashMap<Counted, Vec<(Seq, i64)>>,
     /// Of each event of the replay, in order: its number, its attempt, and how many that one had before it.
-    replayed: Vec<(Seq, Attempt, usize)>,
+    replayed: Vec<(Seq, Counted, usize)>,
+}
+
+/// The attempts of blocks, as recorded and as a replay counts them.
+#[derive(Default)]
+pub(super) struct RecordedAttempts {
+    recorded: HashMap<(Arc<str>, u32), u32>,
+    counted: HashMap<(Arc<str>, u32), u32>,
+}
+
+impl RecordedAttempts {
+    pub(super) fn read(events: &[Event]) -> RecordedAttempts {
+        let order = ReplayOrder::read(events);
+        let mut attempts = RecordedAttempts::default();
+        for event in events {
+            if let (Some(path), Some(place)) = (&event.path, order.place_to_end(event)) {
+                attempts.recorded.insert((path.clone(), place as u32), event.attempt);
+                attempts.counted.entry((path.clone(), event.attempt)).or_insert(place as u32);
+            }
+        }
+        attempts
+    }
+
+    /// Gives an execution of a replay the number that the recording has for it.
+    pub(super) fn name_recorded(&self, execution: &mut Execution) {
+        if let Some(recorded) = self.recorded.get(&(execution.path.clone(), execution.attempt)) {
+            execution.attempt = *recorded;
+        }
+    }
+
+    /// Gives a recorded execution the number that a replay has for it. Fails if it was cut off and another one counts.
+    pub(super) fn name_counted(&self, execution: &mut Execution) -> Result<(), Fault> {
+        let Execution { path, attempt } = execution;
+        let counted = self.counted.get(&(path.clone(), *attempt)).ok_or_else(|| {
+            let counting: Vec<String> =
+                self.counted.keys().filter(|(known, _)| known == path).map(|(_, other)| other.to_string()).collect();
+            Fault::refused(format!(
+                "attempt {attempt} of block {path} was cut off, and what it did is not run again; ask attempt {}",
+                counting.join(", ")
+            ))
+        })?;
+        *attempt = *counted;
+        Ok(())
+    }
 }
 
 impl RecordedSeq {
     pub(super) fn new(recorded: &[Event], replayed: &[Event]) -> RecordedSeq {
-        let mut known: HashMap<Attempt, Vec<(Seq, i64)>> = HashMap::new();
-        let mut newest = HashMap::new();
+        let order = ReplayOrder::read(recorded);
+        let mut known: HashMap<Counted, Vec<(Seq, i64)>> = HashMap::new();
         for event in recorded {
-            known.entry((event.path.clone(), event.attempt)).or_default().push((event.seq, event.at));
-            if let Some(path) = &event.path {
-                newest.insert(path.clone(), event.attempt);
+            let place = order.place_to_end(event).map_or(event.attempt, |place| place as u32);
+            if event.path.is_none() || order.place_to_end(event).is_some() {
+                known.entry((event.path.clone(), place)).or_default().push((event.seq, event.at));
             }
         }
-        let mut counts: HashMap<Attempt, usize> = HashMap::new();
+        let mut counts: HashMap<Counted, usize> = HashMap::new();
         let place = |event: &Event| {
             let attempt = (event.path.clone(), event.attempt);
             let count = counts.entry(attempt.clone()).or_default();
@@ -35,28 +82,14 @@ impl RecordedSeq {
             (event.seq, attempt, *count - 1)
         };
         let replayed = replayed.iter().map(place).collect();
-        RecordedSeq { recorded: known, newest, replayed }
+        RecordedSeq { recorded: known, replayed }
     }
 
     /// Returns the recorded event that stands for the newest one of a replay, and its time. An event that the recording
     /// does not have stands for the one before it.
     pub(super) fn of(&self, seq: Seq) -> (Seq, i64) {
         let end = self.replayed.partition_point(|(known, ..)| *known <= seq);
-        let known = |(_, attempt, nth): &(Seq, Attempt, usize)| {
-            let of_attempt = self.recorded.get(attempt).or_else(|| {
-                let path = attempt.0.as_ref()?;
-                self.recorded.get(&(attempt.0.clone(), *self.newest.get(path)?))
-            });
-            of_attempt?.get(*nth).copied()
-        };
+        let known = |(_, attempt, nth): &(Seq, Counted, usize)| self.recorded.get(attempt)?.get(*nth).copied();
         self.replayed[..end].iter().rev().find_map(known).unwrap_or((1, 0))
-    }
-
-    /// Returns the number that the recording has for an attempt of a replay.
-    pub(super) fn attempt(&self, path: &Arc<str>, attempt: u32) -> u32 {
-        if self.recorded.contains_key(&(Some(path.clone()), attempt)) {
-            return attempt;
-        }
-        self.newest.get(path).copied().unwrap_or(attempt)
     }
 }

@@ -18,6 +18,8 @@ interface Native {
   isProxy(value: unknown): boolean;
   /** Runs an expression of a question apart: what it throws, and its limits, end it alone. */
   attempt(thunk: () => unknown): { ok: boolean; value: unknown };
+  /** Whether a condition of a question holds; one that throws does not. */
+  holds(condition: () => unknown): boolean;
   /** A statement began, in a call of a function; `order` counts those of all executions. */
   traced(site: number, call: number, order: number, id: number): void;
   /** A function was called from a statement of another call. */

@@ -80,31 +80,33 @@ export function enter(): number {
 /** An expression of a question, or why it has no value here. */
 type Thunk = () => unknown;
 
+/** Takes the place of a block's counter while an expression runs, which may call functions that have probes, too. */
+const ASIDE = fresh({ id: 0, reports: false, from: Infinity, to: 0 });
+
 /** Takes the values of the expressions at a statement, if the condition holds. */
 export function take(site: number, condition: Thunk | undefined, thunks: readonly Thunk[]): void {
-  const { id, tick } = counter;
-  // The state of the counter is that of the statement: an expression may call functions that have probes, too.
-  const before = { ...counter };
-  const place = order;
-  counter.reports = false;
-  counter.from = Infinity;
+  const own = counter;
+  const ownCode = code;
+  const ownOrder = order;
+  counter = ASIDE;
   try {
-    if (condition) {
-      const { ok, value } = native.attempt(condition);
-      if (!ok || !value) return;
-    }
-    const path = native.sync('probe.path', currentToken(), '');
-    const values = thunks.map((thunk) => {
-      const { ok, value } = native.attempt(thunk);
-      if (!ok) {
-        caught(value);
-        return failure(value);
-      }
-      return path === undefined ? capture(value) : opened(value, JSON.parse(path) as (string | number)[]);
-    });
-    native.took(id, tick, site, place, JSON.stringify(values), new Error().stack ?? '');
+    if (condition === undefined || native.holds(condition)) took(own, site, ownOrder, thunks);
   } finally {
-    Object.assign(counter, before);
-    order = place;
+    counter = own;
+    code = ownCode;
+    order = ownOrder;
   }
+}
+
+function took({ id, tick }: Counter, site: number, place: number, thunks: readonly Thunk[]): void {
+  const path = native.sync('probe.path', currentToken(), '');
+  const values = thunks.map((thunk) => {
+    const { ok, value } = native.attempt(thunk);
+    if (!ok) {
+      caught(value);
+      return failure(value);
+    }
+    return path === undefined ? capture(value) : opened(value, JSON.parse(path) as (string | number)[]);
+  });
+  native.took(id, tick, site, place, JSON.stringify(values), new Error().stack ?? '');
 }
