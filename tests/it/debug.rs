@@ -215,7 +215,7 @@ fn what_is_wrong_names_what_is_right_and_goes_on() {
     for right in [
         "nothing to repeat yet; n goes to the next statement",
         "there is no word \"jump\"; the words are n s o bn bs bo c rc",
-        "n stands alone (got \"3\")",
+        "n takes no argument (got \"3\")",
         "this request did not run nowhere.ts; it ran flows/main.ts",
         "flows/main.ts:1 holds no statement that a block runs",
         "write: b [FILE:]LINE[:COL] [if EXPR]",
@@ -256,4 +256,45 @@ fn input_that_is_no_text_is_answered() {
     assert_eq!(said.lines().count(), 5, "{said}");
     let errors = said.lines().skip(1).filter(|line| line.contains("\"error\"")).count();
     assert_eq!(errors, 3, "{said}");
+}
+
+#[test]
+fn steps_lead_into_blocks_that_a_function_runs_and_from_attempt_to_attempt() {
+    let place = Place::with_flow(
+        r#"
+const child = handler({ name: "child", inputSchema: z.number(), execute: (n) => {
+  const twice = n * 2;
+  return twice;
+} });
+const parent = handler({ name: "parent", execute: async (_input, ctx) => {
+  const one = await child.run(1, ctx);
+  return one;
+} });
+const flaky = handler({ name: "flaky", retry: { maxAttempts: 2, baseDelayMs: 1 }, execute: async (_input, ctx) => {
+  if (ctx.attempt < 1) throw new Error("again");
+  return ctx.attempt;
+} });
+const chain = sequencer({ name: "go" }).step(parent).step(flaky);
+export default defineFlow({ kind: "main", actions: { go: { block: chain } } });
+"#,
+    );
+    place.get("run main go --user ada --request r");
+    let way = [
+        "root/step:parent#0+1",
+        "root/step:parent/run:child[0]#0+1",
+        "root/step:parent/run:child[0]#0+2",
+        "root/step:parent#0+2",
+        "root/step:flaky#0+1",
+        "root/step:flaky#0+2",
+        "root/step:flaky#1+1",
+        "root/step:flaky#1+2",
+    ];
+    let found = answers(&place, "r", &[["s"; 7], ["bs"; 7]].concat());
+    let found: Vec<String> = found.iter().map(instant).collect();
+    assert_eq!(found[..8], way);
+    assert_eq!(found[7..], way.iter().rev().copied().collect::<Vec<_>>());
+    let over = answers(&place, "r", &["n", "n"]);
+    assert_eq!(over.iter().map(instant).collect::<Vec<_>>(), [way[0], way[3], way[4]]);
+    let failed = answers(&place, "r", &["s", "s", "s", "s", "s", "s"]);
+    assert_eq!(failed[6]["note"], "root/step:flaky failed");
 }

@@ -58,7 +58,7 @@ impl Prompt {
             }
             let mut line = Vec::new();
             if input.read_until(b'\n', &mut line)? == 0 {
-                return Ok(());
+                return if shows_prompt { self.write("\n") } else { Ok(()) };
             }
             let line = String::from_utf8_lossy(&line).trim().to_owned();
             let line = match &self.last_move {

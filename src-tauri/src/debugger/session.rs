@@ -251,7 +251,7 @@ impl Session {
         of.into_iter().rev()
     }
 
-    /// The statement that an execution of a block had come to by now. `None` if it had run none.
+    /// The newest statement of an execution of a block at this instant. `None` if it had run none.
     pub(super) fn reached_by(&self, path: &str, attempt: u32) -> Result<Option<Instant>, Fault> {
         if (path, attempt) == (&self.here.path, self.here.attempt) {
             return Ok(Some(self.here.clone()));

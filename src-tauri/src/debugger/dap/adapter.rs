@@ -25,7 +25,7 @@ pub(super) struct Adapter<'o> {
     first_line: i64,
     first_column: i64,
     debugged: Option<Debugged>,
-    /// What the editor is told after the answer.
+    /// Events that are written after the answer.
     events: Vec<Event>,
     /// Whether the editor has disconnected.
     pub(super) is_over: bool,

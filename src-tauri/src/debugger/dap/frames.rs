@@ -1,5 +1,5 @@
-//! Threads, frames and scopes: blocks that ran side by side are threads; the functions of a block stand on its stack,
-//! and below them the blocks around, as labels.
+//! Threads, frames and scopes. Blocks that ran side by side are threads. A stack has the functions of a block, and
+//! below them the blocks around it, as labels.
 
 use std::rc::Rc;
 

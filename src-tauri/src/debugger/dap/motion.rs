@@ -1,4 +1,4 @@
-//! Movements, and what the editor is told when they end.
+//! Movements, and the event `stopped` that ends each.
 
 use runner::{Fault, Move};
 
@@ -60,7 +60,7 @@ impl Adapter<'_> {
         body(&Continued { all_threads_continued: true })
     }
 
-    /// A recording stands still at any time.
+    /// A recording is paused at any time.
     pub(super) fn pause(&mut self) -> Answer {
         self.debugged()?;
         self.stopped("pause", Reached::default());

@@ -273,7 +273,7 @@ pub(super) struct Variable {
     pub(super) kind: Option<String>,
     /// Opens it with `variables`; 0 if there is nothing inside.
     pub(super) variables_reference: i64,
-    /// What gives the same value with `evaluate`.
+    /// The expression whose value it is, for `evaluate`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) evaluate_name: Option<String>,
 }

@@ -84,7 +84,7 @@ impl Word {
         };
         let usage = || format!("write: {word} {needs}");
         if needs.is_empty() && !rest.is_empty() {
-            return Err(format!("{word} stands alone (got \"{rest}\")"));
+            return Err(format!("{word} takes no argument (got \"{rest}\")"));
         }
         let text = || if rest.is_empty() { Err(usage()) } else { Ok(rest.to_owned()) };
         let number = || rest.parse::<u32>().ok().filter(|number| *number > 0).ok_or_else(usage);
@@ -166,7 +166,7 @@ mod tests {
     fn what_is_wrong_names_what_is_right() {
         let wrong = |line: &str| Word::read(line).expect_err(line);
         assert!(wrong("jump").contains("the words are n s o"), "{}", wrong("jump"));
-        assert_eq!(wrong("n 3"), "n stands alone (got \"3\")");
+        assert_eq!(wrong("n 3"), "n takes no argument (got \"3\")");
         for line in ["b a.ts", "b a.ts:0", "b :", "b if x", "b a.ts:3 if"] {
             assert_eq!(wrong(line), "write: b [FILE:]LINE[:COL] [if EXPR]", "{line}");
         }

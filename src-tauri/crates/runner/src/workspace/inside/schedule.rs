@@ -1,4 +1,4 @@
-//! Which block's statements of a request ran when: what a debugger goes by from the end of one block to the next one.
+//! Which block's statements of a request ran when. A debugger uses it to go from the end of one block to the next one.
 
 use script::{Asked, Question, Stretch};
 
@@ -59,7 +59,7 @@ impl Schedule {
         found.map(|stretch| statement(stretch, last(stretch).min(to.saturating_sub(1))))
     }
 
-    /// The statement that an execution of a block had come to: its last one at or before another.
+    /// The newest statement of an execution of a block, at or before another statement.
     pub fn reached(&self, path: &str, attempt: u32, order: u64) -> Option<Stopped> {
         let end = self.stretches.partition_point(|stretch| stretch.order <= order);
         let is_own = |stretch: &&Stretch| *stretch.execution.path == *path && stretch.execution.attempt == attempt;
