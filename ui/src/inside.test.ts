@@ -257,7 +257,7 @@ test('a block without statements says so softly, and leads to a handler inside',
 
 test('an answer for a block that is no longer shown moves nothing', async () => {
   await open();
-  let answer = (_: Instant) => {};
+  let answer: (found: Instant) => void = () => {};
   const inspector = await choose(FAILED);
   await untilTick(TICKS);
   const { path, attempt } = app.detail.answer?.block ?? { path: '', attempt: 0 };

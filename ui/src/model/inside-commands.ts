@@ -17,9 +17,10 @@ const run = (id: string, title: string, icon: string, key: string, isBack: boole
     verb: 'step',
   });
 
+/** The second keys are those of browsers: GTK gives F10 to the menu. */
 export const INSIDE: readonly Command[] = [
-  step('over', 'Step over', 'stepover', 'F10'),
-  step('into', 'Step into', 'stepinto', 'F11'),
+  step('over', 'Step over', 'stepover', 'F10', "Ctrl+'"),
+  step('into', 'Step into', 'stepinto', 'F11', 'Ctrl+;'),
   step('out', 'Step out', 'stepout', 'Ctrl+F11'),
   step('backOver', 'Step back over', 'backover', 'Shift+F10'),
   step('back', 'Step back into', 'backinto', 'Shift+F11'),

@@ -32,7 +32,9 @@ function block(watches: readonly string[] = []) {
   return { stepping, asked, moved, hold, release };
 }
 
-const idle = (stepping: Stepping) => expect.poll(() => stepping.busy).toBe(false);
+async function idle(stepping: Stepping) {
+  await expect.poll(() => stepping.busy).toBe(false);
+}
 
 test('opening shows an instant and moves nothing; a step moves', async () => {
   const { stepping, moved } = block();
