@@ -166,7 +166,9 @@ impl SiteTable {
 impl Probes {
     /// Prepares the probes for a question.
     pub(crate) fn new(workspace: &Path, code: &Code, table: Arc<SiteTable>, question: Question) -> Probes {
-        let texts = code.sources.iter().map(|source| (workspace.join(&source.file), source.text.clone())).collect();
+        // Data has no text in the source map: it is read from the disk.
+        let stored = code.sources.iter().filter(|source| table.has_file(&source.file));
+        let texts = stored.map(|source| (workspace.join(&source.file), source.text.clone())).collect();
         Probes { texts, table, question, workspace: workspace.to_owned() }
     }
 
@@ -207,7 +209,8 @@ impl Probes {
                 // Its body has no place for a variable.
                 Spot::Arrow(place) => at.push_str(&format!("({},", probe(*place, "__fg_n()"))),
                 Spot::ArrowEnd => at.push(')'),
-                Spot::Entry => at.push_str("const __fg_c=__fg_n();"),
+                // A directive may end without a semicolon.
+                Spot::Entry => at.push_str(";const __fg_c=__fg_n();"),
             }
         }
         let mut made = MagicString::new(text.to_owned());
