@@ -302,7 +302,8 @@ fn threw(workspace: &Workspace, request: &str, row: &BlockRow) -> Result<Option<
     let at = InsideAt { path: row.path.clone(), attempt: Some(row.attempt), tick: None };
     match look(workspace, request, &at, Move::Stay, &[]) {
         Ok(instant) => Ok(Some(instant)),
-        Err(Fault::NotFound { .. }) => Ok(None),
+        // An attempt that was cut off is not run again.
+        Err(Fault::NotFound { .. } | Fault::Refused { .. }) => Ok(None),
         Err(fault) => Err(fault),
     }
 }

@@ -63,8 +63,9 @@ impl Session {
             let said = format!("{address}: {} → {}", shown(&write.old), shown(&write.new));
             match self.workspace.statement_of(&self.request, write.seq) {
                 Ok(stop) => stops.push(Stopped { said: vec![said], ..stop }),
-                // Writes of the engine itself, and of blocks without a function, are of no statement.
-                Err(Fault::NotFound { .. }) => {}
+                // Writes of the engine itself, of blocks without a function, and of attempts that were cut off are of
+                // no statement that runs again.
+                Err(Fault::NotFound { .. } | Fault::Refused { .. }) => {}
                 Err(fault) => return Err(fault),
             }
         }
