@@ -46,7 +46,8 @@ impl Code {
     /// chained to it. `None` if there are several or none.
     pub fn definition(&self, name: &str) -> Option<(&Source, u32, &str)> {
         let mut found = self.sources.iter().flat_map(|source| {
-            definitions(&source.text, name).map(move |(line, text)| (source, line, text)).collect::<Vec<_>>()
+            let all = definitions(&source.text, &source.file, name).into_iter();
+            all.map(move |(line, range)| (source, line, &source.text[range])).collect::<Vec<_>>()
         });
         let first = found.next()?;
         if found.next().is_some() { None } else { Some(first) }

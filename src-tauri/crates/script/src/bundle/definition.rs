@@ -1,136 +1,73 @@
-//! Where a block is defined in an author's file: the call that gives it its name, with the calls chained to it.
-//!
-//! Works on the text alone, because the text of any old request is stored, and nothing else of it. Must not guess: an
-//! unbalanced text has no definitions.
+//! Where a block is defined in an author's file, read from its syntax tree: the call with an argument `{ name: "…" }`, and
+//! the calls chained to it. A source that cannot be parsed has no definitions.
 
-/// Finds the calls in a text with an argument `name: "…"` of this value: the line, from 1, and the text from the start
-/// of that line to the end of the last call that is chained to it.
-pub(crate) fn definitions<'a>(text: &'a str, name: &str) -> impl Iterator<Item = (u32, &'a str)> {
-    let quoted = ['"', '\'', '`'].map(|quote| format!("{quote}{name}{quote}"));
+use std::collections::HashMap;
+use std::ops::Range;
 
-    text.match_indices("name").filter_map(move |(at, key)| {
-        let before = text[..at].chars().next_back();
-        let rest = text[at + key.len()..].trim_start().strip_prefix(':')?.trim_start();
-        let is_it = quoted.iter().any(|quoted| rest.starts_with(quoted.as_str()));
-        if !is_it || before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.') {
-            return None;
+use oxc::ast::ast::{Argument, CallExpression, Expression, ObjectExpression, ObjectPropertyKind};
+use oxc::ast_visit::{Visit, walk};
+use oxc::span::{GetSpan, Span};
+
+use crate::bundle::sites::parsed;
+
+/// Finds the definitions of a name: the line, from 1, and the range from the start of that line to the end of the last
+/// call that is chained.
+pub(crate) fn definitions(text: &str, file: &str, name: &str) -> Vec<(u32, Range<usize>)> {
+    let found = parsed(text, file, |program| {
+        let mut calls = Calls { name, chains: HashMap::new(), found: Vec::new() };
+        calls.visit_program(program);
+        calls.found
+    });
+    let place = |(callee_end, end): (u32, u32)| {
+        let before = &text[..callee_end as usize];
+        let start = before.rfind('\n').map_or(0, |line| line + 1);
+        (text[..start].matches('\n').count() as u32 + 1, start..end as usize)
+    };
+    found.unwrap_or_default().into_iter().map(place).collect()
+}
+
+struct Calls<'n> {
+    name: &'n str,
+    /// Where the last call of a chain ends, by each call in it.
+    chains: HashMap<Span, u32>,
+    /// Where the callee ends, and where the chain ends.
+    found: Vec<(u32, u32)>,
+}
+
+impl<'a> Visit<'a> for Calls<'_> {
+    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        let end = self.chains.remove(&it.span).unwrap_or(it.span.end);
+        if let Some(inner) = chained_to(&it.callee) {
+            self.chains.insert(inner, end);
         }
-        let (start, end) = call_around(text, at)?;
-        Some((text[..start].matches('\n').count() as u32 + 1, &text[start..end]))
+        let is_named = |argument: &Argument<'a>| match argument {
+            Argument::ObjectExpression(object) => name_of(object) == Some(self.name),
+            _ => false,
+        };
+        if it.arguments.iter().any(is_named) {
+            self.found.push((it.callee.span().end, end));
+        }
+        walk::walk_call_expression(self, it);
+    }
+}
+
+/// The call whose result a callee is a method of.
+fn chained_to(callee: &Expression<'_>) -> Option<Span> {
+    match callee.get_inner_expression().as_member_expression()?.object().get_inner_expression() {
+        Expression::CallExpression(inner) => Some(inner.span),
+        _ => None,
+    }
+}
+
+fn name_of<'o>(object: &'o ObjectExpression<'_>) -> Option<&'o str> {
+    object.properties.iter().find_map(|property| match property {
+        ObjectPropertyKind::ObjectProperty(it) if it.key.static_name()? == "name" => match &it.value {
+            Expression::StringLiteral(text) => Some(text.value.as_str()),
+            Expression::TemplateLiteral(text) => text.single_quasi().map(|text| text.as_str()),
+            _ => None,
+        },
+        _ => None,
     })
-}
-
-/// Returns the range from the beginning of the line of the innermost call around a place to the end of the last call
-/// that is chained to it.
-fn call_around(text: &str, at: usize) -> Option<(usize, usize)> {
-    let mut depth = 0_i32;
-    let open = text[..at].char_indices().rev().find_map(|(place, c)| {
-        match c {
-            ')' => depth += 1,
-            '(' if depth == 0 => return Some(place),
-            '(' => depth -= 1,
-            _ => {}
-        }
-        None
-    })?;
-    let start = text[..open].rfind('\n').map_or(0, |line| line + 1);
-    let mut end = closing(text, open, '(', ')')?;
-    while let Some(next) = chained_call(text, end) {
-        end = next;
-    }
-    Some((start, end))
-}
-
-/// Returns the end of the call `.name<…>(…)` that follows a place, past blanks and comments.
-fn chained_call(text: &str, at: usize) -> Option<usize> {
-    let dot = past_blanks(text, at);
-    let rest = text[dot..].strip_prefix("?.").or_else(|| text[dot..].strip_prefix('.'))?;
-    let name = past_blanks(text, text.len() - rest.len());
-    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$' || c == '#';
-    let length = text[name..].find(|c| !is_name(c))?;
-    let mut open = past_blanks(text, name + length);
-    if text[open..].starts_with('<') {
-        open = past_blanks(text, closing(text, open, '<', '>')?);
-    }
-    if length > 0 && text[open..].starts_with('(') { closing(text, open, '(', ')') } else { None }
-}
-
-/// Returns the place of the first character after blanks and comments.
-fn past_blanks(text: &str, mut at: usize) -> usize {
-    loop {
-        at = text.len() - text[at..].trim_start().len();
-        match comment_end(text, at) {
-            Some(end) => at = end,
-            None => return at,
-        }
-    }
-}
-
-/// Returns the end of the comment that begins at a place.
-fn comment_end(text: &str, at: usize) -> Option<usize> {
-    let rest = &text[at..];
-    if rest.starts_with("//") {
-        return Some(rest.find('\n').map_or(text.len(), |length| at + length));
-    }
-    rest.starts_with("/*").then(|| rest.find("*/").map_or(text.len(), |length| at + length + "*/".len()))
-}
-
-/// Whether an expression may begin after a text, so that a slash begins a regular expression and divides nothing.
-fn may_begin_expression(before: &str) -> bool {
-    let before = before.trim_end();
-    before.ends_with(['(', ',', '=', ':', '[', '!', '&', '|', '?', '{', '}', ';', '>', '+'])
-        || before.ends_with("return")
-}
-
-/// Returns the end of the regular expression that begins at a place, which ends in its line.
-fn regular_expression_end(text: &str, at: usize) -> Option<usize> {
-    let (mut is_escaped, mut is_class) = (false, false);
-    for (length, c) in text[at..].char_indices().skip(1) {
-        match c {
-            '\n' => return None,
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            '[' => is_class = true,
-            ']' => is_class = false,
-            '/' if !is_class => return Some(at + length + 1),
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Returns the place after the bracket that closes the one at a place. Brackets in texts and comments do not count.
-fn closing(text: &str, start: usize, open: char, close: char) -> Option<usize> {
-    let (mut depth, mut quote, mut is_escaped, mut skipped) = (0_i32, None, false, start);
-    let mut before = ' ';
-    for (length, c) in text[start..].char_indices() {
-        let place = start + length;
-        if place < skipped {
-            continue;
-        }
-        match (quote, c) {
-            _ if is_escaped => is_escaped = false,
-            (Some(_), '\\') => is_escaped = true,
-            (Some(begun), c) if c == begun => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'' | '`') => quote = Some(c),
-            (None, '/') => {
-                let literal = || regular_expression_end(text, place).filter(|_| may_begin_expression(&text[..place]));
-                skipped = comment_end(text, place).or_else(literal).unwrap_or(place);
-            }
-            (None, c) if c == open => depth += 1,
-            // The arrow of a function closes nothing.
-            (None, c) if c == close && !(c == '>' && before == '=') => {
-                depth -= 1;
-                if depth == 0 {
-                    return Some(place + c.len_utf8());
-                }
-            }
-            _ => {}
-        }
-        before = c;
-    }
-    None
 }
 
 #[cfg(test)]
@@ -138,13 +75,15 @@ mod tests {
     use super::*;
 
     fn check(text: &str, name: &str, expected: &[(u32, &str)]) {
-        assert_eq!(definitions(text, name).collect::<Vec<_>>(), expected, "{name} in\n{text}");
+        let found = definitions(text, "a.ts", name);
+        let found: Vec<_> = found.into_iter().map(|(line, range)| (line, &text[range])).collect();
+        assert_eq!(found, expected, "{name} in\n{text}");
     }
 
     #[test]
     fn a_definition_is_the_call_that_gives_the_name() {
         let pay = "const pay = handler({\n  name: 'pay',\n  execute: () => f(')'),\n})";
-        let text = format!("const a = 1;\n{pay};\nx.name: 'other'");
+        let text = format!("const a = 1;\n{pay};\nx.name = 'other'");
         check(&text, "pay", &[(2, pay)]);
         check(&text, "nobody", &[]);
     }
@@ -167,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unbalanced_text_has_no_definition() {
+    fn a_text_that_cannot_be_parsed_has_no_definition() {
         check("handler({ name: 'pay', text: `", "pay", &[]);
         check("name: 'pay'", "pay", &[]);
     }
