@@ -1,8 +1,10 @@
 //! What a variable was in a past run: `print` runs the code that ran once more, with the recorded effects, and takes the
 //! values of expressions at a statement.
 
+use std::process::{Command, Stdio};
+
 use serde_json::{Value, json};
-use tests::bench::{Answer, Place};
+use tests::bench::{Answer, Place, program};
 
 /// Lines count from the two imports that the place puts before it.
 const CART: &str = r#"const items = z.array(z.object({ name: z.string(), price: z.number() }));
@@ -323,4 +325,28 @@ fn a_handle_that_is_none_is_refused() {
     for wrong in ["nothing", "e30", "!"] {
         assert_eq!(place.print(&["--open", wrong]).code, Some(2), "{wrong}");
     }
+}
+
+/// Questions of several processes at once, one of which is killed, beside a run.
+#[test]
+fn questions_disturb_neither_each_other_nor_a_run() {
+    let place = cart();
+    let start = |args: &[&str]| {
+        let mut command = Command::new(program());
+        command.args(args).current_dir(place.dir()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().expect("the program starts")
+    };
+    let question = ["--json", "print", "flows/main.ts:8", "sum", "--request", "one"];
+    let mut all: Vec<_> = (0..3).map(|_| start(&question)).collect();
+    let mut killed = start(&["print", "flows/main.ts:10", "(() => { for (;;); })()"]);
+    let run =
+        start(&["run", "cart", "pay", "--user", "bo", "--request", "three", "--input", r#"[{"name":"a","price":1}]"#]);
+    let answers: Vec<Vec<u8>> = all.drain(..).map(|child| child.wait_with_output().expect("it ends").stdout).collect();
+    killed.kill().expect("it can be killed");
+    killed.wait().expect("it ends");
+    assert!(run.wait_with_output().expect("it ends").status.success());
+    let found: Vec<Value> = answers.iter().map(|answer| serde_json::from_slice(answer).expect("a document")).collect();
+    assert!(found.iter().all(|answer| answer["total"] == 2 && *answer == found[0]), "{found:?}");
+    assert_eq!(place.ask("check --data").code, Some(0));
+    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "three"])), json!([["three", 4, ["0"]]]));
 }

@@ -30,8 +30,8 @@ use super::Workspace;
 use crate::core::fault::Fault;
 use crate::run::replay::{Replayed, ReplayedCode, replay};
 use crate::views::RequestRow;
-use recorded_seq::RecordedAttempts;
 use probed_code::ProbedCode;
+use recorded_seq::RecordedAttempts;
 
 /// What a question found out of one request.
 struct Answer {

@@ -299,20 +299,21 @@ fn is_not_declared_yet(value: &Value) -> bool {
 
 /// The execution that an instant names.
 fn execution_of(request: &str, events: &[Event], at: &InsideAt) -> Result<Execution, Fault> {
+    // As it is written where the request is not known: REQUEST@PATH.
+    let at_path = at.path.strip_prefix(request).and_then(|rest| rest.strip_prefix('@')).unwrap_or(&at.path);
     let begun = events.iter().filter_map(|event| match (&event.kind, &event.path) {
-        (EventKind::BlockStarted { .. }, Some(path)) if **path == *at.path => Some((path.clone(), event.attempt)),
+        (EventKind::BlockStarted { .. }, Some(path)) if **path == *at_path => Some((path.clone(), event.attempt)),
         _ => None,
     });
     let begun: Vec<_> = begun.collect();
     let Some((path, last)) = begun.last() else {
-        return Err(Fault::not_found(format!("request \"{request}\" has no block at {}", at.path)));
+        return Err(Fault::not_found(format!("request \"{request}\" has no block at {at_path}")));
     };
     let attempt = at.attempt.unwrap_or(*last);
     if !begun.iter().any(|(_, known)| *known == attempt) {
         let known: Vec<String> = begun.iter().map(|(_, known)| known.to_string()).collect();
         return Err(Fault::not_found(format!(
-            "block {} of request \"{request}\" has no attempt {attempt}; it has {}",
-            at.path,
+            "block {at_path} of request \"{request}\" has no attempt {attempt}; it has {}",
             known.join(", ")
         )));
     }
@@ -330,12 +331,14 @@ fn error_of(events: &[Event], execution: &Execution) -> Option<FlowError> {
     })?
 }
 
-/// A block inside another that has no blocks inside.
+/// The deepest block inside another, one that failed before others.
 fn deepest(events: &[Event], path: &str) -> String {
     let inside = format!("{path}/");
-    let paths = events.iter().filter_map(|event| event.path.as_deref());
-    let found = paths.filter(|path| path.starts_with(&inside)).max_by_key(|path| path.matches('/').count());
-    found.unwrap_or("one of its steps").to_owned()
+    let failed = |event: &Event| matches!(event.kind, EventKind::BlockFinished { error: Some(_), .. });
+    let known = events.iter().filter_map(|event| Some((failed(event), event.path.as_deref()?)));
+    let found = known.filter(|(_, path)| path.starts_with(&inside));
+    let deepest = found.max_by_key(|(failed, path)| (*failed, path.matches('/').count()));
+    deepest.map_or("one of its steps", |(_, path)| path).to_owned()
 }
 
 /// The stack at a statement; its newest frame is the statement itself.
