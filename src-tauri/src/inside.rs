@@ -4,7 +4,7 @@ use runner::Workspace;
 use serde_json::json;
 
 use crate::cli::args::{Print, Step};
-use crate::cli::{Outcome, Stop};
+use crate::cli::{Outcome, Stop, tell};
 use crate::print;
 
 /// `flowglass print`.
@@ -13,7 +13,13 @@ pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop
         let opened = workspace.open_value(handle)?;
         return Ok(Outcome::done(json!(opened), print::inside::opened(&opened)));
     }
-    let query = asked.query();
+    let mut query = asked.query();
+    // A path that the shell has completed is relative to the folder that it is in.
+    if workspace.file_in(&query.file).is_err()
+        && let Ok(real) = std::fs::canonicalize(&query.file)
+    {
+        query.file = real.display().to_string();
+    }
     let found = workspace.print(&query)?;
     Ok(Outcome::done(json!(found), print::inside::printed(&found, &query.expressions)))
 }
@@ -22,11 +28,17 @@ pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop
 pub(crate) fn step(workspace: &Workspace, asked: Step) -> Result<Outcome, Stop> {
     let (request, query) = asked.query();
     let at = workspace.step(&request, &query)?;
-    Ok(Outcome::done(json!(at), print::inside::instant(&at)))
+    let files = workspace.files_that_ran(&request)?;
+    let text = files.iter().find(|file| file.file == at.file).map(|file| file.text.as_str()).unwrap_or_default();
+    let line = text.lines().nth(at.line as usize - 1).unwrap_or_default();
+    Ok(Outcome::done(json!(at), print::inside::instant(&at, line, &query.watches)))
 }
 
 /// `flowglass coverage`.
 pub(crate) fn coverage(workspace: &Workspace, request: &str, file: Option<&str>) -> Result<Outcome, Stop> {
-    let files = workspace.coverage(request, file)?;
-    Ok(Outcome::done(json!(files), print::inside::coverage(&files)))
+    let covered = workspace.coverage(request, file)?;
+    if let Some(note) = &covered.note {
+        tell(&format!("flowglass: {note}"));
+    }
+    Ok(Outcome::done(json!(covered.files), print::inside::coverage(&covered.files)))
 }

@@ -47,7 +47,7 @@ pub(super) async fn coverage(
     request_id: String,
     file: Option<String>,
 ) -> Result<Vec<FileCoverage>, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.coverage(&request_id, file.as_deref())).await
+    off_the_main_thread(state, move |workspace| Ok(workspace.coverage(&request_id, file.as_deref())?.files)).await
 }
 
 /// A value of an answer, and what is inside.

@@ -51,8 +51,8 @@ pub(crate) fn opened(opened: &OpenedValue) -> String {
     text
 }
 
-/// Where an instant is, and the values there.
-pub(crate) fn instant(at: &Instant) -> String {
+/// Where an instant is, with the line of its source, and the values there, with those of watches.
+pub(crate) fn instant(at: &Instant, line: &str, watches: &[String]) -> String {
     let ended = match at.ended {
         Some(EndOfBlock::Start) => "  before the first statement",
         Some(EndOfBlock::End) => "  after the last statement",
@@ -61,6 +61,7 @@ pub(crate) fn instant(at: &Instant) -> String {
     };
     let mut text = format!("{}  of {}{ended}\n{}:{}:{}", at.instant, at.ticks, at.file, at.line, at.column);
     text.push_str(&format!("  in {}  after event {}\n", at.function, at.seq));
+    text.push_str(&format!("    {}\n", line.trim()));
     if let Some(error) = &at.error {
         text.push_str(&format!("throws {}: {}\n", error.name, error.message));
     }
@@ -68,8 +69,8 @@ pub(crate) fn instant(at: &Instant) -> String {
     for local in &at.locals {
         text.push_str(&format!("  {:width$}  {}\n", local.name, value(&local.value)));
     }
-    for watch in &at.watches {
-        text.push_str(&format!("  = {}\n", value(watch)));
+    for (watch, expression) in at.watches.iter().zip(watches) {
+        text.push_str(&format!("  {expression} = {}\n", value(watch)));
     }
     for frame in at.stack.iter().skip(1) {
         text.push_str(&format!("  called from {} ({}:{})\n", frame.function, frame.file, frame.line));

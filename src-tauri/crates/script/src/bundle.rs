@@ -59,7 +59,7 @@ pub struct Bundle {
     pub code: Arc<str>,
     /// Its source map, as JSON.
     pub map: String,
-    /// blake3 of the code.
+    /// blake3 of the code, and of the author's files that it was made from.
     pub hash: String,
     /// The files it was made from, for a file watcher; and folders, where each file in them belongs to it.
     pub inputs: Vec<PathBuf>,
@@ -89,7 +89,7 @@ pub(crate) async fn bundle_form(
             .map_err(|error| LoadError::in_file(LoadErrorKind::Import, &shown, format!("cannot be read: {error}")))?,
         _ => check_entry(workspace, file, &shown)?,
     };
-    let has_probes = probes.is_some();
+    let has_probes = probes.as_ref().is_some_and(|probes| probes.has_question());
     let settings = TsSettings::find(&real, file)?;
     let tsconfig = match &settings.file {
         Some(file) => rolldown_common::TsConfig::Manual(file.clone()),
@@ -173,8 +173,19 @@ pub(crate) async fn bundle_form(
     let map = crate::bundle::code::without_embedded(&map);
     let (code, map) = crate::bundle::marks::mark(&code, &map);
     let code: Arc<str> = code.into();
-    let hash = blake3::hash(code.as_bytes()).to_hex().to_string();
-    Ok(Bundle { file: shown, code, map, hash, inputs })
+    let mut bundle = Bundle { file: shown, code, map, hash: String::new(), inputs };
+    bundle.hash = hash_of(&bundle, workspace);
+    Ok(bundle)
+}
+
+/// Returns the hash of a bundle's code and of the author's files as they are: the same code may come from other lines.
+fn hash_of(bundle: &Bundle, workspace: &Path) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(bundle.code.as_bytes());
+    for source in code::Code::of(bundle, workspace).sources {
+        hasher.update(b"\0").update(source.file.as_bytes()).update(b"\0").update(source.text.as_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
 }
 
 /// Returns the workspace's real path. Fails if the flow file is no ordinary file, or its real path is outside the

@@ -203,6 +203,15 @@ pub struct FileCoverage {
     pub lines: Vec<LineHits>,
 }
 
+/// How often the lines of a request's code ran.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Covered {
+    /// In order of their names.
+    pub files: Vec<FileCoverage>,
+    /// What is to be said of the counts: that the run differs from the recording, or may.
+    pub note: Option<String>,
+}
+
 /// An entry of an opened value.
 #[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
 pub struct OpenedEntry {

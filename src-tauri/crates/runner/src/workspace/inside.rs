@@ -23,8 +23,9 @@ pub(super) use probed_code::ProbedCodes;
 
 use std::sync::Arc;
 
-use engine::event::Event;
-use script::{Asked, Question};
+use engine::event::{Event, EventKind, Seq};
+use script::{Asked, Execution, Question};
+use store::EventQuery;
 
 use super::Workspace;
 use crate::core::fault::Fault;
@@ -38,6 +39,8 @@ struct Answer {
     replayed: Replayed,
     /// The recorded events.
     recorded: Vec<Event>,
+    /// What is to be said of the answer: that the run differs from the recording, or may.
+    note: Option<String>,
 }
 
 impl Workspace {
@@ -55,7 +58,7 @@ impl Workspace {
         if let Asked::Trace { of, .. } | Asked::Values { of: Some(of), .. } = &mut asked {
             attempts.name_counted(of)?;
         }
-        let bundle = self.probed_bundle(code, question)?;
+        let bundle = self.probed_bundle(code, Some(question))?;
         // A flow that is gone, or does not load today, can be asked all the same.
         let loaded = self.with_catalogue(|catalogue| catalogue.find(&row.flow)).ok();
         let end_record = loaded.map(|loaded| loaded.end_record.clone());
@@ -65,7 +68,66 @@ impl Workspace {
         let probed = &mut replayed.probed;
         probed.hits.iter_mut().for_each(|hit| attempts.name_recorded(&mut hit.execution));
         probed.stretches.iter_mut().for_each(|stretch| attempts.name_recorded(&mut stretch.execution));
-        Ok(Answer { replayed, recorded })
+        let note = difference(&replayed).or_else(|| self.what_changed(code));
+        Ok(Answer { replayed, recorded, note })
+    }
+}
+
+/// The code of a part of a request, or why nothing can be asked of it.
+type Known = Result<Arc<ProbedCode>, String>;
+
+/// A part of a request that ran one version of its code.
+struct Part {
+    /// Its first event, and the first of the part after it.
+    seqs: std::ops::Range<Seq>,
+    code: Known,
+}
+
+impl Workspace {
+    /// Returns the parts of a request by the versions of its code, the oldest first.
+    fn parts(&self, events: &[Event]) -> Result<Vec<Part>, Fault> {
+        let mut parts: Vec<(Seq, &str)> = Vec::new();
+        for event in events {
+            if let EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } =
+                &event.kind
+                && parts.last().is_none_or(|(_, last)| last != code_hash)
+            {
+                parts.push((event.seq, code_hash));
+            }
+        }
+        let ends: Vec<Seq> = parts.iter().skip(1).map(|(seq, _)| *seq).chain([Seq::MAX]).collect();
+        let missing = "its code is not in this database: it was recorded by a version that kept none, or is damaged";
+        let part = |((from, hash), end): ((Seq, &str), Seq)| {
+            let code = self.probed_code(hash)?.ok_or_else(|| missing.to_owned());
+            Ok(Part { seqs: from..end, code })
+        };
+        parts.into_iter().zip(ends).map(part).collect()
+    }
+
+    /// Returns the newest code that a request ran.
+    fn code_of_request(&self, request: &str) -> Result<Known, Fault> {
+        let query = |kind: &str| EventQuery { kind: Some(kind.to_owned()), ..EventQuery::default() };
+        let mut events = self.store.events(request, &query("request_started")).map_err(Fault::internal)?;
+        events.extend(self.store.events(request, &query("request_resumed")).map_err(Fault::internal)?);
+        let newest = self.parts(&events)?.pop();
+        Ok(newest.map_or_else(|| Err("it has not begun".to_owned()), |part| part.code))
+    }
+
+    /// Returns the code that an execution of a block ran when it began.
+    fn code_of_execution(&self, events: &[Event], execution: &Execution) -> Result<Known, Fault> {
+        let is_begin = |event: &&Event| {
+            matches!(event.kind, EventKind::BlockStarted { .. })
+                && event.path.as_ref() == Some(&execution.path)
+                && event.attempt == execution.attempt
+        };
+        let begin = events.iter().find(is_begin).map_or(0, |event| event.seq);
+        let part = self.parts(events)?.into_iter().find(|part| part.seqs.contains(&begin));
+        Ok(part.map_or_else(|| Err("it has not begun".to_owned()), |part| part.code))
+    }
+
+    fn what_changed(&self, code: &ProbedCode) -> Option<String> {
+        let changed = "packages, data files or tsconfig.json have changed since the request ran: values may differ";
+        (!self.is_as_it_ran(code)).then(|| changed.to_owned())
     }
 }
 
@@ -79,8 +141,8 @@ fn difference(replayed: &Replayed) -> Option<String> {
         ));
     }
     Some(format!(
-        "the code that ran does something else today at {} (event {}): packages, prompt files or Flowglass changed \
-         since; what was found before that holds",
+        "from {} on (event {}) the run differs from the recording: what the code uses has changed since, an expression \
+         changed what it looked at, or the code sees its probes (stack texts, depth of recursion)",
         divergence.path, divergence.seq
     ))
 }

@@ -34,13 +34,13 @@ impl Bundler {
         self.bundle_form(workspace, file, on_read, None)
     }
 
-    /// Bundles stored code with probes for a question.
+    /// Bundles stored code with probes for a question; as it ran without one.
     pub fn bundle_probed(
         &self,
         workspace: &Path,
         code: &Code,
         table: Arc<SiteTable>,
-        question: Question,
+        question: Option<Question>,
     ) -> Result<Bundle, LoadError> {
         let probes = Probes::new(workspace, code, table, question);
         self.bundle_form(workspace, &workspace.join(&code.file), Arc::new(|_| ()), Some(Arc::new(probes)))

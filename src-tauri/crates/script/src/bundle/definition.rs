@@ -1,5 +1,5 @@
-//! Where a block is defined in an author's file, read from its syntax tree: the call with an argument `{ name: "…" }`, and
-//! the calls chained to it. A source that cannot be parsed has no definitions.
+//! Where a block is defined in an author's file, read from its syntax tree: the call with an argument `{ name: "…" }`,
+//! and the calls chained to it. A source that cannot be parsed has no definitions.
 
 use std::collections::HashMap;
 use std::ops::Range;

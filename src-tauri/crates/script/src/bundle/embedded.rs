@@ -272,7 +272,7 @@ fn beside(base: &str, specifier: &str) -> String {
 /// Returns a hash of the SDK, of zod and of the bundler's version. A cached bundle of another version is not used.
 pub fn version() -> String {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(b"rolldown 1.2.5, 4");
+    hasher.update(b"rolldown 1.2.5, 5");
     for module in MODULES {
         hasher.update(module.name.as_bytes()).update(module.code.as_bytes());
     }

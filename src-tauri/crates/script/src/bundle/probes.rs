@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use oxc::allocator::Allocator;
-use oxc::ast::ast::{Expression, Statement};
+use oxc::ast::ast::{Expression, IdentifierReference, SimpleAssignmentTarget, Statement, UnaryExpression};
 use oxc::ast_visit::{Visit, walk};
 use oxc::parser::Parser;
-use oxc::semantic::SemanticBuilder;
+use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::{GetSpan, SourceType};
 use rolldown_plugin::{HookTransformOutput, HookTransformOutputMap};
 use string_wizard::{Hires, MagicString, SourceMapOptions};
@@ -94,7 +94,8 @@ pub(crate) struct Probes {
     /// Texts of the author's files in place of those on disk, by their paths.
     pub(crate) texts: HashMap<PathBuf, String>,
     table: Arc<SiteTable>,
-    question: Question,
+    /// Without one the texts are bundled as they ran.
+    question: Option<Question>,
     workspace: PathBuf,
 }
 
@@ -165,11 +166,16 @@ impl SiteTable {
 
 impl Probes {
     /// Prepares the probes for a question.
-    pub(crate) fn new(workspace: &Path, code: &Code, table: Arc<SiteTable>, question: Question) -> Probes {
+    pub(crate) fn new(workspace: &Path, code: &Code, table: Arc<SiteTable>, question: Option<Question>) -> Probes {
         // Data has no text in the source map: it is read from the disk.
-        let stored = code.sources.iter().filter(|source| table.has_file(&source.file));
+        let stored = code.sources.iter().filter(|source| table.has_file(&source.file) && !source.text.is_empty());
         let texts = stored.map(|source| (workspace.join(&source.file), source.text.clone())).collect();
         Probes { texts, table, question, workspace: workspace.to_owned() }
+    }
+
+    /// Whether any probes are put in.
+    pub(crate) fn has_question(&self) -> bool {
+        self.question.is_some()
     }
 
     /// Returns the stored file that a relative import means, as the bundler would find it if it were there.
@@ -192,6 +198,7 @@ impl Probes {
     /// Puts the probes into the text of a module, which may have been changed where it has no statements. `None` for
     /// modules that are not the author's.
     pub(crate) fn put_into(&self, id: &str, text: &str) -> Option<HookTransformOutput> {
+        let question = self.question.as_ref()?;
         let file = crate::bundle::shown(&self.workspace, Path::new(id));
         let known = self.table.files.get(&file)?;
         let stops = Stops::read(text, &file)?;
@@ -201,7 +208,7 @@ impl Probes {
         let mut texts: BTreeMap<u32, String> = BTreeMap::new();
         for (at, spot) in &stops.spots {
             let at = texts.entry(*at).or_default();
-            let probe = |place: usize, call: &str| self.probe(known.first + place, call);
+            let probe = |place: usize, call: &str| self.probe(question, known.first + place, call);
             match spot {
                 Spot::Before(place) => at.push_str(&format!("{};", probe(*place, "__fg_c"))),
                 Spot::Body(place) => at.push_str(&format!("{{{};", probe(*place, "__fg_c"))),
@@ -223,8 +230,8 @@ impl Probes {
     }
 
     /// The probe of a statement.
-    fn probe(&self, number: usize, call: &str) -> String {
-        let Question { condition, expressions, sites, locals } = &self.question;
+    fn probe(&self, question: &Question, number: usize, call: &str) -> String {
+        let Question { condition, expressions, sites, locals } = question;
         let tick = format!("__fg_t({number},{call})");
         let is_asked = sites.as_ref().is_none_or(|sites| sites.contains(&(number as u32)));
         let names: &[String] = if *locals { &self.table.sites[number].names } else { &[] };
@@ -286,6 +293,11 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
                 return Err(wrong("cannot wait: an expression has no await and no yield of its own", column(at)));
             }
             let scoping = SemanticBuilder::new().build(&parsed.program).semantic.into_scoping();
+            let mut writes = Writes { scoping: &scoping, at: None };
+            writes.visit_expression(&it.expression);
+            if let Some(at) = writes.at {
+                return Err(wrong("cannot change anything: it writes to what is not its own", column(at)));
+            }
             Ok(scoping.root_unresolved_references().keys().map(|name| name.to_string()).collect())
         };
         let stack = crate::bundle::bundler::PARSER_STACK;
@@ -309,5 +321,56 @@ impl<'a> Visit<'a> for Waits {
     fn visit_await_expression(&mut self, it: &oxc::ast::ast::AwaitExpression<'a>) {
         self.at.get_or_insert(it.span().start);
         walk::walk_await_expression(self, it);
+    }
+}
+
+/// Finds a write to something that an expression did not make.
+struct Writes<'s> {
+    scoping: &'s Scoping,
+    at: Option<u32>,
+}
+
+impl Writes<'_> {
+    fn check(&mut self, target: &SimpleAssignmentTarget<'_>) {
+        let root = match target {
+            SimpleAssignmentTarget::AssignmentTargetIdentifier(name) => Some(&**name),
+            other => other.as_member_expression().and_then(|member| root_of(member.object())),
+        };
+        let is_own = root.is_some_and(|name| {
+            let reference = name.reference_id.get().map(|id| self.scoping.get_reference(id));
+            reference.is_some_and(|reference| reference.symbol_id().is_some())
+        });
+        if !is_own {
+            self.at.get_or_insert(target.span().start);
+        }
+    }
+}
+
+/// The name that a chain of properties begins with.
+fn root_of<'a, 'b>(expression: &'b Expression<'a>) -> Option<&'b IdentifierReference<'a>> {
+    match expression.get_inner_expression() {
+        Expression::Identifier(name) => Some(name),
+        other => other.as_member_expression().and_then(|member| root_of(member.object())),
+    }
+}
+
+impl<'a> Visit<'a> for Writes<'_> {
+    fn visit_simple_assignment_target(&mut self, it: &SimpleAssignmentTarget<'a>) {
+        self.check(it);
+        walk::walk_simple_assignment_target(self, it);
+    }
+
+    fn visit_unary_expression(&mut self, it: &UnaryExpression<'a>) {
+        let target = it.argument.get_inner_expression().as_member_expression();
+        if it.operator.as_str() == "delete"
+            && target.is_some_and(|member| {
+                root_of(member.object()).is_none_or(|name| {
+                    name.reference_id.get().is_none_or(|id| self.scoping.get_reference(id).symbol_id().is_none())
+                })
+            })
+        {
+            self.at.get_or_insert(it.span.start);
+        }
+        walk::walk_unary_expression(self, it);
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
         let seen = shared.clone();
         let change = move |token: u32, target: String, fields: Object<'js>, plain: Object<'js>| {
             // Only if no earlier operation is pending, to keep their order; and not for a proxy, whose traps would run.
-            let is_question = seen.probe.as_ref().is_some_and(|probe| probe.check(name).is_err());
+            let is_question = seen.probe.as_ref().is_some_and(|probe| probe.check(name, token).is_err());
             if is_question
                 || !seen.pending_applies.borrow().is_empty()
                 || fields.is_proxy()

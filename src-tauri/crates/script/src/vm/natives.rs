@@ -20,7 +20,7 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
         Function::new(ctx.clone(), move |ctx: Ctx<'_>, op: String, token: u32, payload: String| {
             let answer = match &seen.probe {
                 Some(probe) if op.starts_with("probe") => Ok(probe.sync(&seen, &op, token)),
-                Some(probe) => probe.check(&op).and_then(|()| sync(&seen, &op, token, &payload)),
+                Some(probe) => probe.check(&op, token).and_then(|()| sync(&seen, &op, token, &payload)),
                 None => sync(&seen, &op, token, &payload),
             };
             answer.map_err(|message| rquickjs::Exception::throw_message(&ctx, &message))
@@ -30,7 +30,7 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
     native.set(
         "start",
         Function::new(ctx.clone(), move |ctx: Ctx<'_>, id: f64, op: String, token: u32, payload: String| {
-            if let Some(Err(message)) = seen.probe.as_ref().map(|probe| probe.check(&op)) {
+            if let Some(Err(message)) = seen.probe.as_ref().map(|probe| probe.check(&op, token)) {
                 return Err(rquickjs::Exception::throw_message(&ctx, &message));
             }
             // A call is not over before these are.

@@ -35,6 +35,12 @@ const READS: [&str; 14] = [
     "zone_offset",
 ];
 
+/// The token of expressions and of all that they start, as the SDK has it.
+const ASIDE: u32 = u32::MAX;
+
+/// How many conditions that run for too long end a question.
+const MAX_LATE: u64 = 3;
+
 /// One execution of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Execution {
@@ -135,12 +141,18 @@ pub struct Probed {
     pub hits: Vec<Hit>,
     /// Whether the limit ended the replay.
     pub is_full: bool,
+    /// How often the condition failed, and how it did first.
+    pub failed_conditions: u64,
+    /// What it threw first.
+    pub condition_error: Option<String>,
 }
 
 /// The probes of one runtime.
 pub(crate) struct Probe {
     asked: Asked,
     executions: RefCell<Vec<Execution>>,
+    /// The places in `executions`.
+    numbers: RefCell<HashMap<Execution, usize>>,
     /// How many statements of each execution ran, by their numbers.
     ticks: RefCell<HashMap<u32, u64>>,
     probed: RefCell<Probed>,
@@ -153,6 +165,7 @@ impl Probe {
         Probe {
             asked,
             executions: RefCell::default(),
+            numbers: RefCell::default(),
             ticks: RefCell::default(),
             probed: RefCell::default(),
             expression_ends: Cell::default(),
@@ -170,8 +183,9 @@ impl Probe {
     }
 
     /// Fails if an operation of the host may not be asked for now.
-    pub(crate) fn check(&self, op: &str) -> Result<(), String> {
-        if self.expression_ends.get().is_none() || READS.contains(&op) || op.starts_with("probe") {
+    pub(crate) fn check(&self, op: &str, token: u32) -> Result<(), String> {
+        let is_question = self.expression_ends.get().is_some() || token == ASIDE;
+        if !is_question || READS.contains(&op) || op.starts_with("probe") {
             return Ok(());
         }
         Err(format!("an expression only looks: the recording has no answer for \"{op}\""))
@@ -187,23 +201,19 @@ impl Probe {
         let contexts = shared.contexts.borrow();
         let frame = &contexts.get(&token)?.frame;
         let execution = Execution { path: frame.path.clone(), attempt: frame.attempt };
-        let mut executions = self.executions.borrow_mut();
-        let known = executions.iter().position(|known| *known == execution);
-        let at = known.unwrap_or_else(|| {
-            executions.push(execution.clone());
-            executions.len() - 1
+        let at = *self.numbers.borrow_mut().entry(execution.clone()).or_insert_with(|| {
+            self.executions.borrow_mut().push(execution.clone());
+            self.executions.borrow().len() - 1
         });
-        let never = json!({ "id": at + 1, "reports": false, "from": u32::MAX, "to": 0 });
-        let answer = match &self.asked {
-            Asked::Counts | Asked::Order => json!({ "id": at + 1, "reports": true, "from": u32::MAX, "to": 0 }),
-            Asked::Trace { of, .. } if *of == execution => {
-                json!({ "id": at + 1, "reports": true, "from": u32::MAX, "to": 0 })
-            }
-            Asked::Values { of, ticks: (from, to), .. } if of.as_ref().is_none_or(|of| *of == execution) => {
-                json!({ "id": at + 1, "reports": false, "from": from, "to": to })
-            }
-            _ => never,
-        };
+        let (mut reports, mut traces, mut ticks) = (false, false, (u64::from(u32::MAX), 0));
+        match &self.asked {
+            Asked::Counts | Asked::Order => reports = true,
+            Asked::Trace { of, .. } if *of == execution => (reports, traces) = (true, true),
+            Asked::Values { of, ticks: asked, .. } if of.as_ref().is_none_or(|of| *of == execution) => ticks = *asked,
+            _ => {}
+        }
+        let (from, to) = ticks;
+        let answer = json!({ "id": at + 1, "reports": reports, "traces": traces, "from": from, "to": to });
         Some(answer.to_string())
     }
 
@@ -226,6 +236,8 @@ impl Probe {
             return;
         };
         probed.ticks += 1;
+        // More is refused.
+        probed.is_full = probed.ticks > *from - 1 + *most as u64;
         if probed.ticks >= *from && probed.trace.len() < *most {
             let seq = shared.newest_event();
             probed.trace.push(Traced { site, call, order, seq });
@@ -295,10 +307,18 @@ impl Probe {
     fn holds<'js>(&self, ctx: &Ctx<'js>, condition: &Function<'js>) -> bool {
         self.expression_ends.set(Some(Instant::now() + EXPRESSION_TIME));
         let result = condition.call::<_, Coerced<bool>>(());
+        let is_late = self.is_late();
         self.expression_ends.set(None);
         if result.is_err() {
-            // What it threw is of no interest, and must not reach the flow.
-            ctx.catch();
+            // What it threw must not reach the flow.
+            let thrown = ctx.catch();
+            let mut probed = self.probed.borrow_mut();
+            probed.failed_conditions += 1;
+            let text = |name: &str| thrown.as_object().and_then(|error| error.get::<_, String>(name).ok());
+            let late = || format!("it ran for {} ms", EXPRESSION_TIME.as_millis());
+            let said = || format!("{}: {}", text("name").unwrap_or_default(), text("message").unwrap_or_default());
+            probed.condition_error.get_or_insert_with(|| if is_late { late() } else { said() });
+            probed.is_full |= is_late && probed.failed_conditions >= MAX_LATE;
         }
         result.is_ok_and(|holds| holds.0)
     }
@@ -324,7 +344,8 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     let took = move |id: u32, tick: f64, site: u32, order: f64, values: String, stack: String| {
         let execution = probe.executions.borrow().get((id as usize).wrapping_sub(1)).cloned();
         let Some(execution) = execution else { return };
-        let values = engine::data::parse(&values).unwrap_or_default();
+        let wrong = |error: serde_json::Error| json!([{ "error": { "name": "Error", "message": error.to_string() } }]);
+        let values = engine::data::parse(&values).unwrap_or_else(wrong);
         probe.took(
             &seen,
             Hit { execution, tick: tick as u64, site, order: order as u64, seq: seen.newest_event(), values, stack },

@@ -6,12 +6,12 @@ use script::{Asked, Question};
 
 use super::super::Workspace;
 use crate::core::fault::Fault;
-use crate::views::{FileCoverage, LineHits};
+use crate::views::{Covered, FileCoverage, LineHits};
 
 impl Workspace {
     /// Counts how often the lines of a request's code ran: its code runs again with the effects of the log. Perhaps
     /// only of one file. Writes nothing to the database.
-    pub fn coverage(&self, request: &str, file: Option<&str>) -> Result<Vec<FileCoverage>, Fault> {
+    pub fn coverage(&self, request: &str, file: Option<&str>) -> Result<Covered, Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let code =
             self.code_of_request(request)?.map_err(|why| Fault::not_found(format!("request \"{request}\": {why}")))?;
@@ -23,7 +23,8 @@ impl Workspace {
                 known.join(", ")
             )));
         }
-        let counts = self.ask(&row, events, &code, Question::default(), Asked::Counts)?.replayed.probed.counts;
+        let answer = self.ask(&row, events, &code, Question::default(), Asked::Counts)?;
+        let (counts, note) = (answer.replayed.probed.counts, answer.note);
         let mut lines: BTreeMap<&str, BTreeMap<u32, u64>> = BTreeMap::new();
         for (at, site) in code.table.sites.iter().enumerate() {
             let hits = counts.get(&(at as u32)).copied().unwrap_or(0);
@@ -35,6 +36,6 @@ impl Workspace {
             file: file.to_owned(),
             lines: lines.into_iter().map(|(line, hits)| LineHits { line, hits }).collect(),
         });
-        Ok(covered.collect())
+        Ok(Covered { files: covered.collect(), note })
     }
 }

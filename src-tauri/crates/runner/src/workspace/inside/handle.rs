@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::core::fault::Fault;
 
+/// How deep inside a value a handle leads.
+const MAX_KEYS: usize = 200;
+
 /// Where a value was seen.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Handle {
@@ -41,6 +44,7 @@ impl Handle {
     pub(super) fn read(text: &str) -> Result<Handle, Fault> {
         let wrong = || Fault::invalid(format!("\"{text}\" is no handle: take one from the answer of print or step"));
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong())?;
-        serde_json::from_slice(&bytes).map_err(|_| wrong())
+        let handle: Handle = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
+        if handle.keys.len() > MAX_KEYS { Err(wrong()) } else { Ok(handle) }
     }
 }

@@ -1,19 +1,18 @@
 //! The values of expressions at a statement, in every request that reached it.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use engine::event::{EventKind, RequestStatus};
+use engine::event::RequestStatus;
 use script::{Asked, Question, check_expression};
 use serde::Deserialize;
 use serde_json::Value;
-use store::{EventQuery, RequestQuery};
+use store::RequestQuery;
 
 use super::super::Workspace;
 use super::handle::Handle;
 use super::probed_code::ProbedCode;
 use super::recorded_seq::RecordedSeq;
-use super::{Answer, difference};
+use super::{Answer, Part};
 use crate::core::fault::{Detail, Fault};
 use crate::views::{Captured, NotAsked, OpenedEntry, OpenedValue, Printed, PrintedHit, PrintedValue, RequestRow};
 
@@ -52,6 +51,20 @@ pub struct PrintQuery {
     pub limit: Option<u32>,
 }
 
+/// A statement that is asked for, and the names that its expressions take from their scope.
+struct Place<'q> {
+    file: &'q str,
+    names: &'q [String],
+    query: &'q PrintQuery,
+}
+
+/// What was printed in one request.
+#[derive(Default)]
+struct PrintedIn {
+    hits: Vec<PrintedHit>,
+    note: Option<String>,
+}
+
 impl Workspace {
     /// Finds the values of expressions at a statement in recorded requests: their code runs again with the effects of
     /// the log. Writes nothing to the database. Fails if the file never ran and is not there, or an expression does not
@@ -70,7 +83,7 @@ impl Workspace {
                 break;
             }
             let not_asked = |why: String| NotAsked { request_id: row.id.clone(), why };
-            let code = match self.code_of_request(&row.id)? {
+            let newest = match self.code_of_request(&row.id)? {
                 Ok(code) => code,
                 Err(why) if is_one => {
                     found.not_asked.push(not_asked(why));
@@ -78,39 +91,32 @@ impl Workspace {
                 }
                 Err(_) => continue,
             };
-            if !code.table.has_file(&file) {
+            if !newest.table.has_file(&file) {
                 if is_one {
-                    found.not_asked.push(not_asked(format!("its code does not have {file}: {}", files_of(&code))));
+                    found.not_asked.push(not_asked(format!("its code does not have {file}: {}", files_of(&newest))));
                 }
                 continue;
             }
             has_file += 1;
-            let Some(site) = code.table.find(&file, query.line, query.column, &names) else {
-                nearest.get_or_insert_with(|| no_statement(&code, &file, query.line));
-                continue;
-            };
-            if found.hits.len() >= limit {
+            let place = Place { file: &file, names: &names, query };
+            if newest.table.find(&file, query.line, query.column, &names).is_none() {
+                nearest.get_or_insert_with(|| no_statement(&newest, &file, query.line));
+            } else if found.hits.len() >= limit {
                 found.truncated = true;
                 break;
             }
-            has_statement += 1;
-            let question = Question {
-                condition: query.condition.clone(),
-                expressions: query.expressions.clone(),
-                sites: Some(vec![site]),
-                locals: false,
-            };
-            let limit = limit - found.hits.len();
-            let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: limit + 1, open: None };
-            let answer =
-                self.whole_log_of(&row.id).and_then(|(row, events)| self.ask(&row, events, &code, question, asked));
-            match answer {
-                Ok(answer) => {
-                    found.not_asked.extend(difference(&answer.replayed).map(not_asked));
-                    let hits = self.hits(&row, &code, query, answer);
-                    found.truncated |= hits.len() > limit;
-                    found.hits.extend(hits.into_iter().take(limit));
+            match self.printed_in(&row, &place, limit - found.hits.len()) {
+                Ok(Some(PrintedIn { mut hits, note })) => {
+                    let left = limit - found.hits.len();
+                    found.not_asked.extend(note.map(not_asked));
+                    found.truncated |= hits.len() > left;
+                    hits.truncate(left);
+                    found.hits.extend(hits);
+                    has_statement += 1;
                 }
+                Ok(None) => {}
+                // It is wrong everywhere.
+                Err(fault @ Fault::Invalid { .. }) => return Err(fault),
                 Err(fault) => found.not_asked.push(not_asked(fault.to_string())),
             }
         }
@@ -130,12 +136,45 @@ impl Workspace {
         Ok(found)
     }
 
+    /// Prints in one request: every part of it with the code that it ran. `None` if no code has a statement there.
+    fn printed_in(&self, row: &RequestRow, place: &Place<'_>, limit: usize) -> Result<Option<PrintedIn>, Fault> {
+        let Place { file, names, query } = place;
+        let (row, events) = self.whole_log_of(&row.id)?;
+        let mut found: Option<PrintedIn> = None;
+        for Part { seqs, code } in self.parts(&events)? {
+            let Ok(code) = code else { continue };
+            let Some(site) = code.table.find(file, query.line, query.column, names) else { continue };
+            let question = Question {
+                condition: query.condition.clone(),
+                expressions: query.expressions.clone(),
+                sites: Some(vec![site]),
+                locals: false,
+            };
+            let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: limit + 1, open: None };
+            let answer = self.ask(&row, events.clone(), &code, question, asked)?;
+            let found = found.get_or_insert_default();
+            let probed = &answer.replayed.probed;
+            let failed = probed.condition_error.as_ref();
+            let failed =
+                failed.map(|error| format!("the condition failed {} times, first: {error}", probed.failed_conditions));
+            // What an older code does later is of no interest.
+            let divergence = answer.replayed.result.divergence.as_ref().map(|divergence| divergence.seq);
+            let note = answer.note.clone().filter(|_| divergence.is_none_or(|seq| seqs.contains(&seq)));
+            found.note = found.note.take().or(failed).or(note);
+            let hits = self.hits(&row, &code, query, answer);
+            found.hits.extend(hits.into_iter().filter(|hit| seqs.contains(&hit.seq)));
+        }
+        Ok(found)
+    }
+
     /// Opens a value of an answer: what is inside, one level down. The code runs again up to the same statement.
     pub fn open_value(&self, handle: &str) -> Result<OpenedValue, Fault> {
         let handle = Handle::read(handle)?;
         let gone = || Fault::not_found("the value is gone: its request does not come to the same statement any more");
         let (row, events) = self.whole_log_of(&handle.request)?;
         let code = self.probed_code(&handle.code)?.ok_or_else(gone)?;
+        let site = code.table.sites.get(handle.site as usize).ok_or_else(gone)?;
+        checked(&handle.expression, &site.file)?;
         let question = Question {
             expressions: vec![handle.expression.clone()],
             sites: Some(vec![handle.site]),
@@ -174,7 +213,15 @@ impl Workspace {
     /// The path of a file as stored code has it.
     pub(super) fn file_name_in(&self, file: &str) -> String {
         let path = Path::new(file);
-        let inside = path.strip_prefix(&self.dir).unwrap_or(path);
+        let mut whole = std::path::PathBuf::new();
+        for part in self.dir.join(path).components() {
+            match part {
+                std::path::Component::ParentDir => drop(whole.pop()),
+                std::path::Component::CurDir => {}
+                part => whole.push(part),
+            }
+        }
+        let inside = whole.strip_prefix(&self.dir).unwrap_or(&whole);
         inside.display().to_string().replace('\\', "/").trim_start_matches("./").to_owned()
     }
 
@@ -202,23 +249,6 @@ impl Workspace {
             limit: Some(MAX_LOOKED_AT),
             ..RequestQuery::default()
         })
-    }
-
-    /// The newest code that a request ran, or why nothing can be asked of it.
-    pub(super) fn code_of_request(&self, request: &str) -> Result<Result<Arc<ProbedCode>, String>, Fault> {
-        let mut hash = String::new();
-        for kind in ["request_started", "request_resumed"] {
-            let query = EventQuery { kind: Some(kind.to_owned()), ..EventQuery::default() };
-            for event in self.store.events(request, &query).map_err(Fault::internal)? {
-                if let EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } =
-                    event.kind
-                {
-                    hash = code_hash;
-                }
-            }
-        }
-        let missing = "its code is not in this database: it was recorded by a version that kept none, or is damaged";
-        Ok(self.probed_code(&hash)?.ok_or_else(|| missing.to_owned()))
     }
 
     fn hits(&self, row: &RequestRow, code: &ProbedCode, query: &PrintQuery, answer: Answer) -> Vec<PrintedHit> {
@@ -254,9 +284,12 @@ impl Workspace {
         .collect()
     }
 
-    /// Says what the line was when it ran, if the file has another line there today.
+    /// Says what the line was when it ran, if the file has another line there today; or where its statement begins.
     fn line_that_changed(&self, file: &str, query: &PrintQuery, found: &Printed) -> Option<String> {
         let hit = found.hits.first()?;
+        if hit.line != query.line {
+            return Some(format!("line {} is inside the statement that begins on line {}", query.line, hit.line));
+        }
         let code = self.code_of_request(&hit.request_id).ok()?.ok()?;
         let line_of = |text: &str| text.lines().nth(query.line as usize - 1).map(str::trim).map(str::to_owned);
         let ran =

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use script::{Bundle, Bundler, Code, Question, SiteTable};
+use script::{Bundle, Bundler, Code, LoadErrorKind, Question, SiteTable};
 use serde::{Deserialize, Serialize};
 
 use super::super::{Workspace, lock};
@@ -23,7 +23,7 @@ const KEPT_ON_DISK: usize = 256;
 #[derive(Default)]
 pub(crate) struct ProbedCodes {
     codes: Mutex<VecDeque<Arc<ProbedCode>>>,
-    bundles: Mutex<VecDeque<(String, Arc<Bundle>)>>,
+    bundles: Mutex<VecDeque<(String, Arc<Cached>)>>,
     bundler: OnceLock<Option<Bundler>>,
     pub(super) traces: Traces,
 }
@@ -40,7 +40,7 @@ struct Cached {
     version: String,
     /// The files on the disk that are a part of it: packages.
     inputs: Vec<(PathBuf, String)>,
-    bundle: Bundle,
+    bundle: Arc<Bundle>,
 }
 
 impl Workspace {
@@ -61,51 +61,62 @@ impl Workspace {
         Ok(Some(made))
     }
 
-    /// Returns the bundle of code that ran with probes for a question.
-    pub(super) fn probed_bundle(&self, code: &ProbedCode, question: Question) -> Result<Arc<Bundle>, Fault> {
+    /// Whether what the code imports from the disk is as it was: packages, data, and how they are found.
+    pub(super) fn is_as_it_ran(&self, code: &ProbedCode) -> bool {
+        self.probed_bundle(code, None).is_ok_and(|bundle| bundle.hash == code.hash)
+    }
+
+    /// Returns the bundle of code that ran with probes for a question; as it ran without one.
+    pub(super) fn probed_bundle(&self, code: &ProbedCode, question: Option<Question>) -> Result<Arc<Bundle>, Fault> {
         let asked = format!("{} {} {question:?}", script::version(), code.hash);
         let key = blake3::hash(asked.as_bytes()).to_hex().to_string();
-        if let Some((_, known)) = lock(&self.probed.bundles).iter().find(|(known, _)| *known == key) {
-            return Ok(known.clone());
+        let known = lock(&self.probed.bundles).iter().find(|(known, _)| *known == key).map(|(_, known)| known.clone());
+        if let Some(known) = known.filter(|known| is_current(&known.inputs)) {
+            return Ok(known.bundle.clone());
         }
         let folder = self.cache().join("probes");
         let file = folder.join(format!("{}.json", &key[..32]));
-        let bundle = match cached(&file) {
-            Some(bundle) => bundle,
+        let made = match cached(&file) {
+            Some(cached) => cached,
             None => {
                 let bundle = self.bundle_probed(code, question)?;
                 let own = |path: &PathBuf| code.code.sources.iter().any(|source| self.dir.join(&source.file) == *path);
                 let others = bundle.inputs.iter().filter(|path| !own(path));
                 let inputs = others.filter_map(|path| Some((path.clone(), hash_of(path)?))).collect();
-                let cached = Cached { version: script::version(), inputs, bundle };
+                let cached = Cached { version: script::version(), inputs, bundle: Arc::new(bundle) };
                 // What cannot be kept is made again.
                 let _ = keep(&folder, &file, &cached);
                 forget_old(&folder);
-                cached.bundle
+                cached
             }
         };
-        let bundle = Arc::new(bundle);
+        let bundle = made.bundle.clone();
         let mut bundles = lock(&self.probed.bundles);
-        bundles.push_back((key, bundle.clone()));
+        bundles.retain(|(known, _)| *known != key);
+        bundles.push_back((key, Arc::new(made)));
         if bundles.len() > KEPT {
             bundles.pop_front();
         }
         Ok(bundle)
     }
 
-    fn bundle_probed(&self, code: &ProbedCode, question: Question) -> Result<Bundle, Fault> {
+    fn bundle_probed(&self, code: &ProbedCode, question: Option<Question>) -> Result<Bundle, Fault> {
+        let has_expressions = question.as_ref().is_some_and(|question| !question.expressions.is_empty());
         let bundler = self.probed.bundler.get_or_init(|| Bundler::new().ok());
         let bundler = bundler.as_ref().ok_or_else(|| Fault::internal("the bundler cannot start its threads"))?;
-        bundler.bundle_probed(&self.dir, &code.code, code.table.clone(), question).map_err(|error| Fault::NotLoaded {
-            message: format!("the code that ran cannot be bundled again: {error}"),
+        bundler.bundle_probed(&self.dir, &code.code, code.table.clone(), question).map_err(|error| match error.kind {
+            LoadErrorKind::Syntax if has_expressions => {
+                Fault::invalid(format!("the expression cannot stand at its statement: {}", error.message))
+            }
+            _ => Fault::NotLoaded { message: format!("the code that ran cannot be bundled again: {error}") },
         })
     }
 }
 
-fn cached(file: &std::path::Path) -> Option<Bundle> {
+fn cached(file: &std::path::Path) -> Option<Cached> {
     let text = ordinary_files::read_text(file, ordinary_files::FILE_BYTES).ok()?;
     let cached: Cached = engine::data::from_json(&text).ok()?;
-    (cached.version == script::version() && is_current(&cached.inputs)).then_some(cached.bundle)
+    (cached.version == script::version() && is_current(&cached.inputs)).then_some(cached)
 }
 
 /// Removes the oldest bundles of a cache that has too many.

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::super::{Workspace, lock};
 use super::at::{InsideAt, Move};
-use super::difference;
 use super::handle::Handle;
 use super::print::checked;
 use super::probed_code::ProbedCode;
@@ -48,8 +47,8 @@ pub(super) struct Trace {
 #[derive(Default)]
 pub(crate) struct Traces(Mutex<VecDeque<(TraceKey, Arc<Trace>)>>);
 
-/// A request, how many events it had, and the execution.
-type TraceKey = (String, Seq, Execution);
+/// A request, the hash of the bundle, how many events it had, and the execution.
+type TraceKey = (String, String, Seq, Execution);
 
 /// One block of a request.
 struct Inside<'q> {
@@ -68,8 +67,8 @@ impl Workspace {
     pub fn step(&self, request: &str, query: &StepQuery) -> Result<Instant, Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let missing = |why: String| Fault::not_found(format!("request \"{request}\": {why}"));
-        let code = self.code_of_request(request)?.map_err(missing)?;
         let execution = execution_of(request, &events, &query.at)?;
+        let code = self.code_of_execution(&events, &execution)?.map_err(missing)?;
         let trace = self.trace(&row, &events, &code, &execution)?;
         let error = error_of(&events, &execution);
         if trace.statements.is_empty() {
@@ -81,11 +80,14 @@ impl Workspace {
         }
         let inside = Inside { row, events, code, execution, trace, error, query };
         let from = inside.from()?;
-        let tick = match &query.to {
+        let (tick, failed) = match &query.to {
             Move::Until(expression) => self.until(&inside, from, expression)?,
-            to => inside.moved(from, to),
+            to => (inside.moved(from, to), None),
         };
-        self.instant_inside(inside, tick)
+        let missed = inside.missed(tick);
+        let mut instant = self.instant_inside(inside, tick)?;
+        instant.note = failed.or(missed).or(instant.note);
+        Ok(instant)
     }
 
     /// The last statement of an execution that began before an event was written: its tick and its order.
@@ -106,7 +108,8 @@ impl Workspace {
         code: &Arc<ProbedCode>,
         execution: &Execution,
     ) -> Result<Arc<Trace>, Fault> {
-        let key = (row.id.clone(), events.len() as Seq, execution.clone());
+        let bundle = self.probed_bundle(code, Some(Question::default()))?;
+        let key = (row.id.clone(), bundle.hash.clone(), events.len() as Seq, execution.clone());
         if let Some((_, known)) = lock(&self.probed.traces.0).iter().find(|(known, _)| *known == key) {
             return Ok(known.clone());
         }
@@ -129,7 +132,7 @@ impl Workspace {
             }
             seqs.push(last.1);
         }
-        let note = difference(&answer.replayed);
+        let note = answer.note;
         let trace = Trace { statements: probed.trace.clone(), callers: probed.callers.clone(), seqs, note };
         let trace = Arc::new(trace);
         let mut kept = lock(&self.probed.traces.0);
@@ -140,8 +143,8 @@ impl Workspace {
         Ok(trace)
     }
 
-    /// The first tick after another at which an expression holds; behind the last without one.
-    fn until(&self, inside: &Inside<'_>, from: u64, expression: &str) -> Result<u64, Fault> {
+    /// The first tick after another at which an expression holds, behind the last without one; and how it failed.
+    fn until(&self, inside: &Inside<'_>, from: u64, expression: &str) -> Result<(u64, Option<String>), Fault> {
         let file = &inside.code.code.file;
         checked(expression, file)?;
         let question = Question {
@@ -152,7 +155,11 @@ impl Workspace {
         let ticks = (from + 1, u64::from(u32::MAX));
         let asked = Asked::Values { of: Some(inside.execution.clone()), ticks, limit: 1, open: None };
         let answer = self.ask(&inside.row, inside.events.clone(), &inside.code, question, asked)?;
-        Ok(answer.replayed.probed.hits.first().map_or(inside.ticks() + 1, |hit| hit.tick))
+        let probed = &answer.replayed.probed;
+        let failed = probed.condition_error.as_ref().filter(|_| probed.hits.is_empty());
+        let failed =
+            failed.map(|error| format!("the expression failed {} times, first: {error}", probed.failed_conditions));
+        Ok((probed.hits.first().map_or(inside.ticks() + 1, |hit| hit.tick), failed))
     }
 
     fn instant_inside(&self, inside: Inside<'_>, tick: u64) -> Result<Instant, Fault> {
@@ -219,6 +226,10 @@ impl Workspace {
         }
         let mut question = Question::for_locals(&inside.code.table, number);
         question.expressions.clone_from(&inside.query.watches);
+        if !inside.query.watches.is_empty() {
+            // They may mean nothing at other statements.
+            question.sites = Some(vec![number]);
+        }
         let asked = Asked::Values { of: Some(inside.execution.clone()), ticks: (tick, tick), limit: 1, open: None };
         let answer = self.ask(&inside.row, inside.events.clone(), &inside.code, question, asked)?;
         Ok(answer.replayed.probed.hits.into_iter().next())
@@ -230,18 +241,40 @@ impl Inside<'_> {
         self.trace.statements.len() as u64
     }
 
-    /// The statement that threw, if the block failed.
+    /// Says that a line was not reached.
+    fn missed(&self, tick: u64) -> Option<String> {
+        let (line, when) = match &self.query.to {
+            Move::To(line) if tick > self.ticks() => (line, "after"),
+            Move::BackTo(line) if tick == 0 => (line, "before"),
+            _ => return None,
+        };
+        Some(format!("line {line} is not reached in this block {when} the instant that was left"))
+    }
+
+    /// The statement that threw, if the block failed by itself.
     fn thrown_at(&self) -> Option<u64> {
         let error = self.error.as_ref()?;
-        let is_there = |statement: &&Traced| {
-            let site = &self.code.table.sites[statement.site as usize];
-            error
-                .location
-                .as_ref()
-                .is_some_and(|place| site.file == place.file && site.line <= place.line && place.line <= site.end_line)
+        let last = self.site(self.ticks());
+        if self.text_at(last).starts_with("throw") {
+            return Some(self.ticks());
+        }
+        let place = error.location.as_ref()?;
+        let is_there = |tick: &u64| {
+            let site = self.site(*tick);
+            site.file == place.file && site.line <= place.line && place.line <= site.end_line
         };
-        let place = self.trace.statements.iter().rev().position(|statement| is_there(&statement)).unwrap_or(0);
-        Some(self.ticks() - place as u64)
+        (1..=self.ticks()).rev().find(is_there)
+    }
+
+    fn site(&self, tick: u64) -> &Site {
+        &self.code.table.sites[self.trace.statements[tick as usize - 1].site as usize]
+    }
+
+    /// The source from a statement on, to the end of its line.
+    fn text_at(&self, site: &Site) -> String {
+        let source = self.code.code.sources.iter().find(|source| source.file == site.file);
+        let line = source.and_then(|source| source.text.lines().nth(site.line as usize - 1)).unwrap_or_default();
+        line.chars().skip(site.column as usize - 1).collect()
     }
 
     fn from(&self) -> Result<u64, Fault> {
@@ -266,10 +299,7 @@ impl Inside<'_> {
         let outer = own.map(|own| self.outer(own)).unwrap_or_default();
         let is_own = |tick: &u64| own.is_none_or(|own| call(*tick) == own) || outer.contains(&call(*tick));
         let is_outer = |tick: &u64| own.is_none() || outer.contains(&call(*tick));
-        let file = |tick: u64| {
-            let site = &self.code.table.sites[self.trace.statements[tick as usize - 1].site as usize];
-            (site.file.clone(), site.line)
-        };
+        let file = |tick: u64| (self.site(tick).file.clone(), self.site(tick).line);
         let own_file = file(from.clamp(1, ticks)).0;
         let is_line = |tick: &u64, line: u32| file(*tick) == (own_file.clone(), line);
         match to {
@@ -320,15 +350,25 @@ fn execution_of(request: &str, events: &[Event], at: &InsideAt) -> Result<Execut
     Ok(Execution { path: path.clone(), attempt })
 }
 
+/// What a block threw; `None` if a block inside it threw it.
 fn error_of(events: &[Event], execution: &Execution) -> Option<FlowError> {
-    events.iter().rev().find_map(|event| match &event.kind {
+    let inside = format!("{}/", execution.path);
+    let is_inner = |event: &Event| event.path.as_deref().is_some_and(|path| path.starts_with(&inside));
+    let own = events.iter().rev().find_map(|event| match &event.kind {
         EventKind::BlockFinished { error, .. }
             if event.path.as_ref() == Some(&execution.path) && event.attempt == execution.attempt =>
         {
             Some(error.clone())
         }
         _ => None,
-    })?
+    })??;
+    let is_of_inner = events.iter().filter(|event| is_inner(event)).any(|event| match &event.kind {
+        EventKind::BlockFinished { error: Some(error), .. } => {
+            error.message == own.message && error.location == own.location
+        }
+        _ => false,
+    });
+    (!is_of_inner).then_some(own)
 }
 
 /// The deepest block inside another, one that failed before others.

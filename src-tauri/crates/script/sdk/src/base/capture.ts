@@ -33,7 +33,7 @@ const MAX_PREVIEW = 400;
 const MAX_OPENED = 1000;
 const MAX_JSON_NODES = 1000;
 
-const { getOwnPropertyDescriptor, getPrototypeOf } = Object;
+const { getOwnPropertyDescriptor, getPrototypeOf, create } = Object;
 const { ownKeys, apply } = Reflect;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
@@ -56,6 +56,11 @@ const typedLength = getOwnPropertyDescriptor(typedPrototype, 'length')!.get as (
 const bufferLength = getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')!.get as () => number;
 const promiseThen = Promise.prototype.then;
 const symbolText = Symbol.prototype.toString;
+const { is: isSame } = Object;
+const { stringify } = JSON;
+const { min } = Math;
+const { slice } = String.prototype;
+const { charCodeAt } = String.prototype;
 
 /** Calls a method of the runtime; `undefined` if the value is not of its kind. */
 function ask<T>(method: (...args: never[]) => T, value: unknown): T | undefined {
@@ -89,6 +94,11 @@ function className(value: object): string {
   return typeof maker === 'function' && !native.isProxy(maker) ? text(data(maker, 'name')?.value) : '';
 }
 
+function isAmong(all: readonly object[], one: object): boolean {
+  for (let at = 0; at < all.length; at++) if (all[at] === one) return true;
+  return false;
+}
+
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   const type = typeof value;
@@ -120,12 +130,37 @@ const isError = (value: object): boolean => along(value, Error.prototype);
 // A promise of the author's own class is one, too; what only has a `then` is not.
 const isPromise = (value: object): boolean => typeof promiseThen === 'function' && along(value, Promise.prototype);
 
-const quoted = (value: string, most: number): string =>
-  value.length > most ? `${JSON.stringify(value.slice(0, most))}… (${value.length} characters)` : JSON.stringify(value);
+const cut = (value: string, most: number): string => apply(slice, value, [0, most]) as string;
 
-const isName = /^[A-Za-z_$][\w$]*$/;
-const keyText = (key: PropertyKey): string =>
-  typeof key === 'symbol' ? `[${symbolText.call(key)}]` : isName.test(String(key)) ? String(key) : JSON.stringify(key);
+const quoted = (value: string, most: number): string =>
+  value.length > most ? `${stringify(cut(value, most))}… (${value.length} characters)` : stringify(value);
+
+const symbolName = (symbol: symbol): string => apply(symbolText, symbol, []) as string;
+
+/** Whether a text can be written as a key without quotes. */
+function isName(value: string): boolean {
+  for (let at = 0; at < value.length; at++) {
+    const code = apply(charCodeAt, value, [at]) as number;
+    const isDigit = code >= 48 && code <= 57;
+    const isLetter = (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95 || code === 36;
+    if (!isLetter && !(isDigit && at > 0)) return false;
+  }
+  return value.length > 0;
+}
+
+function keyText(key: PropertyKey): string {
+  if (typeof key === 'symbol') return `[${symbolName(key)}]`;
+  const name = `${key}`;
+  return typeof key === 'number' || isName(name) ? name : stringify(name);
+}
+
+/** A list with one more at its end. */
+function more<T>(all: readonly T[], one: T): T[] {
+  const longer: T[] = [];
+  for (let at = 0; at < all.length; at++) longer[at] = all[at] as T;
+  longer[all.length] = one;
+  return longer;
+}
 
 /** A preview that stops when it is long enough. */
 class Preview {
@@ -149,10 +184,10 @@ class Preview {
         this.text += `${String(value)}n`;
         return;
       case 'symbol':
-        this.text += symbolText.call(value as symbol);
+        this.text += symbolName(value as symbol);
         return;
       case 'number':
-        this.text += Object.is(value, -0) ? '-0' : String(value);
+        this.text += isSame(value, -0) ? '-0' : String(value);
         return;
       case 'undefined':
       case 'null':
@@ -165,7 +200,7 @@ class Preview {
           return;
         }
         const name = text(data(value as object, 'name')?.value) || '(anonymous)';
-        const isClass = text(ask(functionText, value)).startsWith('class');
+        const isClass = cut(text(ask(functionText, value)), 5) === 'class';
         this.text += isClass ? `class ${name}` : `ƒ ${name}`;
         return;
       }
@@ -184,7 +219,7 @@ class Preview {
         const it = value as object;
         const name = text(inherited(it, 'name')) || className(it) || 'Error';
         const message = text(inherited(it, 'message'));
-        this.text += message ? `${name}: ${message.slice(0, MAX_TEXT)}` : name;
+        this.text += message ? `${name}: ${cut(message, MAX_TEXT)}` : name;
         this.isCut = true;
         return;
       }
@@ -194,7 +229,7 @@ class Preview {
   }
 
   private addObject(kind: string, value: object, depth: number, open: readonly object[]): void {
-    if (open.includes(value)) {
+    if (isAmong(open, value)) {
       this.text += '[circular]';
       return;
     }
@@ -202,17 +237,19 @@ class Preview {
       this.text += 'Proxy';
       return;
     }
-    const [label, total] = headOf(kind, value);
+    const { label, total } = headOf(kind, value);
     if (depth >= MAX_DEPTH || this.isFull) {
       this.isCut = true;
       this.text += label || (kind === 'array' ? `Array(${total})` : total === 0 ? '{}' : '{…}');
       return;
     }
-    const [before, after] = kind === 'array' || kind === 'typedArray' ? ['[', ']'] : ['{', '}'];
-    const inside = [...open, value];
-    this.text += label ? `${label} ${before}` : before;
+    const isList = kind === 'array' || kind === 'typedArray';
+    const inside = more(open, value);
+    this.text += `${label ? `${label} ` : ''}${isList ? '[' : '{'}`;
     let isFirst = true;
-    for (const { key, value: one, isComputed, isPair } of entriesOf(kind, value, MAX_ENTRIES)) {
+    const entries = entriesOf(kind, value, MAX_ENTRIES);
+    for (let at = 0; at < entries.length; at++) {
+      const { key, value: one, isComputed, isPair } = entries[at] as Entry;
       if (!isFirst) this.text += ', ';
       isFirst = false;
       if (this.isFull) {
@@ -226,8 +263,7 @@ class Preview {
         this.add((one as [unknown, unknown])[1], depth + 1, inside);
         continue;
       }
-      if (kind !== 'array' && kind !== 'typedArray' && kind !== 'set') this.text += `${keyText(key)}: `;
-      else if (kind === 'array' && typeof key === 'string' && !/^\d+$/.test(key)) this.text += `${keyText(key)}: `;
+      if (!isList && kind !== 'set') this.text += `${keyText(key)}: `;
       if (isComputed) this.text += '(getter)';
       else this.add(one, depth + 1, inside);
     }
@@ -235,34 +271,34 @@ class Preview {
       this.text += `, … ${total} in all`;
       this.isCut = true;
     }
-    this.text += after;
+    this.text += isList ? ']' : '}';
   }
 }
 
 /** What stands before the brackets of an object, and how many entries it has. */
-function headOf(kind: string, value: object): [string, number] {
+function headOf(kind: string, value: object): { label: string; total: number } {
   switch (kind) {
     case 'array':
-      return ['', (data(value, 'length')?.value as number) ?? 0];
+      return { label: '', total: (data(value, 'length')?.value as number) ?? 0 };
     case 'map': {
       const size = ask(mapSize, value) as number;
-      return [`Map(${size})`, size];
+      return { label: `Map(${size})`, total: size };
     }
     case 'set': {
       const size = ask(setSize, value) as number;
-      return [`Set(${size})`, size];
+      return { label: `Set(${size})`, total: size };
     }
     case 'typedArray': {
       const length = ask(typedLength, value);
       const name = ask(typedName, value);
       if (length === undefined || name === undefined) {
-        return [`${className(value) || 'ArrayBuffer'}(${ask(bufferLength, value) ?? '?'})`, 0];
+        return { label: `${className(value) || 'ArrayBuffer'}(${ask(bufferLength, value) ?? '?'})`, total: 0 };
       }
-      return [`${name}(${length})`, length];
+      return { label: `${name}(${length})`, total: length };
     }
     default: {
       const name = kind === 'instance' ? className(value) || 'Object' : '';
-      return [name, ownKeys(value).length];
+      return { label: name, total: ownKeys(value).length };
     }
   }
 }
@@ -282,7 +318,7 @@ function entriesOf(kind: string, value: object, most: number): Entry[] {
     for (let at = 0; at < most; at++) {
       const { done, value: pair } = apply(nextOfMap, all, []) as IteratorResult<[unknown, unknown]>;
       if (done) break;
-      found.push({ key: at, value: pair, isPair: true });
+      found[found.length] = { key: at, value: pair, isPair: true };
     }
     return found;
   }
@@ -291,29 +327,35 @@ function entriesOf(kind: string, value: object, most: number): Entry[] {
     for (let at = 0; at < most; at++) {
       const { done, value: one } = apply(nextOfSet, all, []) as IteratorResult<unknown>;
       if (done) break;
-      found.push({ key: at, value: one });
+      found[found.length] = { key: at, value: one };
     }
     return found;
   }
   if (kind === 'typedArray') {
-    const length = Math.min(ask(typedLength, value) ?? 0, most);
-    for (let at = 0; at < length; at++) found.push({ key: at, value: (value as unknown as ArrayLike<number>)[at] });
+    const length = min(ask(typedLength, value) ?? 0, most);
+    for (let at = 0; at < length; at++)
+      found[found.length] = { key: at, value: (value as unknown as ArrayLike<number>)[at] };
     return found;
   }
   if (kind === 'array') {
-    const length = Math.min((data(value, 'length')?.value as number) ?? 0, most);
+    const length = min((data(value, 'length')?.value as number) ?? 0, most);
     for (let at = 0; at < length; at++) {
       const own = getOwnPropertyDescriptor(value, at);
-      found.push({ key: at, value: own && 'value' in own ? own.value : undefined, isComputed: own?.get !== undefined });
+      found[found.length] = {
+        key: at,
+        value: own && 'value' in own ? own.value : undefined,
+        isComputed: own?.get !== undefined,
+      };
     }
     return found;
   }
-  for (const key of ownKeys(value)) {
-    if (found.length >= most) break;
+  const keys = ownKeys(value);
+  for (let at = 0; at < keys.length && found.length < most; at++) {
+    const key = keys[at] as PropertyKey;
     const own = getOwnPropertyDescriptor(value, key);
     if (!own) continue;
     if (kind === 'error' && key === 'stack') continue;
-    found.push({ key, value: 'value' in own ? own.value : undefined, isComputed: !('value' in own) });
+    found[found.length] = { key, value: 'value' in own ? own.value : undefined, isComputed: !('value' in own) };
   }
   return found;
 }
@@ -330,7 +372,7 @@ function asJson(value: unknown, open: readonly object[], left: { nodes: number; 
     case 'boolean':
       return value;
     case 'number':
-      if (value !== value || value === Infinity || value === -Infinity || Object.is(value, -0)) throw NOT_JSON;
+      if (value !== value || value === Infinity || value === -Infinity || isSame(value, -0)) throw NOT_JSON;
       return value;
     case 'object':
       break;
@@ -340,8 +382,8 @@ function asJson(value: unknown, open: readonly object[], left: { nodes: number; 
   if (value === null) return null;
   const it = value as object;
   const kind = kindOf(it);
-  if ((kind !== 'array' && kind !== 'object') || open.includes(it) || open.length > 20) throw NOT_JSON;
-  const inside = [...open, it];
+  if ((kind !== 'array' && kind !== 'object') || isAmong(open, it) || open.length > 20) throw NOT_JSON;
+  const inside = more(open, it);
   if (kind === 'array') {
     const length = (data(it, 'length')?.value as number) ?? 0;
     if (length > left.nodes || ownKeys(it).length !== length + 1) throw NOT_JSON;
@@ -353,11 +395,16 @@ function asJson(value: unknown, open: readonly object[], left: { nodes: number; 
     }
     return made;
   }
-  const made: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-  for (const key of ownKeys(it)) {
+  const made: Record<string, unknown> = create(null) as Record<string, unknown>;
+  const keys = ownKeys(it);
+  // Each is a node at least.
+  if (keys.length > left.nodes) throw NOT_JSON;
+  for (let at = 0; at < keys.length; at++) {
+    const key = keys[at] as PropertyKey;
     const own = getOwnPropertyDescriptor(it, key);
     if (typeof key === 'symbol' || !own || !('value' in own) || !own.enumerable) throw NOT_JSON;
-    made[key] = asJson(own.value, inside, left);
+    left.letters -= `${key}`.length;
+    made[key as string] = asJson(own.value, inside, left);
   }
   return made;
 }
@@ -378,7 +425,11 @@ export function capture(value: unknown): Captured {
 }
 
 function entryOf(kind: string, value: object, key: string | number): Entry | undefined {
-  if (kind !== 'array') return entriesOf(kind, value, Infinity).find((one) => keyOf(one.key) === key);
+  if (kind !== 'array') {
+    const entries = entriesOf(kind, value, Infinity);
+    for (let at = 0; at < entries.length; at++) if (keyOf((entries[at] as Entry).key) === key) return entries[at];
+    return undefined;
+  }
   // A list may be as long as numbers go.
   const own = typeof key === 'number' ? data(value, key) : undefined;
   return own && { key, value: own.value };
@@ -387,11 +438,12 @@ function entryOf(kind: string, value: object, key: string | number): Entry | und
 /** What lies at the end of a path of keys inside a value, with its own properties. */
 export function opened(value: unknown, path: readonly (string | number)[]): Opened | Failed {
   let at = value;
-  for (const key of path) {
+  for (let step = 0; step < path.length; step++) {
+    const key = path[step] as string | number;
     const kind = kindOf(at);
     const inside = typeof at === 'object' && at !== null && !native.isProxy(at) ? (at as object) : undefined;
     const entry = inside && entryOf(kind, inside, key);
-    if (!entry) return { error: { name: 'NotFound', message: `the value has nothing at ${JSON.stringify(key)}` } };
+    if (!entry) return { error: { name: 'NotFound', message: `the value has nothing at ${stringify(key)}` } };
     at = entry.isPair ? (entry.value as [unknown, unknown])[1] : entry.value;
   }
   const kind = kindOf(at);
@@ -399,15 +451,21 @@ export function opened(value: unknown, path: readonly (string | number)[]): Open
   const isObject = typeof at === 'object' && at !== null && !native.isProxy(at);
   if (kind === 'string') {
     const whole = at as string;
-    return { ...captured, preview: whole.slice(0, MAX_JSON_NODES * MAX_TEXT), entries: [], total: whole.length };
+    return { ...captured, preview: cut(whole, MAX_JSON_NODES * MAX_TEXT), entries: [], total: whole.length };
   }
   const found = isObject ? entriesOf(kind, at as object, MAX_OPENED) : [];
-  const total = isObject ? headOf(kind, at as object)[1] : 0;
-  const entries = found.map(({ key, value: one, isComputed, isPair }) => ({
-    name: isPair ? capture((one as [unknown, unknown])[0]).preview : keyText(key),
-    key: keyOf(key),
-    value: isComputed ? { kind: 'cut', preview: '(getter)' } : capture(isPair ? (one as [unknown, unknown])[1] : one),
-  }));
+  const total = isObject ? headOf(kind, at as object).total : 0;
+  const entries: Opened['entries'] = [];
+  for (let nth = 0; nth < found.length; nth++) {
+    const { key, value: one, isComputed, isPair } = found[nth] as Entry;
+    const name = isPair ? capture((one as [unknown, unknown])[0]).preview : keyText(key);
+    const inner = isPair ? (one as [unknown, unknown])[1] : one;
+    entries[nth] = {
+      name,
+      key: keyOf(key),
+      value: isComputed ? { kind: 'cut', preview: '(getter)' } : capture(inner),
+    };
+  }
   return { ...captured, entries, total };
 }
 
@@ -419,5 +477,5 @@ export function failure(thrown: unknown): Failed {
     return { error: { name: 'Error', message: capture(thrown).preview } };
   }
   const name = text(inherited(thrown, 'name')) || 'Error';
-  return { error: { name, message: text(inherited(thrown, 'message')).slice(0, MAX_TEXT) } };
+  return { error: { name, message: cut(text(inherited(thrown, 'message')), MAX_TEXT) } };
 }

@@ -5,7 +5,15 @@
 // expressions that were asked for.
 
 import { capture, failure, opened } from './capture';
-import { caught, current, currentToken, native } from './host';
+import { caught, current, currentToken, enter as goOnAs, leave, native, sound } from './host';
+
+// Kept from before an author could replace them.
+const { parse, stringify } = JSON;
+const OwnError = Error;
+const { setPrototypeOf } = Object;
+
+/** Whose code an expression is, with all that it starts: of no block, so that it is neither counted nor answered. */
+const ASIDE = 2 ** 32 - 1;
 
 /** The counter of one execution of a block. */
 interface Counter {
@@ -18,18 +26,20 @@ interface Counter {
   calls: number;
   /** Whether Rust is told of every statement. */
   reports: boolean;
+  /** Whether it is also told which call made which. */
+  traces: boolean;
   /** The ticks whose values are asked for. */
   from: number;
   to: number;
 }
 
 /** What is asked of an execution, as Rust says it. */
-type Asked = Pick<Counter, 'id' | 'reports' | 'from' | 'to'>;
+type Asked = Pick<Counter, 'id' | 'reports' | 'traces' | 'from' | 'to'>;
 
 const fresh = (asked: Asked): Counter => ({ ...asked, tick: 0, call: 0, calls: 0 });
 
 /** Of code that runs for no block. */
-const NONE = fresh({ id: 0, reports: false, from: Infinity, to: 0 });
+const NONE = fresh({ id: 0, reports: false, traces: false, from: Infinity, to: 0 });
 
 const byToken = new Map<number, Counter>();
 const byId = new Map<number, Counter>();
@@ -37,6 +47,8 @@ let code = 0;
 let counter = NONE;
 /** How many statements of all executions have begun. */
 let order = 0;
+/** Whether an expression runs, which may call functions that have probes, too. */
+let isAside = false;
 
 function find(): Counter {
   const token = currentToken();
@@ -44,7 +56,7 @@ function find(): Counter {
   if (known) return known;
   const answer = native.sync('probe', token, '');
   if (answer === undefined) return NONE;
-  const asked = JSON.parse(answer) as Asked;
+  const asked = parse(answer) as Asked;
   let found = byId.get(asked.id);
   if (!found) {
     found = fresh(asked);
@@ -61,52 +73,77 @@ function follow(): void {
 
 /** A statement is about to run. Returns whether its values are asked for. */
 export function tick(site: number, call: number): boolean {
+  if (isAside) return false;
   if (current !== code) follow();
   const at = ++counter.tick;
   order++;
+  if (counter.traces && call !== counter.call) depths[call] = depthNow();
   counter.call = call;
   if (counter.reports) native.traced(site, call, order, counter.id);
   return at >= counter.from && at <= counter.to;
 }
 
+/** Of each call of the execution that is traced: how deep in the stack it runs, and the call that made it. */
+const depths: number[] = [];
+const callers: number[] = [];
+
+function depthNow(): number {
+  const stack = new OwnError().stack ?? '';
+  let lines = 0;
+  for (let at = 0; at < stack.length; at++) if (stack[at] === '\n') lines++;
+  return lines;
+}
+
 /** A function was called. Returns the number of the call in its block. */
 export function enter(): number {
+  if (isAside) return 0;
   if (current !== code) follow();
   const call = ++counter.calls;
-  if (counter.reports) native.entered(call, counter.call);
+  if (counter.traces) {
+    // A call at the same depth has ended: the call before it made this one, too.
+    const depth = depthNow();
+    let from = counter.call;
+    while (from > 0 && (depths[from] ?? 0) >= depth) from = callers[from] ?? 0;
+    depths[call] = depth;
+    callers[call] = from;
+    native.entered(call, from);
+  }
   return call;
 }
 
 /** An expression of a question, or why it has no value here. */
 type Thunk = () => unknown;
 
-/** Takes the place of a block's counter while an expression runs, which may call functions that have probes, too. */
-const ASIDE = fresh({ id: 0, reports: false, from: Infinity, to: 0 });
-
 /** Takes the values of the expressions at a statement, if the condition holds. */
 export function take(site: number, condition: Thunk | undefined, thunks: readonly Thunk[]): void {
-  const own = counter;
-  const ownCode = code;
-  const ownOrder = order;
-  counter = ASIDE;
+  const token = currentToken();
+  const before = goOnAs(ASIDE);
+  isAside = true;
   try {
-    if (condition === undefined || native.holds(condition)) took(own, site, ownOrder, thunks);
+    if (condition === undefined || native.holds(condition)) took(token, site, thunks);
   } finally {
-    counter = own;
-    code = ownCode;
-    order = ownOrder;
+    isAside = false;
+    leave(before);
   }
 }
 
-function took({ id, tick }: Counter, site: number, place: number, thunks: readonly Thunk[]): void {
-  const path = native.sync('probe.path', currentToken(), '');
-  const values = thunks.map((thunk) => {
-    const { ok, value } = native.attempt(thunk);
-    if (!ok) {
-      caught(value);
-      return failure(value);
-    }
-    return path === undefined ? capture(value) : opened(value, JSON.parse(path) as (string | number)[]);
-  });
-  native.took(id, tick, site, place, JSON.stringify(values), new Error().stack ?? '');
+function took(token: number, site: number, thunks: readonly Thunk[]): void {
+  const path = native.sync('probe.path', token, '');
+  const keys = path === undefined ? undefined : (parse(path) as (string | number)[]);
+  const values: unknown[] = [];
+  for (let at = 0; at < thunks.length; at++) {
+    const { ok, value } = native.attempt(thunks[at] as Thunk);
+    if (!ok) caught(value);
+    values[at] = ok ? (keys ? opened(value, keys) : capture(value)) : failure(value);
+  }
+  const { id, tick } = counter;
+  native.took(id, tick, site, order, sound(stringify(bare(values))), new OwnError().stack ?? '');
+}
+
+/** Takes the prototypes away from what is written as JSON, so that no `toJSON` of an author's is asked. */
+function bare<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value;
+  setPrototypeOf(value, null);
+  for (const key in value) bare(value[key]);
+  return value;
 }
