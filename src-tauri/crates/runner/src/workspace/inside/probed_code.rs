@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use script::{Bundle, Bundler, Code, LoadErrorKind, Question, SiteTable};
+use script::{Bundle, Bundler, Code, LoadErrorKind, Question, SiteTable, Source};
 use serde::{Deserialize, Serialize};
 
 use super::super::{Workspace, lock};
@@ -80,8 +80,11 @@ impl Workspace {
             Some(cached) => cached,
             None => {
                 let bundle = self.bundle_probed(code, question)?;
-                let own = |path: &PathBuf| code.code.sources.iter().any(|source| self.dir.join(&source.file) == *path);
-                let others = bundle.inputs.iter().filter(|path| !own(path));
+                let stored = |source: &&Source| code.table.has_file(&source.file) && !source.text.is_empty();
+                let is_stored = |path: &PathBuf| {
+                    code.code.sources.iter().filter(stored).any(|source| self.dir.join(&source.file) == *path)
+                };
+                let others = bundle.inputs.iter().filter(|path| !is_stored(path));
                 let inputs = others.filter_map(|path| Some((path.clone(), hash_of(path)?))).collect();
                 let cached = Cached { version: script::version(), inputs, bundle: Arc::new(bundle) };
                 // What cannot be kept is made again.
