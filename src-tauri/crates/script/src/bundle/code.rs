@@ -8,6 +8,7 @@ use sourcemap::{SourceMap, SourceMapBuilder};
 
 use crate::bundle::Bundle;
 use crate::bundle::definition::definitions;
+use crate::bundle::texts::without_import;
 use crate::bundle::trace::{is_embedded, shown_source};
 
 /// An author's file.
@@ -36,7 +37,10 @@ impl Code {
         let workspace = workspace.display().to_string().replace('\\', "/");
         let whole = SourceMap::from_slice(bundle.map.as_bytes()).ok();
         let sources = contents(whole.as_ref(), is_own)
-            .map(|(source, text)| Source { file: shown_source(source, &workspace), text: text.to_owned() })
+            .map(|(source, text)| Source {
+                file: shown_source(source, &workspace),
+                text: without_import(text).to_owned(),
+            })
             .collect();
         let made = part(whole.as_ref(), is_own, |source| shown_source(source, &workspace));
         Code { file: bundle.file.clone(), sources, map: as_json(made) }

@@ -98,6 +98,15 @@ pub(crate) fn with_import(workspace: &Path, id: &str, text: String) -> String {
     format!("{text}\nimport {};\n", Value::from(format!("{PREFIX}{id}")))
 }
 
+/// Returns the text of a module without that import.
+pub(crate) fn without_import(text: &str) -> &str {
+    let begin = format!("\nimport \"{PREFIX}");
+    match text.rfind(&begin) {
+        Some(at) if text[at + 1..].trim_end_matches('\n').lines().count() == 1 => &text[..at],
+        _ => text,
+    }
+}
+
 /// Returns the files that a module names, and the Markdown files beside them, which may be fragments of theirs.
 pub(crate) fn named_in(workspace: &Path, module: &Path, text: &str) -> BTreeSet<PathBuf> {
     let folder = module.parent().unwrap_or(workspace);
