@@ -84,7 +84,7 @@ fn answer(cli: Cli) -> ExitCode {
     match dispatch(cli) {
         Ok(outcome) => {
             // What was said line by line is said already.
-            if outcome.json.is_null() {
+            if outcome.json.is_null() && outcome.text.is_empty() {
                 return ExitCode::from(outcome.code);
             }
             if json {

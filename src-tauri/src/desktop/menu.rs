@@ -36,6 +36,11 @@ pub(crate) struct MenuItems(Mutex<HashMap<String, MenuItem<tauri::Wry>>>);
 
 /// The menu until the page has sent its commands: as high as it will be, so that the page does not move.
 pub(crate) fn first(app: &AppHandle) -> tauri::Result<Menu<tauri::Wry>> {
+    // F10 steps over a statement; the menu bar would take it before the page hears of it.
+    #[cfg(target_os = "linux")]
+    if let Some(settings) = gtk::Settings::default() {
+        gtk::prelude::ObjectExt::set_property(&settings, "gtk-menu-bar-accel", None::<&str>);
+    }
     MenuBuilder::new(app).item(&SubmenuBuilder::new(app, "Go").build()?).build()
 }
 
