@@ -63,7 +63,9 @@ impl Workspace {
 
     /// Whether what the code imports from the disk is as it was: packages, data, and how they are found.
     pub(super) fn is_as_it_ran(&self, code: &ProbedCode) -> bool {
-        self.probed_bundle(code, None).is_ok_and(|bundle| bundle.hash == code.hash)
+        // Earlier versions hashed the code alone, without the files that it was made from.
+        let earlier = |bundle: &Bundle| blake3::hash(bundle.code.as_bytes()).to_hex().as_str() == code.hash;
+        self.probed_bundle(code, None).is_ok_and(|bundle| bundle.hash == code.hash || earlier(&bundle))
     }
 
     /// Returns the bundle of code that ran with probes for a question; as it ran without one.
