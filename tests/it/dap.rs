@@ -12,7 +12,7 @@ use tests::bench::{Place, program, repository};
 use crate::debug::{line_of, recorded};
 
 /// How long an answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An editor that debugs.
 struct Editor {
@@ -62,7 +62,7 @@ impl Editor {
 
     #[track_caller]
     fn next_message(&mut self) -> Value {
-        self.messages.recv_timeout(PATIENCE).expect("a message")
+        self.messages.recv_timeout(MESSAGE_TIMEOUT).expect("a message")
     }
 
     /// The whole answer to a request. Events before it are kept.

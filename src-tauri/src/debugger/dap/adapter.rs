@@ -15,7 +15,7 @@ use super::types::{Capabilities, ExceptionFilter, InitializeArguments, LaunchArg
 use super::variables::Container;
 use super::wire::{Event, Request};
 
-/// The body of an answer, or why there is none.
+/// The body of a response, or the error message.
 pub(super) type Answer = Result<Option<Value>, String>;
 
 /// The adapter between an editor and a session.

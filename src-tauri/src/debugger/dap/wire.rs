@@ -31,7 +31,7 @@ pub(super) struct Response {
     pub(super) body: Option<Value>,
 }
 
-/// Something that the editor is told.
+/// An event that is sent to the editor.
 #[derive(Debug, Serialize)]
 pub(super) struct Event {
     pub(super) event: &'static str,

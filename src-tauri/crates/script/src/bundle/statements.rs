@@ -1,4 +1,4 @@
-//! The statements of a source, read from its syntax tree: where each stands, the function around it, and the names in
+//! The statements of a source, read from its syntax tree. Each has its range, the function around it, and the names in
 //! its scope.
 //!
 //! A question can be asked at each: at the source's own statements, and at the expression that an arrow function
@@ -36,7 +36,7 @@ pub(crate) struct Stop {
     pub(crate) names: Arc<[String]>,
 }
 
-/// A place in a source where a probe belongs. Statements are told by their places in the list.
+/// Where a probe is inserted into a source. A number is the statement's index in [`Stops::found`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spot {
     /// Before a statement in a list of statements.

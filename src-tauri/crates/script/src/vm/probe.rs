@@ -55,12 +55,10 @@ pub struct Execution {
 pub enum Asked {
     /// How often each statement ran, in all executions.
     Counts,
-    /// The statements of one execution in their order, from a tick on, and no more than `most`.
+    /// The first `most` statements of one execution, in their order.
     Trace {
         /// The execution.
         of: Execution,
-        /// The first tick, from 1.
-        from: u64,
         /// How many ticks.
         most: usize,
     },
@@ -231,14 +229,14 @@ impl Probe {
         if matches!(self.asked, Asked::Order) {
             return self.ran(&mut probed.stretches, order, id);
         }
-        let Asked::Trace { from, most, .. } = &self.asked else {
+        let Asked::Trace { most, .. } = &self.asked else {
             *probed.counts.entry(site).or_default() += 1;
             return;
         };
         probed.ticks += 1;
         // More is refused.
-        probed.is_full = probed.ticks > *from - 1 + *most as u64;
-        if probed.ticks >= *from && probed.trace.len() < *most {
+        probed.is_full = probed.ticks > *most as u64;
+        if !probed.is_full {
             let seq = shared.newest_event();
             probed.trace.push(Traced { site, call, order, seq });
         }
@@ -300,9 +298,7 @@ impl Probe {
         }
         Ok(answer)
     }
-}
 
-impl Probe {
     /// Whether a condition holds; one that fails does not.
     fn holds<'js>(&self, ctx: &Ctx<'js>, condition: &Function<'js>) -> bool {
         self.expression_ends.set(Some(Instant::now() + EXPRESSION_TIME));

@@ -79,8 +79,8 @@ impl Run {
     }
 
     /// Applies the recorded writes to the own state of a block that is taken from the log, up to event `until`. Several
-    /// are recorded as one: the block ends at once, so nobody sees a state in between, and a loop of chains does not
-    /// record all their operations again at each resume. A single write is left to `replay_shared_state`.
+    /// are recorded as one operation: no code runs between them, and a loop of chains then costs one operation for each
+    /// block at each resume. A single write is left to `replay_shared_state`.
     pub(super) fn replay_own_state(&self, frame: &Rc<Frame>, until: Seq) {
         let Some(own) = &frame.own else { return };
         let shared = SharedStateOwner::Of(frame.path.to_string());

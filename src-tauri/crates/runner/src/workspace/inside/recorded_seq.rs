@@ -1,5 +1,5 @@
-//! Which recorded event one of a replay stands for, and which recorded attempt: a replay runs the attempts of a block
-//! that count, and numbers them from 0.
+//! Maps events and attempts of a replay to those of the recording. A replay runs only the attempts of a block that
+//! count, and numbers them from 0.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -85,8 +85,8 @@ impl RecordedSeq {
         RecordedSeq { recorded: known, replayed }
     }
 
-    /// Returns the recorded event that stands for the newest one of a replay, and its time. An event that the recording
-    /// does not have stands for the one before it.
+    /// Returns the recorded event of an event of the replay, and its time. If the recording lacks the event, returns
+    /// that of the newest earlier event that it has.
     pub(super) fn of(&self, seq: Seq) -> (Seq, i64) {
         let end = self.replayed.partition_point(|(known, ..)| *known <= seq);
         let known = |(_, attempt, nth): &(Seq, Counted, usize)| self.recorded.get(attempt)?.get(*nth).copied();

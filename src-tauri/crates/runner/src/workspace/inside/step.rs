@@ -113,7 +113,7 @@ impl Workspace {
         if let Some((_, known)) = lock(&self.probed.traces.0).iter().find(|(known, _)| *known == key) {
             return Ok(known.clone());
         }
-        let asked = Asked::Trace { of: execution.clone(), from: 1, most: MAX_TICKS };
+        let asked = Asked::Trace { of: execution.clone(), most: MAX_TICKS };
         let answer = self.ask(row, events.to_vec(), code, Question::default(), asked)?;
         let probed = &answer.replayed.probed;
         if probed.ticks as usize > MAX_TICKS {
