@@ -110,7 +110,7 @@ pub(crate) fn tell(line: &str) {
 }
 
 /// A reader that went away (a closed pipe) wants no more, and that is no failure.
-fn print(text: &str) {
+pub(crate) fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
@@ -287,7 +287,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Requests { session, status, page } => {
             let query =
                 RequestQuery { session, status, limit: page.limit, offset: page.offset, ..RequestQuery::default() };
-            let requests = workspace.requests_with_totals(query)?;
+            let mut requests = workspace.requests_with_totals(query)?;
+            workspace.judge_resumes(&mut requests)?;
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }
         Command::Show { request, tree, .. } if tree.tree => crate::looking::tree(&workspace, &request, &tree),
@@ -334,6 +335,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             crate::debugger::debug(&workspace, &dir, &asked.request, asked.at.as_ref(), cli.global.json)
         }
         Command::Coverage { request, file } => crate::inside::coverage(&workspace, &request, file.as_deref()),
+        Command::Verify(verify) => crate::verify::verify(&workspace, &verify, cli.global.json),
+        Command::Keep(keep) => crate::verify::keep(&workspace, &keep),
         Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
         Command::Import { file } => Ok(crate::moving::import(&workspace, &file)?),
         Command::History { request, path, page } => {

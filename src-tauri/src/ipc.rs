@@ -13,6 +13,7 @@ mod inside;
 mod lists;
 mod payload;
 mod starting;
+mod verify;
 mod view;
 
 use std::sync::Arc;
@@ -63,6 +64,11 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             inside::step_inside,
             inside::coverage,
             inside::open_value,
+            verify::verify,
+            verify::cancel_verify,
+            verify::run_files,
+            verify::keep_run,
+            verify::waiting_requests,
             watch,
             going_on::resume,
             going_on::plan_resume,

@@ -18,4 +18,5 @@ mod rendering;
 mod runs;
 mod samples;
 mod signals;
+mod verify;
 mod window;

@@ -17,6 +17,7 @@ mod state;
 mod suspensions;
 mod timeline;
 mod tree;
+mod verify;
 
 pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
@@ -32,6 +33,7 @@ pub(crate) use state::{changes, checkpoints, journal, state};
 pub(crate) use suspensions::{suspensions, waiting};
 pub(crate) use timeline::shown;
 pub(crate) use tree::{shown_folded, tree};
+pub(crate) use verify::{both_sides, verdict_line, verified};
 
 use std::borrow::Cow;
 use std::collections::HashSet;

@@ -135,7 +135,7 @@ pub(crate) fn abort(workspace: &Workspace, request: &str) -> Result<Outcome, Sto
     Ok(Outcome::done(json!({ "status": status }), format!("{}\n", status.as_str())))
 }
 
-fn listen() -> Result<Signals, Stop> {
+pub(crate) fn listen() -> Result<Signals, Stop> {
     Ok(Signals::listen().map_err(|error| Fault::Internal { message: format!("signals cannot be heard: {error}") })?)
 }
 
@@ -172,7 +172,7 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
     // Not kept open by the listener: closing the workspace folds its log into the database.
     let (stopping, id) = (Arc::downgrade(workspace), request_id.clone());
-    signals.stop_with(move || {
+    signals.stop_with("aborting the request; once more to end at once", move || {
         // A request that has just ended needs no stopping.
         let _ = stopping.upgrade().map(|workspace| {
             workspace.stop_dispatched();

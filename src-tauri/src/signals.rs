@@ -1,7 +1,7 @@
-//! Ctrl-C, SIGTERM and SIGHUP while the command line waits for a request; SIGXFSZ always.
+//! Ctrl-C, SIGTERM and SIGHUP while the command line waits for a request or for many; SIGXFSZ always.
 //!
-//! The first one aborts the request, so that it ends with all it has done; the second ends the
-//! program at once, and the request is interrupted.
+//! The first one stops what is waited for: a request is aborted, so that it ends with all it has done. The second ends
+//! the program at once, and the request is interrupted.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -12,7 +12,7 @@ type Stop = Box<dyn Fn() + Send>;
 /// What the first signal does, once there is a request; and whether it came before.
 #[derive(Default)]
 struct State {
-    stop: Option<Stop>,
+    stop: Option<(&'static str, Stop)>,
     is_stopping_told: bool,
 }
 
@@ -47,20 +47,20 @@ impl Signals {
         Ok(signals)
     }
 
-    /// What the first signal does.
-    pub(crate) fn stop_with(&self, stop: impl Fn() + Send + 'static) {
+    /// What the first signal does, and how that is told.
+    pub(crate) fn stop_with(&self, told: &'static str, stop: impl Fn() + Send + 'static) {
         let mut state = self.lock();
         if state.is_stopping_told {
             stop();
         }
-        state.stop = Some(Box::new(stop));
+        state.stop = Some((told, Box::new(stop)));
     }
 
     fn tell(&self) {
         let mut state = self.lock();
         state.is_stopping_told = true;
-        if let Some(stop) = &state.stop {
-            eprintln!("flowglass: aborting the request; once more to end at once");
+        if let Some((told, stop)) = &state.stop {
+            eprintln!("flowglass: {told}");
             stop();
         }
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use runner::{Consent, Fault, Notice, OpenOptions, ViewBatch, Workspace};
+use runner::{Cancel, Consent, Fault, Notice, OpenOptions, ViewBatch, Workspace};
 use tauri::webview::NewWindowResponse;
 use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
@@ -35,6 +35,8 @@ pub(crate) struct WindowState {
     views: Mutex<Option<tauri::ipc::Channel<ViewBatch>>>,
     options: OpenOptions,
     notifier: Arc<Notifier>,
+    /// Ends what is being verified.
+    verifying: Mutex<Cancel>,
 }
 
 impl WindowState {
@@ -54,7 +56,13 @@ impl WindowState {
         };
         let is_unopened = AtomicBool::new(has_folder && workspace.is_none());
         let (workspace, views) = (Mutex::new(workspace), Mutex::default());
-        Ok(WindowState { workspace, is_unopened, watchers, views, options, notifier })
+        let verifying = Mutex::default();
+        Ok(WindowState { workspace, is_unopened, watchers, views, options, notifier, verifying })
+    }
+
+    /// Ends what is being verified, and from here on it is this that ends what is.
+    pub(crate) fn verify_with(&self, cancel: Cancel) {
+        std::mem::replace(&mut *lock(&self.verifying), cancel).cancel();
     }
 
     /// The open workspace, if a folder is open.

@@ -8,6 +8,7 @@ mod place;
 mod read;
 mod run;
 mod value;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -25,6 +26,7 @@ pub(crate) use inside::{Print, Step};
 pub(crate) use place::Place;
 pub(crate) use read::read;
 pub(crate) use run::{How, Run, Trigger};
+pub(crate) use verify::{Keep, Verify};
 
 #[derive(Parser)]
 #[command(
@@ -253,6 +255,10 @@ pub(crate) enum Command {
     Debug(Debug),
     /// Serve an editor that debugs a recorded request, by the Debug Adapter Protocol on standard input and output
     Dap(Dap),
+    /// Replay recorded runs with the code of today, and tell which of them differ, and where first
+    Verify(Verify),
+    /// Write a recorded run into a file of text, as a test for the repository
+    Keep(Keep),
     /// Write a session or a request into one file, for another machine or for an audience
     Export(Export),
     /// Take in what another machine exported: all of it, or nothing

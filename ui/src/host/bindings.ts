@@ -77,6 +77,16 @@ export const commands = {
 	coverage: (requestId: string, file: string | null) => typedError<FileCoverage[], Fault>(__TAURI_INVOKE("coverage", { requestId, file })),
 	/**  A value of an answer, and what is inside. */
 	openValue: (handle: string) => typedError<OpenedValue, Fault>(__TAURI_INVOKE("open_value", { handle })),
+	/**  Verifies recorded runs; what was being verified before ends. */
+	verify: (query: VerifyQuery, onProgress: Channel<VerifyProgress>) => typedError<Verified, Fault>(__TAURI_INVOKE("verify", { query, onProgress })),
+	/**  Ends what is being verified; what has a verdict keeps it. */
+	cancelVerify: () => typedError<null, Fault>(__TAURI_INVOKE("cancel_verify")),
+	/**  The `.run` files of the folder. */
+	runFiles: () => typedError<RunFileRow[], Fault>(__TAURI_INVOKE("run_files")),
+	/**  Writes a request into a `.run` file of the folder. */
+	keepRun: (requestId: string, file: string, replace: boolean) => typedError<Kept, Fault>(__TAURI_INVOKE("keep_run", { requestId, file, replace })),
+	/**  The requests that wait or were interrupted, each with whether it could go on with the code of today. */
+	waitingRequests: () => typedError<RequestRow[], Fault>(__TAURI_INVOKE("waiting_requests")),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
 	/**  Goes on with a request. */
@@ -198,7 +208,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","export","import","history","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","keep","export","import","history","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -789,6 +799,23 @@ export type DifferenceQuery = {
 	all?: boolean,
 };
 
+/**  What of a block differs first. */
+export type DifferingField = 
+/**  What it got. */
+"input" | 
+/**  What it made. */
+"output" | 
+/**  What it wrote to a state. */
+"state" | 
+/**  What it emitted, or wrote into the journal. */
+"items" | 
+/**  Which way the run took: a router's choice, or a block that did not run, or ran in addition. */
+"route" | 
+/**  How it failed. */
+"error" | 
+/**  What it asked of a model, a page, the clock or chance. */
+"effect";
+
 /**  Where a replay left its recording. */
 export type Divergence = {
 	/**  The recorded event. */
@@ -1281,6 +1308,14 @@ export type ItemsUpdate = {
 
 /**  Any JSON value. */
 export type Json = unknown;
+
+/**  A recorded run that was written into a file. */
+export type Kept = {
+	/**  Where. */
+	file: string,
+	/**  How long it is. */
+	bytes: number | null,
+};
 
 /**  What keeps what a block has come to: it does not run again. */
 export type KeptBy = 
@@ -1939,6 +1974,10 @@ export type RequestRow = {
 	lastSeq: number,
 	/**  What it came to, where that was asked for. */
 	totals?: Totals | null,
+	/**  Whether it could go on with the code of today, where that was asked for and it waits or was interrupted. */
+	resumable?: Resumable | null,
+	/**  Why that is not `yes`. */
+	resumableWhy?: string | null,
 };
 
 /**  The status of a request. */
@@ -1960,6 +1999,15 @@ export type RequestStatus =
 /**  A user aborted it. */
 "aborted";
 
+/**  Whether a request that waits or was interrupted could go on with the code of today. */
+export type Resumable = 
+/**  All that ended is taken from the log, and nothing outside is done twice. */
+"yes" | 
+/**  It can, and something that was done is done again, or is not used. */
+"asks_again" | 
+/**  It cannot. */
+"no";
+
 /**  How to go on, and the answer to what the request asked. */
 export type ResumeOptions = {
 	models?: Models,
@@ -1978,6 +2026,18 @@ export type RowsQuery = {
 	limit: number,
 	/**  As of which event; the newest when absent. */
 	at?: number | null,
+};
+
+/**  A `.run` file of a folder. */
+export type RunFileRow = {
+	/**  Relative to the folder. */
+	file: string,
+	/**  Its flow; absent if the file cannot be read. */
+	flow?: string | null,
+	/**  The action of it. */
+	action?: string | null,
+	/**  Why it cannot be read. */
+	error?: string | null,
 };
 
 /**  What to run. */
@@ -2361,6 +2421,125 @@ export type ValueKind =
 "text" | 
 /**  A number, `true`, `false` or `null`. */
 "scalar";
+
+/**  What a recorded run does with the code of today. */
+export type Verdict = 
+/**  What it did. */
+"same" | 
+/**  Something else. */
+"differs" | 
+/**  It asks for something that was not recorded, so that only a live run can tell. */
+"asks_new" | 
+/**  It was not run: the code is the code that ran. */
+"unaffected" | 
+/**  Its flow does not load, or is gone. */
+"does_not_load" | 
+/**  It cannot be run again. */
+"not_comparable";
+
+/**  What many recorded runs do with the code of today. */
+export type Verified = {
+	/**  How many have this verdict. */
+	same: number,
+	/**  As before. */
+	differs: number,
+	/**  As before. */
+	asksNew: number,
+	/**  As before. */
+	unaffected: number,
+	/**  As before. */
+	doesNotLoad: number,
+	/**  As before. */
+	notComparable: number,
+	/**  Each run, in the order in which they were selected: requests newest first, files as they were named. */
+	results: VerifiedRun[],
+	/**  Those that are not as they were, by their first difference: the most first. */
+	groups: VerifiedGroup[],
+	/**  How many were not run because it was cancelled. */
+	notRun?: number,
+};
+
+/**  Runs that differ for one reason. */
+export type VerifiedGroup = {
+	/**  See there. */
+	verdict: Verdict,
+	/**  Their flow; absent if their files cannot be read. */
+	flow?: string | null,
+	/**  The block, with `*` for the numbers of turns and branches. */
+	path?: string | null,
+	/**  What of it differs. */
+	field?: DifferingField | null,
+	/**  How many there are. */
+	count: number,
+	/**  The request, or the file, of one of them. */
+	example: string,
+	/**  The number of that one in `results`. */
+	exampleIndex: number,
+	/**  What is said of all of them. */
+	why?: string | null,
+};
+
+/**  The verdict on one recorded run. */
+export type VerifiedRun = {
+	/**  The request. */
+	requestId?: string | null,
+	/**  The `.run` file that it was read from. */
+	file?: string | null,
+	/**  Its flow; absent if its file cannot be read. */
+	flow?: string | null,
+	/**  The action of it. */
+	action?: string | null,
+	/**  See there. */
+	verdict: Verdict,
+	/**  The block of the first difference. */
+	path?: string | null,
+	/**  The recorded event of the first difference. */
+	seq?: number | null,
+	/**  What of the block differs. */
+	field?: DifferingField | null,
+	/**  Where inside of that, as `lines[0].sum`. */
+	place?: string | null,
+	/**  What was recorded there, or is expected; long values are cut. */
+	recorded?: Json | null,
+	/**  What is there now; long values are cut. */
+	found?: Json | null,
+	/**  Why there is no better verdict. */
+	why?: string | null,
+	/**  Whether what it does now was accepted: it is expected from now on. */
+	accepted?: boolean,
+};
+
+/**  How far a verification has come. */
+export type VerifyProgress = {
+	/**  How many have a verdict. */
+	done: number,
+	/**  Of how many. */
+	of: number,
+	/**  How many are not as they were. */
+	bad: number,
+};
+
+/**  Which recorded runs to verify, and how. */
+export type VerifyQuery = {
+	/**  These `.run` files; with none, requests of the database. */
+	files?: string[],
+	/**  These requests; with none, all that the other fields select. */
+	requests?: string[],
+	/**  Only of this session. */
+	session?: string | null,
+	/**  Only of this flow. */
+	flow?: string | null,
+	/**  Only with this status. */
+	status?: string | null,
+	/**  Only those that began at or after this instant, in milliseconds since the epoch. */
+	since?: number | null,
+	/**  Run also those whose code is the code that ran. */
+	all?: boolean,
+	/**  Expect from now on what differs. */
+	accept?: boolean,
+	/**  How many at once; one a core if absent. */
+	jobs?: number | null,
+};
 
 /**  Updates that are sent together. The next batch waits until the page has answered this one. */
 export type ViewBatch = {

@@ -22,11 +22,12 @@ pub use core::config::Durability;
 pub use core::fault::{Detail, Fault};
 pub use core::notice::Notice;
 pub use engine::views::items::Audience;
+pub use run::batch::Cancel;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
 pub use store::{EventQuery, RequestOrder, RequestQuery, SearchQuery, SessionOrder, SessionQuery};
 pub use views::*;
 pub use workspace::{
     Answered, At, Breakpoint, DispatchEnd, Edits, InsideAt, Mock, Move, OpenOptions, PrintQuery, Resolution,
-    RunOptions, Schedule, StepQuery, Stopped, Stops, TriggerOptions, Workspace,
+    RunOptions, Schedule, StepQuery, Stopped, Stops, TriggerOptions, VerifyQuery, Workspace,
 };

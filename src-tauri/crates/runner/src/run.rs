@@ -2,6 +2,7 @@
 //!
 //! One QuickJS runtime per request, which never leaves its thread; nothing leaks from one request to the next.
 
+pub(crate) mod batch;
 mod closed_effects;
 mod example;
 mod live_answers;

@@ -23,6 +23,7 @@ mod states;
 mod stats;
 mod sums;
 mod suspensions;
+mod verify;
 mod view_items;
 mod workspace;
 
@@ -66,6 +67,7 @@ pub use states::{CheckpointRow, StateView};
 pub use stats::Stats;
 pub use sums::{Sums, Totals};
 pub use suspensions::SuspensionRow;
+pub use verify::*;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};
 pub use workspace::WorkspaceRow;
 
@@ -240,6 +242,24 @@ pub struct RequestRow {
     /// What it came to, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub totals: Option<Totals>,
+    /// Whether it could go on with the code of today, where that was asked for and it waits or was interrupted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumable: Option<Resumable>,
+    /// Why that is not `yes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumable_why: Option<String>,
+}
+
+/// Whether a request that waits or was interrupted could go on with the code of today.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, serde::Deserialize, specta::Type)]
+#[serde(rename_all = "snake_case")]
+pub enum Resumable {
+    /// All that ended is taken from the log, and nothing outside is done twice.
+    Yes,
+    /// It can, and something that was done is done again, or is not used.
+    AsksAgain,
+    /// It cannot.
+    No,
 }
 
 /// One execution of one block, without payloads: a row of the timeline.

@@ -24,6 +24,7 @@ pub(crate) mod inside;
 mod instances;
 mod items;
 mod journal;
+mod keep;
 mod listed;
 #[cfg(test)]
 mod lost_job_tests;
@@ -38,8 +39,10 @@ mod read_only;
 mod records;
 mod replay;
 mod request_view;
+mod resumable;
 mod resume;
 mod rows;
+mod run_file;
 mod search;
 mod starting;
 mod synthetic;
@@ -48,6 +51,7 @@ mod traces;
 mod tree;
 mod trigger;
 mod trusted;
+mod verify;
 mod view_items;
 mod writers;
 
@@ -89,6 +93,7 @@ pub use dispatch::DispatchEnd;
 pub use fork::Edits;
 pub use inside::{Breakpoint, InsideAt, Move, PrintQuery, Schedule, StepQuery, Stopped, Stops};
 pub use trigger::TriggerOptions;
+pub use verify::VerifyQuery;
 
 /// How to open a workspace.
 #[derive(Clone, Debug, Default)]
@@ -196,6 +201,8 @@ pub struct Workspace {
     comparisons: comparisons::Comparisons,
     payloads: payloads::PayloadCache,
     probed: inside::ProbedCodes,
+    verdicts: verify::Verdicts,
+    resumables: resumable::Resumables,
     watching: Mutex<Option<Watch>>,
     /// What dispatchers have started, until somebody waits for it.
     dispatched: Mutex<VecDeque<Running>>,
@@ -257,6 +264,8 @@ impl Workspace {
             comparisons: comparisons::Comparisons::default(),
             payloads: payloads::PayloadCache::default(),
             probed: inside::ProbedCodes::default(),
+            verdicts: verify::Verdicts::default(),
+            resumables: resumable::Resumables::default(),
             watching: Mutex::default(),
             dispatched: Mutex::default(),
             itself: OnceLock::default(),

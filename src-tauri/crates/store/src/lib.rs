@@ -68,6 +68,7 @@ pub use transfer::bundle::{BundleRecord, ImportError};
 pub use transfer::compact::Compacted;
 pub use transfer::delete::{Cleared, Deleted};
 pub use write::code::CodeOffer;
+pub use write::expectations::RanCode;
 
 use file::identity::{OpenFiles, Replaced};
 use file::read_only::{Readable, Stamp, Unwatched};

@@ -2,8 +2,8 @@
 --
 -- The source of truth is `event`, with the large values of its bodies in `payload`. Every other table is derived
 -- for speed: its rows are written in the same transaction as the events they follow from, and could be made from
--- them again; `check --data` compares. (Two exceptions: `code`, and some rows of `keyframe`, see there.) Only a
--- keyframe holds a whole state.
+-- them again; `check --data` compares. (Exceptions: `code`, `expectation`, and some rows of `keyframe`, see there.)
+-- Only a keyframe holds a whole state.
 --
 -- `n` is the number of a row inside this file. `id`, where a table has both, is what the rest of the program uses.
 
@@ -73,6 +73,14 @@ CREATE INDEX request_by_project ON request (project) WHERE project IS NOT NULL;
 CREATE INDEX request_by_claim ON request (claim, n)
     WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');
 CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
+
+-- What a request is expected to do by code that differs from the code that ran, where a person has accepted that: JSON,
+-- only what is not as the events say. `at` is when it was accepted, in milliseconds. Not derived from events.
+CREATE TABLE expectation (
+    request INTEGER NOT NULL PRIMARY KEY,
+    at      INTEGER NOT NULL,
+    body    TEXT    NOT NULL
+) STRICT;
 
 -- Logical paths of blocks, each once: all requests of a flow use the same ones.
 CREATE TABLE path (

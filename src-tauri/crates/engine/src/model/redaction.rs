@@ -82,7 +82,7 @@ impl Redaction {
 
     /// Redacts known values in all strings of a value, and nothing by its name: what a model is told is text of people,
     /// in which a field that is called like a secret is none.
-    pub(crate) fn known(&self, value: &mut Value) {
+    pub fn known(&self, value: &mut Value) {
         if self.secrets.is_empty() {
             return;
         }

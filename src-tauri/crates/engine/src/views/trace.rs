@@ -30,6 +30,13 @@ pub struct Did {
     call: Option<String>,
 }
 
+impl Did {
+    /// What a block is expected to do at the place of an event.
+    pub fn expected(seq: Seq, what: Value) -> Did {
+        Did { seq, what, call: None }
+    }
+}
+
 /// What the blocks of a request did, by path, in order of their ends; a block that never ended is absent.
 pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     let (view, attempts, edited) = (Events::new(events), ReplayOrder::read(events), edited(events));

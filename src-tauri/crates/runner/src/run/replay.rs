@@ -3,24 +3,25 @@
 //! It writes nothing and asks nothing of the outside: clock, chance, pages and models answer from the log. Records and
 //! earlier requests are those that the request saw.
 
+pub(crate) mod comparison;
+
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use engine::abort::Abort;
-use engine::effect_log::{EffectLog, Missing, SeenRecords};
+use engine::effect_log::{EffectLog, SeenRecords};
 use engine::effects::SyncEffect;
-use engine::event::{Event, EventKind, RequestStatus, Seq};
-use engine::loading::{LOAD, load_effects};
+use engine::event::Event;
+use engine::loading::load_effects;
 use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
-use engine::operation::equal;
 use engine::request::{Run, StartRequest};
 use engine::scope::ScopeKey;
-use engine::views::trace::{Did, trace};
 use futures_channel::oneshot;
 use script::{Asked, Bundle, LoadTime, Loaded, Probed};
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::{NoteQuery, Store};
 
 use crate::catalogue::ended::EndRecord;
@@ -32,7 +33,7 @@ use crate::core::progress::{Awaited, run_to_end};
 use crate::run::closed_effects::ClosedEffects;
 use crate::run::prepare::{load, prepare};
 use crate::run::{PriorEvents, with_script};
-use crate::views::{Divergence, Json, Replay};
+use comparison::{Comparison, Expectation};
 
 /// What a replay needs.
 pub(crate) struct ReplayInput {
@@ -40,6 +41,8 @@ pub(crate) struct ReplayInput {
     pub(crate) config: Config,
     pub(crate) asked: StartRequest,
     pub(crate) events: Vec<Event>,
+    /// What it is expected to do instead of what its events say.
+    pub(crate) expectation: Expectation,
     /// Records as they were just before the request.
     pub(crate) records: Vec<(ScopeKey, Record)>,
     pub(crate) seen: SeenRecords,
@@ -71,11 +74,13 @@ pub(crate) enum ReplayedCode {
 /// What a replay did.
 pub(crate) struct Replayed {
     /// How it differs from the recording. Of one that its probes ended nothing is compared.
-    pub(crate) result: Replay,
+    pub(crate) result: Comparison,
     /// Its events.
     pub(crate) events: Vec<Event>,
     /// What its probes recorded.
     pub(crate) probed: Probed,
+    /// Whether it looked at earlier requests of its session.
+    pub(crate) saw_earlier_requests: bool,
 }
 
 /// Replays a request on a thread of its own and compares what it does with its log.
@@ -88,7 +93,7 @@ pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<Replayed, F
 }
 
 fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
-    let ReplayInput { code, config, mut asked, events, records, seen, store } = input;
+    let ReplayInput { code, config, mut asked, events, expectation, records, seen, store } = input;
     let end_record = match &code {
         ReplayedCode::Loaded(loaded_flow) => Some(loaded_flow.end_record.clone()),
         ReplayedCode::Probed { end_record, .. } => end_record.clone(),
@@ -112,7 +117,8 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     };
     let flow = prepare(&mut loaded, &mut asked, &is_known)?;
     let began = events.first().map_or(0, |event| event.at);
-    let log = Arc::new(ReplayLog { memory: MemoryLog::default(), store, began });
+    let log =
+        Arc::new(ReplayLog { memory: MemoryLog::default(), store, began, saw_earlier_requests: AtomicBool::default() });
     for (scope, record) in records {
         log.set_record(scope, record);
     }
@@ -133,17 +139,14 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     })?;
     let replayed = log.memory.events(&request);
     let probed = loaded.probed();
-    if probed.is_full {
-        let result = Replay { identical: true, compared: 0, divergence: None };
-        return Ok(Replayed { result, events: replayed, probed });
-    }
-    let mut result = compare(&events, &replayed, effect_log.missing());
-    if let Some((kind, ordinal)) = loaded.unrecorded() {
-        let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
-        result.identical = false;
-        result.divergence = Some(divergence(1, LOAD, Value::Null, found));
-    }
-    Ok(Replayed { result, events: replayed, probed })
+    let result = match loaded.unrecorded() {
+        _ if probed.is_full => Comparison::default(),
+        None => Comparison::of(&events, &expectation, &replayed, effect_log.missing()),
+        // What the file does when it is loaded comes before all else.
+        Some((kind, ordinal)) => Comparison::at_load(kind, ordinal),
+    };
+    let saw_earlier_requests = log.saw_earlier_requests.load(Ordering::Relaxed);
+    Ok(Replayed { result, events: replayed, probed, saw_earlier_requests })
 }
 
 /// Polls the work of a replay until it ends, or its probes have recorded all that was asked for.
@@ -156,96 +159,12 @@ async fn until_answered<T>(work: impl Future<Output = T>, is_answered: impl Fn()
     .await;
 }
 
-/// The first thing, in the recorded order, that the replay did otherwise.
-fn compare(recorded: &[Event], replayed: &[Event], missing: Option<Missing>) -> Replay {
-    let (was, is) = (trace(recorded), trace(replayed));
-    let has_ended = recorded.last().is_some_and(|event| {
-        // One that was aborted ended in the middle.
-        matches!(event.kind, EventKind::RequestFinished { status, .. } if status != RequestStatus::Aborted)
-    });
-    let last = recorded.last().map_or(0, |event| event.seq);
-    let mut found: Vec<Divergence> = Vec::new();
-    let mut compared = 0;
-    for (path, was) in &was {
-        match is.get(path) {
-            Some(is) if !is_cut_short(is) || missing.is_none() => {
-                compared += 1;
-                // What was stopped is compared as far as it came.
-                let until = was.len() - usize::from(is_cut_short(was));
-                found.extend(first_difference(path, &was[..until], is));
-            }
-            None if missing.is_none() => {
-                let first = was.first();
-                let what = first.map(|did| did.what.clone()).unwrap_or_default();
-                found.push(divergence(first.map_or(0, |did| did.seq), path, what, json!("did not run")));
-            }
-            _ => {}
-        }
-    }
-    if has_ended && missing.is_none() {
-        for (path, did) in is.iter().filter(|(path, _)| !was.contains_key(*path)) {
-            let Some(first) = did.first() else { continue };
-            let seq = next_known(&was, &is, first.seq).or_else(|| around(&was, path)).unwrap_or(last);
-            // What follows only differs because of it.
-            found.insert(0, divergence(seq, path, json!("did not run"), first.what.clone()));
-        }
-    }
-    // A block that was cut off from outside may ask for what it did not come to.
-    if let Some(Missing { path, asked, recorded }) = missing
-        && (has_ended || was.get(&path).is_some_and(|did| !is_cut_short(did)))
-    {
-        let own = was.get(&path).and_then(|did| did.last()).map(|did| (did.seq, json!("no such call")));
-        let none = || (around(&was, &path).unwrap_or(last), json!("did not run"));
-        let (seq, recorded) = recorded.or(own).unwrap_or_else(none);
-        // What came of it, in the same place, tells less.
-        found.insert(0, divergence(seq, &path, recorded, asked));
-    }
-    let divergence = found.into_iter().min_by_key(|divergence| divergence.seq);
-    Replay { identical: divergence.is_none(), compared, divergence }
-}
-
-fn first_difference(path: &str, was: &[Did], is: &[Did]) -> Option<Divergence> {
-    for (at, did) in was.iter().enumerate() {
-        match is.get(at) {
-            Some(other) if equal(&did.what, &other.what) => {}
-            other => {
-                let found = other.map_or_else(|| json!("nothing more"), |other| other.what.clone());
-                return Some(divergence(did.seq, path, did.what.clone(), found));
-            }
-        }
-    }
-    None
-}
-
-fn divergence(seq: Seq, path: &str, recorded: Value, found: Value) -> Divergence {
-    Divergence { seq, path: path.to_owned(), recorded: Json(recorded), found: Json(found) }
-}
-
-/// Whether the replay ended while the block ran.
-fn is_cut_short(did: &[Did]) -> bool {
-    did.last().is_some_and(|did| did.what["error"]["code"] == "aborted")
-}
-
-/// What blocks did, by path.
-type Trace = indexmap::IndexMap<Arc<str>, Vec<Did>>;
-
-/// Where the recording has the block that began next, after a moment of the replay.
-fn next_known(was: &Trace, is: &Trace, after: Seq) -> Option<Seq> {
-    let began = is.iter().filter_map(|(path, did)| Some((did.first()?.seq, was.get(path)?.first()?.seq)));
-    began.filter(|(now, _)| *now > after).min().map(|(_, then)| then)
-}
-
-/// The end of the nearest block around a path.
-fn around(was: &Trace, path: &str) -> Option<Seq> {
-    let outer = std::iter::successors(path.rsplit_once('/'), |(outer, _)| outer.rsplit_once('/'));
-    outer.filter_map(|(outer, _)| was.get(outer)?.last()).map(|did| did.seq).next()
-}
-
 /// The log of a replay: its own writes in memory, and the session as the request found it.
 struct ReplayLog {
     memory: MemoryLog,
     store: Arc<Store>,
     began: i64,
+    saw_earlier_requests: AtomicBool,
 }
 
 impl Log for ReplayLog {
@@ -276,6 +195,7 @@ impl Log for ReplayLog {
     }
 
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
+        self.saw_earlier_requests.store(true, Ordering::Relaxed);
         let mut found = self.store.session_events(session, before, usize::MAX)?;
         found.retain(|(_, events)| events.last().is_some_and(|event| event.at <= self.began));
         found.drain(..found.len().saturating_sub(newest));
@@ -283,6 +203,7 @@ impl Log for ReplayLog {
     }
 
     fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
+        self.saw_earlier_requests.store(true, Ordering::Relaxed);
         let query = NoteQuery { except: Some(before), until: Some(self.began), newest: Some(newest) };
         Ok(self.store.notes_of(session, kind, query)?.into_iter().map(|note| note.entry).collect())
     }

@@ -49,7 +49,7 @@ impl Workspace {
         let (left, right) = (self.request(left)?, self.request(right)?);
         let sides = (self.side(&left)?, self.side(&right)?);
         let comparison = Comparison::new(sides.0, sides.1, None);
-        self.keep(Opened { comparison, replayed: None }, (left, right))
+        self.keep_open(Opened { comparison, replayed: None }, (left, right))
     }
 
     /// In what two requests differ besides their state; nothing is kept open.
@@ -80,7 +80,7 @@ impl Workspace {
         }
         let comparison = Comparison::new(left, right, Some(replay));
         let opened = Opened { comparison, replayed: Some((events, numbers.texts())) };
-        self.keep(opened, (row.clone(), row))
+        self.keep_open(opened, (row.clone(), row))
     }
 
     fn side(&self, row: &RequestRow) -> Result<Side, Fault> {
@@ -94,7 +94,7 @@ impl Workspace {
         })
     }
 
-    fn keep(&self, opened: Opened, (left, right): (RequestRow, RequestRow)) -> Result<ComparisonHead, Fault> {
+    fn keep_open(&self, opened: Opened, (left, right): (RequestRow, RequestRow)) -> Result<ComparisonHead, Fault> {
         let (number, opened) = (NUMBERS.fetch_add(1, Ordering::Relaxed), Arc::new(opened));
         let comparison = &opened.comparison;
         let (left, right) = comparison.sides(left, right);

@@ -37,7 +37,7 @@ const FORMAT: u32 = 3;
 /// The newest format whose events are in the words of before.
 const OLD_WORDS: u32 = 1;
 /// How many levels a line has around a value: the event, its record, and what a chain has put around it.
-const ENVELOPE_DEPTH: usize = 64;
+pub(crate) const ENVELOPE_DEPTH: usize = 64;
 /// Smaller is better than fast here.
 const LEVEL: i32 = 9;
 
@@ -109,16 +109,21 @@ pub(crate) fn write((file, replace): (&Path, bool), view: &str, lines: &[Line]) 
     let body = body.finish()?;
     let mut bytes = format!("{NAME}{FORMAT}\n{}\n", blake3::hash(&body).to_hex()).into_bytes();
     bytes.extend(body);
-    put(file, replace, &bytes).map_err(|error| {
+    put(file, replace, &bytes)?;
+    Ok(bytes.len() as u64)
+}
+
+/// Puts a whole file in its place, or nothing. Without `replace` a file that came there meanwhile stays.
+pub(crate) fn put(file: &Path, replace: bool, bytes: &[u8]) -> Result<(), Fault> {
+    put_whole(file, replace, bytes).map_err(|error| {
         Fault::invalid(format!(
             "{} cannot be written ({error}): name a file in a folder that is there and writable",
             file.display()
         ))
-    })?;
-    Ok(bytes.len() as u64)
+    })
 }
 
-fn put(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {
+fn put_whole(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {
     if file.is_dir() {
         return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, "it is a folder"));
     }
@@ -210,7 +215,7 @@ fn parse<T: serde::de::DeserializeOwned>(line: &str, depth: usize) -> Result<T, 
 }
 
 /// An event's kind and fields, also of a kind that this version does not know.
-fn with_kind<S: Serializer>(event: &EventKind, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn with_kind<S: Serializer>(event: &EventKind, serializer: S) -> Result<S::Ok, S::Error> {
     let EventKind::Unknown { name, fields } = event else { return event.serialize(serializer) };
     let mut map = serializer.serialize_map(Some(fields.len() + 1))?;
     map.serialize_entry("kind", name)?;

@@ -133,7 +133,7 @@ impl Workspace {
 
 /// Says where a replay differs from the recording; what was found before that holds.
 fn difference(replayed: &Replayed) -> Option<String> {
-    let divergence = replayed.result.divergence.as_ref()?;
+    let divergence = &replayed.result.first.as_ref()?.divergence;
     if divergence.found.0["error"]["code"] == "limit_exceeded" {
         let message = divergence.found.0["error"]["message"].as_str().unwrap_or_default();
         return Some(format!(

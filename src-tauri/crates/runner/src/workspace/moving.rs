@@ -69,7 +69,7 @@ impl Workspace {
 
     /// A fork does not stand without the requests that it comes from, nor without those that its session
     /// had before.
-    fn with_origins(&self, mut requests: Vec<RequestRow>) -> Result<Vec<RequestRow>, Fault> {
+    pub(super) fn with_origins(&self, mut requests: Vec<RequestRow>) -> Result<Vec<RequestRow>, Fault> {
         let mut at = 0;
         while let Some(row) = requests.get(at) {
             if let Some(from) = row.forked_from.clone() {
@@ -232,7 +232,7 @@ fn is_same(one: &Event, other: &Event) -> bool {
 }
 
 /// The records that requests other than these saw or wrote.
-fn scopes_of(pieces: &[BundleRecord], without: &HashSet<Arc<str>>) -> HashSet<ScopeKey> {
+pub(super) fn scopes_of(pieces: &[BundleRecord], without: &HashSet<Arc<str>>) -> HashSet<ScopeKey> {
     let mut scopes = HashSet::new();
     for piece in pieces {
         let BundleRecord::Event { request, event } = piece else { continue };

@@ -12,6 +12,7 @@ use engine::views::replay_order::ReplayOrder;
 
 use super::Workspace;
 use crate::core::fault::Fault;
+use crate::run::replay::comparison::Expectation;
 use crate::run::replay::{ReplayInput, Replayed, ReplayedCode, replay};
 use crate::views::{Replay, RequestRow};
 
@@ -27,7 +28,7 @@ impl Workspace {
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let Replayed { result, events, .. } =
             replay(&self.dir, self.replay_input(&row, events, ReplayedCode::Loaded(loaded_flow))?)?;
-        Ok((result, events))
+        Ok((result.into(), events))
     }
 
     /// What a replay of a request needs.
@@ -54,7 +55,8 @@ impl Workspace {
             self.foreign(request, &events, records.iter().map(|(scope, record)| (scope.clone(), record.version)))?;
         let asked = StartRequest { claim: None, owner: "replay".to_owned(), ..asked };
         let (config, store) = (self.config.clone(), self.store.clone());
-        Ok(ReplayInput { code, config, asked, events, records, seen, store })
+        let expectation = Expectation::default();
+        Ok(ReplayInput { code, config, asked, events, expectation, records, seen, store })
     }
 
     /// What blocks saw of records that others had written since the request began.

@@ -38,6 +38,8 @@ impl Workspace {
             mock: row.mock.is_some(),
             last_seq: row.last_seq,
             totals: None,
+            resumable: None,
+            resumable_why: None,
         }
     }
 

@@ -102,6 +102,12 @@ const MIGRATIONS: &[&str] = &[
          AND e.kind = 'item_added' AND instr(e.body, 'step_error') > 0);
      DELETE FROM path_event WHERE NOT EXISTS (
          SELECT 1 FROM span_page s WHERE s.request = path_event.request AND s.first = path_event.first);",
+    // What a person has accepted that a request does.
+    "CREATE TABLE expectation (
+         request INTEGER NOT NULL PRIMARY KEY,
+         at      INTEGER NOT NULL,
+         body    TEXT    NOT NULL
+     ) STRICT;",
 ];
 /// The first format with today's pages of spans.
 const FIRST_FORMAT_WITH_CURRENT_SPANS: u32 = 8;

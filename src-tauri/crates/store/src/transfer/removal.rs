@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `shared` | a scope that stays: tombstones replace its changes by deleted requests |
 //! | `scope` | a deleted scope: its changes and keyframes |
-//! | `request` | a deleted request, whose id was `name`: its scopes, filters and events |
+//! | `request` | a deleted request, whose id was `name`: its scopes, filters, expectation and events |
 //! | `session` | a deleted session: its journal |
 //! | `payload` | a payload that something deleted referred to: removed unless something else refers to it |
 //! | `range` | the id of an import's first boundary event; `last` is that of the second |
@@ -216,6 +216,7 @@ fn delete_request_rows(connection: &Connection, slice: &TimeSlice, n: i64) -> Re
             return Ok(false);
         }
     }
+    crate::write::expectations::forget(connection, n)?;
     let mut derived = crate::row::filter_block::DELETE_SOME.iter().map(|sql| delete_rows(connection, slice, sql, n));
     Ok(derived.try_fold(true, |is_done, deleted| deleted.map(|none_left| is_done && none_left))?
         && delete_events(connection, slice, n)?)

@@ -16,7 +16,15 @@ impl Subject for Replayed {
         let folder = tempfile::tempdir().unwrap();
         let options = Options { create: true, ..Options::default() };
         let store = Arc::new(Store::open(&folder.path().join("log.db"), options).unwrap());
-        Replayed { log: ReplayLog { memory: MemoryLog::default(), store, began: i64::MAX }, _folder: folder }
+        Replayed {
+            log: ReplayLog {
+                memory: MemoryLog::default(),
+                store,
+                began: i64::MAX,
+                saw_earlier_requests: AtomicBool::default(),
+            },
+            _folder: folder,
+        }
     }
 
     fn log(&self) -> &dyn Log {

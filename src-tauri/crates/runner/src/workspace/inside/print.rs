@@ -158,7 +158,7 @@ impl Workspace {
             let failed =
                 failed.map(|error| format!("the condition failed {} times, first: {error}", probed.failed_conditions));
             // What an older code does later is of no interest.
-            let divergence = answer.replayed.result.divergence.as_ref().map(|divergence| divergence.seq);
+            let divergence = answer.replayed.result.first.as_ref().map(|first| first.divergence.seq);
             let note = answer.note.clone().filter(|_| divergence.is_none_or(|seq| seqs.contains(&seq)));
             found.note = found.note.take().or(failed).or(note);
             let hits = self.hits(&row, &code, query, answer);

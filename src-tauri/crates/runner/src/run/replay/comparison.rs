@@ -1,0 +1,222 @@
+//! What a replay did beside what was recorded: the first difference in the recorded order, and all that changed.
+//!
+//! Pure functions of the two logs. Must not know why a replay was made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::effect_log::Missing;
+use engine::effects::EffectKind;
+use engine::event::{Event, EventKind, RequestStatus, Seq};
+use engine::loading::LOAD;
+use engine::operation::equal;
+use engine::views::trace::{Did, trace};
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::views::{Divergence, Json, Replay};
+
+/// What the blocks of a request are expected to do where that is not what its events say: by path, in order; `None` of
+/// a block that is expected not to run. Empty if its events say it all.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Expectation(pub(crate) BTreeMap<Arc<str>, Option<Vec<Value>>>);
+
+/// The first thing that a replay did otherwise.
+#[derive(Clone, Debug)]
+pub(crate) struct Difference {
+    pub(crate) divergence: Divergence,
+    /// Whether it asked for something that the log does not have: what it would have done then is not known.
+    pub(crate) is_asked: bool,
+}
+
+/// How a replay differs from what was expected.
+#[derive(Debug, Default)]
+pub(crate) struct Comparison {
+    /// How many blocks were compared.
+    pub(crate) compared: u32,
+    /// The first difference.
+    pub(crate) first: Option<Difference>,
+    /// What the request is expected to do if all that differs is accepted. `None` if the replay did not come to its
+    /// end, because it asked for something that the log does not have.
+    pub(crate) accepted: Option<Expectation>,
+}
+
+impl Comparison {
+    /// Compares a replay with what was recorded, and with what is expected instead of that.
+    pub(crate) fn of(
+        recorded: &[Event],
+        expectation: &Expectation,
+        replayed: &[Event],
+        missing: Option<Missing>,
+    ) -> Comparison {
+        let (was, is) = (trace(recorded), trace(replayed));
+        let has_ended = recorded.last().is_some_and(|event| {
+            // One that was aborted ended in the middle.
+            matches!(event.kind, EventKind::RequestFinished { status, .. } if status != RequestStatus::Aborted)
+        });
+        let accepted = missing.is_none().then(|| changes(&was, &is, has_ended));
+        let expected = expectation.on(was);
+        let sides = Sides { was: &expected, is: &is, last: recorded.last().map_or(0, |event| event.seq) };
+        let (compared, first) = sides.first_difference(missing, has_ended);
+        Comparison { compared, first, accepted }
+    }
+
+    /// The file of the flow used the clock, chance or the like when it was loaded, which it did not when it ran.
+    pub(crate) fn at_load(kind: EffectKind, ordinal: u32) -> Comparison {
+        let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
+        let difference = Difference { divergence: divergence(1, LOAD, Value::Null, found), is_asked: true };
+        Comparison { compared: 0, first: Some(difference), accepted: None }
+    }
+
+    /// Whether nothing differs.
+    pub(crate) fn is_identical(&self) -> bool {
+        self.first.is_none()
+    }
+}
+
+impl From<Comparison> for Replay {
+    fn from(comparison: Comparison) -> Replay {
+        let Comparison { compared, first, .. } = comparison;
+        Replay { identical: first.is_none(), compared, divergence: first.map(|first| first.divergence) }
+    }
+}
+
+/// What blocks did, by path.
+type Trace = IndexMap<Arc<str>, Vec<Did>>;
+
+impl Expectation {
+    /// Whether the events say all that is expected.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is expected of a request whose events say `recorded`.
+    fn on(&self, recorded: Trace) -> Trace {
+        let mut expected = recorded;
+        for (path, did) in &self.0 {
+            let Some(did) = did else {
+                expected.shift_remove(path);
+                continue;
+            };
+            // It stands where the event stands that it takes the place of.
+            let seqs: Vec<Seq> = expected.get(path).into_iter().flatten().map(|did| did.seq).collect();
+            let last = seqs.last().copied().or_else(|| around(&expected, path)).unwrap_or(0);
+            let place =
+                |(at, what): (usize, &Value)| Did::expected(seqs.get(at).copied().unwrap_or(last), what.clone());
+            expected.insert(path.clone(), did.iter().enumerate().map(place).collect());
+        }
+        expected
+    }
+}
+
+/// What differs between two traces, as far as the first one came.
+fn changes(was: &Trace, is: &Trace, has_ended: bool) -> Expectation {
+    let mut changes = BTreeMap::new();
+    let all = |did: &[Did]| Some(did.iter().map(|did| did.what.clone()).collect());
+    for (path, was) in was {
+        match is.get(path) {
+            Some(is) if first_difference(path, as_far_as_it_came(was), is).is_some() || is.len() > was.len() => {
+                changes.insert(path.clone(), all(is));
+            }
+            Some(_) => {}
+            None => drop(changes.insert(path.clone(), None)),
+        }
+    }
+    for (path, did) in is.iter().filter(|(path, _)| has_ended && !was.contains_key(*path)) {
+        changes.insert(path.clone(), all(did));
+    }
+    Expectation(changes)
+}
+
+/// The two sides of a comparison.
+struct Sides<'t> {
+    was: &'t Trace,
+    is: &'t Trace,
+    /// The last recorded event.
+    last: Seq,
+}
+
+impl Sides<'_> {
+    /// How many blocks were compared, and the first difference in the recorded order.
+    fn first_difference(&self, missing: Option<Missing>, has_ended: bool) -> (u32, Option<Difference>) {
+        let Sides { was, is, last } = *self;
+        let mut found: Vec<Difference> = Vec::new();
+        let did = |divergence| Difference { divergence, is_asked: false };
+        let mut compared = 0;
+        for (path, was) in was {
+            match is.get(path) {
+                Some(is) if !is_cut_short(is) || missing.is_none() => {
+                    compared += 1;
+                    found.extend(first_difference(path, as_far_as_it_came(was), is).map(did));
+                }
+                None if missing.is_none() => {
+                    let first = was.first();
+                    let what = first.map(|did| did.what.clone()).unwrap_or_default();
+                    let seq = first.map_or(0, |did| did.seq);
+                    found.push(did(divergence(seq, path, what, json!("did not run"))));
+                }
+                _ => {}
+            }
+        }
+        if has_ended && missing.is_none() {
+            for (path, news) in is.iter().filter(|(path, _)| !was.contains_key(*path)) {
+                let Some(first) = news.first() else { continue };
+                let seq = next_known(was, is, first.seq).or_else(|| around(was, path)).unwrap_or(last);
+                // What follows only differs because of it.
+                found.insert(0, did(divergence(seq, path, json!("did not run"), first.what.clone())));
+            }
+        }
+        // A block that was cut off from outside may ask for what it did not come to.
+        if let Some(Missing { path, asked, recorded }) = missing
+            && (has_ended || was.get(&path).is_some_and(|did| !is_cut_short(did)))
+        {
+            let own = was.get(&path).and_then(|did| did.last()).map(|did| (did.seq, json!("no such call")));
+            let none = || (around(was, &path).unwrap_or(last), json!("did not run"));
+            let (seq, recorded) = recorded.or(own).unwrap_or_else(none);
+            // What came of it, in the same place, tells less.
+            found.insert(0, Difference { divergence: divergence(seq, &path, recorded, asked), is_asked: true });
+        }
+        (compared, found.into_iter().min_by_key(|difference| difference.divergence.seq))
+    }
+}
+
+fn first_difference(path: &str, was: &[Did], is: &[Did]) -> Option<Divergence> {
+    for (at, did) in was.iter().enumerate() {
+        match is.get(at) {
+            Some(other) if equal(&did.what, &other.what) => {}
+            other => {
+                let found = other.map_or_else(|| json!("nothing more"), |other| other.what.clone());
+                return Some(divergence(did.seq, path, did.what.clone(), found));
+            }
+        }
+    }
+    None
+}
+
+fn divergence(seq: Seq, path: &str, recorded: Value, found: Value) -> Divergence {
+    Divergence { seq, path: path.to_owned(), recorded: Json(recorded), found: Json(found) }
+}
+
+/// What a block did before it was stopped.
+fn as_far_as_it_came(did: &[Did]) -> &[Did] {
+    &did[..did.len() - usize::from(is_cut_short(did))]
+}
+
+/// Whether a block was stopped while it ran.
+fn is_cut_short(did: &[Did]) -> bool {
+    did.last().is_some_and(|did| did.what["error"]["code"] == "aborted")
+}
+
+/// Where the recording has the block that began next, after a moment of the replay.
+fn next_known(was: &Trace, is: &Trace, after: Seq) -> Option<Seq> {
+    let began = is.iter().filter_map(|(path, did)| Some((did.first()?.seq, was.get(path)?.first()?.seq)));
+    began.filter(|(now, _)| *now > after).min().map(|(_, then)| then)
+}
+
+/// The end of the nearest block around a path.
+fn around(was: &Trace, path: &str) -> Option<Seq> {
+    let outer = std::iter::successors(path.rsplit_once('/'), |(outer, _)| outer.rsplit_once('/'));
+    outer.filter_map(|(outer, _)| was.get(outer)?.last()).map(|did| did.seq).next()
+}

@@ -1,0 +1,169 @@
+//! Keeping a recorded run as a file for the repository of its flow, and reading it again.
+//!
+//! The file holds what a replay needs and no more: the request, what it saw of records and of earlier requests, and
+//! what it is expected to do. Nothing in it is of this machine.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use engine::event::{Event, EventKind, RequestStatus};
+use engine::json::from_value;
+use engine::redaction::Redaction;
+use engine::scope::ScopeKind;
+use serde_json::Value;
+use store::{BundleRecord, ImportError};
+
+use super::moving::scopes_of;
+use super::run_file::RunFile;
+use super::{Workspace, export_format};
+use crate::core::fault::Fault;
+use crate::run::replay::{ReplayedCode, replay};
+use crate::views::{Kept, RequestRow, RunFileRow};
+
+/// Who runs a request that is in a file.
+const OWNER: &str = "kept";
+/// How the names of such files end.
+const RUN_FILE_END: &str = ".run";
+
+impl Workspace {
+    /// Writes a request into a `.run` file. A file that is there is replaced only where `replace` says so, and never
+    /// where it is of the workspace itself.
+    pub fn keep(&self, request: &str, file: &Path, replace: bool) -> Result<Kept, Fault> {
+        let (row, events) = self.whole_log_of(request)?;
+        if matches!(row.status, RequestStatus::Queued | RequestStatus::InProgress) {
+            return Err(Fault::refused(format!("request \"{request}\" is still running: keep it when it has ended")));
+        }
+        self.check_export_file(file, replace)?;
+        let expectation = self.expectation_of(request)?;
+        let pieces = self.pieces_to_keep(&row, &events)?;
+        let about = (&*row.flow, &*row.action, request, row.status.as_str());
+        let text = RunFile::new(about, pieces, expectation).text()?;
+        export_format::put(file, replace, text.as_bytes())?;
+        Ok(Kept { file: file.display().to_string(), bytes: text.len() as u64 })
+    }
+
+    /// The `.run` files of the folder, by their paths. Folders of packages and hidden ones are not looked into.
+    pub fn run_files(&self) -> Result<Vec<RunFileRow>, Fault> {
+        let mut files = Vec::new();
+        collect_run_files(&self.dir, &mut files);
+        files.sort();
+        let row = |file: std::path::PathBuf| {
+            let shown = file.strip_prefix(&self.dir).unwrap_or(&file).display().to_string();
+            match RunFile::read_label(&file) {
+                Ok(label) => {
+                    RunFileRow { file: shown, flow: Some(label.flow), action: Some(label.action), error: None }
+                }
+                Err(fault) => RunFileRow { file: shown, flow: None, action: None, error: Some(fault.to_string()) },
+            }
+        };
+        Ok(files.into_iter().map(row).collect())
+    }
+
+    /// The request, those that it is made from, and the records that they saw.
+    fn pieces_to_keep(&self, row: &RequestRow, events: &[Event]) -> Result<Vec<BundleRecord>, Fault> {
+        let mut requests = self.with_origins(vec![row.clone()])?;
+        if self.saw_earlier_requests(row, events) {
+            let earlier = self.store.requests_of(&row.session_id).map_err(Fault::internal)?;
+            let before = earlier.into_iter().filter(|other| other.started_at <= row.started_at);
+            for other in before.map(|other| self.request_row(other)) {
+                if requests.iter().all(|known| known.id != other.id) {
+                    requests.push(other);
+                }
+            }
+        }
+        let ids: Vec<String> = requests.into_iter().map(|row| row.id).collect();
+        let pieces = self.store.bundle(&ids).map_err(Fault::internal)?;
+        let needed = scopes_of(&pieces, &HashSet::new());
+        let redaction = self.config.redaction();
+        let mut kept = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            match piece {
+                // It is verified against the code of the day.
+                BundleRecord::Code { .. } => {}
+                // Records that others keep beside it.
+                BundleRecord::Record { scope, state, .. }
+                    if !needed.contains(&scope) && (scope.kind == ScopeKind::Resource || state.is_empty()) => {}
+                BundleRecord::Record { scope, version, state } => {
+                    let mut state = Value::Object(state);
+                    redaction.known(&mut state);
+                    let state = state.as_object().cloned().unwrap_or_default();
+                    kept.push(BundleRecord::Record { scope, version, state });
+                }
+                BundleRecord::Event { request, event } => {
+                    let event = of_no_machine(*event, &redaction)?;
+                    kept.push(BundleRecord::Event { request, event: Box::new(event) });
+                }
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Whether a request looked at earlier ones of its session; also if that cannot be found out.
+    fn saw_earlier_requests(&self, row: &RequestRow, events: &[Event]) -> bool {
+        let replayed = || {
+            let loaded = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+            replay(&self.dir, self.replay_input(row, events.to_vec(), ReplayedCode::Loaded(loaded))?)
+        };
+        replayed().map_or(true, |replayed| replayed.saw_earlier_requests || !replayed.result.is_identical())
+    }
+
+    /// Takes the pieces of a file into a database that has nothing else.
+    pub(super) fn take_in(&self, run: &RunFile, file: &Path) -> Result<(), Fault> {
+        self.store.import(run.pieces.clone()).map_err(|error| match error {
+            ImportError::Store(error) => Fault::of_write(error),
+            ImportError::Exists { .. } | ImportError::Unfit(_) => {
+                Fault::refused(format!("{} is damaged: {error}", file.display()))
+            }
+        })
+    }
+}
+
+/// How many folders are looked into, and how many files are found: a folder may hold anything.
+const MOST_FOLDERS: usize = 20_000;
+const MOST_FILES: usize = 20_000;
+
+fn collect_run_files(root: &Path, files: &mut Vec<std::path::PathBuf>) {
+    let mut folders = vec![root.to_owned()];
+    let mut looked = 0;
+    while let Some(folder) = folders.pop() {
+        looked += 1;
+        // What cannot be read has no files for us.
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // A link may lead anywhere.
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && !name.starts_with('.') && name != "node_modules" && looked < MOST_FOLDERS {
+                folders.push(entry.path());
+            } else if kind.is_file() && name.ends_with(RUN_FILE_END) && files.len() < MOST_FILES {
+                files.push(entry.path());
+            }
+        }
+    }
+}
+
+/// An event without what is of the machine that it happened on, and without secrets that are known by now.
+fn of_no_machine(event: Event, redaction: &Redaction) -> Result<Event, Fault> {
+    let Event { seq, at, path, attempt, kind } = event;
+    let mut fields = export_format::with_kind(&kind, serde_json::value::Serializer).map_err(Fault::internal)?;
+    redaction.known(&mut fields);
+    let mut kind: EventKind = match kind {
+        // It has no fields that anybody knows.
+        unknown @ EventKind::Unknown { .. } => unknown,
+        _ => from_value(fields).map_err(Fault::internal)?,
+    };
+    match &mut kind {
+        EventKind::RequestStarted { owner, mock, .. } | EventKind::RequestResumed { owner, mock, .. } => {
+            *owner = OWNER.to_owned();
+            // A script elsewhere on this machine is named by its last part.
+            if let Some(origin) = mock.as_mut().filter(|origin| Path::new(&**origin).is_absolute()) {
+                *origin = Path::new(&**origin)
+                    .file_name()
+                    .map(|name| name.to_string_lossy().into_owned())
+                    .unwrap_or_default();
+            }
+        }
+        EventKind::RequestAdopted { owner, .. } => *owner = OWNER.to_owned(),
+        _ => {}
+    }
+    Ok(Event { seq, at, path, attempt, kind })
+}

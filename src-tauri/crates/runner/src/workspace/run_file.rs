@@ -1,0 +1,301 @@
+//! The `.run` file: a recorded run as text for a repository (ARCHITECTURE §8.12 has it byte by byte).
+//!
+//! ```text
+//! {"action":"total","flow":"cart","flowglass":"run","format":1,"request":"req_…","status":"completed"}
+//! {"record":{"id":"…","kind":"session"},"state":{},"version":0}
+//! {"at":1764000000000,"event":{"kind":"request_started",…},"seq":1}
+//! {"did":[{"output":4}],"expected":"root/step:sum"}
+//! {"text":1}
+//!   the lines of a long text, each behind two spaces
+//! {"value":2}
+//! any other long value as JSON, on several lines
+//! ```
+//!
+//! A long value stands where it belongs as `{"$long":2}`. The same run always gives the same bytes. Must not know the
+//! database, nor what an event means.
+
+mod long_values;
+
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, Seq};
+use engine::json::from_value;
+use engine::scope::ScopeKey;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use store::BundleRecord;
+
+use super::export_format;
+use crate::core::config::{FILE, Limits};
+use crate::core::fault::Fault;
+use crate::core::ordinary_files;
+use crate::run::replay::comparison::Expectation;
+use long_values::LongValues;
+
+/// What the first line says of every such file.
+const NAME: &str = "run";
+/// The format this version writes, and the newest it reads.
+const FORMAT: u32 = 1;
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunLabel {
+    /// The action that ran.
+    pub(crate) action: String,
+    /// The flow's kind.
+    pub(crate) flow: String,
+    flowglass: String,
+    format: u32,
+    /// The request that the file is of; others are those that it saw.
+    pub(crate) request: String,
+    /// How it ended.
+    pub(crate) status: String,
+}
+
+/// A recorded run that was read from a file, or is to be written into one.
+#[derive(Debug)]
+pub(crate) struct RunFile {
+    pub(crate) label: RunLabel,
+    /// What it saw, and its events, in the order of commits.
+    pub(crate) pieces: Vec<BundleRecord>,
+    /// What it is expected to do where that is not what its events say.
+    pub(crate) expectation: Expectation,
+    /// Where it was read from.
+    file: PathBuf,
+}
+
+/// A line that is no label and no long value.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Line {
+    Record {
+        record: ScopeKey,
+        #[serde(deserialize_with = "engine::json::exact")]
+        state: Map<String, Value>,
+        version: u64,
+    },
+    Event {
+        at: i64,
+        #[serde(default)]
+        attempt: u32,
+        #[serde(deserialize_with = "engine::json::exact")]
+        event: Map<String, Value>,
+        #[serde(default)]
+        path: Option<Arc<str>>,
+        #[serde(default)]
+        request: Option<Arc<str>>,
+        seq: Seq,
+    },
+    Expected {
+        #[serde(deserialize_with = "engine::json::exact")]
+        did: Value,
+        expected: Arc<str>,
+    },
+}
+
+impl RunFile {
+    /// A run that is to be written. Pieces of code are left out: it is verified against the code of the day.
+    pub(crate) fn new(
+        (flow, action, request, status): (&str, &str, &str, &str),
+        pieces: Vec<BundleRecord>,
+        expectation: Expectation,
+    ) -> RunFile {
+        let label = RunLabel {
+            action: action.to_owned(),
+            flow: flow.to_owned(),
+            flowglass: NAME.to_owned(),
+            format: FORMAT,
+            request: request.to_owned(),
+            status: status.to_owned(),
+        };
+        RunFile { label, pieces, expectation, file: PathBuf::new() }
+    }
+
+    /// Its bytes.
+    pub(crate) fn text(&self) -> Result<String, Fault> {
+        let mut long = LongValues::default();
+        let mut text = String::new();
+        let mut line = |value: Value| {
+            text.push_str(&value.to_string());
+            text.push('\n');
+        };
+        line(serde_json::to_value(&self.label).map_err(Fault::internal)?);
+        for piece in &self.pieces {
+            match piece {
+                BundleRecord::Code { .. } => {}
+                BundleRecord::Record { scope, version, state } => {
+                    let state = long.take_out_of(Value::Object(state.clone()));
+                    line(json!({ "record": scope, "state": state, "version": version }));
+                }
+                BundleRecord::Event { request, event } => line(self.event_line(request, event, &mut long)?),
+            }
+        }
+        for (path, did) in &self.expectation.0 {
+            line(json!({ "did": long.take_out_of(json!(did)), "expected": path }));
+        }
+        long.write(&mut text);
+        Ok(text)
+    }
+
+    fn event_line(&self, request: &str, event: &Event, long: &mut LongValues) -> Result<Value, Fault> {
+        let kind = export_format::with_kind(&event.kind, serde_json::value::Serializer).map_err(Fault::internal)?;
+        let Value::Object(fields) = kind else { return Err(Fault::internal("an event is no object")) };
+        let mut fields: Vec<(String, Value)> =
+            fields.into_iter().map(|(name, field)| (name, long.take_out_of(field))).collect();
+        fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let mut line = Map::new();
+        line.insert("at".to_owned(), event.at.into());
+        if event.attempt > 0 {
+            line.insert("attempt".to_owned(), event.attempt.into());
+        }
+        line.insert("event".to_owned(), Value::Object(fields.into_iter().collect()));
+        line.extend(event.path.iter().map(|path| ("path".to_owned(), json!(path))));
+        if *request != self.label.request {
+            line.insert("request".to_owned(), request.into());
+        }
+        line.insert("seq".to_owned(), event.seq.into());
+        Ok(Value::Object(line))
+    }
+
+    /// Reads a file. Whatever is wrong with it is told with its line.
+    pub(crate) fn read(file: &Path, limits: &Limits) -> Result<RunFile, Fault> {
+        let shown = file.display();
+        let text = match ordinary_files::read_text(file, limits.import_bytes) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(Fault::refused(format!("{shown} is not there: `flowglass keep` writes such files")));
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
+                return Err(Fault::refused(format!(
+                    "{shown} is too large: {error}, which is what limits.importBytes in {FILE} allows"
+                )));
+            }
+            Err(error) => return Err(Fault::refused(format!("{shown} cannot be read: {error}"))),
+        };
+        let at = |(line, what): (usize, String)| Fault::refused(format!("{shown}, line {line}: {what}"));
+        RunFile::parse(&text, file, limits.depth + export_format::ENVELOPE_DEPTH).map_err(at)
+    }
+
+    /// Reads the first line of a file.
+    pub(crate) fn read_label(file: &Path) -> Result<RunLabel, Fault> {
+        /// No first line is longer.
+        const LONGEST: u64 = 64 << 10;
+        let wrong = |what: String| Fault::refused(format!("{}: {what}", file.display()));
+        let mut line = Vec::new();
+        let opened = std::fs::File::open(file).map_err(|error| wrong(error.to_string()))?;
+        let read = std::io::BufReader::new(opened.take(LONGEST)).read_until(b'\n', &mut line);
+        read.map_err(|error| wrong(error.to_string()))?;
+        label(&String::from_utf8_lossy(&line)).map_err(wrong)
+    }
+
+    /// An error is the number of a line, from 1, and what is wrong there.
+    fn parse(text: &str, file: &Path, depth: usize) -> Result<RunFile, (usize, String)> {
+        let label = label(text.lines().next().unwrap_or_default()).map_err(|what| (1, what))?;
+        let (placed, rest) = long_values::read(text, depth)?;
+        let (mut pieces, mut expectation) = (Vec::new(), Expectation::default());
+        let mut last: Option<(Arc<str>, Seq)> = None;
+        for (number, line) in rest.into_iter().skip(1) {
+            let wrong = |what: String| (number, what);
+            let value: Value = parse_line(line, depth).map_err(wrong)?;
+            let value = placed.put_into(value).map_err(wrong)?;
+            match from_value::<Line>(value) {
+                Ok(Line::Record { record, state, version }) => {
+                    pieces.push(BundleRecord::Record { scope: record, version, state });
+                }
+                Ok(Line::Event { at, attempt, event, path, request, seq }) => {
+                    let request = request.unwrap_or_else(|| label.request.as_str().into());
+                    follows(&pieces, &mut last, &request, seq).map_err(wrong)?;
+                    let kind = kind(event).map_err(wrong)?;
+                    pieces
+                        .push(BundleRecord::Event { request, event: Box::new(Event { seq, at, path, attempt, kind }) });
+                }
+                Ok(Line::Expected { did, expected }) => {
+                    let did: Option<Vec<Value>> = from_value(json!({ "did": did }))
+                        .map(|Did { did }| did)
+                        .map_err(|error| wrong(format!("\"did\" is a list of what a block does, or null ({error})")))?;
+                    expectation.0.insert(expected, did);
+                }
+                Err(_) => return Err(wrong(format!("this is none of {LINES}"))),
+            }
+        }
+        if last.is_none() {
+            return Err((text.lines().count().max(1), "there is no event: the file ends too early".to_owned()));
+        }
+        Ok(RunFile { label, pieces, expectation, file: file.to_owned() })
+    }
+
+    /// Writes the file anew with another expectation: whole, or not at all.
+    pub(crate) fn accept(mut self, expectation: &Expectation) -> Result<(), Fault> {
+        self.expectation = expectation.clone();
+        export_format::put(&self.file, true, self.text()?.as_bytes())
+    }
+}
+
+/// What a line may be.
+const LINES: &str = "a record {\"record\", \"state\", \"version\"}, an event {\"at\", \"event\", \"seq\"}, or what is \
+                     expected {\"did\", \"expected\"}";
+
+#[derive(Deserialize)]
+struct Did {
+    did: Option<Vec<Value>>,
+}
+
+fn label(line: &str) -> Result<RunLabel, String> {
+    let no_run =
+        || "this is no .run file: it begins with {\"action\":…,\"flowglass\":\"run\",\"format\":1,…}".to_owned();
+    let value: Value = serde_json::from_str(line).map_err(|_| no_run())?;
+    if value["flowglass"] != NAME {
+        return Err(no_run());
+    }
+    match value["format"].as_u64() {
+        Some(format) if format > FORMAT.into() => Err(format!(
+            "the file has format {format}, newer than format {FORMAT} of this Flowglass: update Flowglass to read it"
+        )),
+        Some(_) => from_value(value).map_err(|error| error.to_string()),
+        None => Err("its format is not a number".to_owned()),
+    }
+}
+
+fn parse_line(line: &str, depth: usize) -> Result<Value, String> {
+    engine::json::parse_within(line, depth).map_err(|error| format!("this is not JSON ({error})"))
+}
+
+/// The kind and the fields of an event, also of a kind that this version does not know.
+fn kind(mut fields: Map<String, Value>) -> Result<EventKind, String> {
+    let name = fields.get("kind").and_then(Value::as_str).ok_or("an event needs its \"kind\"")?.to_owned();
+    if engine::event::KINDS.contains(&&*name) {
+        return from_value(Value::Object(fields)).map_err(|error| format!("this is no {name} event: {error}"));
+    }
+    fields.shift_remove("kind");
+    Ok(EventKind::Unknown { name, fields })
+}
+
+/// Checks the number of an event: each request counts its events from 1, and a fork goes on from where it branched off.
+fn follows(
+    pieces: &[BundleRecord],
+    last: &mut Option<(Arc<str>, Seq)>,
+    request: &Arc<str>,
+    seq: Seq,
+) -> Result<(), String> {
+    let of_same = |piece: &&BundleRecord| matches!(piece, BundleRecord::Event { request: of, .. } if of == request);
+    let before = match last {
+        Some((of, seq)) if of == request => *seq,
+        // Requests may take turns.
+        _ => pieces.iter().rev().find(of_same).map_or(0, |piece| match piece {
+            BundleRecord::Event { event, .. } => event.seq,
+            _ => 0,
+        }),
+    };
+    let goes_on = before == 1 && seq > 1;
+    if seq != before + 1 && !goes_on {
+        return Err(format!("event {} of request \"{request}\" is expected here, and this is event {seq}", before + 1));
+    }
+    *last = Some((request.clone(), seq));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,164 @@
+//! The long values of a `.run` file: each stands once, below the lines, on lines of its own.
+//!
+//! A difference in a long text or object is then a difference of a few lines. Must not know what a value means.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+/// A value whose JSON is longer stands below.
+const LONG: usize = 240;
+/// The field that stands in its place.
+const REFERENCE: &str = "$long";
+/// Before each line of a text.
+const INDENT: &str = "  ";
+
+/// Long values on their way into a file, in the order in which they are referred to.
+#[derive(Default)]
+pub(super) struct LongValues {
+    values: Vec<Value>,
+    numbers: HashMap<String, usize>,
+}
+
+impl LongValues {
+    /// Puts references in place of what is long in a value, or of all of it.
+    pub(super) fn take_out_of(&mut self, value: Value) -> Value {
+        // What looks like a reference, and is a value, becomes one.
+        let is_like_reference = value.get(REFERENCE).is_some();
+        let shorter = match value {
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.take_out_of(item)).collect()),
+            Value::Object(fields) if !is_like_reference => {
+                Value::Object(fields.into_iter().map(|(name, field)| (name, self.take_out_of(field))).collect())
+            }
+            other => other,
+        };
+        let text = shorter.to_string();
+        if text.len() <= LONG && !is_like_reference {
+            return shorter;
+        }
+        let next = self.values.len() + 1;
+        let number = *self.numbers.entry(text).or_insert(next);
+        if number == next {
+            self.values.push(shorter);
+        }
+        json!({ REFERENCE: number })
+    }
+
+    /// Writes them.
+    pub(super) fn write(&self, into: &mut String) {
+        for (at, value) in self.values.iter().enumerate() {
+            let number = at + 1;
+            match value {
+                Value::String(text) if is_plain(text) => {
+                    into.push_str(&format!("{{\"text\":{number}}}\n"));
+                    for line in text.split('\n') {
+                        into.push_str(INDENT);
+                        into.push_str(line);
+                        into.push('\n');
+                    }
+                }
+                value => into.push_str(&format!("{{\"value\":{number}}}\n{value:#}\n")),
+            }
+        }
+    }
+}
+
+/// Whether a text can stand as lines: others are JSON.
+fn is_plain(text: &str) -> bool {
+    text.contains('\n') && !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
+}
+
+/// The long values that a file has, by their numbers from 1.
+pub(super) struct Placed(Vec<Value>);
+
+impl Placed {
+    /// Puts the values in place of references.
+    pub(super) fn put_into(&self, value: Value) -> Result<Value, String> {
+        match value {
+            Value::Array(items) => {
+                Ok(Value::Array(items.into_iter().map(|item| self.put_into(item)).collect::<Result<_, _>>()?))
+            }
+            Value::Object(fields) => match fields.get(REFERENCE) {
+                Some(number) => self.named(number),
+                None => {
+                    let fields = fields.into_iter().map(|(name, field)| Ok((name, self.put_into(field)?)));
+                    Ok(Value::Object(fields.collect::<Result<Map<_, _>, String>>()?))
+                }
+            },
+            other => Ok(other),
+        }
+    }
+
+    fn named(&self, number: &Value) -> Result<Value, String> {
+        let found = number.as_u64().and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
+        found
+            .and_then(|at| self.0.get(at))
+            .cloned()
+            .ok_or_else(|| format!("it refers to the long value {number}, and there are {} below", self.0.len()))
+    }
+}
+
+/// A line with its number, from 1.
+pub(super) type Numbered<'t> = (usize, &'t str);
+
+/// Splits a file: its long values, and the lines above them. An error is the number of a line, and what is wrong there.
+pub(super) fn read(text: &str, depth: usize) -> Result<(Placed, Vec<Numbered<'_>>), (usize, String)> {
+    // A file that was checked out with other ends of lines has the same ones.
+    let lines: Vec<Numbered<'_>> = text.lines().enumerate().map(|(at, line)| (at + 1, line)).collect();
+    let begins: Vec<usize> = (0..lines.len()).filter(|at| head(lines[*at].1).is_some()).collect();
+    let above = begins.first().copied().unwrap_or(lines.len());
+    let mut placed = Placed(Vec::new());
+    for (nth, begin) in begins.iter().enumerate() {
+        let (number, line) = lines[*begin];
+        let body = &lines[begin + 1..begins.get(nth + 1).copied().unwrap_or(lines.len())];
+        let Some((kind, named)) = head(line) else { continue };
+        if named != nth as u64 + 1 {
+            return Err((number, format!("the long value {} is expected here, and this is {named}", nth + 1)));
+        }
+        let value = match kind {
+            Kind::Text => text_of(body)?,
+            Kind::Value => {
+                let json: String = body.iter().flat_map(|(_, line)| [*line, "\n"]).collect();
+                engine::json::parse_within(&json, depth).map_err(|error| {
+                    (number + 1, format!("the long value {named} is not JSON ({error}, counted from this line)"))
+                })?
+            }
+        };
+        // It may refer to those before it.
+        let value = if value.get(REFERENCE).is_some() {
+            value
+        } else {
+            placed.put_into(value).map_err(|what| (number, what))?
+        };
+        placed.0.push(value);
+    }
+    let above = lines.into_iter().take(above).filter(|(_, line)| !line.trim().is_empty()).collect();
+    Ok((placed, above))
+}
+
+enum Kind {
+    Text,
+    Value,
+}
+
+/// The head of a long value: `{"text":1}` or `{"value":2}`.
+fn head(line: &str) -> Option<(Kind, u64)> {
+    let inside = line.strip_prefix("{\"")?.strip_suffix('}')?;
+    let (kind, number) = inside.split_once("\":")?;
+    let kind = match kind {
+        "text" => Kind::Text,
+        "value" => Kind::Value,
+        _ => return None,
+    };
+    Some((kind, number.trim().parse().ok()?))
+}
+
+fn text_of(body: &[Numbered<'_>]) -> Result<Value, (usize, String)> {
+    let mut lines = Vec::with_capacity(body.len());
+    for (number, line) in body {
+        // An editor may have cut the spaces off an empty line.
+        let line = line.strip_prefix(INDENT).or_else(|| line.trim().is_empty().then_some(""));
+        lines.push(line.ok_or_else(|| (*number, "a line of a text begins with two spaces".to_owned()))?);
+    }
+    Ok(Value::String(lines.join("\n")))
+}

@@ -1,0 +1,102 @@
+//! What goes into a file comes out of it, and what a hand may do to it is told with its line.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use engine::event::RequestStatus;
+
+use super::*;
+
+const DEPTH: usize = 200;
+
+fn event(seq: Seq, kind: EventKind) -> BundleRecord {
+    BundleRecord::Event { request: "req_1".into(), event: Box::new(Event { seq, at: 5, path: None, attempt: 0, kind }) }
+}
+
+fn output(value: Value) -> EventKind {
+    EventKind::RequestFinished {
+        status: RequestStatus::Completed,
+        output: Some(engine::event::Recorded::Value(value)),
+        error: None,
+    }
+}
+
+fn run(pieces: Vec<BundleRecord>, expectation: Expectation) -> RunFile {
+    RunFile::new(("cart", "total", "req_1", "completed"), pieces, expectation)
+}
+
+#[test]
+fn what_goes_in_comes_out_and_the_same_run_is_the_same_text() {
+    let long: Vec<Value> = (0..200).map(|n| json!({ "n": n, "text": "line\nline" })).collect();
+    let values = [
+        json!(null),
+        json!({ "b": 1, "a": [1.5, -0.0, 1e300] }),
+        json!("a text\nof two lines"),
+        json!("long ".repeat(100)),
+        json!("lines\n".repeat(100)),
+        json!("\n\n  {\"text\":2}\n{\"value\":1}\n".repeat(30)),
+        json!("with a carriage return\r\n".repeat(30)),
+        json!({ "$long": 1 }),
+        json!({ "$long": { "deep": "x".repeat(500) } }),
+        json!(long),
+        json!([long, long, { "again": long }]),
+        json!({ "text": 1 }),
+        json!([{ "text": 1 }, { "value": 2 }]),
+    ];
+    for value in values {
+        let did = [("root/a".into(), None), ("root/b".into(), Some(vec![json!({ "output": value })]))];
+        let written = run(vec![event(1, output(value.clone()))], Expectation(did.into_iter().collect()));
+        let text = written.text().unwrap();
+        assert_eq!(text, written.text().unwrap());
+        for text in [text.clone(), text.replace('\n', "\r\n")] {
+            let read =
+                RunFile::parse(&text, Path::new("x.run"), DEPTH).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+            assert_eq!((&read.pieces, &read.expectation), (&written.pieces, &written.expectation), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_long_value_stands_once() {
+    let text = "one line\n".repeat(100);
+    let value = json!({ "one": text, "two": text, "three": [text] });
+    let text = run(vec![event(1, output(value))], Expectation::default()).text().unwrap();
+    assert_eq!(text.matches("one line").count(), 100);
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    let whole = run(
+        vec![
+            event(1, output(json!("long\n".repeat(100)))),
+            event(2, EventKind::RequestStatus { status: RequestStatus::Completed }),
+        ],
+        Expectation::default(),
+    )
+    .text()
+    .unwrap();
+    let lines: Vec<&str> = whole.lines().collect();
+    let with = |at: usize, line: &str| {
+        let mut lines = lines.clone();
+        lines[at - 1] = line;
+        lines.join("\n")
+    };
+    for (text, line, what) in [
+        (String::new(), 1, "no .run file"),
+        ("hello".to_owned(), 1, "no .run file"),
+        (lines[0].to_owned(), 1, "ends too early"),
+        (with(1, &lines[0].replace("\"format\":1", "\"format\":2")), 1, "newer than format 1"),
+        (with(1, &lines[0].replace("\"format\":1", "\"format\":\"x\"")), 1, "not a number"),
+        (with(1, &lines[0].replace("\"flow\":\"cart\",", "")), 1, "flow"),
+        (with(2, "{\"at\":5,"), 2, "not JSON"),
+        (with(2, "{\"at\":5}"), 2, "none of"),
+        (with(2, &lines[1].replace("\"seq\":1", "\"seq\":7")), 2, "event 1 of request"),
+        (with(2, &lines[1].replace("completed", "well")), 2, "no request_finished event"),
+        (with(2, &lines[1].replace("{\"$long\":1}", "{\"$long\":9}")), 2, "long value 9"),
+        (with(3, lines[1]), 3, "event 2 of request"),
+        (with(4, "{\"text\":3}"), 4, "long value 1"),
+        (with(6, "no spaces"), 6, "two spaces"),
+        (with(4, "{\"value\":1}"), 5, "not JSON"),
+    ] {
+        let (found, message) = RunFile::parse(&text, Path::new("x.run"), DEPTH).unwrap_err();
+        assert!(found == line && message.contains(what), "line {found}: {message}, not line {line}: {what}");
+    }
+}

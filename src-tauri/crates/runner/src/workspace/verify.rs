@@ -1,0 +1,195 @@
+//! Verifying recorded runs: each is replayed with the code of today, and what differs is told by its first difference
+//! (ARCHITECTURE §8.11).
+//!
+//! Nothing is written but what is accepted. Must not ask a model or the network: a replay does not.
+
+mod differing;
+mod groups;
+mod judge;
+mod selection;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use engine::event::RequestStatus;
+
+use super::run_file::RunFile;
+use super::{Workspace, lock};
+use crate::catalogue::LoadedFlow;
+use crate::core::fault::Fault;
+use crate::run::batch::{Cancel, batch, cores};
+use crate::run::replay::comparison::Expectation;
+use crate::views::{Verdict, Verified, VerifiedRun, VerifyProgress};
+use judge::{Judged, failed};
+
+/// Which recorded runs to verify, and how.
+#[derive(Clone, Debug, Default, serde::Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase", default)]
+pub struct VerifyQuery {
+    /// These `.run` files; with none, requests of the database.
+    pub files: Vec<PathBuf>,
+    /// These requests; with none, all that the other fields select.
+    pub requests: Vec<String>,
+    /// Only of this session.
+    pub session: Option<String>,
+    /// Only of this flow.
+    pub flow: Option<String>,
+    /// Only with this status.
+    #[specta(type = Option<String>)]
+    pub status: Option<RequestStatus>,
+    /// Only those that began at or after this instant, in milliseconds since the epoch.
+    #[specta(type = Option<f64>)]
+    pub since: Option<i64>,
+    /// Run also those whose code is the code that ran.
+    pub all: bool,
+    /// Expect from now on what differs.
+    pub accept: bool,
+    /// How many at once; one a core if absent.
+    pub jobs: Option<u32>,
+}
+
+/// A recorded run that is to be judged.
+enum Job {
+    /// A request of the database. Without a flow it cannot be run.
+    Request { id: String, flow: Result<Arc<LoadedFlow>, Fault> },
+    /// A file.
+    File(PathBuf),
+    /// The verdict is known.
+    Known(Box<VerifiedRun>),
+}
+
+/// What was found out in this process: by request, with what the verdict depends on.
+#[derive(Default)]
+pub(crate) struct Verdicts(Mutex<HashMap<String, (Basis, VerifiedRun)>>);
+
+/// What a verdict on a request depends on, besides the files that code reads when it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Basis {
+    /// The hash of the code of today.
+    code: String,
+    /// The request's last event.
+    last: u64,
+}
+
+/// How many verdicts a process remembers.
+const MAX_REMEMBERED: usize = 50_000;
+
+impl Verdicts {
+    fn get(&self, request: &str, basis: &Basis) -> Option<VerifiedRun> {
+        let known = lock(&self.0);
+        known.get(request).filter(|(known, _)| known == basis).map(|(_, run)| run.clone())
+    }
+
+    fn insert(&self, request: String, basis: Basis, run: VerifiedRun) {
+        let mut known = lock(&self.0);
+        if known.len() < MAX_REMEMBERED || known.contains_key(&request) {
+            known.insert(request, (basis, run));
+        }
+    }
+
+    fn forget(&self, request: &str) {
+        lock(&self.0).remove(request);
+    }
+}
+
+impl Workspace {
+    /// Verifies recorded runs against the code of today. `progress` hears of each verdict, on this thread.
+    pub fn verify(
+        &self,
+        query: &VerifyQuery,
+        cancel: &Cancel,
+        mut progress: impl FnMut(VerifyProgress),
+    ) -> Result<Verified, Fault> {
+        self.check_trusted()?;
+        if query.accept {
+            self.check_writable()?;
+        }
+        let jobs = if query.files.is_empty() {
+            self.selected_requests(query)?
+        } else {
+            query.files.iter().cloned().map(Job::File).collect()
+        };
+        let mut runs: Vec<Option<VerifiedRun>> = std::iter::repeat_with(|| None).take(jobs.len()).collect();
+        let (mut done, mut bad, mut refusal) = (0, 0, None);
+        let workers = query.jobs.map_or_else(cores, |jobs| jobs as usize);
+        let of = jobs.len() as u32;
+        batch(
+            &jobs,
+            workers,
+            cancel,
+            |job| self.judge_job(job),
+            |number, judged: Judged| {
+                let Judged { mut run, accepted, source } = judged;
+                let accepted =
+                    accepted.filter(|_| query.accept && refusal.is_none() && run.verdict == Verdict::Differs);
+                if let Some(accepted) = accepted {
+                    match self.accept(&run, &accepted, source) {
+                        Ok(()) => run.accepted = true,
+                        // What was accepted until now stays.
+                        Err(fault) => {
+                            refusal = Some(fault);
+                            cancel.cancel();
+                        }
+                    }
+                }
+                (done, bad) = (done + 1, bad + u32::from(!run.verdict.is_good()));
+                runs[number] = Some(run);
+                progress(VerifyProgress { done, of, bad });
+            },
+        )?;
+        if let Some(fault) = refusal {
+            return Err(fault);
+        }
+        let not_run = runs.iter().filter(|run| run.is_none()).count() as u32;
+        Ok(groups::summary(runs.into_iter().flatten().collect(), not_run))
+    }
+
+    /// Judges one run. What cannot be judged says why.
+    fn judge_job(&self, job: &Job) -> Judged {
+        match job {
+            Job::Known(run) => Judged::settled((**run).clone()),
+            Job::File(file) => self.judge_file(file),
+            Job::Request { id, flow } => match flow {
+                Ok(flow) => self.judge_request(id, flow),
+                Err(fault) => {
+                    let run = failed(fault);
+                    let about = self.request(id).ok();
+                    Judged::settled(VerifiedRun {
+                        request_id: Some(id.clone()),
+                        flow: about.as_ref().map(|row| row.flow.clone()),
+                        action: about.map(|row| row.action),
+                        ..run
+                    })
+                }
+            },
+        }
+    }
+
+    fn judge_request(&self, id: &str, flow: &Arc<LoadedFlow>) -> Judged {
+        let row = match self.request(id) {
+            Ok(row) => row,
+            Err(fault) => return Judged::settled(VerifiedRun { request_id: Some(id.to_owned()), ..failed(&fault) }),
+        };
+        let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq };
+        let judged = self.judge(id, flow);
+        let request_id = Some(id.to_owned());
+        let run = VerifiedRun { request_id, flow: Some(row.flow), action: Some(row.action), ..judged.run };
+        self.verdicts.insert(id.to_owned(), basis, run.clone());
+        Judged { run, ..judged }
+    }
+
+    /// Stores what a run does now as what is expected of it.
+    fn accept(&self, run: &VerifiedRun, accepted: &Expectation, source: Option<RunFile>) -> Result<(), Fault> {
+        if let Some(source) = source {
+            return source.accept(accepted);
+        }
+        let Some(request) = &run.request_id else { return Ok(()) };
+        self.verdicts.forget(request);
+        // What the log says needs no words beside it.
+        let body = (!accepted.is_empty()).then(|| serde_json::to_value(accepted)).transpose();
+        let body = body.map_err(Fault::internal)?;
+        let at = crate::effects::outside::now_ms();
+        self.store.expect(request, at, body.as_ref()).map(drop).map_err(Fault::of_write)
+    }
+}

@@ -1,0 +1,93 @@
+//! The summary of many verdicts: what differs for one reason is one group.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use crate::views::{DifferingField, Verdict, Verified, VerifiedGroup, VerifiedRun};
+
+/// What the runs of a group have in common.
+type Key = (Verdict, Option<String>, Option<String>, Option<DifferingField>, Option<String>);
+
+/// Counts verdicts, and groups those that are not good by their first difference.
+pub(super) fn summary(results: Vec<VerifiedRun>, not_run: u32) -> Verified {
+    let mut verified = Verified { not_run, ..Verified::default() };
+    let mut groups: IndexMap<Arc<Key>, VerifiedGroup> = IndexMap::new();
+    for (index, run) in results.iter().enumerate() {
+        *count_of(&mut verified, run.verdict) += 1;
+        if run.verdict.is_good() {
+            continue;
+        }
+        let path = run.path.as_deref().map(without_numbers);
+        // A flow that does not load has one reason, and so has what was stopped by a limit.
+        let why = run.why.as_deref().map(|why| without_ids(why, run));
+        let key = Arc::new((run.verdict, run.flow.clone(), path.clone(), run.field, why.clone()));
+        let example = run.request_id.clone().filter(|_| run.file.is_none()).or_else(|| run.file.clone());
+        let group = groups.entry(key).or_insert_with(|| VerifiedGroup {
+            verdict: run.verdict,
+            flow: run.flow.clone(),
+            path,
+            field: run.field,
+            count: 0,
+            example: example.unwrap_or_default(),
+            example_index: index as u32,
+            why,
+        });
+        group.count += 1;
+    }
+    verified.groups = groups.into_values().collect();
+    // The order of the first ones is kept among equals.
+    verified.groups.sort_by_key(|group| std::cmp::Reverse(group.count));
+    verified.results = results;
+    verified
+}
+
+fn count_of(verified: &mut Verified, verdict: Verdict) -> &mut u32 {
+    match verdict {
+        Verdict::Same => &mut verified.same,
+        Verdict::Differs => &mut verified.differs,
+        Verdict::AsksNew => &mut verified.asks_new,
+        Verdict::Unaffected => &mut verified.unaffected,
+        Verdict::DoesNotLoad => &mut verified.does_not_load,
+        Verdict::NotComparable => &mut verified.not_comparable,
+    }
+}
+
+/// A path with `*` for the numbers of turns, branches and calls.
+fn without_numbers(path: &str) -> String {
+    let mut general = String::with_capacity(path.len());
+    let mut rest = path;
+    while let Some(open) = rest.find('[') {
+        let (before, inside) = rest.split_at(open + 1);
+        general.push_str(before);
+        let Some(close) = inside.find(']') else {
+            rest = inside;
+            continue;
+        };
+        general.push('*');
+        rest = &inside[close..];
+    }
+    general.push_str(rest);
+    general
+}
+
+/// A reason without what names one run.
+fn without_ids(why: &str, run: &VerifiedRun) -> String {
+    run.request_id.iter().chain(&run.file).fold(why.to_owned(), |why, id| why.replace(id.as_str(), "…"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_numbers;
+
+    #[test]
+    fn turns_of_a_loop_are_one_place() {
+        for (path, general) in [
+            ("root/step:a", "root/step:a"),
+            ("root/forEach:a[12]/step:b", "root/forEach:a[*]/step:b"),
+            ("root/loop[1]/tool:find[0.2]", "root/loop[*]/tool:find[*]"),
+        ] {
+            assert_eq!(without_numbers(path), general);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The verdict on one recorded run.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::json::from_value;
+
+use super::super::run_file::RunFile;
+use super::super::{OpenOptions, Workspace};
+use super::differing::{field, first_place, shown};
+use crate::catalogue::LoadedFlow;
+use crate::catalogue::trust::Consent;
+use crate::core::fault::Fault;
+use crate::run::replay::comparison::{Difference, Expectation};
+use crate::run::replay::{ReplayInput, ReplayedCode, replay};
+use crate::views::{Json, RequestRow, Verdict, VerifiedRun};
+
+/// A verdict, and what follows from accepting it.
+pub(super) struct Judged {
+    pub(super) run: VerifiedRun,
+    /// What the run is expected to do if what differs is accepted; `None` if that is not known.
+    pub(super) accepted: Option<Expectation>,
+    /// The file that it was read from.
+    pub(super) source: Option<RunFile>,
+}
+
+impl Judged {
+    /// A verdict that cannot be accepted.
+    pub(super) fn settled(run: VerifiedRun) -> Judged {
+        Judged { run, accepted: None, source: None }
+    }
+}
+
+impl VerifiedRun {
+    /// A verdict on a request, without more.
+    pub(super) fn of(row: &RequestRow, verdict: Verdict) -> VerifiedRun {
+        VerifiedRun {
+            request_id: Some(row.id.clone()),
+            flow: Some(row.flow.clone()),
+            action: Some(row.action.clone()),
+            ..empty(verdict)
+        }
+    }
+}
+
+fn empty(verdict: Verdict) -> VerifiedRun {
+    VerifiedRun {
+        request_id: None,
+        file: None,
+        flow: None,
+        action: None,
+        verdict,
+        path: None,
+        seq: None,
+        field: None,
+        place: None,
+        recorded: None,
+        found: None,
+        why: None,
+        accepted: false,
+    }
+}
+
+/// The verdict on what could not be run.
+pub(super) fn failed(fault: &Fault) -> VerifiedRun {
+    let verdict = match fault {
+        // The flow, or its action, is gone.
+        Fault::NotLoaded { .. } | Fault::NotFound { .. } => Verdict::DoesNotLoad,
+        _ => Verdict::NotComparable,
+    };
+    VerifiedRun { why: Some(fault.to_string()), ..empty(verdict) }
+}
+
+impl Workspace {
+    /// Replays a request of this database with a flow.
+    pub(super) fn judge(&self, request: &str, flow: &Arc<LoadedFlow>) -> Judged {
+        let judged = self.expectation_of(request).and_then(|expected| self.compared(request, flow, expected));
+        judged.unwrap_or_else(|fault| Judged::settled(failed(&fault)))
+    }
+
+    /// What a request is expected to do where that is not what its log says.
+    pub(in super::super) fn expectation_of(&self, request: &str) -> Result<Expectation, Fault> {
+        let stored = self.store.expectation(request).map_err(Fault::internal)?;
+        stored.map_or_else(|| Ok(Expectation::default()), |stored| from_value(stored).map_err(Fault::internal))
+    }
+
+    fn compared(&self, request: &str, flow: &Arc<LoadedFlow>, expectation: Expectation) -> Result<Judged, Fault> {
+        let (row, events) = self.whole_log_of(request)?;
+        let input = self.replay_input(&row, events, ReplayedCode::Loaded(flow.clone()))?;
+        let compared = replay(&self.dir, ReplayInput { expectation, ..input })?.result;
+        let run = compared.first.map_or_else(|| empty(Verdict::Same), differing);
+        Ok(Judged { run, accepted: compared.accepted, source: None })
+    }
+
+    /// Replays the run in a file, in a database of its own that is gone afterwards.
+    pub(super) fn judge_file(&self, file: &Path) -> Judged {
+        let mut judged = match RunFile::read(file, &self.config.limits) {
+            Ok(read) => {
+                let (flow, action) = (Some(read.label.flow.clone()), Some(read.label.action.clone()));
+                let request_id = Some(read.label.request.clone());
+                let judged = self.compared_file(file, read);
+                let Judged { run, accepted, source } = judged.unwrap_or_else(|fault| Judged::settled(failed(&fault)));
+                Judged { run: VerifiedRun { request_id, flow, action, ..run }, accepted, source }
+            }
+            // What cannot be read is no matter of flows.
+            Err(fault) => Judged::settled(VerifiedRun { verdict: Verdict::NotComparable, ..failed(&fault) }),
+        };
+        judged.run.file = Some(file.display().to_string());
+        judged
+    }
+
+    fn compared_file(&self, file: &Path, read: RunFile) -> Result<Judged, Fault> {
+        let flow = self.with_catalogue(|catalogue| catalogue.find(&read.label.flow))?;
+        let folder = tempfile::tempdir().map_err(Fault::internal)?;
+        let apart = self.apart(folder.path())?;
+        apart.take_in(&read, file)?;
+        let judged = apart.compared(&read.label.request, &flow, read.expectation.clone())?;
+        Ok(Judged { source: Some(read), ..judged })
+    }
+
+    /// This workspace with a database of its own in a folder.
+    fn apart(&self, folder: &Path) -> Result<Arc<Workspace>, Fault> {
+        Workspace::open(OpenOptions {
+            dir: self.dir.clone(),
+            data: Some(folder.join("run.db")),
+            consent: Consent::Given,
+            ..OpenOptions::default()
+        })
+    }
+}
+
+fn differing(first: Difference) -> VerifiedRun {
+    let Difference { divergence, is_asked } = first;
+    let (recorded, found) = (divergence.recorded.0, divergence.found.0);
+    let field = field(&recorded, &found, is_asked);
+    let (place, recorded, found) = first_place(&recorded, &found);
+    let limit = (found["code"] == "limit_exceeded").then(|| found["message"].as_str().map(str::to_owned)).flatten();
+    let verdict = if is_asked { Verdict::AsksNew } else { Verdict::Differs };
+    let asks = "it asks for something that was not recorded: only a live run can tell what it does then";
+    VerifiedRun {
+        path: Some(divergence.path),
+        seq: Some(divergence.seq),
+        field: Some(field),
+        place,
+        recorded: Some(Json(shown(recorded))),
+        found: Some(Json(shown(found))),
+        why: if is_asked { Some(asks.to_owned()) } else { limit },
+        ..empty(verdict)
+    }
+}
