@@ -15,6 +15,7 @@ mod table {
     pub(crate) mod starting;
     pub(crate) mod steps;
     pub(crate) mod trial;
+    pub(crate) mod verify;
     pub(crate) mod window;
     mod window_commands;
     mod window_live;
@@ -23,18 +24,19 @@ mod table {
 use std::path::PathBuf;
 
 use table::figure::{Table, as_json, print};
-use table::{inside, reading, resuming, size, starting, steps, window};
+use table::{inside, reading, resuming, size, starting, steps, verify, window};
 
 /// A part of the table: the name it is asked for, and what adds its lines.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 7] = [
+const SECTIONS: [Section; 8] = [
     ("steps", steps::measure),
     ("size", size::measure),
     ("resuming", resuming::measure),
     ("reading", reading::measure),
     ("starting", starting::measure),
     ("inside", inside::measure),
+    ("verify", verify::measure),
     ("window", window::measure),
 ];
 

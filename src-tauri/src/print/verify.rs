@@ -14,15 +14,15 @@ pub(crate) fn verified(verified: &Verified) -> String {
         text.push('\n');
     }
     let counts = [
-        (verified.same, "same"),
-        (verified.differs, words(Verdict::Differs)),
-        (verified.asks_new, words(Verdict::AsksNew)),
-        (verified.does_not_load, words(Verdict::DoesNotLoad)),
-        (verified.not_comparable, words(Verdict::NotComparable)),
-        (verified.unaffected, "unaffected"),
+        (verified.same, Verdict::Same),
+        (verified.differs, Verdict::Differs),
+        (verified.asks_new, Verdict::AsksNew),
+        (verified.does_not_load, Verdict::DoesNotLoad),
+        (verified.not_comparable, Verdict::NotComparable),
+        (verified.unaffected, Verdict::Unaffected),
     ];
-    let told: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    let there = counts.into_iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = there.map(|(count, verdict)| format!("{count} {}", words(verdict, count))).collect();
     let runs = counted(verified.results.len() as u64, "run");
     if told.is_empty() {
         text.push_str("no recorded run is selected\n");
@@ -42,20 +42,24 @@ pub(crate) fn verified(verified: &Verified) -> String {
     text
 }
 
-fn words(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Same => "same",
-        Verdict::Differs => "differ",
-        Verdict::AsksNew => "ask something new",
-        Verdict::Unaffected => "unaffected",
-        Verdict::DoesNotLoad => "do not load",
-        Verdict::NotComparable => "not comparable",
+/// A verdict on so many runs, in words.
+fn words(verdict: Verdict, count: u32) -> &'static str {
+    match (verdict, count) {
+        (Verdict::Same, _) => "same",
+        (Verdict::Differs, 1) => "differs",
+        (Verdict::Differs, _) => "differ",
+        (Verdict::AsksNew, 1) => "asks something new",
+        (Verdict::AsksNew, _) => "ask something new",
+        (Verdict::Unaffected, _) => "unaffected",
+        (Verdict::DoesNotLoad, 1) => "does not load",
+        (Verdict::DoesNotLoad, _) => "do not load",
+        (Verdict::NotComparable, _) => "not comparable",
     }
 }
 
 fn group_text(group: &VerifiedGroup, example: Option<&VerifiedRun>) -> String {
     let VerifiedGroup { verdict, flow, path, field, count, .. } = group;
-    let mut head = format!("{count:>5}  {}", words(*verdict));
+    let mut head = format!("{count:>5}  {}", words(*verdict, *count));
     for part in [flow.as_deref(), path.as_deref(), field.map(|field| field.as_str())].into_iter().flatten() {
         head.push_str(&format!("  {part}"));
     }
@@ -71,7 +75,7 @@ fn group_text(group: &VerifiedGroup, example: Option<&VerifiedRun>) -> String {
 
 /// What a run does otherwise, on one line.
 pub(crate) fn verdict_line(run: &VerifiedRun) -> String {
-    let mut line = words(run.verdict).to_owned();
+    let mut line = words(run.verdict, 1).to_owned();
     for part in [run.path.as_deref(), run.field.map(|field| field.as_str()), run.place.as_deref()].into_iter().flatten()
     {
         line.push_str(&format!(" {part}"));

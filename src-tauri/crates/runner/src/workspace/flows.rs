@@ -1,6 +1,6 @@
 //! The flows of a workspace: loaded when they are asked for, a few at once, and told as soon as they are known.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -142,6 +142,11 @@ impl Workspace {
         let path = self.file_in(file)?;
         ordinary_files::read_text(&path, ordinary_files::FILE_BYTES)
             .map_err(|error| Fault::not_found(format!("{file}: {error}")))
+    }
+
+    /// The path of a file that is named as seen from the workspace's folder; it need not be there.
+    pub fn in_folder(&self, file: &Path) -> PathBuf {
+        self.dir.join(file)
     }
 
     /// The full path of a file of the workspace; refused where it leads outside.
