@@ -247,6 +247,22 @@ fn check(topic: &str) {
     assert_eq!(data.code, Some(0), "the database is not what its events say\n{data}");
     crate::request_views::items_are_those_of_the_log(&place);
     probes_change_nothing(&place, topic);
+    kept_runs_are_the_same(&place, topic);
+}
+
+/// What is kept as a file does what it did, without the database that it was recorded in.
+fn kept_runs_are_the_same(place: &Place, topic: &str) {
+    let verified = place.ask("verify --all");
+    assert_eq!(verified.code, Some(0), "{topic}: verified in the database\n{verified}");
+    let mut args = vec!["--json".to_owned(), "verify".to_owned()];
+    for (nth, request) in place.get("requests").as_array().into_iter().flatten().enumerate() {
+        let (id, file) = (text(request, "id"), format!("kept/{nth}.run"));
+        std::fs::create_dir_all(place.dir().join("kept")).expect("the place is writable");
+        place.get(&format!("keep {id} --as {file}"));
+        args.push(file);
+    }
+    let verified = place.run(&args);
+    assert_eq!(verified.code, Some(0), "{topic}: verified as files\n{verified}");
 }
 
 /// Code with probes does what the log says: nothing differs from the recording, in whatever request.

@@ -198,6 +198,13 @@ fn what_is_no_expression_is_refused_at_its_column() {
     refused(&place, "if (sum) 1", 1, "is no expression");
     refused(&place, "sum; item", 4, "is no expression");
     refused(&place, "1 + await item", 5, "cannot wait");
+    refused(&place, "sum += 1", 1, "cannot change anything: it writes");
+    // What it changed would be what later statements see.
+    refused(&place, "1 + input.push(item)", 5, "calls push, which changes what it is called on; write [...it, value]");
+    refused(&place, "[input.sort()]", 2, "write it.toSorted(…)");
+    for own in ["input.map((one) => one.price).sort()", "[...input].reverse()", "((all) => all.push(1))([])"] {
+        assert_eq!(place.print(&["flows/main.ts:8", own]).code, Some(0), "{own}");
+    }
     refused(&place, "", 1, "is empty");
     let deep = place.print(&["flows/main.ts:8", &"(".repeat(20_000)]);
     assert_eq!(deep.code, Some(2));

@@ -2,11 +2,13 @@
 //!
 //! A test waits for what it can see, never for a time. A run that is dropped is killed.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use crate::bench::{Answer, Place, program};
 
@@ -18,6 +20,8 @@ pub struct Going {
     child: Child,
     /// Reads standard output to its end.
     printed: Option<JoinHandle<String>>,
+    /// The lines of standard output, as they come.
+    documents: Receiver<String>,
     lines: Receiver<String>,
     heard: String,
 }
@@ -51,12 +55,19 @@ impl Place {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let mut stdout = child.stdout.take().expect("it is piped");
+        let stdout = child.stdout.take().expect("it is piped");
+        let (each, documents) = channel();
         // While it runs: a full pipe would hold it up.
         let printed = std::thread::spawn(move || {
-            let mut bytes = Vec::new();
-            stdout.read_to_end(&mut bytes).expect("a pipe can be read");
-            String::from_utf8(bytes).expect("standard output is UTF-8")
+            let mut text = String::new();
+            for line in BufReader::new(stdout).lines() {
+                let line = line.expect("standard output is UTF-8");
+                text.push_str(&line);
+                text.push('\n');
+                // The test may have ended.
+                let _ = each.send(line);
+            }
+            text
         });
         let stderr: ChildStderr = child.stderr.take().expect("it is piped");
         let (sender, lines) = channel();
@@ -66,7 +77,7 @@ impl Place {
                 let _ = sender.send(line);
             }
         });
-        Going { child, printed: Some(printed), lines, heard: String::new() }
+        Going { child, printed: Some(printed), documents, lines, heard: String::new() }
     }
 
     /// Waits until a question has this answer.
@@ -113,6 +124,21 @@ impl Going {
             match self.lines.recv_timeout(WAIT_TIMEOUT.saturating_sub(start.elapsed())) {
                 Ok(line) => self.heard.push_str(&format!("{line}\n")),
                 Err(_) => panic!("it never said {words:?}, but\n{}", self.heard),
+            }
+        }
+    }
+
+    /// Waits until it prints a JSON document of which this is true.
+    #[track_caller]
+    pub fn until_it_prints(&self, what: &str, is_wanted: impl Fn(&Value) -> bool) -> Value {
+        let start = Instant::now();
+        loop {
+            let Ok(line) = self.documents.recv_timeout(WAIT_TIMEOUT.saturating_sub(start.elapsed())) else {
+                panic!("it never printed {what}");
+            };
+            let document = serde_json::from_str(&line).expect("a document a line");
+            if is_wanted(&document) {
+                return document;
             }
         }
     }

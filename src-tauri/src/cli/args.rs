@@ -261,7 +261,7 @@ pub(crate) enum Command {
     Keep(Keep),
     /// Write a session or a request into one file, for another machine or for an audience
     Export(Export),
-    /// Take in what another machine exported: all of it, or nothing
+    /// Take in what another machine exported, or a run that was kept: all of it, or nothing
     Import { file: PathBuf },
     /// Who wrote one place of a scope's state in a request, oldest first
     History {

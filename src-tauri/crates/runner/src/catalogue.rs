@@ -237,6 +237,16 @@ impl Catalogue {
         Err(Fault::not_found(format!("unknown flow \"{kind}\"; {known}")))
     }
 
+    /// As [`find`](Self::find), but never an earlier version of a file that does not load as it is now.
+    pub(crate) fn find_as_it_is(&self, kind: &str) -> Result<Arc<LoadedFlow>, Fault> {
+        let found = self.find(kind)?;
+        let is_of = |entry: &&Entry| entry.flows.iter().any(|known| Arc::ptr_eq(&known.loaded_flow, &found));
+        match self.entries.values().find(is_of).and_then(|entry| entry.error.as_ref()) {
+            Some(error) => Err(Fault::NotLoaded { message: error.to_string() }),
+            None => Ok(found),
+        }
+    }
+
     /// The flows that load, those of a kind that another file has among them.
     fn flows(&self) -> impl Iterator<Item = &FlowDescription> {
         self.entries.values().flat_map(|entry| &entry.flows).map(|known| &known.loaded_flow.flow)

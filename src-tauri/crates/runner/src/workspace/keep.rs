@@ -144,13 +144,15 @@ fn collect_run_files(root: &Path, files: &mut Vec<std::path::PathBuf>) {
 /// An event without what is of the machine that it happened on, and without secrets that are known by now.
 fn of_no_machine(event: Event, redaction: &Redaction) -> Result<Event, Fault> {
     let Event { seq, at, path, attempt, kind } = event;
+    if let EventKind::Unknown { name, .. } = &kind {
+        return Err(Fault::refused(format!(
+            "event {seq} is of a kind that this version does not know ({name}): keep the request with the version that \
+             recorded it"
+        )));
+    }
     let mut fields = export_format::with_kind(&kind, serde_json::value::Serializer).map_err(Fault::internal)?;
     redaction.known(&mut fields);
-    let mut kind: EventKind = match kind {
-        // It has no fields that anybody knows.
-        unknown @ EventKind::Unknown { .. } => unknown,
-        _ => from_value(fields).map_err(Fault::internal)?,
-    };
+    let mut kind: EventKind = from_value(fields).map_err(Fault::internal)?;
     match &mut kind {
         EventKind::RequestStarted { owner, mock, .. } | EventKind::RequestResumed { owner, mock, .. } => {
             *owner = OWNER.to_owned();

@@ -14,8 +14,10 @@ use serde_json::json;
 use store::{BundleRecord, EventQuery, ImportError, RequestQuery};
 
 use super::Workspace;
+use super::run_file::RunFile;
 use crate::core::fault::Fault;
 use crate::core::id;
+use crate::run::replay::comparison::Expectation;
 use crate::views::{Exported, Imported, RequestRow};
 use crate::workspace::export_format::{self, Line};
 use engine::views::items::Audience;
@@ -127,11 +129,11 @@ impl Workspace {
         Ok(lines)
     }
 
-    /// Takes a full export in: all of it, or nothing. A file whose requests are all here as they are in
+    /// Takes a full export in, or a run that was kept: all of it, or nothing. A file whose requests are all here as they are in
     /// it changes nothing, and that is no failure: whoever asked has what they asked for.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
-        let Importable { mut pieces, here, result } = self.importable(file)?;
+        let Importable { mut pieces, here, result, expected } = self.importable(file)?;
         if result.imported {
             // A fork's origin may have come before, by a file of its own.
             if !here.is_empty() {
@@ -151,6 +153,9 @@ impl Workspace {
                     Fault::refused(format!("{} is damaged ({unfit}); nothing was imported", file.display()))
                 }
             })?;
+            if let Some((request, expected)) = expected {
+                self.expect(&request, &expected)?;
+            }
         }
         Ok(result)
     }
@@ -172,6 +177,9 @@ impl Workspace {
 
     /// Reads an export, and what of it is here already.
     fn importable(&self, file: &Path) -> Result<Importable, Fault> {
+        if RunFile::read_label(file).is_ok() {
+            return self.importable_run(file);
+        }
         let (label, lines) = export_format::read(file, &self.config.limits)?;
         if label.view != "all" {
             return Err(Fault::refused(format!(
@@ -181,7 +189,17 @@ impl Workspace {
                 label.view
             )));
         }
-        let pieces: Vec<BundleRecord> = lines.into_iter().filter_map(piece).collect();
+        self.importable_pieces(file, lines.into_iter().filter_map(piece).collect())
+    }
+
+    /// Reads a run that was kept: it comes without its code.
+    fn importable_run(&self, file: &Path) -> Result<Importable, Fault> {
+        let run = RunFile::read(file, &self.config.limits)?;
+        let expected = Some((run.label.request, run.expectation)).filter(|(_, expected)| !expected.is_empty());
+        Ok(Importable { expected, ..self.importable_pieces(file, run.pieces)? })
+    }
+
+    fn importable_pieces(&self, file: &Path, pieces: Vec<BundleRecord>) -> Result<Importable, Fault> {
         let brought = Brought::of(&pieces);
         if let Some(wrong) = brought.wrong_id() {
             return Err(Fault::refused(format!("{} cannot be imported: {wrong}", file.display())));
@@ -193,7 +211,7 @@ impl Workspace {
             requests: brought.requests.keys().map(ToString::to_string).collect(),
             events: brought.requests.values().map(|events| events.len() as u64).sum(),
         };
-        Ok(Importable { pieces, here, result })
+        Ok(Importable { pieces, here, result, expected: None })
     }
 
     /// The requests of a file that are here already, event by event.
@@ -256,6 +274,8 @@ struct Importable {
     /// The requests that are here already as they are in it.
     here: HashSet<Arc<str>>,
     result: Imported,
+    /// What one of the requests is expected to do.
+    expected: Option<(String, Expectation)>,
 }
 
 /// What a file brings.

@@ -184,10 +184,14 @@ impl Workspace {
         if let Some(source) = source {
             return source.accept(accepted);
         }
-        let Some(request) = &run.request_id else { return Ok(()) };
+        run.request_id.as_ref().map_or(Ok(()), |request| self.expect(request, accepted))
+    }
+
+    /// Stores what a request is expected to do.
+    pub(super) fn expect(&self, request: &str, expected: &Expectation) -> Result<(), Fault> {
         self.verdicts.forget(request);
         // What the log says needs no words beside it.
-        let body = (!accepted.is_empty()).then(|| serde_json::to_value(accepted)).transpose();
+        let body = (!expected.is_empty()).then(|| serde_json::to_value(expected)).transpose();
         let body = body.map_err(Fault::internal)?;
         let at = crate::effects::outside::now_ms();
         self.store.expect(request, at, body.as_ref()).map(drop).map_err(Fault::of_write)

@@ -4,16 +4,12 @@
 //! Probes are put into the text before it is parsed, on its own lines; a source map leads back to the author's columns.
 //! Only what is asked of a recording has them: what live runs execute is the plain text (ARCHITECTURE §8.10).
 
+mod expression;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use oxc::allocator::Allocator;
-use oxc::ast::ast::{Expression, IdentifierReference, SimpleAssignmentTarget, Statement, UnaryExpression};
-use oxc::ast_visit::{Visit, walk};
-use oxc::parser::Parser;
-use oxc::semantic::{Scoping, SemanticBuilder};
-use oxc::span::{GetSpan, SourceType};
 use rolldown_plugin::{HookTransformOutput, HookTransformOutputMap};
 use string_wizard::{Hires, MagicString, SourceMapOptions};
 
@@ -21,6 +17,8 @@ use crate::bundle::code::Code;
 use crate::bundle::marks::Lines;
 use crate::bundle::project_files::normal;
 use crate::bundle::statements::{Spot, Stops};
+
+pub use expression::{WrongExpression, check_expression};
 
 /// Endings of files that have statements.
 const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
@@ -64,15 +62,6 @@ struct FileStops {
     /// The number of the file's first statement.
     first: usize,
     stops: Arc<Stops>,
-}
-
-/// An expression that does not parse.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrongExpression {
-    /// Why.
-    pub message: String,
-    /// Where in its text, from 1.
-    pub column: u32,
 }
 
 /// What a statement of a bundle with probes takes when it is asked to.
@@ -253,124 +242,5 @@ impl Question {
         let listed: usize = table.sites.iter().map(|site| site.names.len()).sum();
         let sites = (listed > MAX_LISTED).then(|| vec![site]);
         Question { locals: true, sites, ..Question::default() }
-    }
-}
-
-/// Checks an expression of a question, and returns the names that it takes from its scope.
-pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpression> {
-    let wrong = |message: &str, column: u32| WrongExpression { message: message.to_owned(), column };
-    if let Err(found) = crate::bundle::nesting::check(text) {
-        return Err(wrong(&found.message, found.column));
-    }
-    if text.trim().is_empty() {
-        return Err(wrong("is empty: write a TypeScript expression, like input.total", 1));
-    }
-    let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
-    let whole = format!("({text}\n)");
-    let column =
-        |at: u32| whole.get(1..(at as usize).max(1)).map_or(1, |before| before.encode_utf16().count() as u32 + 1);
-    let end = text.encode_utf16().count() as u32;
-    std::thread::scope(|scope| {
-        let work = || {
-            let allocator = Allocator::default();
-            let parsed = Parser::new(&allocator, &whole, kind).parse();
-            if let Some(error) = parsed.diagnostics.iter().next() {
-                let at = error.labels.first().map_or(1, |label| label.offset());
-                return Err(wrong(&format!("is no expression: {}", error.message), column(at).min(end.max(1))));
-            }
-            let [Statement::ExpressionStatement(it)] = &parsed.program.body[..] else {
-                return Err(wrong("is no expression: write one expression, and no statement", 1));
-            };
-            let Expression::ParenthesizedExpression(inner) = &it.expression else {
-                return Err(wrong("is no expression: a bracket is closed that is not opened", 1));
-            };
-            if inner.span.end as usize != whole.len() {
-                return Err(wrong("is no expression: a bracket is closed that is not opened", 1));
-            }
-            let mut waits = Waits::default();
-            waits.visit_expression(&it.expression);
-            if let Some(at) = waits.at {
-                return Err(wrong("cannot wait: an expression has no await and no yield of its own", column(at)));
-            }
-            let scoping = SemanticBuilder::new().build(&parsed.program).semantic.into_scoping();
-            let mut writes = Writes { scoping: &scoping, at: None };
-            writes.visit_expression(&it.expression);
-            if let Some(at) = writes.at {
-                return Err(wrong("cannot change anything: it writes to what is not its own", column(at)));
-            }
-            Ok(scoping.root_unresolved_references().keys().map(|name| name.to_string()).collect())
-        };
-        let stack = crate::bundle::bundler::PARSER_STACK;
-        let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work);
-        let ended = thread.ok().and_then(|thread| thread.join().ok());
-        ended.unwrap_or_else(|| Err(wrong("cannot be parsed", 1)))
-    })
-}
-
-/// Finds what waits, outside of functions.
-#[derive(Default)]
-struct Waits {
-    at: Option<u32>,
-}
-
-impl<'a> Visit<'a> for Waits {
-    fn visit_function(&mut self, _: &oxc::ast::ast::Function<'a>, _: oxc::syntax::scope::ScopeFlags) {}
-
-    fn visit_arrow_function_expression(&mut self, _: &oxc::ast::ast::ArrowFunctionExpression<'a>) {}
-
-    fn visit_await_expression(&mut self, it: &oxc::ast::ast::AwaitExpression<'a>) {
-        self.at.get_or_insert(it.span().start);
-        walk::walk_await_expression(self, it);
-    }
-}
-
-/// Finds a write to something that an expression did not make.
-struct Writes<'s> {
-    scoping: &'s Scoping,
-    at: Option<u32>,
-}
-
-impl Writes<'_> {
-    fn check(&mut self, target: &SimpleAssignmentTarget<'_>) {
-        let root = match target {
-            SimpleAssignmentTarget::AssignmentTargetIdentifier(name) => Some(&**name),
-            other => other.as_member_expression().and_then(|member| root_of(member.object())),
-        };
-        let is_own = root.is_some_and(|name| {
-            let reference = name.reference_id.get().map(|id| self.scoping.get_reference(id));
-            reference.is_some_and(|reference| reference.symbol_id().is_some())
-        });
-        if !is_own {
-            self.at.get_or_insert(target.span().start);
-        }
-    }
-}
-
-/// The name that a chain of properties begins with.
-fn root_of<'a, 'b>(expression: &'b Expression<'a>) -> Option<&'b IdentifierReference<'a>> {
-    match expression.get_inner_expression() {
-        Expression::Identifier(name) => Some(name),
-        other => other.as_member_expression().and_then(|member| root_of(member.object())),
-    }
-}
-
-impl<'a> Visit<'a> for Writes<'_> {
-    fn visit_simple_assignment_target(&mut self, it: &SimpleAssignmentTarget<'a>) {
-        self.check(it);
-        walk::walk_simple_assignment_target(self, it);
-    }
-
-    fn visit_unary_expression(&mut self, it: &UnaryExpression<'a>) {
-        let target = it.argument.get_inner_expression().as_member_expression();
-        if it.operator.as_str() == "delete"
-            && target.is_some_and(|member| {
-                root_of(member.object()).is_none_or(|name| {
-                    name.reference_id.get().is_none_or(|id| self.scoping.get_reference(id).symbol_id().is_none())
-                })
-            })
-        {
-            self.at.get_or_insert(it.span.start);
-        }
-        walk::walk_unary_expression(self, it);
     }
 }

@@ -3,6 +3,7 @@
 
 mod check;
 mod crash;
+mod expectations;
 mod imports;
 mod last_writers;
 mod log;

@@ -90,6 +90,7 @@ fn what_is_wrong_is_told_with_its_line() {
         (with(2, "{\"at\":5}"), 2, "none of"),
         (with(2, &lines[1].replace("\"seq\":1", "\"seq\":7")), 2, "event 1 of request"),
         (with(2, &lines[1].replace("completed", "well")), 2, "no request_finished event"),
+        (with(2, &lines[1].replace("request_finished", "request_ended")), 2, "no event \"request_ended\""),
         (with(2, &lines[1].replace("{\"$long\":1}", "{\"$long\":9}")), 2, "long value 9"),
         (with(3, lines[1]), 3, "event 2 of request"),
         (with(4, "{\"text\":3}"), 4, "long value 1"),

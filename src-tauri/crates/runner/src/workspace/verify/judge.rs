@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use engine::json::from_value;
+use serde_json::Value;
 
 use super::super::run_file::RunFile;
 use super::super::{OpenOptions, Workspace};
@@ -110,7 +111,7 @@ impl Workspace {
     }
 
     fn compared_file(&self, file: &Path, read: RunFile) -> Result<Judged, Fault> {
-        let flow = self.with_catalogue(|catalogue| catalogue.find(&read.label.flow))?;
+        let flow = self.with_catalogue(|catalogue| catalogue.find_as_it_is(&read.label.flow))?;
         let folder = tempfile::tempdir().map_err(Fault::internal)?;
         let apart = self.apart(folder.path())?;
         apart.take_in(&read, file)?;
@@ -134,7 +135,7 @@ fn differing(first: Difference) -> VerifiedRun {
     let (recorded, found) = (divergence.recorded.0, divergence.found.0);
     let field = field(&recorded, &found, is_asked);
     let (place, recorded, found) = first_place(&recorded, &found);
-    let limit = (found["code"] == "limit_exceeded").then(|| found["message"].as_str().map(str::to_owned)).flatten();
+    let limit = limit_that_ended(&found);
     let verdict = if is_asked { Verdict::AsksNew } else { Verdict::Differs };
     let asks = "it asks for something that was not recorded: only a live run can tell what it does then";
     VerifiedRun {
@@ -147,4 +148,10 @@ fn differing(first: Difference) -> VerifiedRun {
         why: if is_asked { Some(asks.to_owned()) } else { limit },
         ..empty(verdict)
     }
+}
+
+/// The limit that ended a block, by its error, which may be told beside other fields.
+fn limit_that_ended(found: &Value) -> Option<String> {
+    let error = found.get("error").unwrap_or(found);
+    (error["code"] == "limit_exceeded").then(|| error["message"].as_str().unwrap_or_default().to_owned())
 }

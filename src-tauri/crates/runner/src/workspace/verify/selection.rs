@@ -22,7 +22,8 @@ impl Workspace {
         let mut jobs = Vec::with_capacity(rows.len());
         for row in rows {
             let flow = flows.entry(row.flow.clone());
-            let flow = flow.or_insert_with(|| self.with_catalogue(|catalogue| catalogue.find(&row.flow))).clone();
+            let flow =
+                flow.or_insert_with(|| self.with_catalogue(|catalogue| catalogue.find_as_it_is(&row.flow))).clone();
             let settled = match &flow {
                 Ok(_) if is_running(&row) => Some(VerifiedRun {
                     why: Some("it is still running: verify it when it has ended".to_owned()),

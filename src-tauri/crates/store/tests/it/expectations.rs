@@ -1,0 +1,70 @@
+//! What requests are expected to do is kept beside their log, and goes with it.
+
+use engine::event::RequestStatus;
+use serde_json::json;
+
+use crate::support::{Request, bed, finished};
+
+#[test]
+fn an_expectation_is_kept_replaced_and_taken_back() {
+    let bed = bed();
+    let mut request = Request::begin(&bed.store, "r");
+    request.commit(finished(RequestStatus::Completed)).unwrap();
+    assert_eq!(bed.store.expectation("r").unwrap(), None);
+    let first = json!({ "root": [{ "output": 1 }], "root/step:gone": null });
+    assert!(bed.store.expect("r", 5, Some(&first)).unwrap());
+    assert_eq!(bed.store.expectation("r").unwrap(), Some(first));
+    assert_eq!(bed.store.expected().unwrap(), ["r"]);
+    assert!(bed.store.expect("r", 6, Some(&json!({}))).unwrap());
+    assert_eq!(bed.store.expectation("r").unwrap(), Some(json!({})));
+    assert!(bed.store.expect("r", 7, None).unwrap());
+    assert_eq!((bed.store.expectation("r").unwrap(), bed.store.expected().unwrap()), (None, Vec::new()));
+    assert!(!bed.store.expect("nobody", 8, Some(&json!({}))).unwrap(), "there is no such request");
+    assert!(bed.store.check().unwrap().problems.is_empty());
+}
+
+#[test]
+fn an_expectation_goes_with_its_session() {
+    let bed = bed();
+    for (id, session) in [("gone", "one"), ("stays", "two")] {
+        let mut request = Request::begin_in(&bed.store, id, session);
+        request.commit(finished(RequestStatus::Completed)).unwrap();
+        bed.store.expect(id, 1, Some(&json!({ "root": null }))).unwrap();
+    }
+    bed.store.delete_session("one").unwrap();
+    assert_eq!(bed.store.expected().unwrap(), ["stays"]);
+    let path = bed.store.path().to_owned();
+    let rows = |path: &std::path::Path| {
+        let connection = rusqlite::Connection::open(path).unwrap();
+        connection.query_row("SELECT count(*) FROM expectation", (), |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!(rows(&path), 1, "nothing is left of it");
+}
+
+/// A disk that is full leaves what was expected before.
+#[test]
+fn an_expectation_that_cannot_be_written_changes_nothing() {
+    let bed = bed();
+    let mut request = Request::begin(&bed.store, "r");
+    request.commit(finished(RequestStatus::Completed)).unwrap();
+    let before = json!({ "root": [{ "output": 1 }] });
+    bed.store.expect("r", 1, Some(&before)).unwrap();
+    bed.store.limit_pages(Some(1));
+    let long = json!({ "root": [{ "output": "x".repeat(4_000_000) }] });
+    let error = bed.store.expect("r", 2, Some(&long)).unwrap_err();
+    assert!(error.is_of_disk(), "{error}");
+    assert_eq!(bed.store.expectation("r").unwrap(), Some(before.clone()));
+    bed.store.limit_pages(None);
+    assert!(bed.store.expect("r", 3, Some(&long)).unwrap());
+}
+
+/// Which code a request ran is known without its log, and whether it was that code alone.
+#[test]
+fn the_code_that_a_request_ran_is_known() {
+    let bed = bed();
+    let mut request = Request::begin(&bed.store, "r");
+    request.commit(finished(RequestStatus::Completed)).unwrap();
+    let ran = bed.store.ran_code().unwrap();
+    assert!(ran["r"].is_whole && !ran["r"].hash.is_empty(), "{ran:?}");
+    assert_eq!(ran.len(), 1);
+}

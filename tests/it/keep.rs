@@ -1,0 +1,254 @@
+//! A recorded run as a file of text: what a repository holds, and `verify` runs anywhere.
+
+use serde_json::{Value, json};
+use tests::bench::Place;
+
+const SECRET: &str = "sk-very-secret-1234567890";
+const CHAT: &str = r#"import { defineFlow, generator, handler, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
+const look = handler({ name: "look", inputSchema: z.string(), outputSchema: z.any(), execute: async (text, ctx) => {
+  await ctx.session.pushState("said", text);
+  await ctx.user.incState({ turns: 1 });
+  return { text, said: ctx.session.state.said, turns: ctx.user.state.turns, at: Date.now(), drawn: Math.random() };
+} });
+const fails = handler({ name: "fails", inputSchema: z.any(), execute: () => { throw new Error("no"); } });
+const reply = generator({ name: "reply", model: "openai/gpt-5-mini", inputSchema: z.any(), outputSchema: z.string(), prompt: "Be kind.\nBe short.\n".repeat(20), user: (seen) => JSON.stringify(seen), history: (_, ctx) => ctx.session.items.llm() });
+export default defineFlow({
+  kind: "chat",
+  session: { stateSchema: z.object({ said: z.array(z.string()).default([]) }) },
+  user: { stateSchema: z.object({ turns: z.number().default(0) }) },
+  actions: {
+    say: { inputSchema: z.string(), userMessage: (text) => text, block: sequencer({ name: "say", inputSchema: z.string() }).step(look).step(reply) },
+    fail: { inputSchema: z.string(), block: sequencer({ name: "fail", inputSchema: z.string() }).step(fails) },
+  },
+});
+"#;
+
+fn chat() -> Place {
+    let place = Place::new().variable("CHAT_TOKEN", SECRET);
+    place.write("flows/chat.ts", CHAT);
+    let mock = r#"{ "generators": { "reply": [{ "text": "Hello" }, { "text": "Good bye" }, { "text": "More" }] } }"#;
+    place.write("elsewhere.mock.json", mock);
+    for (request, text) in [("first", "hi"), ("second", "how are you?"), ("third", "bye")] {
+        let mock = format!("--mock={}", place.dir().join("elsewhere.mock.json").display());
+        let line = ["run", "chat", "say", "--user", "ada", "--session", "s", "--request", request, &mock];
+        let answer = place.run(&[&line[..], &["--input", &json!(text).to_string()]].concat());
+        assert_eq!(answer.code, Some(0), "{answer}");
+    }
+    place
+}
+
+fn text_of(place: &Place, file: &str) -> String {
+    std::fs::read_to_string(place.dir().join(file)).expect("it is there")
+}
+
+/// A folder that has the flow and the file, and nothing else.
+fn elsewhere(place: &Place, files: &[&str]) -> Place {
+    let other = Place::new();
+    other.write("flows/chat.ts", text_of(place, "flows/chat.ts"));
+    for file in files {
+        other.write(file, text_of(place, file));
+    }
+    other
+}
+
+#[test]
+fn a_run_of_a_conversation_stands_alone_in_its_file() {
+    let place = chat();
+    for request in ["first", "second", "third"] {
+        let kept = place.get(&format!("keep {request} --as {request}.run"));
+        assert_eq!(kept["bytes"].as_u64(), Some(text_of(&place, &format!("{request}.run")).len() as u64));
+    }
+    let other = elsewhere(&place, &["first.run", "second.run", "third.run"]);
+    let verified = other.ask("verify third.run first.run second.run");
+    assert_eq!((verified.code, &verified.json()["same"]), (Some(0), &json!(3)), "{verified}");
+    assert_eq!(verified.json()["results"][0]["file"], "third.run", "as they were named");
+    assert_eq!(verified.json()["results"][0]["requestId"], "third");
+    // What it saw of the conversation is in its file: with other words then, the model is asked another question.
+    let lines = text_of(&place, "third.run");
+    let edited = lines.lines().map(|line| {
+        let is_earlier = line.contains("\"request\":\"first\"") && line.contains("item_added");
+        if is_earlier { line.replace("\"hi\"", "\"good night\"") } else { line.to_owned() }
+    });
+    other.write("third.run", edited.collect::<Vec<_>>().join("\n"));
+    let row = &other.get_any("verify third.run")["results"][0];
+    assert_eq!((&row["verdict"], &row["path"]), (&json!("asks_new"), &json!("root/step:reply")), "{row:#}");
+}
+
+trait Asking {
+    fn get_any(&self, line: &str) -> Value;
+}
+
+impl Asking for Place {
+    fn get_any(&self, line: &str) -> Value {
+        self.ask(line).json()
+    }
+}
+
+#[test]
+fn a_file_holds_no_path_of_this_machine_and_is_the_same_again() {
+    let place = chat();
+    place.get("keep third --as a.run");
+    let text = text_of(&place, "a.run");
+    let folder = place.dir().display().to_string();
+    assert!(!text.contains(&folder), "{text}");
+    assert!(text.contains("\"mock\":\"elsewhere.mock.json\""), "{text}");
+    // What happens in the database afterwards is not of this run.
+    let mock = format!("--mock={}", place.dir().join("elsewhere.mock.json").display());
+    place.run(&[
+        "run",
+        "chat",
+        "say",
+        "--user",
+        "ada",
+        "--session",
+        "s",
+        "--request",
+        "fourth",
+        &mock,
+        "--input",
+        "\"x\"",
+    ]);
+    place.get("keep third --as b.run");
+    assert_eq!(text, text_of(&place, "b.run"));
+    assert!(text.lines().all(|line| line.len() < 2_000), "lines can be read");
+}
+
+#[test]
+fn what_is_a_secret_by_now_is_not_in_the_file() {
+    let place = chat();
+    let input = json!(format!("my key is {SECRET}")).to_string();
+    let mock = format!("--mock={}", place.dir().join("elsewhere.mock.json").display());
+    place.run(&["run", "chat", "say", "--user", "ada", "--request", "told", &mock, "--input", &input]);
+    place.write("flowglass.json", r#"{ "env": { "TOKEN": { "valueEnv": "CHAT_TOKEN" } } }"#);
+    let kept = place.ask("keep told --as told.run");
+    assert_eq!(kept.code, Some(0), "{kept}");
+    let text = text_of(&place, "told.run");
+    assert!(!text.contains(SECRET) && text.contains("[redacted]"), "{text}");
+}
+
+#[test]
+fn a_failed_run_fails_in_its_file_as_it_did() {
+    let place = chat();
+    place.run(&["run", "chat", "fail", "--user", "ada", "--request", "failed", "--input", "\"x\""]);
+    place.get("keep failed --as failed.run");
+    assert!(!text_of(&place, "failed.run").contains(&place.dir().display().to_string()));
+    let other = elsewhere(&place, &["failed.run"]);
+    assert_eq!(other.get("verify failed.run")["same"], 1);
+    other.write("flows/chat.ts", CHAT.replace("new Error(\"no\")", "new Error(\"never\")"));
+    let verified = other.ask("verify failed.run");
+    assert_eq!((verified.code, &verified.json()["results"][0]["field"]), (Some(1), &json!("error")), "{verified}");
+}
+
+#[test]
+fn a_difference_is_accepted_into_the_file_as_lines() {
+    let place = chat();
+    place.get("keep first --as first.run");
+    let before = text_of(&place, "first.run");
+    place.write("flows/chat.ts", CHAT.replace("incState({ turns: 1 })", "incState({ turns: 5 })"));
+    let verified = place.ask("verify first.run --accept");
+    // The prompt has the number of turns in it.
+    assert_eq!((verified.code, &verified.json()["results"][0]["accepted"]), (Some(1), &Value::Null), "{verified}");
+    assert_eq!(text_of(&place, "first.run"), before, "what asks for something new is not accepted");
+    place.write("flows/chat.ts", CHAT.replace(".step(look)", ".step(look).tap(() => undefined)"));
+    assert_eq!(place.get("verify first.run")["same"], 1);
+    place.run(&["run", "chat", "fail", "--user", "ada", "--request", "failed", "--input", "\"x\""]);
+    place.get("keep failed --as failed.run");
+    let before = text_of(&place, "failed.run");
+    place.write("flows/chat.ts", CHAT.replace("new Error(\"no\")", "new Error(\"never\")"));
+    assert_eq!(place.ask("verify failed.run").code, Some(1));
+    assert_eq!(place.ask("verify failed.run --accept").code, Some(0));
+    let after = text_of(&place, "failed.run");
+    let added: Vec<&str> = after.lines().filter(|line| !before.lines().any(|old| old == *line)).collect();
+    assert_eq!(added.len(), 2, "a line for each block that does otherwise: {added:#?}");
+    assert!(before.lines().all(|line| after.lines().any(|new| new == line)), "nothing is lost");
+    assert_eq!(place.get("verify failed.run")["same"], 1);
+    // What is expected in the database goes into the file, too.
+    place.get("verify --request failed --accept");
+    place.get("keep failed --as again.run");
+    assert_eq!(text_of(&place, "again.run").lines().filter(|line| line.contains("\"expected\"")).count(), 2);
+    // The code that ran does it as recorded: that is accepted by taking the lines away.
+    place.write("flows/chat.ts", CHAT);
+    assert_eq!(place.ask("verify failed.run --accept").code, Some(0));
+    assert_eq!(text_of(&place, "failed.run"), before);
+}
+
+#[test]
+fn what_cannot_be_kept_says_why() {
+    let place = chat();
+    std::fs::create_dir(place.dir().join("tests")).expect("the place is writable");
+    place.get("keep first --as tests/first.run");
+    for (line, code, what) in [
+        ("keep nobody --as x.run", 6, "unknown request"),
+        ("keep first --as tests/first.run", 7, "exists already"),
+        ("keep first --as nowhere/x.run", 2, "cannot be written"),
+        ("keep first --as flows/chat.ts --force", 7, "file of code"),
+        ("keep first --as .flowglass/x.run", 7, "folder of the database"),
+        ("keep first", 2, "--as"),
+    ] {
+        let refused = place.ask(line);
+        assert_eq!(refused.code, Some(code), "{line}\n{refused}");
+        assert!(refused.stderr.contains(what), "{line}\n{refused}");
+    }
+    place.get("keep second --as tests/first.run --force");
+    assert!(text_of(&place, "tests/first.run").contains("\"request\":\"second\""));
+}
+
+#[test]
+fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
+    let place = chat();
+    place.get("keep first --as first.run");
+    let whole = text_of(&place, "first.run");
+    place.write("cut.run", &whole[..whole.len() / 3]);
+    place.write("empty.run", "");
+    place.write("newer.run", whole.replacen("\"format\":1", "\"format\":2", 1));
+    place.write("seq.run", whole.replacen("\"seq\":4}", "\"seq\":44}", 1));
+    place.write("gone.run", whole.replacen("\"flow\":\"chat\"", "\"flow\":\"gone\"", 1));
+    std::fs::write(place.dir().join("bytes.run"), [0xff, 0xfe]).expect("the place is writable");
+    let verified = place.ask("verify cut.run empty.run newer.run seq.run gone.run bytes.run missing.run . first.run");
+    assert_eq!(verified.code, Some(1), "{verified}");
+    let results = verified.json()["results"].clone();
+    for (at, verdict, what) in [
+        (0, "not_comparable", "cut.run, line "),
+        (1, "not_comparable", "empty.run, line 1: this is no .run file"),
+        (2, "not_comparable", "line 1: the file has format 2, newer than format 1"),
+        (3, "not_comparable", ": event 4 of request \"first\" is expected here, and this is event 44"),
+        (4, "does_not_load", "unknown flow \"gone\""),
+        (5, "not_comparable", "no text in UTF-8"),
+        (6, "not_comparable", "missing.run is not there"),
+        (7, "not_comparable", "no ordinary file"),
+    ] {
+        let row = &results[at];
+        assert_eq!(row["verdict"], verdict, "{row}");
+        assert!(row["why"].as_str().is_some_and(|why| why.contains(what)), "{row}: {what}");
+    }
+    assert_eq!(results[8]["verdict"], "same");
+    place.write("flowglass.json", r#"{ "limits": { "importBytes": 100 } }"#);
+    let row = &place.get_any("verify first.run")["results"][0];
+    assert!(row["why"].as_str().is_some_and(|why| why.contains("limits.importBytes")), "{row}");
+}
+
+/// An editor may put other ends of lines into a file, and cut spaces off empty lines.
+#[test]
+fn a_file_that_an_editor_has_saved_is_the_same_run() {
+    let place = chat();
+    place.get("keep third --as third.run");
+    let text = text_of(&place, "third.run");
+    place.write("third.run", text.lines().map(str::trim_end).collect::<Vec<_>>().join("\r\n"));
+    assert_eq!(place.get("verify third.run")["same"], 1);
+}
+
+/// A run that fails in CI is looked at on another machine.
+#[test]
+fn a_file_can_be_imported_and_looked_at() {
+    let place = chat();
+    place.get("keep third --as third.run");
+    let other = elsewhere(&place, &["third.run"]);
+    let imported = other.get("import third.run");
+    assert!(imported["requests"].as_array().is_some_and(|ids| ids.contains(&json!("third"))), "{imported}");
+    assert_eq!(other.get("show third")["output"], place.get("show third")["output"]);
+    assert_eq!(other.get("verify --all --request third")["same"], 1);
+    assert_eq!(other.get("import third.run")["imported"], false, "it is here already");
+    other.get("keep third --as again.run");
+    assert_eq!(text_of(&other, "again.run"), text_of(&other, "third.run"));
+}
