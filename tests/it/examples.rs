@@ -36,6 +36,20 @@ fn every_example_loads() {
     }
 }
 
+/// They were kept by the first version that kept any, so they also tell that its format is read.
+#[test]
+fn the_kept_runs_of_the_examples_are_as_they_were() {
+    let place = Place::with_examples();
+    let files = ["chat-greets", "desk-answers", "refund-asks", "support-refund-fails"];
+    let files = files.map(|name| format!("flows/tests/{name}.run"));
+    let verified = place.ask(&format!("verify {}", files.join(" ")));
+    assert_eq!((verified.code, verified.json()["same"].as_u64()), (Some(0), Some(4)), "{verified}");
+    let refunds = std::fs::read_to_string(place.dir().join("flows/lib/refunds.ts")).expect("it is there");
+    place.write("flows/lib/refunds.ts", refunds.replace("is above the limit", "is beyond the limit"));
+    let verified = place.ask(&format!("verify {}", files.join(" ")));
+    assert_eq!((verified.code, verified.json()["differs"].as_u64()), (Some(1), Some(1)), "{verified}");
+}
+
 /// The run form of the window is made from the schema, and says what the action and each field are.
 #[test]
 fn every_action_of_an_example_says_what_it_does_and_takes() {

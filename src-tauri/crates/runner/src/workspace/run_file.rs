@@ -176,7 +176,7 @@ impl RunFile {
             Err(error) => return Err(Fault::refused(format!("{shown} cannot be read: {error}"))),
         };
         let at = |(line, what): (usize, String)| Fault::refused(format!("{shown}, line {line}: {what}"));
-        RunFile::parse(&text, file, limits.depth + export_format::ENVELOPE_DEPTH).map_err(at)
+        RunFile::parse(&text, file, limits).map_err(at)
     }
 
     /// Reads the first line of a file.
@@ -192,14 +192,14 @@ impl RunFile {
     }
 
     /// An error is the number of a line, from 1, and what is wrong there.
-    fn parse(text: &str, file: &Path, depth: usize) -> Result<RunFile, (usize, String)> {
+    fn parse(text: &str, file: &Path, limits: &Limits) -> Result<RunFile, (usize, String)> {
         let label = label(text.lines().next().unwrap_or_default()).map_err(|what| (1, what))?;
-        let (placed, rest) = long_values::read(text, depth)?;
+        let (placed, rest) = long_values::read(text, limits)?;
         let (mut pieces, mut expectation) = (Vec::new(), Expectation::default());
         let mut last: Option<(Arc<str>, Seq)> = None;
         for (number, line) in rest.into_iter().skip(1) {
             let wrong = |what: String| (number, what);
-            let value: Value = parse_line(line, depth).map_err(wrong)?;
+            let value: Value = parse_line(line, limits.depth + export_format::ENVELOPE_DEPTH).map_err(wrong)?;
             let value = placed.put_into(value).map_err(wrong)?;
             match from_value::<Line>(value) {
                 Ok(Line::Record { record, state, version }) => {

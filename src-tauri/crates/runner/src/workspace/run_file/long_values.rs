@@ -2,15 +2,21 @@
 //!
 //! A difference in a long text or object is then a difference of a few lines. Must not know what a value means.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
+
+use super::super::export_format::ENVELOPE_DEPTH;
+use crate::core::config::{FILE, Limits};
 
 /// A value whose JSON is longer stands below.
 const LONG: usize = 240;
 /// The field that stands in its place.
 const REFERENCE: &str = "$long";
-/// Before each line of a text.
+/// How long a line of a long value may be that has other values in it.
+const LINE: usize = 100;
+/// Before each line of a text, and for each level of JSON.
 const INDENT: &str = "  ";
 
 /// Long values on their way into a file, in the order in which they are referred to.
@@ -57,10 +63,42 @@ impl LongValues {
                         into.push('\n');
                     }
                 }
-                value => into.push_str(&format!("{{\"value\":{number}}}\n{value:#}\n")),
+                value => {
+                    into.push_str(&format!("{{\"value\":{number}}}\n"));
+                    write_on_lines(value, 0, into);
+                    into.push('\n');
+                }
             }
         }
     }
+}
+
+/// Writes JSON: what fits on a line stands on one, anything else on several. What is inside of a long value is short, so
+/// that this is linear.
+fn write_on_lines(value: &Value, depth: usize, into: &mut String) {
+    let text = value.to_string();
+    let is_nested = matches!(value, Value::Array(_) | Value::Object(_));
+    // The outermost one begins on a line of its own, which no head of a value looks like.
+    if !is_nested || (depth > 0 && text.len() + depth * INDENT.len() <= LINE) {
+        into.push_str(&text);
+        return;
+    }
+    let (open, close) = if value.is_array() { ('[', ']') } else { ('{', '}') };
+    let names = value.as_object().into_iter().flat_map(Map::keys).map(Some);
+    let names = names.chain(std::iter::repeat(None));
+    let inner = value.as_array().into_iter().flatten().chain(value.as_object().into_iter().flat_map(Map::values));
+    into.push(open);
+    for (nth, (name, inner)) in names.zip(inner).enumerate() {
+        into.push_str(if nth == 0 { "\n" } else { ",\n" });
+        into.extend(std::iter::repeat_n(INDENT, depth + 1));
+        if let Some(name) = name {
+            into.push_str(&format!("{}: ", Value::from(name.as_str())));
+        }
+        write_on_lines(inner, depth + 1, into);
+    }
+    into.push('\n');
+    into.extend(std::iter::repeat_n(INDENT, depth));
+    into.push(close);
 }
 
 /// Whether a text can stand as lines: others are JSON.
@@ -68,8 +106,12 @@ fn is_plain(text: &str) -> bool {
     text.contains('\n') && !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
 }
 
-/// The long values that a file has, by their numbers from 1.
-pub(super) struct Placed(Vec<Value>);
+/// The long values that a file has, by their numbers from 1, each with its length as JSON.
+pub(super) struct Placed {
+    values: Vec<(Value, u64)>,
+    /// How long what is put in their place may still be: a few lines can refer to each other without end.
+    left: Cell<u64>,
+}
 
 impl Placed {
     /// Puts the values in place of references.
@@ -91,10 +133,13 @@ impl Placed {
 
     fn named(&self, number: &Value) -> Result<Value, String> {
         let found = number.as_u64().and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
-        found
-            .and_then(|at| self.0.get(at))
-            .cloned()
-            .ok_or_else(|| format!("it refers to the long value {number}, and there are {} below", self.0.len()))
+        let (value, bytes) = found.and_then(|at| self.values.get(at)).ok_or_else(|| {
+            format!("it refers to the long value {number}, and there are {} below", self.values.len())
+        })?;
+        let left = self.left.get().checked_sub(*bytes);
+        let too_long = || format!("with its long values it is longer than limits.importBytes in {FILE} allows");
+        self.left.set(left.ok_or_else(too_long)?);
+        Ok(value.clone())
     }
 }
 
@@ -102,12 +147,12 @@ impl Placed {
 pub(super) type Numbered<'t> = (usize, &'t str);
 
 /// Splits a file: its long values, and the lines above them. An error is the number of a line, and what is wrong there.
-pub(super) fn read(text: &str, depth: usize) -> Result<(Placed, Vec<Numbered<'_>>), (usize, String)> {
+pub(super) fn read<'t>(text: &'t str, limits: &Limits) -> Result<(Placed, Vec<Numbered<'t>>), (usize, String)> {
     // A file that was checked out with other ends of lines has the same ones.
     let lines: Vec<Numbered<'_>> = text.lines().enumerate().map(|(at, line)| (at + 1, line)).collect();
     let begins: Vec<usize> = (0..lines.len()).filter(|at| head(lines[*at].1).is_some()).collect();
     let above = begins.first().copied().unwrap_or(lines.len());
-    let mut placed = Placed(Vec::new());
+    let mut placed = Placed { values: Vec::new(), left: Cell::new(limits.import_bytes) };
     for (nth, begin) in begins.iter().enumerate() {
         let (number, line) = lines[*begin];
         let body = &lines[begin + 1..begins.get(nth + 1).copied().unwrap_or(lines.len())];
@@ -119,7 +164,7 @@ pub(super) fn read(text: &str, depth: usize) -> Result<(Placed, Vec<Numbered<'_>
             Kind::Text => text_of(body)?,
             Kind::Value => {
                 let json: String = body.iter().flat_map(|(_, line)| [*line, "\n"]).collect();
-                engine::json::parse_within(&json, depth).map_err(|error| {
+                engine::json::parse_within(&json, limits.depth + ENVELOPE_DEPTH).map_err(|error| {
                     (number + 1, format!("the long value {named} is not JSON ({error}, counted from this line)"))
                 })?
             }
@@ -130,7 +175,8 @@ pub(super) fn read(text: &str, depth: usize) -> Result<(Placed, Vec<Numbered<'_>
         } else {
             placed.put_into(value).map_err(|what| (number, what))?
         };
-        placed.0.push(value);
+        let bytes = value.to_string().len() as u64;
+        placed.values.push((value, bytes));
     }
     let above = lines.into_iter().take(above).filter(|(_, line)| !line.trim().is_empty()).collect();
     Ok((placed, above))

@@ -5,8 +5,6 @@ use engine::event::RequestStatus;
 
 use super::*;
 
-const DEPTH: usize = 200;
-
 fn event(seq: Seq, kind: EventKind) -> BundleRecord {
     BundleRecord::Event { request: "req_1".into(), event: Box::new(Event { seq, at: 5, path: None, attempt: 0, kind }) }
 }
@@ -47,8 +45,8 @@ fn what_goes_in_comes_out_and_the_same_run_is_the_same_text() {
         let text = written.text().unwrap();
         assert_eq!(text, written.text().unwrap());
         for text in [text.clone(), text.replace('\n', "\r\n")] {
-            let read =
-                RunFile::parse(&text, Path::new("x.run"), DEPTH).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+            let read = RunFile::parse(&text, Path::new("x.run"), &Limits::default())
+                .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
             assert_eq!((&read.pieces, &read.expectation), (&written.pieces, &written.expectation), "{text}");
         }
     }
@@ -97,7 +95,21 @@ fn what_is_wrong_is_told_with_its_line() {
         (with(6, "no spaces"), 6, "two spaces"),
         (with(4, "{\"value\":1}"), 5, "not JSON"),
     ] {
-        let (found, message) = RunFile::parse(&text, Path::new("x.run"), DEPTH).unwrap_err();
+        let (found, message) = RunFile::parse(&text, Path::new("x.run"), &Limits::default()).unwrap_err();
         assert!(found == line && message.contains(what), "line {found}: {message}, not line {line}: {what}");
     }
+}
+
+/// Each value is twice the one before: forty lines would be a terabyte.
+#[test]
+fn long_values_that_refer_to_each_other_without_end_are_refused() {
+    let mut text = run(vec![event(1, output(json!(1)))], Expectation::default()).text().unwrap();
+    text = text.replace("{\"value\":1}", "{\"value\":{\"$long\":40}}");
+    text.push_str("{\"value\":1}\n[1,2,3]\n");
+    for number in 2..=40 {
+        text.push_str(&format!("{{\"value\":{number}}}\n[{{\"$long\":{0}}},{{\"$long\":{0}}}]\n", number - 1));
+    }
+    let limits = Limits { import_bytes: 1 << 20, ..Limits::default() };
+    let (_, message) = RunFile::parse(&text, Path::new("x.run"), &limits).unwrap_err();
+    assert!(message.contains("limits.importBytes"), "{message}");
 }
