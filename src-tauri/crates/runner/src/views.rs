@@ -8,6 +8,7 @@ mod block;
 mod clearings;
 mod comparison;
 mod entries;
+mod error;
 mod findings;
 mod inside;
 mod listed;
@@ -29,7 +30,6 @@ mod workspace;
 
 use std::collections::HashMap;
 
-use engine::error::FlowError;
 use engine::event::{BlockKind, Event, ForkedFrom, RequestStatus};
 use engine::item::{AgentType, ItemStatus, Visibility};
 use engine::views::blocks::BlockStatus;
@@ -44,6 +44,7 @@ pub use block::{BlockDetail, BlockSource, EffectRow, KeptBy, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use comparison::*;
 pub use entries::EntryRow;
+pub use error::ErrorInfo;
 pub use findings::{EarlierWrite, HitRow, SearchPage, WriteRow};
 pub use inside::*;
 pub use listed::{ListedRequest, ListedSession};
@@ -117,53 +118,6 @@ impl From<&script::LoadError> for LoadErrorRow {
             file: error.file.clone(),
             line: error.line,
             column: error.column,
-        }
-    }
-}
-
-/// An error of a flow.
-#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
-pub struct ErrorInfo {
-    /// Its class.
-    pub name: String,
-    /// A stable code, where the class has one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// What went wrong.
-    pub message: String,
-    /// The block that failed first.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// The author's file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
-    /// 1-based.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<u32>,
-    /// 1-based.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub column: Option<u32>,
-    /// Anything structured that came with it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Json>,
-    /// The author's stack.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stack: Option<String>,
-}
-
-impl From<&FlowError> for ErrorInfo {
-    fn from(error: &FlowError) -> Self {
-        let place = error.location.as_ref();
-        ErrorInfo {
-            name: error.name.clone(),
-            code: error.code.clone(),
-            message: error.message.clone(),
-            path: error.path.clone(),
-            file: place.map(|place| place.file.clone()),
-            line: place.map(|place| place.line),
-            column: place.map(|place| place.column),
-            details: error.details.clone().map(Json),
-            stack: error.stack.clone(),
         }
     }
 }

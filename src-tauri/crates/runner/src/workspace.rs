@@ -24,7 +24,6 @@ pub(crate) mod inside;
 mod instances;
 mod items;
 mod journal;
-mod keep;
 mod listed;
 #[cfg(test)]
 mod lost_job_tests;
@@ -39,10 +38,8 @@ mod read_only;
 mod records;
 mod replay;
 mod request_view;
-mod resumable;
 mod resume;
 mod rows;
-mod run_file;
 mod search;
 mod starting;
 mod synthetic;
@@ -202,7 +199,6 @@ pub struct Workspace {
     payloads: payloads::PayloadCache,
     probed: inside::ProbedCodes,
     verdicts: verify::Verdicts,
-    resumables: resumable::Resumables,
     watching: Mutex<Option<Watch>>,
     /// What dispatchers have started, until somebody waits for it.
     dispatched: Mutex<VecDeque<Running>>,
@@ -265,7 +261,6 @@ impl Workspace {
             payloads: payloads::PayloadCache::default(),
             probed: inside::ProbedCodes::default(),
             verdicts: verify::Verdicts::default(),
-            resumables: resumable::Resumables::default(),
             watching: Mutex::default(),
             dispatched: Mutex::default(),
             itself: OnceLock::default(),

@@ -14,7 +14,7 @@ use serde_json::json;
 use store::{BundleRecord, EventQuery, ImportError, RequestQuery};
 
 use super::Workspace;
-use super::run_file::RunFile;
+use super::verify::run_file::RunFile;
 use crate::core::fault::Fault;
 use crate::core::id;
 use crate::run::replay::comparison::Expectation;
@@ -129,8 +129,8 @@ impl Workspace {
         Ok(lines)
     }
 
-    /// Takes a full export in, or a run that was kept: all of it, or nothing. A file whose requests are all here as they are in
-    /// it changes nothing, and that is no failure: whoever asked has what they asked for.
+    /// Takes a full export in, or a run that was kept: all of it, or nothing. A file whose requests are all here as they
+    /// are in it changes nothing, and that is no failure: whoever asked has what they asked for.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
         let Importable { mut pieces, here, result, expected } = self.importable(file)?;

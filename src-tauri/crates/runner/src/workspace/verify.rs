@@ -6,6 +6,9 @@
 mod differing;
 mod groups;
 mod judge;
+mod keep;
+mod resumable;
+pub(super) mod run_file;
 mod selection;
 
 use std::collections::HashMap;
@@ -14,7 +17,6 @@ use std::sync::{Arc, Mutex};
 
 use engine::event::RequestStatus;
 
-use super::run_file::RunFile;
 use super::{Workspace, lock};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
@@ -22,6 +24,8 @@ use crate::run::batch::{Cancel, batch, cores};
 use crate::run::replay::comparison::Expectation;
 use crate::views::{Verdict, Verified, VerifiedRun, VerifyProgress};
 use judge::{Judged, failed};
+use resumable::Resumables;
+use run_file::RunFile;
 
 /// Which recorded runs to verify, and how.
 #[derive(Clone, Debug, Default, serde::Deserialize, specta::Type)]
@@ -61,7 +65,10 @@ enum Job {
 
 /// What was found out in this process: by request, with what the verdict depends on.
 #[derive(Default)]
-pub(crate) struct Verdicts(Mutex<HashMap<String, (Basis, VerifiedRun)>>);
+pub(crate) struct Verdicts {
+    runs: Mutex<HashMap<String, (Basis, VerifiedRun)>>,
+    resumables: Resumables,
+}
 
 /// What a verdict on a request depends on, besides the files that code reads when it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,19 +84,19 @@ const MAX_REMEMBERED: usize = 50_000;
 
 impl Verdicts {
     fn get(&self, request: &str, basis: &Basis) -> Option<VerifiedRun> {
-        let known = lock(&self.0);
+        let known = lock(&self.runs);
         known.get(request).filter(|(known, _)| known == basis).map(|(_, run)| run.clone())
     }
 
     fn insert(&self, request: String, basis: Basis, run: VerifiedRun) {
-        let mut known = lock(&self.0);
+        let mut known = lock(&self.runs);
         if known.len() < MAX_REMEMBERED || known.contains_key(&request) {
             known.insert(request, (basis, run));
         }
     }
 
     fn forget(&self, request: &str) {
-        lock(&self.0).remove(request);
+        lock(&self.runs).remove(request);
     }
 }
 

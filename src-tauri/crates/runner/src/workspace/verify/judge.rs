@@ -6,9 +6,9 @@ use std::sync::Arc;
 use engine::json::from_value;
 use serde_json::Value;
 
-use super::super::run_file::RunFile;
 use super::super::{OpenOptions, Workspace};
 use super::differing::{field, first_place, shown};
+use super::run_file::RunFile;
 use crate::catalogue::LoadedFlow;
 use crate::catalogue::trust::Consent;
 use crate::core::fault::Fault;
@@ -80,7 +80,7 @@ impl Workspace {
     }
 
     /// What a request is expected to do where that is not what its log says.
-    pub(in super::super) fn expectation_of(&self, request: &str) -> Result<Expectation, Fault> {
+    pub(super) fn expectation_of(&self, request: &str) -> Result<Expectation, Fault> {
         let stored = self.store.expectation(request).map_err(Fault::internal)?;
         stored.map_or_else(|| Ok(Expectation::default()), |stored| from_value(stored).map_err(Fault::internal))
     }

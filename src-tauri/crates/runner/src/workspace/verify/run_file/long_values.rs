@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::super::export_format::ENVELOPE_DEPTH;
 use crate::core::config::{FILE, Limits};
+use crate::workspace::export_format::ENVELOPE_DEPTH;
 
 /// A value whose JSON is longer stands below.
 const LONG: usize = 240;
@@ -73,8 +73,8 @@ impl LongValues {
     }
 }
 
-/// Writes JSON: what fits on a line stands on one, anything else on several. What is inside of a long value is short, so
-/// that this is linear.
+/// Writes JSON: what fits on a line stands on one, anything else on several. What is inside of a long value is short,
+/// so this is linear.
 fn write_on_lines(value: &Value, depth: usize, into: &mut String) {
     let text = value.to_string();
     let is_nested = matches!(value, Value::Array(_) | Value::Object(_));

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use engine::event::RequestStatus;
 use store::RequestQuery;
 
-use super::{Mock, Workspace, lock};
+use super::super::{Mock, Workspace, lock};
 use crate::core::fault::Fault;
 use crate::run::batch::{Cancel, batch, cores};
 use crate::views::{PlanRow, RequestRow, Resumable};
@@ -18,7 +18,7 @@ const MOST: usize = 200;
 
 /// What was found out in this process: by request, for the code and the last event that it depends on.
 #[derive(Default)]
-pub(crate) struct Resumables(Mutex<HashMap<String, (String, u64, Verdict)>>);
+pub(super) struct Resumables(Mutex<HashMap<String, (String, u64, Verdict)>>);
 
 type Verdict = (Resumable, Option<String>);
 
@@ -66,7 +66,7 @@ impl Workspace {
             Ok(flow) => flow.bundle.hash.clone(),
             Err(fault) => return (Resumable::No, Some(fault.to_string())),
         };
-        if let Some((hash, last, verdict)) = lock(&self.resumables.0).get(&row.id)
+        if let Some((hash, last, verdict)) = lock(&self.verdicts.resumables.0).get(&row.id)
             && (hash, last) == (&code, &row.last_seq)
         {
             return verdict.clone();
@@ -75,7 +75,7 @@ impl Workspace {
             Ok(plan) => judged(row, &plan, &self.pending_paths(&row.id)),
             Err(fault) => (Resumable::No, Some(fault.to_string())),
         };
-        lock(&self.resumables.0).insert(row.id.clone(), (code, row.last_seq, verdict.clone()));
+        lock(&self.verdicts.resumables.0).insert(row.id.clone(), (code, row.last_seq, verdict.clone()));
         verdict
     }
 

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use store::BundleRecord;
 
-use super::export_format;
+use super::super::export_format;
 use crate::core::config::{FILE, Limits};
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;

@@ -13,9 +13,9 @@ use engine::scope::ScopeKind;
 use serde_json::Value;
 use store::{BundleRecord, ImportError};
 
-use super::moving::scopes_of;
+use super::super::moving::scopes_of;
+use super::super::{Workspace, export_format};
 use super::run_file::RunFile;
-use super::{Workspace, export_format};
 use crate::core::fault::Fault;
 use crate::run::replay::{ReplayedCode, replay};
 use crate::views::{Kept, RequestRow, RunFileRow};
