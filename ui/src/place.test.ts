@@ -23,6 +23,8 @@ test.each<[string, Route, string]>([
   ['a filter', request({ filter: 'dur>1s "a b"' }), '#session=s1&request=r1&filter=dur%3E1s+%22a+b%22'],
   ['an audience', request({ audience: 'trace' }), '#session=s1&request=r1&audience=trace'],
   ['compare', { at: 'compare', left: 'r1', right: 'r2' }, '#compare=r1&with=r2'],
+  ['the verdicts on all flows', { at: 'verify', only: null }, '#verify='],
+  ['the verdicts on one', { at: 'verify', only: 'chat bot' }, '#verify=chat+bot'],
   ['a replay', { at: 'compare', left: 'r1', right: null }, '#compare=r1&replay=1'],
 ])('%s survives its address', (_, route, address) => {
   expect(formatRoute(route)).toBe(address);

@@ -26,6 +26,8 @@ export type Route =
   | { at: 'flow'; flow: string }
   /** What waits for a person. */
   | { at: 'waiting' }
+  /** What recorded runs do with the current code: of one flow, or of all. */
+  | { at: 'verify'; only: string | null }
   | { at: 'run'; flow: string; action: string }
   /** A session without a request; one that has any is left for its newest one. */
   | { at: 'session'; session: string }
@@ -70,7 +72,7 @@ export const NOWHERE: Place = { ...VIEW, flow: null, action: null, session: null
 export function placeOf(route: Route): Place {
   // The word for the kind of route is no part of a place.
   const { at: _, ...named } = route;
-  return { ...NOWHERE, ...(route.at === 'compare' ? {} : named) };
+  return { ...NOWHERE, ...(route.at === 'compare' || route.at === 'verify' ? {} : named) };
 }
 
 export function parseRoute(hash: string): Route {
@@ -81,6 +83,7 @@ export function parseRoute(hash: string): Route {
     return Number.isSafeInteger(seq) && seq > 0 ? seq : null;
   };
   if (found.has('waiting')) return { at: 'waiting' };
+  if (found.has('verify')) return { at: 'verify', only: text('verify') };
   const [left, right] = [text('compare'), text('with')];
   if (left && (right || found.has('replay'))) return { at: 'compare', left, right };
   const [flow, action, session, request] = [text('flow'), text('action'), text('session'), text('request')];
@@ -112,6 +115,7 @@ function parseRange(text: string | null): View['range'] {
 export function formatRoute(route: Route): string {
   const text = new URLSearchParams();
   if (route.at === 'waiting') text.set('waiting', '');
+  else if (route.at === 'verify') text.set('verify', route.only ?? '');
   else if (route.at === 'compare') {
     text.set('compare', route.left);
     if (route.right === null) text.set('replay', '1');

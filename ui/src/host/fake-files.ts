@@ -10,13 +10,19 @@ import type {
   ImportedSource,
   InsideQuery,
   Instant,
+  Kept,
   OpenedValue,
   PlanRow,
   Printed,
   PrintQuery,
   Replay,
+  RequestRow,
+  RunFileRow,
   SearchPage,
   SuspensionRow,
+  Verified,
+  VerifyProgress,
+  VerifyQuery,
   WriteRow,
 } from './host';
 import { notRecorded } from './recording';
@@ -75,6 +81,21 @@ export abstract class FakeFiles extends FakeViews {
   }
   async openValue(_handle: string): Promise<OpenedValue> {
     throw NO_FILE;
+  }
+  /** As in a folder that recorded nothing. */
+  async verify(_query: VerifyQuery, _onProgress: (progress: VerifyProgress) => void): Promise<Verified> {
+    const none = { same: 0, differs: 0, asksNew: 0, unaffected: 0, doesNotLoad: 0, notComparable: 0 };
+    return { ...none, results: [], groups: [] };
+  }
+  async cancelVerify() {}
+  async runFiles(): Promise<RunFileRow[]> {
+    return [];
+  }
+  async keepRun(_request: string, _file: string, _replace: boolean): Promise<Kept> {
+    throw NO_FILE;
+  }
+  async waitingRequests(): Promise<RequestRow[]> {
+    return [];
   }
   async openInEditor(): Promise<string> {
     throw NO_FILE;

@@ -35,6 +35,7 @@ import type {
   Item,
   ItemQuery,
   ItemsQuery,
+  Kept,
   MenuEntry,
   Models,
   ListedRequest,
@@ -58,6 +59,7 @@ import type {
   BlockQuery,
   ResumeOptions,
   RowsQuery,
+  RunFileRow,
   RunOptions,
   SearchPage,
   SessionQuery,
@@ -69,6 +71,9 @@ import type {
   SuspensionRow,
   TextQuery,
   TriggerOptions,
+  Verified,
+  VerifyProgress,
+  VerifyQuery,
   ViewBatch,
   ViewCalls,
   ViewHead,
@@ -128,6 +133,16 @@ export interface Host {
   printAt(query: PrintQuery): Promise<Printed>;
   /** What is inside a value of `stepInside` or `printAt`. */
   openValue(handle: string): Promise<OpenedValue>;
+  /** Replays recorded runs with the current code. What was being verified before ends. */
+  verify(query: VerifyQuery, onProgress: (progress: VerifyProgress) => void): Promise<Verified>;
+  /** Ends what is being verified; what has a verdict keeps it. */
+  cancelVerify(): Promise<void>;
+  /** The `.run` files of the folder. */
+  runFiles(): Promise<RunFileRow[]>;
+  /** Writes a request into a `.run` file, whose path is relative to the folder. */
+  keepRun(requestId: string, file: string, replace: boolean): Promise<Kept>;
+  /** The suspended and interrupted requests, each with whether it could be resumed with the current code. */
+  waitingRequests(): Promise<RequestRow[]>;
   /** Answers which editor was started. */
   openInEditor(file: string, line: number, column: number | null): Promise<string>;
   /** Runs it again in memory with what was recorded, and writes nothing. */

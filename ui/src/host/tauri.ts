@@ -1,7 +1,7 @@
 // The host inside the desktop window: generated commands, unwrapped. The only file besides the generated
 // bindings that may name Tauri, so that every other module also runs in a browser and in tests.
 import { Channel } from '@tauri-apps/api/core';
-import { commands, type DesktopEvent, type Notice, type ViewBatch } from './bindings';
+import { commands, type DesktopEvent, type Notice, type VerifyProgress, type ViewBatch } from './bindings';
 import { unwrap, type Host } from './host';
 
 export const insideTauri = () => '__TAURI_INTERNALS__' in globalThis;
@@ -35,6 +35,11 @@ export function tauriHost(): Host {
     coverage: (requestId, file) => unwrap(commands.coverage(requestId, file)),
     stepInside: (requestId, query) => unwrap(commands.stepInside(requestId, query)),
     printAt: (query) => unwrap(commands.printAt(query)),
+    verify: (query, onProgress) => unwrap(commands.verify(query, new Channel<VerifyProgress>(onProgress))),
+    cancelVerify: async () => void (await unwrap(commands.cancelVerify())),
+    runFiles: () => unwrap(commands.runFiles()),
+    keepRun: (requestId, file, replace) => unwrap(commands.keepRun(requestId, file, replace)),
+    waitingRequests: () => unwrap(commands.waitingRequests()),
     openValue: (handle) => unwrap(commands.openValue(handle)),
     openInEditor: (file, line, column) => unwrap(commands.openInEditor(file, line, column)),
     replay: (requestId) => unwrap(commands.replay(requestId)),

@@ -124,3 +124,10 @@ export async function abort(app: AppModel): Promise<void> {
   const { id } = app.request;
   if (id) await app.try(() => app.host.abort(id));
 }
+
+/** Opens a request at one of its events, with the block that the event is of. */
+export async function openAtEvent(app: AppModel, request: string, seq: number | null): Promise<void> {
+  const [event] = seq === null ? [] : await app.host.events(request, seq, 1).catch(() => []);
+  app.findRequest(request);
+  app.route.go({ seq, tab: 'timeline', block: event?.instanceId ?? null }, 'replace');
+}

@@ -21,6 +21,7 @@ import { isResumable, planAhead, type PlanQuestion } from './plan';
 import { ShownTime } from './shown-time.svelte';
 import { stateAt, type Instant, type StateAt } from './state-at';
 import { SessionRequests } from './requests.svelte';
+import { Verification } from './verification.svelte';
 import { Watches } from './watches.svelte';
 import { WindowModel } from './window.svelte';
 import { Workspace } from './workspace.svelte';
@@ -44,6 +45,7 @@ export class AppModel {
   /** What a resume of the open request would do. */
   readonly ahead: LatestQuery<PlanQuestion, PlanRow>;
   readonly requests: SessionRequests;
+  readonly verification: Verification;
   readonly watches = new Watches();
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
@@ -75,6 +77,7 @@ export class AppModel {
     this.items = new ItemPages(this.request);
     this.ahead = new LatestQuery((question) => planAhead(host, question), 500);
     this.requests = new SessionRequests(host);
+    this.verification = new Verification(host, this.workspace);
     route.onchange((place, before) => {
       this.window.arrive(place, before);
       this.#arrive(place, before);
@@ -151,6 +154,7 @@ export class AppModel {
     this.#database = dataFile;
     // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
     this.workspace.clear();
+    this.verification.clear();
     this.kept.clear();
     this.template = null;
     this.route.to(HOME);

@@ -70,6 +70,15 @@ export const COMMANDS: readonly Command[] = [
     when: hasFolder,
     verb: 'suspensions',
   }),
+  command(
+    'verify',
+    'Go',
+    'Verify recorded runs',
+    'check',
+    ['Ctrl+Shift+y'],
+    (app) => app.route.to({ at: 'verify', only: null }),
+    { when: hasFolder, verb: 'verify' },
+  ),
   command('pane.left', 'View', 'Show or hide flows and sessions', 'paneleft', ['Ctrl+b'], (app) =>
     app.window.turnPane('left'),
   ),

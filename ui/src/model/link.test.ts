@@ -38,6 +38,11 @@ test('two requests are compared by the terminal', () => {
   );
 });
 
+test('recorded runs are verified by the terminal', () => {
+  expect(link({ at: 'verify', only: null })).toBe('flowglass verify --dir=/home/ada/flows');
+  expect(link({ at: 'verify', only: 'cart' })).toBe('flowglass verify --dir=/home/ada/flows --flow=cart');
+});
+
 test('a database elsewhere is named', () => {
   expect(link({ at: 'session', session: 's1' }, { ...folder, dataFile: '/tmp/my data.db' })).toBe(
     `${OPEN} '--data=/tmp/my data.db' --session=s1`,

@@ -18,11 +18,15 @@ export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]
     return commandLine(['flowglass', 'replay', route.left, `--dir=${folder.dir}`, ...data]);
   if (route.at === 'compare')
     return commandLine(['flowglass', 'diff', route.left, `--with=${route.right}`, `--dir=${folder.dir}`, ...data]);
+  if (route.at === 'verify')
+    return commandLine(
+      ['flowglass', 'verify', `--dir=${folder.dir}`, ...data].concat(route.only === null ? [] : `--flow=${route.only}`),
+    );
   return commandLine(['flowglass', 'open', folder.dir, ...data, ...flagsOf(route, blocks)]);
 }
 
 /** With `=`, because a value that begins with a dash would be read as another flag. */
-function flagsOf(route: Exclude<Route, { at: 'compare' }>, blocks: readonly Named[]): string[] {
+function flagsOf(route: Exclude<Route, { at: 'compare' | 'verify' }>, blocks: readonly Named[]): string[] {
   switch (route.at) {
     // The program has no flag for it; the left pane leads there.
     case 'home':

@@ -8,12 +8,18 @@ const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on
 
 export function heed(app: AppModel, notice: Notice): void {
   if (notice.kind === 'outdated') return void reopenFolder(app);
-  if (notice.kind === 'flows') return app.workspace.reloadFlows();
+  if (notice.kind === 'flows') {
+    app.workspace.reloadFlows();
+    return app.verification.changed();
+  }
   if (notice.kind === 'busy')
     return app.faults.tell('Another process keeps the database locked. What you run waits until it lets go.', BUSY);
   if (notice.kind === 'halted') return app.faults.add({ kind: 'storage', message: notice.message });
   app.workspace.reloadSessions();
-  if (notice.kind === 'sessions') return void confirm(app);
+  if (notice.kind === 'sessions') {
+    app.verification.requestsChanged();
+    return void confirm(app);
+  }
   if (notice.sessionId === app.session) app.requests.refresh(notice.requestId);
 }
 

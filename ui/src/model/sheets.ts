@@ -30,6 +30,7 @@ export const SHEETS: readonly Command[] = [
   sheet('stats', 'Go', 'Database: size, check, compact', 'info', hasFolder),
   sheet('compact', 'Do', 'Compact the database', 'info', hasFolder),
   sheet('export', 'Do', 'Export this session or request', 'up', hasSession),
+  sheet('keep', 'Do', 'Keep this request as a test', 'file', hasEnded),
   sheet('import', 'Do', 'Import an export', 'down', hasFolder),
   sheet('delete', 'Do', 'Delete this session', 'cross', hasSession),
 ];

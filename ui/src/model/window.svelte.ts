@@ -28,6 +28,8 @@ export type SheetName =
   | 'stats'
   | 'compact'
   | 'export'
+  | 'keep'
+  | 'accept'
   | 'import'
   | 'delete';
 

@@ -1,7 +1,7 @@
 // The open workspace: its flows, the list of its sessions and what waits for an answer, kept current by notices.
 // What is inside a session or a request belongs to others.
 import { addRecent } from '../base/remember';
-import type { FlowRow, Host, ListedRequest, SuspensionRow, Workspace as Info } from '../host/host';
+import type { FlowRow, Host, ListedRequest, RequestRow, SuspensionRow, Workspace as Info } from '../host/host';
 import { LatestQuery } from './latest-query.svelte';
 import { runnables, type Runnable } from './runnables';
 import { SessionPages } from './session-pages.svelte';
@@ -21,6 +21,8 @@ export class Workspace {
   readonly waiting;
   /** Requests whose process ended before they did, the last one first. */
   readonly interrupted;
+  /** Suspended and interrupted requests, newest first, each with whether it could be resumed with the current code. */
+  readonly resumable: LatestQuery<null, RequestRow[]>;
   /** Whether it is known that no folder is open: none was chosen, or it could not be opened. */
   isNone = $state(false);
 
@@ -47,6 +49,11 @@ export class Workspace {
       () => host.requests({ status: 'interrupted', byChange: true, limit: MAX_INTERRUPTED, offset: 0 }),
       WAITING_EVERY_MS,
     );
+    this.resumable = new LatestQuery<null, RequestRow[]>(
+      () => host.waitingRequests(),
+      WAITING_EVERY_MS,
+      () => this.resumable.answer?.length && this.loaded(),
+    );
   }
 
   load(): void {
@@ -57,11 +64,23 @@ export class Workspace {
 
   /** Forgets a folder that is left; answers of it that are still under way are dropped. */
   clear(): void {
-    for (const part of [this.info, this.flows, this.sessions, this.waiting, this.interrupted]) part.clear();
+    for (const part of [this.info, this.flows, this.sessions, this.waiting, this.interrupted, this.resumable])
+      part.clear();
     this.isNone = false;
   }
 
   reloadFlows(): void {
+    this.flows.ask(null, true);
+    this.resumable.ask(null, true);
+  }
+
+  get isTrusted(): boolean {
+    return this.info.answer?.isTrusted === true;
+  }
+
+  /** The host replayed requests, and loaded for it what was not loaded: flows that were read meanwhile may lack that, and
+   * no notice tells of it. */
+  loaded(): void {
     this.flows.ask(null, true);
   }
 
@@ -69,6 +88,7 @@ export class Workspace {
     this.sessions.reload();
     this.waiting.ask(null, true);
     this.interrupted.ask(null, true);
+    this.resumable.ask(null, true);
   }
 
   /** What a name of the address stands for: an action, or an entry by its address. */

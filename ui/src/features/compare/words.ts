@@ -5,7 +5,7 @@ import { duration } from '../../base/time';
 import { isRecord } from '../../base/json';
 import type { ComparedRow, ComparisonHead, Replay } from '../../host/host';
 import { lookOf } from '../../model/status';
-import { valueChanges } from './value-changes';
+import { valueChanges } from '../../base/value-changes';
 
 type Divergence = NonNullable<Replay['divergence']>;
 

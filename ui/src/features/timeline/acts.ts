@@ -11,6 +11,7 @@ const LABELS: Record<string, string> = {
   resume: 'Resume, or answer…',
   retry: 'Try again from the beginning…',
   replay: 'Replay with the current code…',
+  keep: 'Keep as a test…',
 };
 
 export function rowActs(app: AppModel): Act[] {

@@ -1,4 +1,4 @@
-// How a block that waits is called: the name at the end of its path.
+// How a block is called: the name at the end of its path.
 
 /** `root/step:approve~2` is `approve`; a path without an operation is its last part. */
 export function blockName(path: string): string {

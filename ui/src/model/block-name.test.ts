@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { blockName } from './names';
+import { blockName } from './block-name';
 
 test.each([
   ['root/step:approve-publication', 'approve-publication'],

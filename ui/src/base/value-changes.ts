@@ -1,6 +1,6 @@
 // In what two values differ, place by place, for values that are small enough to be read whole. Pure.
-import { isRecord } from '../../base/json';
-import { formatPath, type Step } from '../../base/path';
+import { isRecord } from './json';
+import { formatPath, type Step } from './path';
 
 export type ValueChange = { id: string; group: string; path: string; kind: string; old?: unknown; new?: unknown };
 
