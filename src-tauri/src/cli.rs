@@ -241,7 +241,17 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     // Only what brings something makes a database where none is.
     let existing =
         !matches!(command, Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Demo(_));
-    let workspace = Workspace::open(OpenOptions { existing, ..options(&cli.global) })?;
+    let mut options = OpenOptions { existing, ..options(&cli.global) };
+    // Files are verified without the database of the folder: where they are, there may be none.
+    let _folder = match &command {
+        Command::Verify(verify) if verify.has_files() => {
+            let folder = tempfile::tempdir().map_err(|error| Fault::Internal { message: error.to_string() })?;
+            (options.data, options.existing) = (Some(folder.path().join("none.db")), false);
+            Some(folder)
+        }
+        _ => None,
+    };
+    let workspace = Workspace::open(options)?;
     match command {
         Command::Flows { page } => {
             let flows = page.cut(workspace.flows()?);

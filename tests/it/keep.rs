@@ -176,12 +176,11 @@ fn a_difference_is_accepted_into_the_file_as_lines() {
 #[test]
 fn what_cannot_be_kept_says_why() {
     let place = chat();
-    std::fs::create_dir(place.dir().join("tests")).expect("the place is writable");
     place.get("keep first --as tests/first.run");
     for (line, code, what) in [
         ("keep nobody --as x.run", 6, "unknown request"),
         ("keep first --as tests/first.run", 7, "exists already"),
-        ("keep first --as nowhere/x.run", 2, "cannot be written"),
+        ("keep first --as no/where/x.run", 2, "cannot be written"),
         ("keep first --as flows/chat.ts --force", 7, "file of code"),
         ("keep first --as .flowglass/x.run", 7, "folder of the database"),
         ("keep first", 2, "--as"),
@@ -251,4 +250,31 @@ fn a_file_can_be_imported_and_looked_at() {
     assert_eq!(other.get("import third.run")["imported"], false, "it is here already");
     other.get("keep third --as again.run");
     assert_eq!(text_of(&other, "again.run"), text_of(&other, "third.run"));
+}
+
+/// What a block made of the environment is hidden on both sides, in a file that was kept and in what is accepted.
+#[test]
+fn a_secret_is_the_same_secret_and_is_never_accepted_into_a_file() {
+    let place = chat();
+    place.write("flowglass.json", r#"{ "env": { "TOKEN": { "valueEnv": "CHAT_TOKEN" } } }"#);
+    let flow = |extra: &str| {
+        format!(
+            "import {{ defineFlow, handler }} from \"@flow-state-dev/core\";\nimport {{ z }} from \"zod\";\n\
+             export default defineFlow({{ kind: \"leak\", actions: {{ go: {{ block: handler({{ name: \"leak\", inputSchema: z.any(),\n\
+             outputSchema: z.any(), execute: () => ({{ token: process.env.TOKEN{extra} }}) }}) }} }} }});\n"
+        )
+    };
+    place.write("flows/leak.ts", flow(""));
+    place.run(&["run", "leak", "go", "--user", "ada", "--request", "leaks"]);
+    place.get("keep leaks --as leaks.run");
+    assert_eq!(place.get("verify leaks.run")["same"], 1);
+    place.write("flows/leak.ts", flow(", more: 1"));
+    let verified = place.ask("verify leaks.run --accept");
+    assert_eq!(verified.code, Some(0), "{verified}");
+    assert!(!verified.stdout.contains(SECRET), "{verified}");
+    let text = text_of(&place, "leaks.run");
+    assert!(!text.contains(SECRET) && text.contains("\"more\":1"), "{text}");
+    place.get("verify --request leaks --accept");
+    place.get("keep leaks --as again.run");
+    assert!(!text_of(&place, "again.run").contains(SECRET));
 }

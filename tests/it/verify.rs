@@ -219,10 +219,10 @@ fn the_selection_is_by_request_session_flow_status_and_time() {
     assert_eq!(of("--flow cart --status failed"), json!(["fails"]));
     assert_eq!(of("--since 1h").as_array().map(Vec::len), Some(6));
     assert_eq!(of("--since 2999-01-01"), json!([]));
-    assert_eq!(of("--flow nothing"), json!([]));
     for (query, code, what) in [
         ("--request nobody", 6, "unknown request"),
         ("--session nobody", 6, "unknown session"),
+        ("--flow nothing", 6, "unknown flow \"nothing\"; there are: cart, other"),
         ("--since yesterday", 2, "2h"),
         ("--jobs 0", 2, "jobs"),
         ("a.run --flow cart", 2, "cannot be used with"),
@@ -232,7 +232,7 @@ fn the_selection_is_by_request_session_flow_status_and_time() {
         assert_eq!(refused.code, Some(code), "{query}\n{refused}");
         assert!(refused.stderr.contains(what), "{query}\n{refused}");
     }
-    assert_eq!(place.run(&["verify", "--flow", "nothing"]).stdout, "no recorded run is selected\n");
+    assert_eq!(place.run(&["verify", "--since", "2999-01-01"]).stdout, "no recorded run is selected\n");
 }
 
 #[test]
@@ -334,4 +334,64 @@ fn a_batch_that_is_ended_says_what_was_not_run() {
     let judged = found["results"].as_array().map_or(0, Vec::len) as u64;
     assert_eq!(found["notRun"].as_u64(), Some(17 - judged), "{ended}");
     assert!(judged < 17, "{ended}");
+}
+
+/// A request that waits for an answer has come to an end of its own: what it did not do before is a difference, and so
+/// is another question.
+#[test]
+fn a_request_that_waits_is_compared_with_its_question() {
+    const WAITS: &str = r#"
+const first = handler({ name: "first", inputSchema: z.any(), outputSchema: z.any(), execute: () => 1 });
+const ask = handler({ name: "ask", inputSchema: z.any(), outputSchema: z.any(), execute: (input, ctx) => ctx.suspend({ reason: "approval", message: "Shall we?" }) });
+export default defineFlow({ kind: "main", actions: { go: { block: sequencer({ name: "all", inputSchema: z.any() }).step(first).step(ask) } } });
+"#;
+    let place = Place::with_flow(WAITS);
+    place.run(&["run", "main", "go", "--user", "ada", "--request", "r"]);
+    assert_eq!(place.get("verify --all")["same"], 1);
+    for (from, to, path) in [
+        ("Shall we?", "Shall we now?", "root/step:ask"),
+        (".step(ask)", ".step(first)", "root/step:first~2"),
+        (".step(first)", ".step(first).step(first)", "root/step:first~2"),
+        ("ctx.suspend({ reason: \"approval\", message: \"Shall we?\" })", "2", "root/step:ask"),
+    ] {
+        place.edit(&WAITS.replacen(from, to, 1));
+        let verified = place.ask("verify");
+        assert_eq!(verified.code, Some(1), "{to}\n{verified}");
+        assert_eq!(verified.json()["results"][0]["path"], path, "{to}\n{verified}");
+    }
+}
+
+/// What no single block tells: the order of steps, and what a state begins with.
+#[test]
+fn steps_in_another_order_and_states_that_begin_otherwise_differ() {
+    const TAPS: &str = r#"
+const a = handler({ name: "a", inputSchema: z.any(), outputSchema: z.any(), execute: (input, ctx) => { ctx.emit.message("a"); } });
+const b = handler({ name: "b", inputSchema: z.any(), outputSchema: z.any(), execute: (input, ctx) => { ctx.emit.message("b"); } });
+export default defineFlow({ kind: "main", session: { stateSchema: z.object({ n: z.number().default(0) }) }, actions: { go: { block: sequencer({ name: "all", inputSchema: z.any() }).tap(a).tap(b) } } });
+"#;
+    let place = Place::with_flow(TAPS);
+    place.run(&["run", "main", "go", "--user", "ada", "--request", "r"]);
+    for (from, to, field) in [(".tap(a).tap(b)", ".tap(b).tap(a)", "route"), ("default(0)", "default(7)", "state")] {
+        place.edit(&TAPS.replace(from, to));
+        let verified = place.ask("verify");
+        assert_eq!((verified.code, &verified.json()["results"][0]["field"]), (Some(1), &json!(field)), "{verified}");
+    }
+}
+
+/// The limits of a machine end a flow elsewhere on another one, and what it does before is no outcome.
+#[test]
+fn what_a_limit_ended_is_not_accepted() {
+    let place = cart();
+    place.write("flowglass.json", r#"{ "limits": { "yieldMs": 3000 } }"#);
+    place.write("flows/cart.ts", CART.replace("const total", "for (;;) input.length;\n  const total"));
+    let verified = place.ask("verify --request one --accept");
+    assert_eq!((verified.code, &verified.json()["results"][0]["accepted"]), (Some(1), &Value::Null), "{verified}");
+}
+
+/// Settings that are newer than a request may be what it reads.
+#[test]
+fn newer_settings_are_no_reason_to_trust_the_same_code() {
+    let place = cart();
+    place.write("flowglass.json", "{}");
+    assert_eq!(place.get("verify")["same"], 5);
 }

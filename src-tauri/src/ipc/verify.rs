@@ -1,7 +1,7 @@
 //! The window's commands about recorded runs as tests.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use runner::{Cancel, Fault, Kept, RequestRow, RunFileRow, Verified, VerifyProgress, VerifyQuery};
 use tauri::State;
@@ -68,19 +68,9 @@ pub(super) async fn keep_run(
     replace: bool,
 ) -> Result<Kept, Fault> {
     off_the_main_thread(state, move |workspace| {
-        let path = workspace.in_folder(Path::new(&file));
-        make_folder(Path::new(&file), &path)?;
-        workspace.keep(&request_id, &path, replace)
+        workspace.keep(&request_id, &workspace.in_folder(Path::new(&file)), replace)
     })
     .await
-}
-
-/// Makes the folder of a file that is named inside the open folder: the page proposes `tests`, which may not be there yet.
-fn make_folder(named: &Path, path: &Path) -> Result<(), Fault> {
-    let is_inside = named.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let Some(folder) = path.parent().filter(|_| is_inside) else { return Ok(()) };
-    std::fs::create_dir_all(folder)
-        .map_err(|error| Fault::Refused { message: format!("the folder {} cannot be made: {error}", folder.display()) })
 }
 
 /// The requests that wait or were interrupted, each with whether it could go on with the code of today.

@@ -2,7 +2,10 @@
 
 use runner::{Verdict, Verified, VerifiedGroup, VerifiedRun};
 
-use super::{counted, short};
+use super::{counted, cut_to};
+
+/// How much is shown of each side.
+const SIDE: usize = 240;
 
 /// The counts, and each group with one of its runs.
 pub(crate) fn verified(verified: &Verified) -> String {
@@ -24,9 +27,9 @@ pub(crate) fn verified(verified: &Verified) -> String {
     let there = counts.into_iter().filter(|(count, _)| *count > 0);
     let told: Vec<String> = there.map(|(count, verdict)| format!("{count} {}", words(verdict, count))).collect();
     let runs = counted(verified.results.len() as u64, "run");
-    if told.is_empty() {
+    if told.is_empty() && verified.not_run == 0 {
         text.push_str("no recorded run is selected\n");
-    } else {
+    } else if !told.is_empty() {
         text.push_str(&format!("{runs}: {}\n", told.join(", ")));
     }
     let accepted = verified.results.iter().filter(|run| run.accepted).count();
@@ -87,10 +90,10 @@ pub(crate) fn verdict_line(run: &VerifiedRun) -> String {
 pub(crate) fn both_sides(run: &VerifiedRun) -> String {
     let mut text = String::new();
     if let Some(recorded) = &run.recorded {
-        text.push_str(&format!("then  {}\n", short(&recorded.0)));
+        text.push_str(&format!("then  {}\n", cut_to(&recorded.0.to_string(), SIDE)));
     }
     if let Some(found) = &run.found {
-        text.push_str(&format!("now   {}\n", short(&found.0)));
+        text.push_str(&format!("now   {}\n", cut_to(&found.0.to_string(), SIDE)));
     }
     if let Some(why) = &run.why {
         text.push_str(&format!("{why}\n"));

@@ -2439,17 +2439,17 @@ export type Verdict =
 
 /**  What many recorded runs do with the code of today. */
 export type Verified = {
-	/**  How many have this verdict. */
+	/**  How many have [`Verdict::Same`]. */
 	same: number,
-	/**  As before. */
+	/**  How many have [`Verdict::Differs`]. */
 	differs: number,
-	/**  As before. */
+	/**  How many have [`Verdict::AsksNew`]. */
 	asksNew: number,
-	/**  As before. */
+	/**  How many have [`Verdict::Unaffected`]. */
 	unaffected: number,
-	/**  As before. */
+	/**  How many have [`Verdict::DoesNotLoad`]. */
 	doesNotLoad: number,
-	/**  As before. */
+	/**  How many have [`Verdict::NotComparable`]. */
 	notComparable: number,
 	/**  Each run, in the order in which they were selected: requests newest first, files as they were named. */
 	results: VerifiedRun[],
@@ -2461,7 +2461,7 @@ export type Verified = {
 
 /**  Runs that differ for one reason. */
 export type VerifiedGroup = {
-	/**  See there. */
+	/**  What they do with the code of today. */
 	verdict: Verdict,
 	/**  Their flow; absent if their files cannot be read. */
 	flow?: string | null,
@@ -2489,7 +2489,7 @@ export type VerifiedRun = {
 	flow?: string | null,
 	/**  The action of it. */
 	action?: string | null,
-	/**  See there. */
+	/**  What the run does with the code of today. */
 	verdict: Verdict,
 	/**  The block of the first difference. */
 	path?: string | null,
@@ -2499,9 +2499,12 @@ export type VerifiedRun = {
 	field?: DifferingField | null,
 	/**  Where inside of that, as `lines[0].sum`. */
 	place?: string | null,
-	/**  What was recorded there, or is expected; long values are cut. */
+	/**
+	 *  What was recorded there, or is expected: the field, or if that is long what stands at `place`; cut if that is
+	 *  long, too.
+	 */
 	recorded?: Json | null,
-	/**  What is there now; long values are cut. */
+	/**  What is there now, likewise. */
 	found?: Json | null,
 	/**  Why there is no better verdict. */
 	why?: string | null,

@@ -57,6 +57,11 @@ pub(crate) struct Verify {
 }
 
 impl Verify {
+    /// Whether it is files that are verified.
+    pub(crate) fn has_files(&self) -> bool {
+        !self.files.is_empty()
+    }
+
     pub(crate) fn query(&self) -> VerifyQuery {
         VerifyQuery {
             files: self.files.clone(),

@@ -87,6 +87,10 @@ impl Context {
                     }
                     return Ok(Ok(resolved));
                 }
+                // Whoever compares a replay reads what it asks.
+                if run.effect_log.is_some() {
+                    self.record(EventKind::Suspended(request));
+                }
                 // It may have been asked by an earlier version, with another id.
                 return Ok(Err(recorded.request.clone()));
             }

@@ -162,7 +162,7 @@ impl SuspensionRequest {
     }
 
     /// Describes how what is shown of two suspensions differs; `None` if an answer to one is valid for the other.
-    pub(crate) fn differences(&self, other: &SuspensionRequest) -> Option<String> {
+    pub fn differences(&self, other: &SuspensionRequest) -> Option<String> {
         let differing = |(was, is): (&Option<Value>, &Option<Value>)| match (was, is) {
             (Some(was), Some(is)) => !equal(was, is),
             (was, is) => was.is_some() != is.is_some(),

@@ -18,10 +18,10 @@ use crate::core::sync::lock;
 const QUIET: Duration = Duration::from_millis(60);
 /// How many folders are watched at the most. A change in others is seen when flows are asked for.
 const MAX_FOLDERS: usize = 20_000;
-/// What flows are made of: code, and what they import as text.
-const SOURCES: [&str; 20] = [
+/// What flows are made of: code, and what they import as text; and the runs that were kept of them.
+const SOURCES: [&str; 21] = [
     "ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs", "json", "md", "mdx", "txt", "prompt", "yaml", "yml", "html",
-    "xml", "csv", "sql", "hbs",
+    "xml", "csv", "sql", "hbs", "run",
 ];
 
 /// Ends the watch when dropped.

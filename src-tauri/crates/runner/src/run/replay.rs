@@ -141,7 +141,7 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let probed = loaded.probed();
     let result = match loaded.unrecorded() {
         _ if probed.is_full => Comparison::default(),
-        None => Comparison::of(&events, &expectation, &replayed, effect_log.missing()),
+        None => Comparison::of(&events, &expectation, &replayed, effect_log.missing(), &config.redaction()),
         // What the file does when it is loaded comes before all else.
         Some((kind, ordinal)) => Comparison::at_load(kind, ordinal),
     };

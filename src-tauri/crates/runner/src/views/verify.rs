@@ -92,7 +92,7 @@ pub struct VerifiedRun {
     /// The action of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// See there.
+    /// What the run does with the code of today.
     pub verdict: Verdict,
     /// The block of the first difference.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,10 +106,11 @@ pub struct VerifiedRun {
     /// Where inside of that, as `lines[0].sum`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What was recorded there, or is expected; long values are cut.
+    /// What was recorded there, or is expected: the field, or if that is long what stands at `place`; cut if that is
+    /// long, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Json>,
-    /// What is there now; long values are cut.
+    /// What is there now, likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Json>,
     /// Why there is no better verdict.
@@ -124,7 +125,7 @@ pub struct VerifiedRun {
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedGroup {
-    /// See there.
+    /// What they do with the code of today.
     pub verdict: Verdict,
     /// Their flow; absent if their files cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,17 +151,17 @@ pub struct VerifiedGroup {
 #[derive(Clone, Debug, Default, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct Verified {
-    /// How many have this verdict.
+    /// How many have [`Verdict::Same`].
     pub same: u32,
-    /// As before.
+    /// How many have [`Verdict::Differs`].
     pub differs: u32,
-    /// As before.
+    /// How many have [`Verdict::AsksNew`].
     pub asks_new: u32,
-    /// As before.
+    /// How many have [`Verdict::Unaffected`].
     pub unaffected: u32,
-    /// As before.
+    /// How many have [`Verdict::DoesNotLoad`].
     pub does_not_load: u32,
-    /// As before.
+    /// How many have [`Verdict::NotComparable`].
     pub not_comparable: u32,
     /// Each run, in the order in which they were selected: requests newest first, files as they were named.
     pub results: Vec<VerifiedRun>,

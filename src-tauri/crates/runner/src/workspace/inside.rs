@@ -31,7 +31,7 @@ use super::Workspace;
 use crate::core::fault::Fault;
 use crate::run::replay::{Replayed, ReplayedCode, replay};
 use crate::views::RequestRow;
-use probed_code::ProbedCode;
+pub(super) use probed_code::ProbedCode;
 use recorded_seq::RecordedAttempts;
 
 /// What a question found out of one request.
@@ -74,7 +74,7 @@ impl Workspace {
 }
 
 /// The code of a part of a request, or why nothing can be asked of it.
-type Known = Result<Arc<ProbedCode>, String>;
+pub(super) type Known = Result<Arc<ProbedCode>, String>;
 
 /// A part of a request that ran one version of its code.
 struct Part {
@@ -105,7 +105,7 @@ impl Workspace {
     }
 
     /// Returns the newest code that a request ran.
-    fn code_of_request(&self, request: &str) -> Result<Known, Fault> {
+    pub(super) fn code_of_request(&self, request: &str) -> Result<Known, Fault> {
         let query = |kind: &str| EventQuery { kind: Some(kind.to_owned()), ..EventQuery::default() };
         let mut events = self.store.events(request, &query("request_started")).map_err(Fault::internal)?;
         events.extend(self.store.events(request, &query("request_resumed")).map_err(Fault::internal)?);

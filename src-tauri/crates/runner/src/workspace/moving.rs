@@ -129,8 +129,8 @@ impl Workspace {
         Ok(lines)
     }
 
-    /// Takes a full export in, or a run that was kept: all of it, or nothing. A file whose requests are all here as they
-    /// are in it changes nothing, and that is no failure: whoever asked has what they asked for.
+    /// Takes a full export in, or a run that was kept: all of it, or nothing. A file whose requests are all here as
+    /// they are in it changes nothing, and that is no failure: whoever asked has what they asked for.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
         let Importable { mut pieces, here, result, expected } = self.importable(file)?;
@@ -232,16 +232,20 @@ impl Workspace {
     }
 }
 
-/// Whether two events say the same. A migration, and an import of an older export, put the id of the database
-/// before the names of owners, and add what came of writes that were applied again.
+/// Whether two events say the same, whoever owned the request: a migration, and an import of an older export, put the
+/// id of the database before the names of owners, and a file that was kept names none. What came of writes that were
+/// applied again may have been added, and a kept file has no folder of a mock script elsewhere.
 fn is_same(one: &Event, other: &Event) -> bool {
     if one == other {
         return true;
     }
     let plain = |event: &Event| {
         let mut event = event.clone();
-        if let EventKind::RequestStarted { owner, .. } | EventKind::RequestResumed { owner, .. } = &mut event.kind {
-            *owner = owner.rsplit('.').next().unwrap_or_default().to_owned();
+        if let EventKind::RequestStarted { owner, mock, .. } | EventKind::RequestResumed { owner, mock, .. } =
+            &mut event.kind
+        {
+            owner.clear();
+            *mock = mock.as_deref().map(|origin| origin.rsplit(['/', '\\']).next().unwrap_or_default().to_owned());
         }
         event.kind.commits_mut().iter_mut().for_each(|commit| commit.rebased.clear());
         event

@@ -56,7 +56,7 @@ pub struct VerifyQuery {
 /// A recorded run that is to be judged.
 enum Job {
     /// A request of the database. Without a flow it cannot be run.
-    Request { id: String, flow: Result<Arc<LoadedFlow>, Fault> },
+    Request { id: String, flow: Result<Arc<LoadedFlow>, Fault>, expected_at: Option<i64> },
     /// A file.
     File(PathBuf),
     /// The verdict is known.
@@ -77,7 +77,13 @@ struct Basis {
     code: String,
     /// The request's last event.
     last: u64,
+    /// When what is expected of it was accepted.
+    expected_at: Option<i64>,
 }
+
+/// Why a difference is not accepted.
+const NOT_ACCEPTED: &str = "it cannot be accepted: further on it asks for something that was not recorded, or asks \
+                            somebody another question; only a live run can tell what it does then";
 
 /// How many verdicts a process remembers.
 const MAX_REMEMBERED: usize = 50_000;
@@ -128,9 +134,11 @@ impl Workspace {
             |job| self.judge_job(job),
             |number, judged: Judged| {
                 let Judged { mut run, accepted, source } = judged;
-                let accepted =
-                    accepted.filter(|_| query.accept && refusal.is_none() && run.verdict == Verdict::Differs);
-                if let Some(accepted) = accepted {
+                let is_to_be_accepted = query.accept && refusal.is_none() && run.verdict == Verdict::Differs;
+                if is_to_be_accepted && accepted.is_none() && run.why.is_none() {
+                    run.why = Some(NOT_ACCEPTED.to_owned());
+                }
+                if let Some(accepted) = accepted.filter(|_| is_to_be_accepted) {
                     match self.accept(&run, &accepted, source) {
                         Ok(()) => run.accepted = true,
                         // What was accepted until now stays.
@@ -157,8 +165,8 @@ impl Workspace {
         match job {
             Job::Known(run) => Judged::settled((**run).clone()),
             Job::File(file) => self.judge_file(file),
-            Job::Request { id, flow } => match flow {
-                Ok(flow) => self.judge_request(id, flow),
+            Job::Request { id, flow, expected_at } => match flow {
+                Ok(flow) => self.judge_request(id, flow, *expected_at),
                 Err(fault) => {
                     let run = failed(fault);
                     let about = self.request(id).ok();
@@ -173,12 +181,16 @@ impl Workspace {
         }
     }
 
-    fn judge_request(&self, id: &str, flow: &Arc<LoadedFlow>) -> Judged {
+    fn judge_request(&self, id: &str, flow: &Arc<LoadedFlow>, expected_at: Option<i64>) -> Judged {
         let row = match self.request(id) {
             Ok(row) => row,
-            Err(fault) => return Judged::settled(VerifiedRun { request_id: Some(id.to_owned()), ..failed(&fault) }),
+            // Somebody has deleted it meanwhile.
+            Err(fault) => {
+                let (request_id, verdict) = (Some(id.to_owned()), Verdict::NotComparable);
+                return Judged::settled(VerifiedRun { request_id, verdict, ..failed(&fault) });
+            }
         };
-        let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq };
+        let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq, expected_at };
         let judged = self.judge(id, flow);
         let request_id = Some(id.to_owned());
         let run = VerifiedRun { request_id, flow: Some(row.flow), action: Some(row.action), ..judged.run };

@@ -1,7 +1,7 @@
 //! Works on the queue of removals (table `removal`): rows of what was deleted, or of an import that did not finish.
 //!
-//! A deletion deletes the rows by which things are found, and queues the rest, which no reader sees any more; any process
-//! removes it later, in slices, each perhaps twice. Row numbers are not used again while they are queued.
+//! A deletion deletes the rows by which things are found, and queues the rest, which no reader sees; later any process
+//! removes it, in slices, each perhaps twice. Row numbers are not used again while they are queued.
 //!
 //! | kind | what `n` is, and what is removed |
 //! |---|---|

@@ -66,12 +66,14 @@ impl Store {
         })
     }
 
-    /// The ids of the requests that are expected to do something else than their events say.
-    pub fn expected(&self) -> Result<Vec<String>, Error> {
+    /// The ids of the requests that are expected to do something else than their events say, each with when that was
+    /// accepted, in milliseconds since the epoch.
+    pub fn expected(&self) -> Result<Vec<(String, i64)>, Error> {
         self.read(|connection| {
-            let sql = "SELECT r.id FROM expectation x JOIN request r ON r.n = x.request";
+            let sql = "SELECT r.id, x.at FROM expectation x JOIN request r ON r.n = x.request";
             let mut statement = connection.prepare_cached(sql)?;
-            Ok(statement.query_map((), |row| row.get(0))?.collect::<Result<_, _>>()?)
+            let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 }

@@ -14,7 +14,7 @@ fn an_expectation_is_kept_replaced_and_taken_back() {
     let first = json!({ "root": [{ "output": 1 }], "root/step:gone": null });
     assert!(bed.store.expect("r", 5, Some(&first)).unwrap());
     assert_eq!(bed.store.expectation("r").unwrap(), Some(first));
-    assert_eq!(bed.store.expected().unwrap(), ["r"]);
+    assert_eq!(bed.store.expected().unwrap(), [("r".to_owned(), 5)]);
     assert!(bed.store.expect("r", 6, Some(&json!({}))).unwrap());
     assert_eq!(bed.store.expectation("r").unwrap(), Some(json!({})));
     assert!(bed.store.expect("r", 7, None).unwrap());
@@ -32,7 +32,7 @@ fn an_expectation_goes_with_its_session() {
         bed.store.expect(id, 1, Some(&json!({ "root": null }))).unwrap();
     }
     bed.store.delete_session("one").unwrap();
-    assert_eq!(bed.store.expected().unwrap(), ["stays"]);
+    assert_eq!(bed.store.expected().unwrap(), [("stays".to_owned(), 1)]);
     let path = bed.store.path().to_owned();
     let rows = |path: &std::path::Path| {
         let connection = rusqlite::Connection::open(path).unwrap();

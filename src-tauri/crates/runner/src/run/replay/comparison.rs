@@ -2,7 +2,9 @@
 //!
 //! Pure functions of the two logs. Must not know why a replay was made.
 
-use std::collections::BTreeMap;
+mod outside_of_blocks;
+
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use engine::effect_log::Missing;
@@ -10,16 +12,17 @@ use engine::effects::EffectKind;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::LOAD;
 use engine::operation::equal;
+use engine::redaction::Redaction;
 use engine::views::trace::{Did, trace};
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::views::{Divergence, Json, Replay};
 
 /// What the blocks of a request are expected to do where that is not what its events say: by path, in order; `None` of
 /// a block that is expected not to run. Empty if its events say it all.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Expectation(pub(crate) BTreeMap<Arc<str>, Option<Vec<Value>>>);
 
@@ -39,7 +42,8 @@ pub(crate) struct Comparison {
     /// The first difference.
     pub(crate) first: Option<Difference>,
     /// What the request is expected to do if all that differs is accepted. `None` if the replay did not come to its
-    /// end, because it asked for something that the log does not have.
+    /// end (it asked for something that the log does not have, or a limit ended it), or if it differs outside of
+    /// blocks.
     pub(crate) accepted: Option<Expectation>,
 }
 
@@ -50,17 +54,26 @@ impl Comparison {
         expectation: &Expectation,
         replayed: &[Event],
         missing: Option<Missing>,
+        redaction: &Redaction,
     ) -> Comparison {
-        let (was, is) = (trace(recorded), trace(replayed));
-        let has_ended = recorded.last().is_some_and(|event| {
-            // One that was aborted ended in the middle.
-            matches!(event.kind, EventKind::RequestFinished { status, .. } if status != RequestStatus::Aborted)
-        });
-        let accepted = missing.is_none().then(|| changes(&was, &is, has_ended));
+        let hidden = |mut trace: Trace| {
+            trace.values_mut().flatten().for_each(|did| redaction.known(&mut did.what));
+            trace
+        };
+        // What was recorded has no secrets, and what is accepted must have none.
+        let (was, is) = (hidden(trace(recorded)), hidden(trace(replayed)));
+        let came = Came::of(recorded);
+        let is_whole = missing.is_none() && !is.values().flatten().any(is_ended_by_limit);
+        let accepted = is_whole.then(|| changes(&was, &is, came.is_to_its_end));
+        let outside = outside_of_blocks::first_difference(recorded, replayed, redaction, came.waits);
+        let outside = outside.filter(|_| missing.is_none() && came.is_to_its_end);
         let expected = expectation.on(was);
-        let sides = Sides { was: &expected, is: &is, last: recorded.last().map_or(0, |event| event.seq) };
-        let (compared, first) = sides.first_difference(missing, has_ended);
-        Comparison { compared, first, accepted }
+        let last = recorded.last().map_or(0, |event| event.seq);
+        let sides = Sides { was: &expected, is: &is, expectation, came, last };
+        let (compared, first) = sides.first_difference(missing);
+        let is_accepted = outside.is_none();
+        let first = first.or(outside.map(|divergence| Difference { divergence, is_asked: false }));
+        Comparison { compared, first, accepted: accepted.filter(|_| is_accepted) }
     }
 
     /// The file of the flow used the clock, chance or the like when it was loaded, which it did not when it ran.
@@ -68,11 +81,6 @@ impl Comparison {
         let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
         let difference = Difference { divergence: divergence(1, LOAD, Value::Null, found), is_asked: true };
         Comparison { compared: 0, first: Some(difference), accepted: None }
-    }
-
-    /// Whether nothing differs.
-    pub(crate) fn is_identical(&self) -> bool {
-        self.first.is_none()
     }
 }
 
@@ -86,7 +94,59 @@ impl From<Comparison> for Replay {
 /// What blocks did, by path.
 type Trace = IndexMap<Arc<str>, Vec<Did>>;
 
+/// How far a recorded request came.
+#[derive(Clone, Default)]
+struct Came {
+    /// Whether it did all that it was to do: it ended, but was not aborted, or it waits for an answer.
+    is_to_its_end: bool,
+    /// Whether it waits for an answer.
+    waits: bool,
+    /// The blocks that began.
+    began: HashSet<Arc<str>>,
+}
+
+impl Came {
+    fn of(recorded: &[Event]) -> Came {
+        let status = recorded.iter().rev().find_map(|event| match &event.kind {
+            EventKind::RequestFinished { status, .. } | EventKind::RequestStatus { status } => Some(*status),
+            EventKind::RequestResumed { .. } | EventKind::RequestAdopted { .. } => Some(RequestStatus::InProgress),
+            _ => None,
+        });
+        let waits = status == Some(RequestStatus::Suspended);
+        let has_ended = recorded.last().is_some_and(|event| matches!(event.kind, EventKind::RequestFinished { .. }));
+        let is_begin = |event: &&Event| matches!(event.kind, EventKind::BlockStarted { .. });
+        let began = recorded.iter().filter(is_begin).filter_map(|event| event.path.clone()).collect();
+        Came { is_to_its_end: waits || has_ended && status != Some(RequestStatus::Aborted), waits, began }
+    }
+}
+
+/// How much a machine gets done within its limits is no behaviour of a flow.
+fn is_ended_by_limit(did: &Did) -> bool {
+    did.what["error"]["code"] == "limit_exceeded"
+}
+
 impl Expectation {
+    /// Reads what was stored: an object of lists, or null, by path. The error says what is wrong.
+    pub(crate) fn read(stored: Value) -> Result<Expectation, String> {
+        let Value::Object(paths) = stored else { return Err("what is expected is no object".to_owned()) };
+        let read = |(path, did): (String, Value)| Ok((path.into(), Expectation::read_did(did)?));
+        Ok(Expectation(paths.into_iter().map(read).collect::<Result<_, String>>()?))
+    }
+
+    /// Reads what one block is expected to do; `None` if it is not to run.
+    pub(crate) fn read_did(did: Value) -> Result<Option<Vec<Value>>, String> {
+        match did {
+            Value::Null => Ok(None),
+            Value::Array(did) => Ok(Some(did)),
+            _ => Err("\"did\" is a list of what a block does, or null".to_owned()),
+        }
+    }
+
+    /// Hides secrets that are known by now.
+    pub(crate) fn redact(&mut self, redaction: &Redaction) {
+        self.0.values_mut().flatten().flatten().for_each(|what| redaction.known(what));
+    }
+
     /// Whether the events say all that is expected.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -134,14 +194,16 @@ fn changes(was: &Trace, is: &Trace, has_ended: bool) -> Expectation {
 struct Sides<'t> {
     was: &'t Trace,
     is: &'t Trace,
+    expectation: &'t Expectation,
+    came: Came,
     /// The last recorded event.
     last: Seq,
 }
 
 impl Sides<'_> {
     /// How many blocks were compared, and the first difference in the recorded order.
-    fn first_difference(&self, missing: Option<Missing>, has_ended: bool) -> (u32, Option<Difference>) {
-        let Sides { was, is, last } = *self;
+    fn first_difference(&self, missing: Option<Missing>) -> (u32, Option<Difference>) {
+        let Sides { was, is, last, .. } = *self;
         let mut found: Vec<Difference> = Vec::new();
         let did = |divergence| Difference { divergence, is_asked: false };
         let mut compared = 0;
@@ -160,17 +222,13 @@ impl Sides<'_> {
                 _ => {}
             }
         }
-        if has_ended && missing.is_none() {
-            for (path, news) in is.iter().filter(|(path, _)| !was.contains_key(*path)) {
-                let Some(first) = news.first() else { continue };
-                let seq = next_known(was, is, first.seq).or_else(|| around(was, path)).unwrap_or(last);
-                // What follows only differs because of it.
-                found.insert(0, did(divergence(seq, path, json!("did not run"), first.what.clone())));
-            }
+        if missing.is_none() {
+            let news = is.iter().filter(|(path, _)| !was.contains_key(*path));
+            // What follows only differs because of it.
+            found.splice(0..0, news.filter_map(|(path, news)| self.news(path, news.first()?)).map(did));
         }
-        // A block that was cut off from outside may ask for what it did not come to.
         if let Some(Missing { path, asked, recorded }) = missing
-            && (has_ended || was.get(&path).is_some_and(|did| !is_cut_short(did)))
+            && self.is_missed(&path)
         {
             let own = was.get(&path).and_then(|did| did.last()).map(|did| (did.seq, json!("no such call")));
             let none = || (around(was, &path).unwrap_or(last), json!("did not run"));
@@ -179,6 +237,29 @@ impl Sides<'_> {
             found.insert(0, Difference { divergence: divergence(seq, &path, recorded, asked), is_asked: true });
         }
         (compared, found.into_iter().min_by_key(|difference| difference.divergence.seq))
+    }
+
+    /// The difference that a block is which ended only in the replay, if it is one. What was stopped might have come to
+    /// it, unless a block that it did come to began after it.
+    fn news(&self, path: &Arc<str>, first: &Did) -> Option<Divergence> {
+        let had_begun = self.came.began.contains(path);
+        let next = next_known(self.was, self.is, first.seq).filter(|_| !had_begun);
+        let is_expected_not_to_run = self.expectation.0.get(path).is_some_and(Option::is_none);
+        if !self.came.is_to_its_end && !is_expected_not_to_run && next.is_none() {
+            return None;
+        }
+        let seq = next.or_else(|| around(self.was, path)).unwrap_or(self.last);
+        let recorded = if had_begun { "did not end" } else { "did not run" };
+        Some(divergence(seq, path, json!(recorded), first.what.clone()))
+    }
+
+    /// Whether something that only the replay asked for is a difference. A block that was stopped may ask for what it
+    /// did not come to, and one that never began may come after all others.
+    fn is_missed(&self, path: &Arc<str>) -> bool {
+        let has_ended = self.was.get(path).is_some_and(|did| !is_cut_short(did));
+        let stands_before_known =
+            || !self.came.began.contains(path) && self.was.keys().any(|known| !self.is.contains_key(known));
+        self.came.is_to_its_end || has_ended || stands_before_known()
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct ProbedCodes {
 }
 
 /// The code of a bundle that ran, and its statements.
-pub(super) struct ProbedCode {
+pub(crate) struct ProbedCode {
     pub(super) hash: String,
     pub(super) code: Code,
     pub(super) table: Arc<SiteTable>,
@@ -69,7 +69,11 @@ impl Workspace {
     }
 
     /// Returns the bundle of code that ran with probes for a question; as it ran without one.
-    pub(super) fn probed_bundle(&self, code: &ProbedCode, question: Option<Question>) -> Result<Arc<Bundle>, Fault> {
+    pub(in super::super) fn probed_bundle(
+        &self,
+        code: &ProbedCode,
+        question: Option<Question>,
+    ) -> Result<Arc<Bundle>, Fault> {
         let asked = format!("{} {} {question:?}", script::version(), code.hash);
         let key = blake3::hash(asked.as_bytes()).to_hex().to_string();
         let known = lock(&self.probed.bundles).iter().find(|(known, _)| *known == key).map(|(_, known)| known.clone());

@@ -4,8 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::views::DifferingField;
 
-/// How long a value may be that is shown whole, as JSON.
+/// How long a value may be that is shown whole, as JSON, and of how many parts: many thousands of them are kept.
 const SHOWN: usize = 4 << 10;
+const SHOWN_PARTS: usize = 64;
 /// How much is shown of a longer one.
 const CUT: usize = 400;
 
@@ -13,6 +14,10 @@ const CUT: usize = 400;
 pub(super) fn field(recorded: &Value, found: &Value, is_asked: bool) -> DifferingField {
     if is_asked {
         return DifferingField::Effect;
+    }
+    // The same input of another block.
+    if recorded.get("block").is_some() && recorded.get("input") == found.get("input") {
+        return DifferingField::Route;
     }
     let (was, is) = (one_side(recorded), one_side(found));
     match (was, is) {
@@ -34,7 +39,7 @@ pub(super) fn field(recorded: &Value, found: &Value, is_asked: bool) -> Differin
 }
 
 fn one_side(what: &Value) -> Option<DifferingField> {
-    const FIELDS: [(&str, DifferingField); 9] = [
+    const FIELDS: [(&str, DifferingField); 11] = [
         // Who began is told with its input.
         ("input", DifferingField::Input),
         ("block", DifferingField::Input),
@@ -42,31 +47,41 @@ fn one_side(what: &Value) -> Option<DifferingField> {
         ("output", DifferingField::Output),
         ("state", DifferingField::State),
         ("route", DifferingField::Route),
+        ("next", DifferingField::Route),
         ("item", DifferingField::Items),
         ("journal", DifferingField::Items),
         ("metadata", DifferingField::Items),
+        ("question", DifferingField::Items),
     ];
     FIELDS.iter().find(|(name, _)| what.get(name).is_some()).map(|(_, field)| *field)
 }
 
-/// Where two things that a block did differ first, and what is there. The place is inside the field that both have;
-/// `None` if that differs as a whole.
-pub(super) fn first_place(recorded: &Value, found: &Value) -> (Option<String>, Value, Value) {
-    let (Value::Object(was), Value::Object(is)) = (recorded, found) else {
-        return (None, recorded.clone(), found.clone());
-    };
+/// The first place where two things that a block did differ.
+pub(super) struct FirstPlace {
+    /// Where it is inside the field that both have, as `lines[0].sum`; `None` if that differs as a whole.
+    pub(super) place: Option<String>,
+    /// What is shown of each: the field, or if that is long what stands at the place.
+    pub(super) recorded: Value,
+    pub(super) found: Value,
+}
+
+pub(super) fn first_place(recorded: &Value, found: &Value) -> FirstPlace {
+    let whole = |place| FirstPlace { place, recorded: shown(recorded), found: shown(found) };
+    let (Value::Object(was), Value::Object(is)) = (recorded, found) else { return whole(None) };
     if both(was, is, "state").is_some() {
         // Which state, and where in it, is what is told of a write.
         let place = state_place(was);
-        return (Some(place).filter(|place| *place == state_place(is)), recorded.clone(), found.clone());
+        return whole(Some(place).filter(|place| *place == state_place(is)));
     }
-    for name in ["input", "output", "error", "route", "payload", "journal", "metadata"] {
+    for name in ["input", "output", "error", "route", "payload", "journal", "metadata", "question"] {
         if let Some((was, is)) = both(was, is, name).filter(|(was, is)| was != is) {
-            let place = innermost(was, is);
-            return (Some(place).filter(|place| !place.is_empty()), was.clone(), is.clone());
+            let (place, inner_was, inner_is) = innermost(was, is);
+            let (was, is) = if is_short(was) && is_short(is) { (was, is) } else { (inner_was, inner_is) };
+            let place = Some(place).filter(|place| !place.is_empty());
+            return FirstPlace { place, recorded: shown(was), found: shown(is) };
         }
     }
-    (None, recorded.clone(), found.clone())
+    whole(None)
 }
 
 fn both<'v>(was: &'v Map<String, Value>, is: &'v Map<String, Value>, name: &str) -> Option<(&'v Value, &'v Value)> {
@@ -80,8 +95,9 @@ fn state_place(write: &Map<String, Value>) -> String {
     if path.is_empty() { scope.to_owned() } else { format!("{scope}.{path}") }
 }
 
-/// The path to the first place where two values differ, as `lines[0].sum`.
-fn innermost(was: &Value, is: &Value) -> String {
+/// The path to the first place where two values differ, as `lines[0].sum`, and what stands there.
+fn innermost<'v>(was: &'v Value, is: &'v Value) -> (String, &'v Value, &'v Value) {
+    const NOTHING: &Value = &Value::Null;
     let inside = match (was, is) {
         (Value::Object(was), Value::Object(is)) => {
             let names = was.keys().chain(is.keys().filter(|name| !was.contains_key(*name)));
@@ -97,10 +113,13 @@ fn innermost(was: &Value, is: &Value) -> String {
         }
         _ => None,
     };
-    let Some((step, was, is)) = inside else { return String::new() };
-    let rest = was.zip(is).map(|(was, is)| innermost(was, is)).unwrap_or_default();
+    let Some((step, was, is)) = inside else { return (String::new(), was, is) };
+    let (rest, was, is) = match was.zip(is) {
+        Some((was, is)) => innermost(was, is),
+        None => (String::new(), was.unwrap_or(NOTHING), is.unwrap_or(NOTHING)),
+    };
     let whole = format!("{step}{}{rest}", if rest.is_empty() || rest.starts_with('[') { "" } else { "." });
-    whole.strip_prefix('.').map(str::to_owned).unwrap_or(whole)
+    (whole.strip_prefix('.').map(str::to_owned).unwrap_or(whole), was, is)
 }
 
 fn is_word(name: &str) -> bool {
@@ -108,13 +127,29 @@ fn is_word(name: &str) -> bool {
 }
 
 /// A value, or the beginning of its JSON if it is long.
-pub(super) fn shown(value: Value) -> Value {
-    let text = value.to_string();
-    if text.len() <= SHOWN {
-        return value;
+fn shown(value: &Value) -> Value {
+    if is_short(value) {
+        return value.clone();
     }
+    let text = value.to_string();
     let end = text.char_indices().nth(CUT).map_or(text.len(), |(end, _)| end);
     Value::String(format!("{}… ({} bytes)", &text[..end], text.len()))
+}
+
+fn is_short(value: &Value) -> bool {
+    let mut left = SHOWN_PARTS;
+    has_few_parts(value, &mut left) && value.to_string().len() <= SHOWN
+}
+
+/// Whether a value has no more parts than are left.
+fn has_few_parts(value: &Value, left: &mut usize) -> bool {
+    *left = left.saturating_sub(1);
+    *left > 0
+        && match value {
+            Value::Array(items) => items.iter().all(|item| has_few_parts(item, left)),
+            Value::Object(fields) => fields.values().all(|field| has_few_parts(field, left)),
+            _ => true,
+        }
 }
 
 #[cfg(test)]
@@ -135,7 +170,7 @@ mod tests {
             (json!({}), json!({ "new": 1 }), "new"),
             (json!(1), json!(2), ""),
         ] {
-            assert_eq!(innermost(&was, &is), place, "{was} {is}");
+            assert_eq!(innermost(&was, &is).0, place, "{was} {is}");
         }
     }
 

@@ -73,12 +73,30 @@ fn without_numbers(path: &str) -> String {
 
 /// A reason without what names one run.
 fn without_ids(why: &str, run: &VerifiedRun) -> String {
-    run.request_id.iter().chain(&run.file).fold(why.to_owned(), |why, id| why.replace(id.as_str(), "…"))
+    run.request_id.iter().chain(&run.file).fold(why.to_owned(), |why, id| without(&why, id))
+}
+
+/// A text with `…` in place of a word.
+fn without(text: &str, word: &str) -> String {
+    let is_inside_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let mut rest = 0;
+    let mut general = String::with_capacity(text.len());
+    for (at, _) in text.match_indices(word).filter(|_| !word.is_empty()) {
+        let end = at + word.len();
+        let is_word = !text[..at].ends_with(is_inside_word) && !text[end..].starts_with(is_inside_word);
+        if is_word {
+            general.push_str(&text[rest..at]);
+            general.push('…');
+            rest = end;
+        }
+    }
+    general.push_str(&text[rest..]);
+    general
 }
 
 #[cfg(test)]
 mod tests {
-    use super::without_numbers;
+    use super::{without, without_numbers};
 
     #[test]
     fn turns_of_a_loop_are_one_place() {
@@ -89,5 +107,11 @@ mod tests {
         ] {
             assert_eq!(without_numbers(path), general);
         }
+    }
+
+    #[test]
+    fn an_id_is_left_out_only_where_it_is_a_word() {
+        assert_eq!(without("something of th", "th"), "something of …");
+        assert_eq!(without("t.run, line 3: t.run", "t.run"), "…, line 3: …");
     }
 }

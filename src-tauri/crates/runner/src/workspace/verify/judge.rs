@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::json::from_value;
 use serde_json::Value;
 
 use super::super::{OpenOptions, Workspace};
-use super::differing::{field, first_place, shown};
+use super::differing::{FirstPlace, field, first_place};
 use super::run_file::RunFile;
+use super::selection::is_running;
 use crate::catalogue::LoadedFlow;
 use crate::catalogue::trust::Consent;
 use crate::core::fault::Fault;
@@ -82,11 +82,18 @@ impl Workspace {
     /// What a request is expected to do where that is not what its log says.
     pub(super) fn expectation_of(&self, request: &str) -> Result<Expectation, Fault> {
         let stored = self.store.expectation(request).map_err(Fault::internal)?;
-        stored.map_or_else(|| Ok(Expectation::default()), |stored| from_value(stored).map_err(Fault::internal))
+        stored.map_or_else(|| Ok(Expectation::default()), |stored| Expectation::read(stored).map_err(Fault::internal))
     }
 
     fn compared(&self, request: &str, flow: &Arc<LoadedFlow>, expectation: Expectation) -> Result<Judged, Fault> {
-        let (row, events) = self.whole_log_of(request)?;
+        let (row, events) = self.whole_log_of(request).map_err(|fault| match fault {
+            // Somebody has deleted it meanwhile: that is no matter of its flow.
+            Fault::NotFound { message } => Fault::refused(message),
+            other => other,
+        })?;
+        if is_running(&row) {
+            return Err(Fault::refused("it is still running: verify it when it has ended"));
+        }
         let input = self.replay_input(&row, events, ReplayedCode::Loaded(flow.clone()))?;
         let compared = replay(&self.dir, ReplayInput { expectation, ..input })?.result;
         let run = compared.first.map_or_else(|| empty(Verdict::Same), differing);
@@ -134,8 +141,8 @@ fn differing(first: Difference) -> VerifiedRun {
     let Difference { divergence, is_asked } = first;
     let (recorded, found) = (divergence.recorded.0, divergence.found.0);
     let field = field(&recorded, &found, is_asked);
-    let (place, recorded, found) = first_place(&recorded, &found);
     let limit = limit_that_ended(&found);
+    let FirstPlace { place, recorded, found } = first_place(&recorded, &found);
     let verdict = if is_asked { Verdict::AsksNew } else { Verdict::Differs };
     let asks = "it asks for something that was not recorded: only a live run can tell what it does then";
     VerifiedRun {
@@ -143,8 +150,8 @@ fn differing(first: Difference) -> VerifiedRun {
         seq: Some(divergence.seq),
         field: Some(field),
         place,
-        recorded: Some(Json(shown(recorded))),
-        found: Some(Json(shown(found))),
+        recorded: Some(Json(recorded)),
+        found: Some(Json(found)),
         why: if is_asked { Some(asks.to_owned()) } else { limit },
         ..empty(verdict)
     }

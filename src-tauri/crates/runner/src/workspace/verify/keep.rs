@@ -10,6 +10,7 @@ use engine::event::{Event, EventKind, RequestStatus};
 use engine::json::from_value;
 use engine::redaction::Redaction;
 use engine::scope::ScopeKind;
+use script::Asked;
 use serde_json::Value;
 use store::{BundleRecord, ImportError};
 
@@ -34,10 +35,15 @@ impl Workspace {
             return Err(Fault::refused(format!("request \"{request}\" is still running: keep it when it has ended")));
         }
         self.check_export_file(file, replace)?;
-        let expectation = self.expectation_of(request)?;
+        let mut expectation = self.expectation_of(request)?;
+        expectation.redact(&self.config.redaction());
         let pieces = self.pieces_to_keep(&row, &events)?;
-        let about = (&*row.flow, &*row.action, request, row.status.as_str());
-        let text = RunFile::new(about, pieces, expectation).text()?;
+        let text = RunFile::new(&row, pieces, expectation).text()?;
+        // The folder of tests may be a new one; where more is missing, the path is probably mistyped.
+        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+            // What is wrong is told by the write.
+            let _ = std::fs::create_dir(folder);
+        }
         export_format::put(file, replace, text.as_bytes())?;
         Ok(Kept { file: file.display().to_string(), bytes: text.len() as u64 })
     }
@@ -61,16 +67,13 @@ impl Workspace {
 
     /// The request, those that it is made from, and the records that they saw.
     fn pieces_to_keep(&self, row: &RequestRow, events: &[Event]) -> Result<Vec<BundleRecord>, Fault> {
-        let mut requests = self.with_origins(vec![row.clone()])?;
+        let mut requests = vec![row.clone()];
         if self.saw_earlier_requests(row, events) {
             let earlier = self.store.requests_of(&row.session_id).map_err(Fault::internal)?;
-            let before = earlier.into_iter().filter(|other| other.started_at <= row.started_at);
-            for other in before.map(|other| self.request_row(other)) {
-                if requests.iter().all(|known| known.id != other.id) {
-                    requests.push(other);
-                }
-            }
+            let before = earlier.into_iter().take_while(|other| other.id != row.id);
+            requests.extend(before.map(|other| self.request_row(other)));
         }
+        let requests = self.with_origins(requests)?;
         let ids: Vec<String> = requests.into_iter().map(|row| row.id).collect();
         let pieces = self.store.bundle(&ids).map_err(Fault::internal)?;
         let needed = scopes_of(&pieces, &HashSet::new());
@@ -98,13 +101,17 @@ impl Workspace {
         Ok(kept)
     }
 
-    /// Whether a request looked at earlier ones of its session; also if that cannot be found out.
+    /// Whether a request looked at earlier ones of its session, by the code that it ran; also if that cannot be found
+    /// out.
     fn saw_earlier_requests(&self, row: &RequestRow, events: &[Event]) -> bool {
         let replayed = || {
-            let loaded = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
-            replay(&self.dir, self.replay_input(row, events.to_vec(), ReplayedCode::Loaded(loaded))?)
+            let code = self.code_of_request(&row.id)?.map_err(Fault::internal)?;
+            let bundle = self.probed_bundle(&code, None)?;
+            let end_record = None;
+            let code = ReplayedCode::Probed { bundle, kind: row.flow.clone(), asked: Asked::Counts, end_record };
+            replay(&self.dir, self.replay_input(row, events.to_vec(), code)?)
         };
-        replayed().map_or(true, |replayed| replayed.saw_earlier_requests || !replayed.result.is_identical())
+        replayed().map_or(true, |replayed| replayed.saw_earlier_requests)
     }
 
     /// Takes the pieces of a file into a database that has nothing else.

@@ -16,11 +16,15 @@ use crate::views::{PlanRow, RequestRow, Resumable};
 /// How many requests are judged at once, the newest first: each costs as much as its replay.
 const MOST: usize = 200;
 
+/// How many requests a process remembers.
+const MOST_REMEMBERED: usize = 10_000;
+
 /// What was found out in this process: by request, for the code and the last event that it depends on.
 #[derive(Default)]
-pub(super) struct Resumables(Mutex<HashMap<String, (String, u64, Verdict)>>);
+pub(super) struct Resumables(Mutex<HashMap<String, (String, u64, Judged)>>);
 
-type Verdict = (Resumable, Option<String>);
+/// Whether a request could go on, and why that is not `yes`.
+type Judged = (Resumable, Option<String>);
 
 impl Workspace {
     /// The requests that wait or were interrupted, newest first, each with whether it could go on.
@@ -43,7 +47,7 @@ impl Workspace {
         }
         let is_open = |row: &RequestRow| matches!(row.status, RequestStatus::Suspended | RequestStatus::Interrupted);
         let open: Vec<usize> = (0..rows.len()).filter(|at| is_open(&rows[*at])).take(MOST).collect();
-        let mut verdicts: Vec<(usize, Verdict)> = Vec::with_capacity(open.len());
+        let mut verdicts: Vec<(usize, Judged)> = Vec::with_capacity(open.len());
         let jobs: Vec<(usize, RequestRow)> = open.into_iter().map(|at| (at, rows[at].clone())).collect();
         batch(
             &jobs,
@@ -61,7 +65,7 @@ impl Workspace {
         Ok(())
     }
 
-    fn resumable(&self, row: &RequestRow) -> Verdict {
+    fn resumable(&self, row: &RequestRow) -> Judged {
         let code = match self.with_catalogue(|catalogue| catalogue.find(&row.flow)) {
             Ok(flow) => flow.bundle.hash.clone(),
             Err(fault) => return (Resumable::No, Some(fault.to_string())),
@@ -72,11 +76,38 @@ impl Workspace {
             return verdict.clone();
         }
         let verdict = match self.plan_resume(&row.id, &Mock::Inherit, None) {
-            Ok(plan) => judged(row, &plan, &self.pending_paths(&row.id)),
+            Ok(plan) => {
+                let judged = judged(row, &plan, &self.pending_paths(&row.id));
+                match judged {
+                    (Resumable::Yes, None) if row.status == RequestStatus::Suspended => {
+                        self.question_now(&row.id, judged)
+                    }
+                    judged => judged,
+                }
+            }
             Err(fault) => (Resumable::No, Some(fault.to_string())),
         };
-        lock(&self.verdicts.resumables.0).insert(row.id.clone(), (code, row.last_seq, verdict.clone()));
+        let mut known = lock(&self.verdicts.resumables.0);
+        if known.len() >= MOST_REMEMBERED {
+            known.clear();
+        }
+        known.insert(row.id.clone(), (code, row.last_seq, verdict.clone()));
         verdict
+    }
+
+    /// An answer is used only if what it answers is asked as it was.
+    fn question_now(&self, request: &str, otherwise: Judged) -> Judged {
+        let Ok(replayed) = self.replay(request) else { return otherwise };
+        let first = replayed
+            .divergence
+            .filter(|first| first.recorded.0.get("question").is_some() || first.found.0.get("question").is_some());
+        first.map_or(otherwise, |first| {
+            let why = format!(
+                "what {} asks is another question now: an answer is not used, and it is asked anew",
+                first.path
+            );
+            (Resumable::AsksAgain, Some(why))
+        })
     }
 
     /// The blocks that wait for an answer.
@@ -86,7 +117,7 @@ impl Workspace {
     }
 }
 
-fn judged(row: &RequestRow, plan: &PlanRow, waiting: &[String]) -> Verdict {
+fn judged(row: &RequestRow, plan: &PlanRow, waiting: &[String]) -> Judged {
     let no = |why: String| (Resumable::No, Some(why));
     if let Some(error) = &plan.error {
         return no(error.message.clone());

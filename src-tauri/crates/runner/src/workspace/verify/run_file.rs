@@ -1,7 +1,7 @@
 //! The `.run` file: a recorded run as text for a repository (ARCHITECTURE §8.12 has it byte by byte).
 //!
 //! ```text
-//! {"action":"total","flow":"cart","flowglass":"run","format":1,"request":"req_…","status":"completed"}
+//! {"action":"total","events":12,"flow":"cart","flowglass":"run","format":1,"request":"req_…","status":"completed"}
 //! {"record":{"id":"…","kind":"session"},"state":{},"version":0}
 //! {"at":1764000000000,"event":{"kind":"request_started",…},"seq":1}
 //! {"did":[{"output":4}],"expected":"root/step:sum"}
@@ -16,6 +16,7 @@
 
 mod long_values;
 
+use std::collections::HashMap;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use crate::core::config::{FILE, Limits};
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;
 use crate::run::replay::comparison::Expectation;
+use crate::views::RequestRow;
 use long_values::LongValues;
 
 /// What the first line says of every such file.
@@ -45,6 +47,8 @@ const FORMAT: u32 = 1;
 pub(crate) struct RunLabel {
     /// The action that ran.
     pub(crate) action: String,
+    /// How many events follow: a file that was cut off has fewer.
+    events: u64,
     /// The flow's kind.
     pub(crate) flow: String,
     flowglass: String,
@@ -98,18 +102,16 @@ enum Line {
 
 impl RunFile {
     /// A run that is to be written. Pieces of code are left out: it is verified against the code of the day.
-    pub(crate) fn new(
-        (flow, action, request, status): (&str, &str, &str, &str),
-        pieces: Vec<BundleRecord>,
-        expectation: Expectation,
-    ) -> RunFile {
+    pub(crate) fn new(row: &RequestRow, pieces: Vec<BundleRecord>, expectation: Expectation) -> RunFile {
+        let events = pieces.iter().filter(|piece| matches!(piece, BundleRecord::Event { .. })).count() as u64;
         let label = RunLabel {
-            action: action.to_owned(),
-            flow: flow.to_owned(),
+            action: row.action.clone(),
+            events,
+            flow: row.flow.clone(),
             flowglass: NAME.to_owned(),
             format: FORMAT,
-            request: request.to_owned(),
-            status: status.to_owned(),
+            request: row.id.clone(),
+            status: row.status.as_str().to_owned(),
         };
         RunFile { label, pieces, expectation, file: PathBuf::new() }
     }
@@ -193,10 +195,12 @@ impl RunFile {
 
     /// An error is the number of a line, from 1, and what is wrong there.
     fn parse(text: &str, file: &Path, limits: &Limits) -> Result<RunFile, (usize, String)> {
+        // An editor may have put a mark of the encoding there.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let label = label(text.lines().next().unwrap_or_default()).map_err(|what| (1, what))?;
         let (placed, rest) = long_values::read(text, limits)?;
         let (mut pieces, mut expectation) = (Vec::new(), Expectation::default());
-        let mut last: Option<(Arc<str>, Seq)> = None;
+        let mut last: HashMap<Arc<str>, Seq> = HashMap::new();
         for (number, line) in rest.into_iter().skip(1) {
             let wrong = |what: String| (number, what);
             let value: Value = parse_line(line, limits.depth + export_format::ENVELOPE_DEPTH).map_err(wrong)?;
@@ -207,22 +211,24 @@ impl RunFile {
                 }
                 Ok(Line::Event { at, attempt, event, path, request, seq }) => {
                     let request = request.unwrap_or_else(|| label.request.as_str().into());
-                    follows(&pieces, &mut last, &request, seq).map_err(wrong)?;
+                    follows(&mut last, &request, seq).map_err(wrong)?;
                     let kind = kind(event).map_err(wrong)?;
                     pieces
                         .push(BundleRecord::Event { request, event: Box::new(Event { seq, at, path, attempt, kind }) });
                 }
                 Ok(Line::Expected { did, expected }) => {
-                    let did: Option<Vec<Value>> = from_value(json!({ "did": did }))
-                        .map(|Did { did }| did)
-                        .map_err(|error| wrong(format!("\"did\" is a list of what a block does, or null ({error})")))?;
+                    let did = Expectation::read_did(did).map_err(wrong)?;
                     expectation.0.insert(expected, did);
                 }
                 Err(_) => return Err(wrong(format!("this is none of {LINES}"))),
             }
         }
-        if last.is_none() {
-            return Err((text.lines().count().max(1), "there is no event: the file ends too early".to_owned()));
+        let events = pieces.iter().filter(|piece| matches!(piece, BundleRecord::Event { .. })).count() as u64;
+        if events != label.events {
+            return Err((1, format!("the file is to have {} events, and {events} are there", label.events)));
+        }
+        if !last.contains_key(label.request.as_str()) {
+            return Err((1, format!("the file is of request \"{}\", and no event of it is there", label.request)));
         }
         Ok(RunFile { label, pieces, expectation, file: file.to_owned() })
     }
@@ -237,11 +243,6 @@ impl RunFile {
 /// What a line may be.
 const LINES: &str = "a record {\"record\", \"state\", \"version\"}, an event {\"at\", \"event\", \"seq\"}, or what is \
                      expected {\"did\", \"expected\"}";
-
-#[derive(Deserialize)]
-struct Did {
-    did: Option<Vec<Value>>,
-}
 
 fn label(line: &str) -> Result<RunLabel, String> {
     let no_run =
@@ -274,26 +275,12 @@ fn kind(fields: Map<String, Value>) -> Result<EventKind, String> {
 }
 
 /// Checks the number of an event: each request counts its events from 1, and a fork goes on from where it branched off.
-fn follows(
-    pieces: &[BundleRecord],
-    last: &mut Option<(Arc<str>, Seq)>,
-    request: &Arc<str>,
-    seq: Seq,
-) -> Result<(), String> {
-    let of_same = |piece: &&BundleRecord| matches!(piece, BundleRecord::Event { request: of, .. } if of == request);
-    let before = match last {
-        Some((of, seq)) if of == request => *seq,
-        // Requests may take turns.
-        _ => pieces.iter().rev().find(of_same).map_or(0, |piece| match piece {
-            BundleRecord::Event { event, .. } => event.seq,
-            _ => 0,
-        }),
-    };
+fn follows(last: &mut HashMap<Arc<str>, Seq>, request: &Arc<str>, seq: Seq) -> Result<(), String> {
+    let before = last.insert(request.clone(), seq).unwrap_or(0);
     let goes_on = before == 1 && seq > 1;
     if seq != before + 1 && !goes_on {
         return Err(format!("event {} of request \"{request}\" is expected here, and this is event {seq}", before + 1));
     }
-    *last = Some((request.clone(), seq));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Which requests of the database are run to verify them: not those whose code is the code that ran, unless all are
 //! wanted, and not again what this process knows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::event::RequestStatus;
@@ -9,6 +9,7 @@ use store::{RanCode, RequestQuery};
 
 use super::{Basis, Job, VerifyQuery, Workspace};
 use crate::catalogue::LoadedFlow;
+use crate::core::config::FILE;
 use crate::core::fault::Fault;
 use crate::views::{RequestRow, Verdict, VerifiedRun};
 
@@ -17,7 +18,8 @@ impl Workspace {
     pub(super) fn selected_requests(&self, query: &VerifyQuery) -> Result<Vec<Job>, Fault> {
         let rows = self.rows_to_verify(query)?;
         let ran = self.store.ran_code().map_err(Fault::internal)?;
-        let expected: HashSet<String> = self.store.expected().map_err(Fault::internal)?.into_iter().collect();
+        let expected: HashMap<String, i64> = self.store.expected().map_err(Fault::internal)?.into_iter().collect();
+        let settings = self.settings_changed_at();
         let mut flows: HashMap<String, Result<Arc<LoadedFlow>, Fault>> = HashMap::new();
         let mut jobs = Vec::with_capacity(rows.len());
         for row in rows {
@@ -25,16 +27,14 @@ impl Workspace {
             let flow =
                 flow.or_insert_with(|| self.with_catalogue(|catalogue| catalogue.find_as_it_is(&row.flow))).clone();
             let settled = match &flow {
-                Ok(_) if is_running(&row) => Some(VerifiedRun {
-                    why: Some("it is still running: verify it when it has ended".to_owned()),
-                    ..VerifiedRun::of(&row, Verdict::NotComparable)
-                }),
-                Ok(flow) if !query.all => {
+                Ok(flow) if !query.all && !is_running(&row) => {
                     let is_same = |ran: &RanCode| ran.is_whole && ran.hash == flow.bundle.hash;
-                    if ran.get(&row.id).is_some_and(is_same) && !expected.contains(&row.id) {
+                    let is_as_it_ran = ran.get(&row.id).is_some_and(is_same) && row.started_at > settings;
+                    let expected_at = expected.get(&row.id).copied();
+                    if is_as_it_ran && expected_at.is_none() {
                         Some(VerifiedRun::of(&row, Verdict::Unaffected))
                     } else {
-                        let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq };
+                        let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq, expected_at };
                         // What is accepted is found out anew.
                         self.verdicts.get(&row.id, &basis).filter(|_| !query.accept)
                     }
@@ -43,10 +43,18 @@ impl Workspace {
             };
             jobs.push(match settled {
                 Some(run) => Job::Known(Box::new(run)),
-                None => Job::Request { id: row.id, flow },
+                None => Job::Request { expected_at: expected.get(&row.id).copied(), id: row.id, flow },
             });
         }
         Ok(jobs)
+    }
+
+    /// When the settings of the folder changed, in milliseconds since the epoch: what a flow reads of them, and the
+    /// limits of a run, may have been others before. What the environment had then is not known.
+    fn settings_changed_at(&self) -> i64 {
+        let modified = std::fs::metadata(self.dir.join(FILE)).and_then(|about| about.modified());
+        let since = modified.ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+        since.map_or(0, |since| since.as_millis() as i64)
     }
 
     fn rows_to_verify(&self, query: &VerifyQuery) -> Result<Vec<RequestRow>, Fault> {
@@ -60,12 +68,16 @@ impl Workspace {
             ..RequestQuery::default()
         };
         let mut rows = self.requests(selected)?;
+        if let Some(flow) = query.flow.as_ref().filter(|_| rows.is_empty()) {
+            // A name that was mistyped selects nothing, which must not look as if all were well.
+            self.with_catalogue(|catalogue| catalogue.find(flow))?;
+        }
         // Only those that are named are told that they run.
         rows.retain(|row| query.since.is_none_or(|since| row.started_at >= since) && !is_running(row));
         Ok(rows)
     }
 }
 
-fn is_running(row: &RequestRow) -> bool {
+pub(super) fn is_running(row: &RequestRow) -> bool {
     matches!(row.status, RequestStatus::Queued | RequestStatus::InProgress)
 }

@@ -7,11 +7,13 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::core::config::{FILE, Limits};
+use crate::core::config::Limits;
 use crate::workspace::export_format::ENVELOPE_DEPTH;
 
 /// A value whose JSON is longer stands below.
 const LONG: usize = 240;
+/// How much memory the long values of a file may take where they stand.
+const MOST_BYTES: usize = 512 << 20;
 /// The field that stands in its place.
 const REFERENCE: &str = "$long";
 /// How long a line of a long value may be that has other values in it.
@@ -106,24 +108,68 @@ fn is_plain(text: &str) -> bool {
     text.contains('\n') && !text.chars().any(|c| c.is_control() && c != '\n' && c != '\t')
 }
 
-/// The long values that a file has, by their numbers from 1, each with its length as JSON.
+/// The long values that a file has, by their numbers from 1.
 pub(super) struct Placed {
-    values: Vec<(Value, u64)>,
-    /// How long what is put in their place may still be: a few lines can refer to each other without end.
-    left: Cell<u64>,
+    values: Vec<Long>,
+    /// How deep a value may nest.
+    depth: usize,
+    /// How much memory what is put in their place may still take: a few lines can refer to each other without end.
+    left: Cell<usize>,
+}
+
+struct Long {
+    value: Value,
+    size: Size,
+}
+
+/// How much a value is: its levels, and roughly the bytes that it takes in memory.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    depth: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn of(value: &Value) -> Size {
+        /// What a part takes beside its text.
+        const PART: usize = 72;
+        let inner: Size = match value {
+            Value::Array(items) => items.iter().map(Size::of).fold(Size::default(), Size::with),
+            Value::Object(fields) => {
+                let of = |(name, field): (&String, &Value)| {
+                    let Size { depth, bytes } = Size::of(field);
+                    Size { depth, bytes: bytes + name.len() }
+                };
+                fields.iter().map(of).fold(Size::default(), Size::with)
+            }
+            Value::String(text) => Size { depth: 0, bytes: text.len() },
+            _ => Size::default(),
+        };
+        Size { depth: inner.depth + 1, bytes: inner.bytes + PART }
+    }
+
+    fn with(self, other: Size) -> Size {
+        Size { depth: self.depth.max(other.depth), bytes: self.bytes + other.bytes }
+    }
 }
 
 impl Placed {
     /// Puts the values in place of references.
     pub(super) fn put_into(&self, value: Value) -> Result<Value, String> {
+        self.put_at(value, 0)
+    }
+
+    fn put_at(&self, value: Value, depth: usize) -> Result<Value, String> {
         match value {
             Value::Array(items) => {
-                Ok(Value::Array(items.into_iter().map(|item| self.put_into(item)).collect::<Result<_, _>>()?))
+                let items = items.into_iter().map(|item| self.put_at(item, depth + 1));
+                Ok(Value::Array(items.collect::<Result<_, _>>()?))
             }
             Value::Object(fields) => match fields.get(REFERENCE) {
-                Some(number) => self.named(number),
+                Some(_) if fields.len() > 1 => Err(format!("{{\"{REFERENCE}\"}} has no other field beside it")),
+                Some(number) => self.named(number, depth),
                 None => {
-                    let fields = fields.into_iter().map(|(name, field)| Ok((name, self.put_into(field)?)));
+                    let fields = fields.into_iter().map(|(name, field)| Ok((name, self.put_at(field, depth + 1)?)));
                     Ok(Value::Object(fields.collect::<Result<Map<_, _>, String>>()?))
                 }
             },
@@ -131,13 +177,16 @@ impl Placed {
         }
     }
 
-    fn named(&self, number: &Value) -> Result<Value, String> {
+    fn named(&self, number: &Value, depth: usize) -> Result<Value, String> {
         let found = number.as_u64().and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
-        let (value, bytes) = found.and_then(|at| self.values.get(at)).ok_or_else(|| {
+        let Long { value, size } = found.and_then(|at| self.values.get(at)).ok_or_else(|| {
             format!("it refers to the long value {number}, and there are {} below", self.values.len())
         })?;
-        let left = self.left.get().checked_sub(*bytes);
-        let too_long = || format!("with its long values it is longer than limits.importBytes in {FILE} allows");
+        if depth + size.depth > self.depth {
+            return Err(format!("with the long value {number} it nests deeper than {} levels", self.depth));
+        }
+        let left = self.left.get().checked_sub(size.bytes);
+        let too_long = || format!("with its long values it takes more than {} MB of memory", MOST_BYTES >> 20);
         self.left.set(left.ok_or_else(too_long)?);
         Ok(value.clone())
     }
@@ -152,7 +201,8 @@ pub(super) fn read<'t>(text: &'t str, limits: &Limits) -> Result<(Placed, Vec<Nu
     let lines: Vec<Numbered<'_>> = text.lines().enumerate().map(|(at, line)| (at + 1, line)).collect();
     let begins: Vec<usize> = (0..lines.len()).filter(|at| head(lines[*at].1).is_some()).collect();
     let above = begins.first().copied().unwrap_or(lines.len());
-    let mut placed = Placed { values: Vec::new(), left: Cell::new(limits.import_bytes) };
+    let depth = limits.depth + ENVELOPE_DEPTH;
+    let mut placed = Placed { values: Vec::new(), depth, left: Cell::new(MOST_BYTES) };
     for (nth, begin) in begins.iter().enumerate() {
         let (number, line) = lines[*begin];
         let body = &lines[begin + 1..begins.get(nth + 1).copied().unwrap_or(lines.len())];
@@ -164,7 +214,7 @@ pub(super) fn read<'t>(text: &'t str, limits: &Limits) -> Result<(Placed, Vec<Nu
             Kind::Text => text_of(body)?,
             Kind::Value => {
                 let json: String = body.iter().flat_map(|(_, line)| [*line, "\n"]).collect();
-                engine::json::parse_within(&json, limits.depth + ENVELOPE_DEPTH).map_err(|error| {
+                engine::json::parse_within(&json, depth).map_err(|error| {
                     (number + 1, format!("the long value {named} is not JSON ({error}, counted from this line)"))
                 })?
             }
@@ -175,8 +225,8 @@ pub(super) fn read<'t>(text: &'t str, limits: &Limits) -> Result<(Placed, Vec<Nu
         } else {
             placed.put_into(value).map_err(|what| (number, what))?
         };
-        let bytes = value.to_string().len() as u64;
-        placed.values.push((value, bytes));
+        let size = Size::of(&value);
+        placed.values.push(Long { value, size });
     }
     let above = lines.into_iter().take(above).filter(|(_, line)| !line.trim().is_empty()).collect();
     Ok((placed, above))

@@ -18,7 +18,11 @@ fn output(value: Value) -> EventKind {
 }
 
 fn run(pieces: Vec<BundleRecord>, expectation: Expectation) -> RunFile {
-    RunFile::new(("cart", "total", "req_1", "completed"), pieces, expectation)
+    let text = |text: &str| text.to_owned();
+    let (action, flow, request, status) = (text("total"), text("cart"), text("req_1"), text("completed"));
+    let events = pieces.len() as u64;
+    let label = RunLabel { action, events, flow, flowglass: text(NAME), format: FORMAT, request, status };
+    RunFile { label, pieces, expectation, file: PathBuf::new() }
 }
 
 #[test]
@@ -80,10 +84,11 @@ fn what_is_wrong_is_told_with_its_line() {
     for (text, line, what) in [
         (String::new(), 1, "no .run file"),
         ("hello".to_owned(), 1, "no .run file"),
-        (lines[0].to_owned(), 1, "ends too early"),
+        (lines[0].to_owned(), 1, "to have 2 events, and 0 are there"),
         (with(1, &lines[0].replace("\"format\":1", "\"format\":2")), 1, "newer than format 1"),
         (with(1, &lines[0].replace("\"format\":1", "\"format\":\"x\"")), 1, "not a number"),
         (with(1, &lines[0].replace("\"flow\":\"cart\",", "")), 1, "flow"),
+        (whole.replace("\"seq\":", "\"request\":\"other\",\"seq\":"), 1, "no event of it"),
         (with(2, "{\"at\":5,"), 2, "not JSON"),
         (with(2, "{\"at\":5}"), 2, "none of"),
         (with(2, &lines[1].replace("\"seq\":1", "\"seq\":7")), 2, "event 1 of request"),
@@ -109,7 +114,20 @@ fn long_values_that_refer_to_each_other_without_end_are_refused() {
     for number in 2..=40 {
         text.push_str(&format!("{{\"value\":{number}}}\n[{{\"$long\":{0}}},{{\"$long\":{0}}}]\n", number - 1));
     }
-    let limits = Limits { import_bytes: 1 << 20, ..Limits::default() };
-    let (_, message) = RunFile::parse(&text, Path::new("x.run"), &limits).unwrap_err();
-    assert!(message.contains("limits.importBytes"), "{message}");
+    let (_, message) = RunFile::parse(&text, Path::new("x.run"), &Limits::default()).unwrap_err();
+    assert!(message.contains("more than 512 MB"), "{message}");
+}
+
+/// Each value is a level deeper than the one before, nine hundred times in each.
+#[test]
+fn long_values_that_nest_without_end_are_refused() {
+    let mut text = run(vec![event(1, output(json!(1)))], Expectation::default()).text().unwrap();
+    text = text.replace("{\"value\":1}", "{\"value\":{\"$long\":200}}");
+    let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(100), "]".repeat(100));
+    text.push_str(&format!("{{\"value\":1}}\n{}\n", deep("1")));
+    for number in 2..=200 {
+        text.push_str(&format!("{{\"value\":{number}}}\n{}\n", deep(&format!("{{\"$long\":{}}}", number - 1))));
+    }
+    let (_, message) = RunFile::parse(&text, Path::new("x.run"), &Limits::default()).unwrap_err();
+    assert!(message.contains("nests deeper"), "{message}");
 }

@@ -1,0 +1,118 @@
+//! What a replay does otherwise that no single block tells: what states begin with, in which order steps follow each
+//! other, and what somebody is asked.
+//!
+//! Compared only if the blocks themselves do what they did. Must not look at what blocks that run beside each other do
+//! first.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, Seq};
+use engine::operation::equal;
+use engine::path::parent;
+use engine::redaction::Redaction;
+use engine::suspension::{SuspensionRequest, SuspensionStatus};
+use engine::views::Events;
+use engine::views::suspensions::{Suspension, suspensions};
+use serde_json::{Value, json};
+
+use super::divergence;
+use crate::views::Divergence;
+
+/// The first such difference. `waits` says that the recorded request waits for an answer.
+pub(super) fn first_difference(
+    recorded: &[Event],
+    replayed: &[Event],
+    redaction: &Redaction,
+    waits: bool,
+) -> Option<Divergence> {
+    // A request that went on with other code has parts of both, and a fork those of another request.
+    let is_one_part = !recorded.iter().any(|event| {
+        let is_fork = matches!(&event.kind, EventKind::RequestStarted { forked_from: Some(_), .. });
+        is_fork || matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::BlockResumed { .. })
+    });
+    let of_one_part = || first_state(recorded, replayed).or_else(|| first_step(recorded, replayed));
+    is_one_part
+        .then(of_one_part)
+        .flatten()
+        .or_else(|| waits.then(|| first_question(recorded, replayed, redaction)).flatten())
+}
+
+/// The first state that begins otherwise.
+fn first_state(recorded: &[Event], replayed: &[Event]) -> Option<Divergence> {
+    let (was, is) = (initial_states(recorded), initial_states(replayed));
+    let differing = was.iter().filter_map(|(key, (seq, was))| {
+        let (_, is) = is.get(key)?;
+        (!equal(was, is)).then_some((*seq, key, was, is))
+    });
+    let (seq, (path, scope), was, is) = differing.min_by_key(|(seq, ..)| *seq)?;
+    let of = |state: &Value| json!({ "state": scope, "initial": state });
+    Some(divergence(seq, path.as_deref().unwrap_or("root"), of(was), of(is)))
+}
+
+/// Whose state it is: the block, of a state of one, and the kind of its scope.
+type Whose = (Option<Arc<str>>, &'static str);
+
+fn initial_states(events: &[Event]) -> HashMap<Whose, (Seq, Value)> {
+    let state = |event: &Event| {
+        let EventKind::StateInitialized { scope, state, .. } = &event.kind else { return None };
+        Some(((event.path.clone(), scope.kind.as_str()), (event.seq, state.clone())))
+    };
+    events.iter().filter_map(state).collect()
+}
+
+/// The first step of a chain that follows another one than before.
+fn first_step(recorded: &[Event], replayed: &[Event]) -> Option<Divergence> {
+    let (was, is) = (order(recorded), order(replayed));
+    let known: HashSet<&Arc<str>> = was.values().flatten().map(|(path, _)| path).collect();
+    for (chain, was) in &was {
+        let is = is.get(chain).into_iter().flatten().filter(|(path, _)| known.contains(path));
+        if let Some(((path, seq), (other, _))) = was.iter().zip(is).find(|((was, _), (is, _))| was != is) {
+            let told = |path: &str| json!({ "next": path });
+            return Some(divergence(*seq, path, told(path), told(other)));
+        }
+    }
+    None
+}
+
+/// The steps of each chain in the order in which they began, each once: those that wait for one another.
+fn order(events: &[Event]) -> BTreeMap<Arc<str>, Vec<(Arc<str>, Seq)>> {
+    let mut chains: BTreeMap<Arc<str>, Vec<(Arc<str>, Seq)>> = BTreeMap::new();
+    let mut seen = HashSet::new();
+    for event in events {
+        let (EventKind::BlockStarted { .. }, Some(path)) = (&event.kind, &event.path) else { continue };
+        let (Some(chain), Some(step)) = (parent(path), path.rsplit('/').next()) else { continue };
+        let is_in_turn = ["step:", "stepIf:", "tap:"].iter().any(|operation| step.starts_with(operation));
+        if is_in_turn && seen.insert(path.clone()) {
+            chains.entry(chain.into()).or_default().push((path.clone(), event.seq));
+        }
+    }
+    chains
+}
+
+/// The first question that somebody is asked otherwise, or not any more, or only now.
+fn first_question(recorded: &[Event], replayed: &[Event], redaction: &Redaction) -> Option<Divergence> {
+    let (was, is) = (questions(recorded), questions(replayed));
+    let shown = |asked: &SuspensionRequest| {
+        let mut question = json!({ "reason": asked.reason, "message": asked.message, "data": asked.data });
+        redaction.known(&mut question);
+        json!({ "question": question })
+    };
+    let nothing = || json!("asks nothing");
+    let is_other =
+        |was: &SuspensionRequest, is: Option<&Suspension>| is.is_none_or(|is| was.differences(&is.asking).is_some());
+    if let Some((path, asked)) = was.iter().find(|(path, asked)| is_other(&asked.asking, is.get(*path))) {
+        let now = is.get(path).map_or_else(nothing, |now| shown(&now.asking));
+        return Some(divergence(asked.seq, path, shown(&asked.asking), now));
+    }
+    let (path, asked) = is.iter().find(|(path, _)| !was.contains_key(*path))?;
+    let last = recorded.last().map_or(0, |event| event.seq);
+    Some(divergence(last, path, nothing(), shown(&asked.asking)))
+}
+
+/// What a request waits to be told, by the path of the block that asks.
+fn questions(events: &[Event]) -> BTreeMap<Arc<str>, Suspension> {
+    let asked = suspensions(Events::new(events), false, 0).into_iter();
+    let pending = asked.filter(|asked| asked.status == SuspensionStatus::Pending && !asked.is_moot);
+    pending.map(|asked| (asked.path.clone(), asked)).collect()
+}
