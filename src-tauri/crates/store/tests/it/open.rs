@@ -86,7 +86,7 @@ fn a_newer_format_is_refused_and_named() {
     connection.pragma_update(None, "user_version", 10).unwrap();
     drop(connection);
     let error = refused(folder.path(), "log.db");
-    assert!(matches!(error, OpenError::Newer { found: 9, supported: 8, .. }), "{error:?}");
+    assert!(matches!(error, OpenError::Newer { found: 10, supported: 9, .. }), "{error:?}");
     assert!(error.to_string().contains("format 10, newer than format 9"), "{error}");
 }
 
