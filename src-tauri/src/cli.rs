@@ -298,7 +298,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let query =
                 RequestQuery { session, status, limit: page.limit, offset: page.offset, ..RequestQuery::default() };
             let mut requests = workspace.requests_with_totals(query)?;
-            workspace.judge_resumes(&mut requests)?;
+            // Each costs about a replay, and only the JSON shows it.
+            if cli.global.json {
+                workspace.judge_resumes(&mut requests)?;
+            }
             Ok(Outcome::done(json!(requests), print::requests(&requests)))
         }
         Command::Show { request, tree, .. } if tree.tree => crate::looking::tree(&workspace, &request, &tree),

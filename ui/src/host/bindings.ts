@@ -2500,11 +2500,11 @@ export type VerifiedRun = {
 	/**  Where inside of that, as `lines[0].sum`. */
 	place?: string | null,
 	/**
-	 *  What was recorded there, or is expected: the field, or if that is long what stands at `place`; cut if that is
-	 *  long, too.
+	 *  The expected value of the field: the recorded one, or the accepted one. If it is long, only the value at
+	 *  `place`; if that is long, too, the beginning of its JSON as a text.
 	 */
 	recorded?: Json | null,
-	/**  What is there now, likewise. */
+	/**  The value of the field in the replay, in the same form. */
 	found?: Json | null,
 	/**  Why there is no better verdict. */
 	why?: string | null,

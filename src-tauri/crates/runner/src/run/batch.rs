@@ -1,6 +1,6 @@
-//! Many jobs at once: a queue, as many workers as there are cores, results as they come, and an end at any instant.
+//! Runs many jobs on several threads, hands out each result when it is ready, and can be cancelled at any instant.
 //!
-//! Must not know what a job does. Memory is that of the jobs that run: results are given to one taker as they come.
+//! Must not know what a job does. It keeps no results, so its memory does not grow with the number of jobs.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,29 +11,30 @@ use crate::catalogue::STACK;
 use crate::core::fault::Fault;
 use crate::core::sync::lock;
 
-/// Ends a batch: what runs is finished, and nothing new is begun.
+/// Cancels a batch: the jobs that run are finished, and no other one is begun.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Asks for the end.
+    /// Cancels the batch.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the end was asked for.
+    /// Whether the batch was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// How many jobs run at once where nobody says: one a core.
+/// The number of processor cores: how many jobs run at once by default.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// Does jobs in their order, several at once, and gives each result with the number of its job to `take`, on this
-/// thread, as they come. Jobs that a cancelled batch did not begin have no result. Fails if no thread can be started.
+/// Runs the jobs in their order, `workers` at once. Calls `take` on this thread with the number and the result of
+/// each job when it has ended. A job that was not begun when the batch was cancelled has no result. Fails if no thread
+/// can be started.
 pub(crate) fn batch<J: Sync, R: Send>(
     jobs: &[J],
     workers: usize,
@@ -43,7 +44,7 @@ pub(crate) fn batch<J: Sync, R: Send>(
 ) -> Result<(), Fault> {
     let workers = workers.clamp(1, jobs.len().max(1));
     let next = AtomicUsize::new(0);
-    // A worker that is ahead of the taker waits.
+    // A worker waits if `take` is slower than the jobs.
     let (sender, results) = sync_channel(workers);
     let sender = Mutex::new(Some(sender));
     std::thread::scope(|scope| {
@@ -55,7 +56,7 @@ pub(crate) fn batch<J: Sync, R: Send>(
                 while !cancel.is_cancelled() {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(number) else { break };
-                    // Whoever took the results is gone if this fails.
+                    // Sending fails if `take` has panicked.
                     if sender.send((number, work(job))).is_err() {
                         break;
                     }
@@ -64,7 +65,7 @@ pub(crate) fn batch<J: Sync, R: Send>(
             let spawned = std::thread::Builder::new().name("batch".to_owned()).stack_size(STACK);
             match spawned.spawn_scoped(scope, go) {
                 Ok(_) => begun += 1,
-                // The others do its jobs.
+                // The threads that were started run all jobs.
                 Err(_) if begun > 0 => break,
                 Err(error) => return Err(Fault::internal(format!("no thread can be started: {error}"))),
             }

@@ -106,11 +106,11 @@ pub struct VerifiedRun {
     /// Where inside of that, as `lines[0].sum`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
-    /// What was recorded there, or is expected: the field, or if that is long what stands at `place`; cut if that is
-    /// long, too.
+    /// The expected value of the field: the recorded one, or the accepted one. If it is long, only the value at
+    /// `place`; if that is long, too, the beginning of its JSON as a text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Json>,
-    /// What is there now, likewise.
+    /// The value of the field in the replay, in the same form.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Json>,
     /// Why there is no better verdict.

@@ -209,7 +209,7 @@ impl Workspace {
     /// Stores what a request is expected to do.
     pub(super) fn expect(&self, request: &str, expected: &Expectation) -> Result<(), Fault> {
         self.verdicts.forget(request);
-        // What the log says needs no words beside it.
+        // An empty expectation means: as the log says.
         let body = (!expected.is_empty()).then(|| serde_json::to_value(expected)).transpose();
         let body = body.map_err(Fault::internal)?;
         let at = crate::effects::outside::now_ms();

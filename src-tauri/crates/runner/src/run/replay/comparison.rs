@@ -1,4 +1,4 @@
-//! What a replay did beside what was recorded: the first difference in the recorded order, and all that changed.
+//! Compares a replay with the recording: the first difference in the order of the log, and all differences together.
 //!
 //! Pure functions of the two logs. Must not know why a replay was made.
 
@@ -120,7 +120,7 @@ impl Came {
     }
 }
 
-/// How much a machine gets done within its limits is no behaviour of a flow.
+/// Whether a limit ended a block. Where a limit ends it depends on the machine, so it is no outcome to expect.
 fn is_ended_by_limit(did: &Did) -> bool {
     did.what["error"]["code"] == "limit_exceeded"
 }
@@ -160,7 +160,7 @@ impl Expectation {
                 expected.shift_remove(path);
                 continue;
             };
-            // It stands where the event stands that it takes the place of.
+            // It gets the number of the event that it replaces.
             let seqs: Vec<Seq> = expected.get(path).into_iter().flatten().map(|did| did.seq).collect();
             let last = seqs.last().copied().or_else(|| around(&expected, path)).unwrap_or(0);
             let place =
@@ -233,14 +233,14 @@ impl Sides<'_> {
             let own = was.get(&path).and_then(|did| did.last()).map(|did| (did.seq, json!("no such call")));
             let none = || (around(was, &path).unwrap_or(last), json!("did not run"));
             let (seq, recorded) = recorded.or(own).unwrap_or_else(none);
-            // What came of it, in the same place, tells less.
+            // It comes before the differences at the same event, which follow from it.
             found.insert(0, Difference { divergence: divergence(seq, &path, recorded, asked), is_asked: true });
         }
         (compared, found.into_iter().min_by_key(|difference| difference.divergence.seq))
     }
 
-    /// The difference that a block is which ended only in the replay, if it is one. What was stopped might have come to
-    /// it, unless a block that it did come to began after it.
+    /// The difference for a block that ended only in the replay. `None` if the recorded request was stopped before it
+    /// could have come to this block: no recorded block began after it.
     fn news(&self, path: &Arc<str>, first: &Did) -> Option<Divergence> {
         let had_begun = self.came.began.contains(path);
         let next = next_known(self.was, self.is, first.seq).filter(|_| !had_begun);
@@ -253,8 +253,8 @@ impl Sides<'_> {
         Some(divergence(seq, path, json!(recorded), first.what.clone()))
     }
 
-    /// Whether something that only the replay asked for is a difference. A block that was stopped may ask for what it
-    /// did not come to, and one that never began may come after all others.
+    /// Whether an effect that is not in the log is a difference. It is none if the recorded request was stopped before
+    /// its block could have asked for it.
     fn is_missed(&self, path: &Arc<str>) -> bool {
         let has_ended = self.was.get(path).is_some_and(|did| !is_cut_short(did));
         let stands_before_known =

@@ -41,7 +41,7 @@ impl Workspace {
         let text = RunFile::new(&row, pieces, expectation).text()?;
         // The folder of tests may be a new one; where more is missing, the path is probably mistyped.
         if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-            // What is wrong is told by the write.
+            // If this fails, the write fails, too, and says why.
             let _ = std::fs::create_dir(folder);
         }
         export_format::put(file, replace, text.as_bytes())?;
@@ -83,7 +83,7 @@ impl Workspace {
             match piece {
                 // It is verified against the code of the day.
                 BundleRecord::Code { .. } => {}
-                // Records that others keep beside it.
+                // Records that the kept requests did not see.
                 BundleRecord::Record { scope, state, .. }
                     if !needed.contains(&scope) && (scope.kind == ScopeKind::Resource || state.is_empty()) => {}
                 BundleRecord::Record { scope, version, state } => {
@@ -134,7 +134,7 @@ fn collect_run_files(root: &Path, files: &mut Vec<std::path::PathBuf>) {
     let mut looked = 0;
     while let Some(folder) = folders.pop() {
         looked += 1;
-        // What cannot be read has no files for us.
+        // A folder that cannot be read is skipped.
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             // A link may lead anywhere.
@@ -163,7 +163,7 @@ fn of_no_machine(event: Event, redaction: &Redaction) -> Result<Event, Fault> {
     match &mut kind {
         EventKind::RequestStarted { owner, mock, .. } | EventKind::RequestResumed { owner, mock, .. } => {
             *owner = OWNER.to_owned();
-            // A script elsewhere on this machine is named by its last part.
+            // Of a script outside the folder only the name of the file is kept.
             if let Some(origin) = mock.as_mut().filter(|origin| Path::new(&**origin).is_absolute()) {
                 *origin = Path::new(&**origin)
                     .file_name()

@@ -1,6 +1,6 @@
 //! Which requests that wait or were interrupted could go on with the code of today.
 //!
-//! Each is planned as a resume of it would be, so that whoever resumes it finds what is told here. Writes nothing.
+//! Each is planned in the same way as a real resume, so a resume does what is said here. Writes nothing.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -40,7 +40,7 @@ impl Workspace {
         Ok(rows)
     }
 
-    /// Tells of the rows that wait or were interrupted whether they could go on: of the first two hundred.
+    /// Sets `resumable` of the rows that are suspended or interrupted, of at most [`MOST`] of them.
     pub fn judge_resumes(&self, rows: &mut [RequestRow]) -> Result<(), Fault> {
         if !self.is_trusted() {
             return Ok(());
@@ -95,7 +95,7 @@ impl Workspace {
         verdict
     }
 
-    /// An answer is used only if what it answers is asked as it was.
+    /// An answer is used only if the question is still the same.
     fn question_now(&self, request: &str, otherwise: Judged) -> Judged {
         let Ok(replayed) = self.replay(request) else { return otherwise };
         let first = replayed
@@ -122,7 +122,7 @@ fn judged(row: &RequestRow, plan: &PlanRow, waiting: &[String]) -> Judged {
     if let Some(error) = &plan.error {
         return no(error.message.clone());
     }
-    // Whoever answers would answer nobody.
+    // No block would get the answer.
     let is_gone =
         |path: &&String| plan.orphaned.iter().any(|gone| path == &gone || path.starts_with(&format!("{gone}/")));
     if row.status == RequestStatus::Suspended

@@ -35,7 +35,7 @@ impl Workspace {
                         Some(VerifiedRun::of(&row, Verdict::Unaffected))
                     } else {
                         let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq, expected_at };
-                        // What is accepted is found out anew.
+                        // Accepting needs the whole comparison, which is not remembered.
                         self.verdicts.get(&row.id, &basis).filter(|_| !query.accept)
                     }
                 }
@@ -69,10 +69,10 @@ impl Workspace {
         };
         let mut rows = self.requests(selected)?;
         if let Some(flow) = query.flow.as_ref().filter(|_| rows.is_empty()) {
-            // A name that was mistyped selects nothing, which must not look as if all were well.
+            // A mistyped name must be an error: an empty result looks like success.
             self.with_catalogue(|catalogue| catalogue.find(flow))?;
         }
-        // Only those that are named are told that they run.
+        // Running requests are judged (as not comparable) only if they are named.
         rows.retain(|row| query.since.is_none_or(|since| row.started_at >= since) && !is_running(row));
         Ok(rows)
     }

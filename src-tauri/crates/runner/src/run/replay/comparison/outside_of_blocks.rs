@@ -1,8 +1,7 @@
-//! What a replay does otherwise that no single block tells: what states begin with, in which order steps follow each
-//! other, and what somebody is asked.
+//! Compares what belongs to no single block: initial states, the order of the steps of a chain, and the questions
+//! that a suspended request asks.
 //!
-//! Compared only if the blocks themselves do what they did. Must not look at what blocks that run beside each other do
-//! first.
+//! Used only if no block differs. Must not compare the order of parallel blocks: it is chance.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -90,7 +89,7 @@ fn order(events: &[Event]) -> BTreeMap<Arc<str>, Vec<(Arc<str>, Seq)>> {
     chains
 }
 
-/// The first question that somebody is asked otherwise, or not any more, or only now.
+/// The first question that is asked in only one of the two, or that differs.
 fn first_question(recorded: &[Event], replayed: &[Event], redaction: &Redaction) -> Option<Divergence> {
     let (was, is) = (questions(recorded), questions(replayed));
     let shown = |asked: &SuspensionRequest| {
