@@ -25,6 +25,8 @@ test.each<[string, Route, string]>([
   ['compare', { at: 'compare', left: 'r1', right: 'r2' }, '#compare=r1&with=r2'],
   ['the verdicts on all flows', { at: 'verify', only: null }, '#verify='],
   ['the verdicts on one', { at: 'verify', only: 'chat bot' }, '#verify=chat+bot'],
+  ['the experiments', { at: 'experiments', experiment: null }, '#experiments='],
+  ['one of them', { at: 'experiments', experiment: 'exp_1' }, '#experiments=exp_1'],
   ['a replay', { at: 'compare', left: 'r1', right: null }, '#compare=r1&replay=1'],
 ])('%s survives its address', (_, route, address) => {
   expect(formatRoute(route)).toBe(address);

@@ -28,6 +28,8 @@ export type Route =
   | { at: 'waiting' }
   /** What recorded runs do with the current code: of one flow, or of all. */
   | { at: 'verify'; only: string | null }
+  /** The experiments, and the one that is looked at. */
+  | { at: 'experiments'; experiment: string | null }
   | { at: 'run'; flow: string; action: string }
   /** A session without a request; one that has any is left for its newest one. */
   | { at: 'session'; session: string }
@@ -72,7 +74,8 @@ export const NOWHERE: Place = { ...VIEW, flow: null, action: null, session: null
 export function placeOf(route: Route): Place {
   // The word for the kind of route is no part of a place.
   const { at: _, ...named } = route;
-  return { ...NOWHERE, ...(route.at === 'compare' || route.at === 'verify' ? {} : named) };
+  const isElsewhere = route.at === 'compare' || route.at === 'verify' || route.at === 'experiments';
+  return { ...NOWHERE, ...(isElsewhere ? {} : named) };
 }
 
 export function parseRoute(hash: string): Route {
@@ -84,6 +87,7 @@ export function parseRoute(hash: string): Route {
   };
   if (found.has('waiting')) return { at: 'waiting' };
   if (found.has('verify')) return { at: 'verify', only: text('verify') };
+  if (found.has('experiments')) return { at: 'experiments', experiment: text('experiments') };
   const [left, right] = [text('compare'), text('with')];
   if (left && (right || found.has('replay'))) return { at: 'compare', left, right };
   const [flow, action, session, request] = [text('flow'), text('action'), text('session'), text('request')];
@@ -116,6 +120,7 @@ export function formatRoute(route: Route): string {
   const text = new URLSearchParams();
   if (route.at === 'waiting') text.set('waiting', '');
   else if (route.at === 'verify') text.set('verify', route.only ?? '');
+  else if (route.at === 'experiments') text.set('experiments', route.experiment ?? '');
   else if (route.at === 'compare') {
     text.set('compare', route.left);
     if (route.right === null) text.set('replay', '1');

@@ -3,8 +3,13 @@
 import { FakeViews } from './fake-views';
 import type { BlockSource, Change, ComparedQuery, ComparedRow, CompareQuery, DifferenceQuery, Fault } from './host';
 import type {
+  Adopted,
   ComparisonHead,
+  CulpritQuery,
+  CulpritView,
   EarlierWrite,
+  ExperimentRow,
+  ExperimentView,
   FileCoverage,
   GoingOn,
   ImportedSource,
@@ -20,6 +25,9 @@ import type {
   RunFileRow,
   SearchPage,
   SuspensionRow,
+  TryPlan,
+  TryProgress,
+  TryQuery,
   Verified,
   VerifyProgress,
   VerifyQuery,
@@ -96,6 +104,32 @@ export abstract class FakeFiles extends FakeViews {
   }
   async waitingRequests(): Promise<RequestRow[]> {
     return [];
+  }
+  async planTry(_query: TryQuery): Promise<TryPlan> {
+    throw NO_ENGINE;
+  }
+  async tryOut(_query: TryQuery, _onProgress: (progress: TryProgress) => void): Promise<ExperimentView> {
+    throw NO_ENGINE;
+  }
+  async goOnTrying(
+    _experiment: string,
+    _changed: TryQuery,
+    _onProgress: (progress: TryProgress) => void,
+  ): Promise<ExperimentView> {
+    throw NO_ENGINE;
+  }
+  async stopExperiments() {}
+  async experiments(_limit: number, _offset: number): Promise<ExperimentRow[]> {
+    return [];
+  }
+  async experiment(id: string): Promise<ExperimentView> {
+    throw notRecorded(`the experiment ${id}`);
+  }
+  async adopt(_experiment: string, _arm: string, _write: boolean): Promise<Adopted> {
+    throw NO_FILE;
+  }
+  async culprit(_query: CulpritQuery, _onProgress: (progress: TryProgress) => void): Promise<CulpritView> {
+    throw NO_ENGINE;
   }
   async openInEditor(): Promise<string> {
     throw NO_FILE;

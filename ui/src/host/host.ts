@@ -1,5 +1,6 @@
 // The one interface between the window and whatever executes flows: the Rust side, or a recording held in memory.
 // It knows no transport and no screen; a failed call always throws a Fault and nothing else.
+import type { ExperimentHost } from './experiments';
 import type {
   Audience,
   BlockDetail,
@@ -87,7 +88,7 @@ import type {
 export type * from './bindings';
 export type ItemView = Audience;
 
-export interface Host {
+export interface Host extends ExperimentHost {
   /** The folder that is open; null before one was chosen. */
   workspace(): Promise<Workspace | null>;
   chooseWorkspace(dir: string): Promise<Workspace>;

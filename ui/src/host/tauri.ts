@@ -1,7 +1,8 @@
 // The host inside the desktop window: generated commands, unwrapped. The only file besides the generated
 // bindings that may name Tauri, so that every other module also runs in a browser and in tests.
 import { Channel } from '@tauri-apps/api/core';
-import { commands, type DesktopEvent, type Notice, type VerifyProgress, type ViewBatch } from './bindings';
+import { commands, type DesktopEvent, type Notice, type TryProgress, type VerifyProgress } from './bindings';
+import type { ViewBatch } from './bindings';
 import { unwrap, type Host } from './host';
 
 export const insideTauri = () => '__TAURI_INTERNALS__' in globalThis;
@@ -40,6 +41,15 @@ export function tauriHost(): Host {
     runFiles: () => unwrap(commands.runFiles()),
     keepRun: (requestId, file, replace) => unwrap(commands.keepRun(requestId, file, replace)),
     waitingRequests: () => unwrap(commands.waitingRequests()),
+    planTry: (query) => unwrap(commands.planTry(query)),
+    tryOut: (query, onProgress) => unwrap(commands.tryOut(query, new Channel<TryProgress>(onProgress))),
+    goOnTrying: (experiment, changed, onProgress) =>
+      unwrap(commands.goOnTrying(experiment, changed, new Channel<TryProgress>(onProgress))),
+    stopExperiments: async () => void (await unwrap(commands.stopExperiments())),
+    experiments: (limit, offset) => unwrap(commands.experiments(limit, offset)),
+    experiment: (id) => unwrap(commands.experiment(id)),
+    adopt: (experiment, arm, write) => unwrap(commands.adopt(experiment, arm, write)),
+    culprit: (query, onProgress) => unwrap(commands.culprit(query, new Channel<TryProgress>(onProgress))),
     openValue: (handle) => unwrap(commands.openValue(handle)),
     openInEditor: (file, line, column) => unwrap(commands.openInEditor(file, line, column)),
     replay: (requestId) => unwrap(commands.replay(requestId)),

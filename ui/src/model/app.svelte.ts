@@ -1,12 +1,13 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
-import { asFault } from '../host/host';
 import type { BlockDetail, Host, PlanRow, RunOptions, Workspace as Info } from '../host/host';
 import { HOME, type Place, type Tab } from '../place';
 import { openNewest } from './arrival';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
+import { CulpritSearch } from './culprit.svelte';
 import { EventPages } from './events.svelte';
+import { Experiments } from './experiments.svelte';
 import { instantShown, lastShown, seqShown, type Known } from './instant-shown';
 import { readFor } from './item-notes';
 import { ItemPages } from './items.svelte';
@@ -46,6 +47,8 @@ export class AppModel {
   readonly ahead: LatestQuery<PlanQuestion, PlanRow>;
   readonly requests: SessionRequests;
   readonly verification: Verification;
+  readonly experiments: Experiments;
+  readonly culprit: CulpritSearch;
   readonly watches = new Watches();
   /** What the next run form starts with, when it was asked for from a finished request. */
   template: RunOptions | null = $state.raw(null);
@@ -78,6 +81,8 @@ export class AppModel {
     this.ahead = new LatestQuery((question) => planAhead(host, question), 500);
     this.requests = new SessionRequests(host);
     this.verification = new Verification(host, this.workspace);
+    this.experiments = new Experiments(host);
+    this.culprit = new CulpritSearch(host);
     route.onchange((place, before) => {
       this.window.arrive(place, before);
       this.#arrive(place, before);
@@ -140,7 +145,7 @@ export class AppModel {
     try {
       return await act();
     } catch (thrown) {
-      this.faults.add(asFault(thrown));
+      this.faults.add(thrown);
       return undefined;
     }
   }
@@ -153,9 +158,7 @@ export class AppModel {
   entered({ dataFile }: Info): void {
     this.#database = dataFile;
     // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
-    this.workspace.clear();
-    this.verification.clear();
-    this.kept.clear();
+    for (const part of [this.workspace, this.verification, this.experiments, this.culprit, this.kept]) part.clear();
     this.template = null;
     this.route.to(HOME);
     this.requests.open(null);

@@ -43,6 +43,11 @@ test('recorded runs are verified by the terminal', () => {
   expect(link({ at: 'verify', only: 'cart' })).toBe('flowglass verify --dir=/home/ada/flows --flow=cart');
 });
 
+test('experiments are listed by the terminal, or one is shown', () => {
+  expect(link({ at: 'experiments', experiment: null })).toBe('flowglass experiments --dir=/home/ada/flows');
+  expect(link({ at: 'experiments', experiment: 'exp_1' })).toBe('flowglass experiments exp_1 --dir=/home/ada/flows');
+});
+
 test('a database elsewhere is named', () => {
   expect(link({ at: 'session', session: 's1' }, { ...folder, dataFile: '/tmp/my data.db' })).toBe(
     `${OPEN} '--data=/tmp/my data.db' --session=s1`,

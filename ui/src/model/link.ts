@@ -22,11 +22,21 @@ export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]
     return commandLine(
       ['flowglass', 'verify', `--dir=${folder.dir}`, ...data].concat(route.only === null ? [] : `--flow=${route.only}`),
     );
+  if (route.at === 'experiments')
+    return commandLine(
+      ['flowglass', 'experiments', ...(route.experiment === null ? [] : [route.experiment])].concat(
+        `--dir=${folder.dir}`,
+        data,
+      ),
+    );
   return commandLine(['flowglass', 'open', folder.dir, ...data, ...flagsOf(route, blocks)]);
 }
 
 /** With `=`, because a value that begins with a dash would be read as another flag. */
-function flagsOf(route: Exclude<Route, { at: 'compare' | 'verify' }>, blocks: readonly Named[]): string[] {
+function flagsOf(
+  route: Exclude<Route, { at: 'compare' | 'verify' | 'experiments' }>,
+  blocks: readonly Named[],
+): string[] {
   switch (route.at) {
     // The program has no flag for it; the left pane leads there.
     case 'home':
