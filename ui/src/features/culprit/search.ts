@@ -1,0 +1,39 @@
+// What a person typed for the search of the deciding step, as what it is asked with. Pure.
+import type { Budget, CulpritQuery, ModelsBy } from '../../host/host';
+
+export type SearchDraft = {
+  fails: string;
+  samples: string;
+  amount: string;
+  unit: 'calls' | 'tokens' | 'usd';
+  modelsBy: Extract<ModelsBy, string>;
+};
+
+/** Of a request that failed, its failure is what is looked for. */
+export const newSearch = (hasFailed: boolean): SearchDraft => ({
+  fails: hasFailed ? 'status == "failed"' : '',
+  samples: '8',
+  amount: '',
+  unit: 'calls',
+  modelsBy: 'asRecorded',
+});
+
+const isCount = (value: number) => Number.isInteger(value) && value >= 1;
+
+export function searchOf(draft: SearchDraft, request: string) {
+  const wrong: { fails?: string; samples?: string; budget?: string } = {};
+  const fails = draft.fails.trim();
+  if (!fails) wrong.fails = 'Type what is wrong with this request, such as output.eur > 100.';
+  const samples = Number(draft.samples);
+  if (!isCount(samples) || samples > 200) wrong.samples = 'Type a whole number from 1 to 200.';
+  const amount = Number(draft.amount);
+  let budget: Budget | null = null;
+  if (draft.amount.trim()) {
+    const isUsd = draft.unit === 'usd';
+    if (isUsd ? !(amount > 0 && Number.isFinite(amount)) : !isCount(amount))
+      wrong.budget = isUsd ? 'Type an amount above 0.' : 'Type a whole number from 1.';
+    budget = isUsd ? { usd: amount } : draft.unit === 'calls' ? { calls: amount } : { tokens: amount };
+  }
+  const query: CulpritQuery = { request, fails, samples, budget, modelsBy: draft.modelsBy, jobs: null };
+  return { query, wrong };
+}

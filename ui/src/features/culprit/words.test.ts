@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import type { CulpritView } from '../../host/host';
+import { newSearch, searchOf } from './search';
+import { drawn, pointWords, verdictWords } from './words';
+
+const VIEW: CulpritView = {
+  requestId: 'req_1',
+  verdict: 'found',
+  culprit: { path: 'root/step:choose', seq: 9 },
+  steps: [
+    { path: 'root/step:plan', seq: 3 },
+    { path: 'root/step:choose', seq: 9 },
+    { path: 'root/step:write', seq: 20 },
+  ],
+  curve: [
+    { path: 'root/step:plan', seq: 3, failures: 2, samples: 8, rate: 0.25, low: 0.07, high: 0.59 },
+    { path: 'root/step:choose', seq: 9, failures: 8, samples: 8, rate: 1, low: 0.68, high: 1 },
+  ],
+  forks: 16,
+  notes: [],
+};
+
+test('the verdict is said in words', () => {
+  expect(verdictWords(VIEW)).toBe('Decided at root/step:choose');
+  expect(verdictWords({ ...VIEW, verdict: 'before_the_first_step', culprit: null })).toBe(
+    'Decided before the first step',
+  );
+  expect(verdictWords({ ...VIEW, verdict: 'not_enough_samples', culprit: null })).toBe('Not enough samples to tell');
+});
+
+test('points stand in the order of all steps, with their intervals above and below', () => {
+  const points = drawn(VIEW, { width: 220, height: 120, left: 10, right: 10, top: 10, bottom: 10 });
+  expect(points.map(({ x, y, low, high, isCulprit }) => [x, y, Math.round(low), Math.round(high), isCulprit])).toEqual([
+    [10, 85, 103, 51, false],
+    [110, 10, 42, 10, true],
+  ]);
+  const [first] = VIEW.curve;
+  expect(first && pointWords(first)).toBe('From before root/step:plan: 25 %, 2 of 8, interval 7 % to 59 %');
+});
+
+test('a single step stands in the middle', () => {
+  const one = { ...VIEW, steps: VIEW.steps.slice(0, 1), curve: VIEW.curve.slice(0, 1) };
+  expect(drawn(one, { width: 100, height: 50, left: 0, right: 0, top: 0, bottom: 0 })[0]?.x).toBe(50);
+});
+
+test('a search asks for the failure of a request that failed, and for an expression of any other', () => {
+  expect(searchOf(newSearch(true), 'req_1')).toEqual({
+    query: {
+      request: 'req_1',
+      fails: 'status == "failed"',
+      samples: 8,
+      budget: null,
+      modelsBy: 'asRecorded',
+      jobs: null,
+    },
+    wrong: {},
+  });
+  expect(searchOf(newSearch(false), 'req_1').wrong.fails).toContain('output.eur > 100');
+  const odd = { ...newSearch(true), samples: '0', amount: '0', unit: 'usd' as const };
+  expect(Object.keys(searchOf(odd, 'req_1').wrong)).toEqual(['samples', 'budget']);
+  expect(searchOf({ ...newSearch(true), amount: '20' }, 'req_1').query.budget).toEqual({ calls: 20 });
+});

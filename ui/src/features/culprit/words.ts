@@ -1,0 +1,47 @@
+// What the search for the deciding step says, and where its curve is drawn. Pure.
+import { plural } from '../../base/json';
+import { thousands } from '../../base/thousands';
+import type { CulpritView, CurvePoint, TryProgress } from '../../host/host';
+
+export function verdictWords({ verdict, culprit }: CulpritView): string {
+  if (verdict === 'found' && culprit) return `Decided at ${culprit.path}`;
+  return verdict === 'before_the_first_step' ? 'Decided before the first step' : 'Not enough samples to tell';
+}
+
+/** What the verdict means. */
+export function meaningOf({ verdict, forks }: CulpritView): string {
+  const ran = plural(forks, 'fork was run', 'forks were run');
+  if (verdict === 'found')
+    return `Forks from before this step can still end well; forks from after it seldom do. ${ran}.`;
+  if (verdict === 'before_the_first_step')
+    return `Forks from before the first step come to the same: look at the input and the state. ${ran}.`;
+  return `Type more samples, or raise the budget. ${ran}.`;
+}
+
+/** The host sends a number that is none as null. */
+const percent = (share: number | null) => `${Math.round(100 * (share ?? 0))} %`;
+
+export const pointWords = ({ path, rate, low, high, failures, samples }: CurvePoint): string =>
+  `From before ${path}: ${percent(rate)}, ${thousands(failures)} of ${thousands(samples)}, interval ${percent(low)} to ${percent(high)}`;
+
+export const searchWords = (progress: TryProgress | null): string =>
+  progress ? `${plural(progress.done, 'fork', 'forks')} run` : 'Starting…';
+
+export type Plot = { width: number; height: number; left: number; right: number; top: number; bottom: number };
+export type Drawn = { point: CurvePoint; x: number; y: number; low: number; high: number; isCulprit: boolean };
+
+/** Where the point of a step is: steps stand at equal distances, in their order. */
+export function drawn(view: CulpritView, plot: Plot): Drawn[] {
+  const places = new Map(view.steps.map((step, n) => [step.seq, n]));
+  const last = Math.max(1, view.steps.length - 1);
+  const inner = plot.width - plot.left - plot.right;
+  const yOf = (share: number | null) => plot.top + (1 - (share ?? 0)) * (plot.height - plot.top - plot.bottom);
+  return view.curve.map((point) => ({
+    point,
+    x: plot.left + inner * (view.steps.length === 1 ? 0.5 : (places.get(point.seq) ?? 0) / last),
+    y: yOf(point.rate),
+    low: yOf(point.low),
+    high: yOf(point.high),
+    isCulprit: view.culprit?.seq === point.seq,
+  }));
+}
