@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import type { ArmSummary, ExperimentView, SampleView, TryPlan } from '../../host/host';
+import { lineOf } from './difference';
+import {
+  armTitle,
+  countWords,
+  intervalWords,
+  latencyWords,
+  planWords,
+  progressWords,
+  sampleScore,
+  scoreWords,
+  stoppedWords,
+} from './words';
+
+const PLAN: TryPlan = {
+  arms: 3,
+  samples: 5,
+  modelCalls: 20,
+  baseModelCalls: 5,
+  tokens: 12_400,
+  costUsd: 0.04,
+  models: ['a'],
+  hosts: [],
+  asksAgain: [],
+  mock: false,
+};
+const summary = (more: Partial<ArmSummary>): ArmSummary => ({ n: 5, failed: 0, differing: 0, ...more });
+
+test('a plan is one sentence', () => {
+  expect(planWords(PLAN)).toBe(
+    '3 arms × 5 samples: about 20 model calls (5 with nothing changed), 12,400 tokens, 0.040 US dollars',
+  );
+  expect(
+    planWords({ ...PLAN, arms: 1, samples: 1, modelCalls: 1, baseModelCalls: 0, tokens: null, costUsd: null }),
+  ).toBe('1 arm × 1 sample: about 1 model call');
+  expect(planWords({ ...PLAN, modelCalls: 0, baseModelCalls: 0, tokens: null, costUsd: null })).toContain(
+    'no model calls',
+  );
+});
+
+test('a rate is a percentage with its interval, a mean is a number', () => {
+  const rate = summary({ rate: 0.8, passed: 4, low: 0.376, high: 0.964 });
+  expect([scoreWords(rate), intervalWords(rate), countWords(rate)]).toEqual(['80 %', '38 to 96 %', '4 of 5 pass']);
+  const mean = summary({ mean: 12.3456, low: 10, high: 15.5 });
+  expect([scoreWords(mean), intervalWords(mean), countWords(mean)]).toEqual(['12.35', '10 to 15.5', 'mean of 5']);
+  expect([scoreWords(summary({})), intervalWords(summary({})), countWords(summary({}))]).toEqual([null, '', '']);
+  expect(latencyWords(summary({ lowMs: 900, highMs: 2100 }))).toBe('900 ms to 2.10 s');
+  expect(latencyWords(summary({ lowMs: 900, highMs: 900 }))).toBe('');
+});
+
+test('an arm is called by its values', () => {
+  expect(armTitle({ id: '1', axes: { model: 'gpt-5-mini', temperature: 0.5, code: '' } })).toBe(
+    'model gpt-5-mini · temperature 0.5 · code (empty)',
+  );
+  expect(armTitle({ id: 'base', axes: {} })).toBe('As recorded');
+  expect(armTitle({ id: '1', axes: {} })).toBe('Nothing changed');
+});
+
+test('a sample without a score says so', () => {
+  const sample = (more: Partial<SampleView>) => sampleScore(more as SampleView).text;
+  expect(sample({ score: true })).toBe('Passes');
+  expect(sample({ score: false })).toBe('Fails');
+  expect(sample({ score: 0.123456 })).toBe('0.1235');
+  expect(sample({ scoreError: 'eur is not defined' })).toBe('No score');
+  expect(sample({})).toBe('');
+});
+
+test('progress and why it stopped', () => {
+  expect(progressWords({ done: 12, of: 20, failed: 0 })).toBe('12 of 20 samples');
+  expect(progressWords({ done: 12, of: 20, failed: 2 })).toBe('12 of 20 samples, 2 failed');
+  expect(progressWords({ done: 0, of: 0, failed: 0 })).toBe('Starting…');
+  const view = { missing: 8, arms: [] as ExperimentView['arms'] };
+  expect(stoppedWords({ ...view, stopped: 'budget' })).toEqual({
+    title: 'The budget is spent',
+    message: '8 samples are missing. What has ended is shown.',
+  });
+  expect(stoppedWords({ ...view, stopped: 'cancelled' }).title).toBe('Stopped');
+  expect(stoppedWords({ ...view, missing: 1 }).title).toBe('1 sample is missing');
+});
+
+test('lines of an edit have signs', () => {
+  expect(lineOf('@@ line 7 @@')).toEqual({ sign: '@', text: 'line 7' });
+  expect(lineOf('-  model: "a",')).toEqual({ sign: '-', text: '  model: "a",' });
+  expect(lineOf('+x')).toEqual({ sign: '+', text: 'x' });
+  expect(lineOf('  kept')).toEqual({ sign: ' ', text: ' kept' });
+  expect(lineOf('')).toEqual({ sign: ' ', text: '' });
+});
