@@ -79,6 +79,15 @@ export const COMMANDS: readonly Command[] = [
     (app) => app.route.to({ at: 'verify', only: null }),
     { when: hasFolder, verb: 'verify' },
   ),
+  command(
+    'experiments',
+    'Go',
+    'Experiments',
+    'flask',
+    ['Ctrl+Shift+t'],
+    (app) => app.route.to({ at: 'experiments', experiment: null }),
+    { when: hasFolder, verb: 'experiments' },
+  ),
   command('pane.left', 'View', 'Show or hide flows and sessions', 'paneleft', ['Ctrl+b'], (app) =>
     app.window.turnPane('left'),
   ),

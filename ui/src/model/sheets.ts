@@ -6,6 +6,11 @@ import type { SheetName } from './window.svelte';
 
 export const canResume = (app: AppModel): boolean => isResumable(app.request.row);
 export const hasEnded = (app: AppModel): boolean => isOpen(app) && !app.request.live;
+/** Whether there is a block that forks can begin with. */
+export const canTry = (app: AppModel): boolean => hasEnded(app) && app.selected !== null;
+/** Whether the Experiments page shows an arm whose values can be written into the source. */
+const hasArm = (app: AppModel): boolean =>
+  app.route.current.at === 'experiments' && app.experiments.arm !== null && app.experiments.shown.answer !== null;
 const hasSession = (app: AppModel): boolean => app.session !== null;
 
 const sheet = (
@@ -21,6 +26,9 @@ export const SHEETS: readonly Command[] = [
   sheet('resume', 'Do', 'Resume or answer this request', 'play', canResume, ['Ctrl+Shift+r']),
   sheet('retry', 'Do', 'Retry this request', 'again', hasEnded),
   sheet('fork', 'Do', 'Fork this request at the selected block', 'router', isOpen, ['Ctrl+Shift+k']),
+  sheet('try', 'Do', 'Try other models, prompts or values from the selected block', 'flask', canTry, ['Ctrl+Shift+m']),
+  sheet('culprit', 'Do', 'Where was it decided?', 'critical', hasEnded),
+  sheet('adopt', 'Do', 'Adopt the chosen arm of the experiment', 'edit', hasArm),
   sheet('replay', 'Do', 'Replay this request with the current code', 'loop', hasEnded, ['Ctrl+Shift+l']),
   sheet('requests', 'Go', 'Requests of all sessions', 'sequencer', hasFolder, ['Ctrl+Shift+e']),
   sheet('search', 'Go', 'Search all runs', 'search', hasFolder, ['Ctrl+Shift+F']),

@@ -30,6 +30,10 @@ export type SheetName =
   | 'export'
   | 'keep'
   | 'accept'
+  | 'try'
+  | 'score'
+  | 'adopt'
+  | 'culprit'
   | 'import'
   | 'delete';
 

@@ -8,6 +8,7 @@ type Act = { id: string; label: string; icon: string; run: () => void };
 
 const LABELS: Record<string, string> = {
   fork: 'Fork here…',
+  try: 'Try with changes…',
   resume: 'Resume, or answer…',
   retry: 'Try again from the beginning…',
   replay: 'Replay with the current code…',
@@ -19,7 +20,7 @@ export function rowActs(app: AppModel): Act[] {
   const row = selected ? request.rows.find(selected) : undefined;
   const acts: Act[] = SHEETS.filter((one) => LABELS[one.id] && one.when(app)).map((one) => ({
     id: one.id,
-    label: LABELS[one.id] ?? '',
+    label: one.id === 'try' && row?.kind === 'generator' ? 'Try another model…' : (LABELS[one.id] ?? ''),
     icon: one.icon,
     run: () => one.run(app),
   }));
