@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 pub mod effect_log;
+pub(crate) mod fork_edits;
 pub mod memory_log;
 pub mod plan;
 pub(crate) mod prior_attempt;

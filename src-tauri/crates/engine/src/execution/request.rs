@@ -31,6 +31,7 @@ use crate::execution::note::Note;
 use crate::execution::recorder::{Recorder, RecorderOptions};
 use crate::execution::replay::cache::ReplayCache;
 use crate::execution::replay::effect_log::EffectLog;
+use crate::execution::replay::fork_edits::ForkEdits;
 use crate::execution::replay::resume::Reuse;
 use crate::execution::replay::turns::Turns;
 use crate::execution::state::shared::SharedState;
@@ -47,9 +48,9 @@ use crate::model::log::{Lease, Log};
 use crate::model::path::ROOT;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
+use crate::views::edited_input;
 use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
-use crate::views::{edited_block_inputs, edited_input};
 
 use declared::declared;
 use prior_run::{has_state, initial_state, own_states, run_once};
@@ -120,8 +121,7 @@ pub struct Run {
     /// The states that a fork has by events of its own; `None` if it is no fork.
     pub(crate) own_states: Option<HashSet<ScopeKey>>,
     pub(crate) live_questions: LiveQuestions,
-    /// The inputs that a fork has instead of those that blocks are given, by path.
-    block_inputs: HashMap<Arc<str>, (Seq, Data)>,
+    pub(crate) edits: ForkEdits,
     /// Recorded results that wait for their turn.
     pub(crate) turns: Turns,
     /// In a replay: the recorded effects.
@@ -181,7 +181,7 @@ impl Run {
         let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
         run.once = RefCell::new(run_once(events.iter().filter(is_known)));
         run.began_at = events.first().map_or(0, |event| event.at);
-        run.block_inputs = edited_block_inputs(events);
+        run.edits = ForkEdits::of(events);
         run.effect_log = Some(effect_log);
         run.reuse = Reuse::Repeated;
         Rc::new(run)
@@ -203,7 +203,7 @@ impl Run {
         let alignment = Alignment::read(events, &flow, flow.actions.get(&start.action));
         let translated = alignment.translate(events);
         let replay_cache = ReplayCache::read(&translated, answers);
-        let block_inputs = edited_block_inputs(&translated);
+        let edits = ForkEdits::of(&translated);
         let begins = |event: &Event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key);
         let has_initial_request_state = events.iter().any(begins);
         let reuse = Reuse::of(events, &alignment);
@@ -244,7 +244,7 @@ impl Run {
             had_state: has_state(events),
             own_states: own_states(events),
             live_questions: LiveQuestions::default(),
-            block_inputs,
+            edits,
             turns: Turns::default(),
             effect_log: None,
             only_plans: false,
@@ -337,7 +337,7 @@ impl Run {
 
     /// Returns what a block gets as its input: what a fork has instead, or what it is given.
     pub(crate) fn input_of(&self, path: &str, given: StepValue) -> StepValue {
-        match self.block_inputs.get(path) {
+        match self.edits.block_inputs.get(path) {
             // A replay has a log of its own, without that event.
             Some((seq, data)) => {
                 StepValue { data: data.clone(), origin: self.effect_log.is_none().then_some(*seq), thrown: None }

@@ -5,6 +5,7 @@
 
 mod commit;
 mod defaults;
+mod fork;
 mod frequent;
 mod kinds;
 mod status;
@@ -29,6 +30,7 @@ use crate::model::suspension::{Resolved, SuspensionRequest};
 
 pub use commit::ScopeCommit;
 use defaults::{is_true, is_zero, yes};
+pub use fork::{ForkedFrom, ModelEdit};
 pub use kinds::KINDS;
 pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
 
@@ -81,17 +83,6 @@ pub enum RecordedReturn {
     Value(#[serde(deserialize_with = "crate::model::json::exact")] Value),
     /// A block, by its name: a router's choice.
     Block(Arc<str>),
-}
-
-/// Where a fork branches off from another request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
-#[serde(rename_all = "camelCase")]
-pub struct ForkedFrom {
-    /// The other request.
-    pub request_id: String,
-    /// The last event they have in common.
-    #[specta(type = f64)]
-    pub seq: Seq,
 }
 
 /// What happened.
@@ -375,6 +366,8 @@ pub enum EventKind {
         of: Option<String>,
         operation: Operation,
     },
+    /// A fork's edit of what is asked of a model.
+    ModelEdited(ModelEdit),
     /// A note of the engine: an undeclared key, a stored value that today's schema refuses.
     Noted { text: String },
     /// Today's code differs from what was recorded, or asks for something else (SEMANTICS §10.3). `text` describes it.

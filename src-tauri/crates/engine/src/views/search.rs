@@ -143,6 +143,7 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
         | EventKind::CallbackReturned { .. }
         | EventKind::InputEdited { .. }
         | EventKind::OutputEdited { .. }
+        | EventKind::ModelEdited(_)
         | EventKind::SuspensionReopened { .. }
         | EventKind::RequestStatus { .. }
         | EventKind::BlockStarted { .. }

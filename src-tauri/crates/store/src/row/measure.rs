@@ -49,6 +49,7 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         }
         EventKind::OutputEdited { output } => recorded(output),
         EventKind::StateEdited { operation: change, .. } => operation(change),
+        EventKind::ModelEdited(edit) => object_bytes(&edit.options),
         EventKind::SuspensionResolved(resolved) => optional(&resolved.data),
         EventKind::RequestResumed { .. }
         | EventKind::RequestAdopted { .. }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::instance;
 use crate::execution::callback;
 use crate::execution::context::{Context, EffectStart};
+use crate::execution::replay::fork_edits::{edited_model, with_edited_options};
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
 use crate::model::effects::{EffectKind, Effects, Listener, ModelCall, ModelDelta, ModelReply};
@@ -47,6 +48,9 @@ impl ChosenModel {
 
 /// Returns the model of a generator for this run.
 pub(super) async fn choose(cx: &Context, generator: &Generator, input: &Data) -> Result<ChosenModel, FlowError> {
+    if let Some(model) = edited_model(cx, &cx.frame.block.name) {
+        return Ok(ChosenModel::Named(vec![model]));
+    }
     match &generator.model {
         Model::Instance(instance) => Ok(ChosenModel::Instance(instance.clone())),
         Model::Named(ValueOrCall::Fixed(value)) => named(cx, value),
@@ -94,7 +98,9 @@ pub(crate) async fn ask(
     call: ModelCall,
     listener: Option<Listener>,
 ) -> Result<(String, ModelReply), FlowError> {
-    match chosen {
+    let edited = edited_model(cx, &call.generator).map(|model| ChosenModel::Named(vec![model]));
+    let call = with_edited_options(cx, call);
+    match edited.as_ref().unwrap_or(chosen) {
         ChosenModel::Instance(instance) => {
             let call = ModelCall { model: instance.id.clone(), ..call };
             let answer = match take_from_log(cx, &call, None).await {

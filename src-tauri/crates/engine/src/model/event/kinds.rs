@@ -55,6 +55,7 @@ kinds! {
     InputEdited => "input_edited",
     OutputEdited => "output_edited",
     StateEdited => "state_edited",
+    ModelEdited => "model_edited",
     Noted => "noted",
     Drift => "drift",
 }
