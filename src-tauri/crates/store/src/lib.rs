@@ -69,6 +69,7 @@ pub use transfer::compact::Compacted;
 pub use transfer::delete::{Cleared, Deleted};
 pub use write::code::CodeOffer;
 pub use write::expectations::RanCode;
+pub use write::experiments::{ExperimentRow, SampleRow};
 
 use file::identity::{OpenFiles, Replaced};
 use file::read_only::{Readable, Stamp, Unwatched};

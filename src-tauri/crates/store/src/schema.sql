@@ -82,6 +82,24 @@ CREATE TABLE expectation (
     body    TEXT    NOT NULL
 ) STRICT;
 
+-- Forks that were made to compare them. `body` is JSON: what the experiment varies. Requests are named by their ids,
+-- because somebody may delete them. Not derived from events.
+CREATE TABLE experiment (
+    n       INTEGER PRIMARY KEY,
+    id      TEXT    NOT NULL UNIQUE,
+    request TEXT    NOT NULL,
+    at      INTEGER NOT NULL,
+    body    TEXT    NOT NULL
+) STRICT;
+CREATE TABLE sample (
+    experiment INTEGER NOT NULL,
+    arm     INTEGER NOT NULL,
+    number  INTEGER NOT NULL,
+    request TEXT    NOT NULL,
+    score   TEXT,
+    PRIMARY KEY (experiment, arm, number)
+) STRICT, WITHOUT ROWID;
+
 -- Logical paths of blocks, each once: all requests of a flow use the same ones.
 CREATE TABLE path (
     n    INTEGER PRIMARY KEY,

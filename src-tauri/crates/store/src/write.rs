@@ -6,6 +6,7 @@ pub(crate) mod append_batch;
 pub(crate) mod claims;
 pub(crate) mod code;
 pub(crate) mod expectations;
+pub(crate) mod experiments;
 pub(crate) mod import_boundaries;
 pub(crate) mod open_attempts;
 pub(crate) mod record_cache;

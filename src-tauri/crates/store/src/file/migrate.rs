@@ -108,6 +108,22 @@ const MIGRATIONS: &[&str] = &[
          at      INTEGER NOT NULL,
          body    TEXT    NOT NULL
      ) STRICT;",
+    // Experiments.
+    "CREATE TABLE experiment (
+         n       INTEGER PRIMARY KEY,
+         id      TEXT    NOT NULL UNIQUE,
+         request TEXT    NOT NULL,
+         at      INTEGER NOT NULL,
+         body    TEXT    NOT NULL
+     ) STRICT;
+     CREATE TABLE sample (
+         experiment INTEGER NOT NULL,
+         arm     INTEGER NOT NULL,
+         number  INTEGER NOT NULL,
+         request TEXT    NOT NULL,
+         score   TEXT,
+         PRIMARY KEY (experiment, arm, number)
+     ) STRICT, WITHOUT ROWID;",
 ];
 /// The first format with today's pages of spans.
 const FIRST_FORMAT_WITH_CURRENT_SPANS: u32 = 8;

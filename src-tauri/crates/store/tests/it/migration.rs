@@ -97,7 +97,8 @@ fn pages_that_say_less_of_failures_are_made_again() {
     let old = Connection::open(&path).unwrap();
     assert_eq!(old.execute("UPDATE span_page SET body = zeroblob(8)", ()).unwrap(), 1);
     old.execute_batch(
-        "ALTER TABLE event RENAME COLUMN checksum TO sum; DROP TABLE expectation; PRAGMA user_version = 7",
+        "ALTER TABLE event RENAME COLUMN checksum TO sum; DROP TABLE expectation;
+         DROP TABLE experiment; DROP TABLE sample; PRAGMA user_version = 7",
     )
     .unwrap();
     drop(old);

@@ -83,11 +83,11 @@ fn a_newer_format_is_refused_and_named() {
     let path = folder.path().join("log.db");
     drop(Store::open(&path, create()).unwrap());
     let connection = Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 10).unwrap();
+    connection.pragma_update(None, "user_version", 11).unwrap();
     drop(connection);
     let error = refused(folder.path(), "log.db");
     assert!(matches!(error, OpenError::Newer { found: 10, supported: 9, .. }), "{error:?}");
-    assert!(error.to_string().contains("format 10, newer than format 9"), "{error}");
+    assert!(error.to_string().contains("format 11, newer than format 10"), "{error}");
 }
 
 #[cfg(unix)]

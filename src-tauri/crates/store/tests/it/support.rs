@@ -270,6 +270,7 @@ pub(crate) const OLDER: &str = "DROP TABLE database; DROP TABLE code; DROP TABLE
     CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
     ALTER TABLE request DROP COLUMN epoch; ALTER TABLE event DROP COLUMN checksum;
     DROP TABLE span_page; DROP TABLE path_event; DROP TABLE expectation;
+    DROP TABLE experiment; DROP TABLE sample;
     ALTER TABLE filter_block RENAME TO digest; ALTER TABLE digest RENAME COLUMN trigram_filter TO grams;
     DROP INDEX filter_block_by_request; CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
     ALTER TABLE attempt_rollback RENAME TO withdrawal;

@@ -38,7 +38,7 @@ fn the_first_format_becomes_todays() {
         DROP TABLE filter_block; DROP TABLE span_page; DROP TABLE path_event;
         ALTER TABLE event DROP COLUMN checksum;
         DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
-        DROP TABLE expectation;
+        DROP TABLE expectation; DROP TABLE experiment; DROP TABLE sample;
         ALTER TABLE attempt_rollback RENAME TO withdrawal;
         ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
         ALTER TABLE total RENAME COLUMN indexed_events TO events";
