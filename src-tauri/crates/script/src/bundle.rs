@@ -23,6 +23,7 @@ pub(crate) mod marks;
 pub(crate) mod modules;
 pub(crate) mod native_errors;
 pub(crate) mod nesting;
+pub(crate) mod option_edit;
 pub(crate) mod own_errors;
 pub(crate) mod packages;
 pub(crate) mod printed;

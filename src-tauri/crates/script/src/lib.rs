@@ -6,6 +6,7 @@
 
 mod bundle;
 mod describe;
+mod expression;
 mod host;
 mod load;
 mod vm;
@@ -16,9 +17,11 @@ pub use bundle::code::{Code, Source};
 pub use bundle::definers::{is_host_settings, may_define_flow};
 pub use bundle::embedded::version;
 pub use bundle::error::{LoadError, LoadErrorKind};
+pub use bundle::option_edit::{NoDefinition, OptionValue};
 pub use bundle::probes::{Question, Site, SiteTable, WrongExpression, check_expression};
 pub use bundle::{Bundle, OnRead, bundle, check_nesting};
 pub use describe::actions::EntryDescription;
+pub use expression::Expression;
 pub use host::fire::{Fired, Given};
 pub use load::worker::{BundleReply, BundleRequest, serve};
 pub use load::{ActionDescription, FlowDescription, Loaded};

@@ -7,7 +7,7 @@
 pub(crate) mod calls;
 pub(crate) mod fields;
 pub(crate) mod load_time;
-mod memory;
+pub(crate) mod memory;
 mod natives;
 pub(crate) mod probe;
 pub(crate) mod rejections;

@@ -1,7 +1,8 @@
 //! The threads that bundling runs on. Parsers recurse for every level of nesting in a source, so each thread has a very
 //! large stack; pages that are never touched take no memory.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::runtime::{Builder, Runtime};
@@ -32,6 +33,17 @@ impl Bundler {
     /// Bundles one flow file of a workspace.
     pub fn bundle(&self, workspace: &Path, file: &Path, on_read: OnRead) -> Result<Bundle, LoadError> {
         self.bundle_form(workspace, file, on_read, None)
+    }
+
+    /// Bundles one flow file of a workspace with these texts in place of files on the disk.
+    pub fn bundle_texts(
+        &self,
+        workspace: &Path,
+        file: &Path,
+        texts: HashMap<PathBuf, String>,
+    ) -> Result<Bundle, LoadError> {
+        let probes = Probes::of_texts(workspace, texts);
+        self.bundle_form(workspace, file, Arc::new(|_| ()), Some(Arc::new(probes)))
     }
 
     /// Bundles stored code with probes for a question; as it ran without one.

@@ -59,7 +59,8 @@ fn chained_to(callee: &Expression<'_>) -> Option<Span> {
     }
 }
 
-fn name_of<'o>(object: &'o ObjectExpression<'_>) -> Option<&'o str> {
+/// Returns the name that an object gives, if it is a plain text.
+pub(crate) fn name_of<'o>(object: &'o ObjectExpression<'_>) -> Option<&'o str> {
     object.properties.iter().find_map(|property| match property {
         ObjectPropertyKind::ObjectProperty(it) if it.key.static_name()? == "name" => match &it.value {
             Expression::StringLiteral(text) => Some(text.value.as_str()),

@@ -162,6 +162,11 @@ impl Probes {
         Probes { texts, table, question, workspace: workspace.to_owned() }
     }
 
+    /// No probes, and texts in place of files on the disk.
+    pub(crate) fn of_texts(workspace: &Path, texts: HashMap<PathBuf, String>) -> Probes {
+        Probes { texts, table: Arc::default(), question: None, workspace: workspace.to_owned() }
+    }
+
     /// Whether any probes are put in.
     pub(crate) fn has_question(&self) -> bool {
         self.question.is_some()

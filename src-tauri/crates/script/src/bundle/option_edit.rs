@@ -1,0 +1,291 @@
+//! Another value for an option of a block in an author's file, found by the syntax tree: the call with an argument
+//! `{ name: "…" }` of that name, and the option in it.
+//!
+//! What an experiment tries is written in this way, and so is what is adopted from it. Everything else in the text
+//! stays as it is, byte by byte.
+
+use std::ops::Range;
+
+use oxc::ast::ast::{
+    Argument, ArrowFunctionBody, ArrowFunctionExpression, CallExpression, Expression, FunctionBody, ObjectExpression,
+    ObjectPropertyKind, Statement,
+};
+use oxc::ast_visit::{Visit, walk};
+use oxc::span::{GetSpan, Span};
+use serde_json::Value;
+
+use crate::bundle::code::{Code, Source};
+use crate::bundle::definition::name_of;
+use crate::bundle::sites::parsed;
+
+/// Another value for an option.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OptionValue {
+    /// A text. `${…}` in it is code if the value that it replaces is a function or a template, and text otherwise.
+    Text(String),
+    /// A JSON value.
+    Json(Value),
+}
+
+/// Why an option cannot be edited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoDefinition {
+    /// No file has a definition with this name as a plain text.
+    Missing,
+    /// Several have.
+    Several,
+}
+
+impl Code {
+    /// Returns the file that defines a block, with another value for one of its options. `path` names the option; of a
+    /// nested one its outer options, too.
+    pub fn with_option(&self, block: &str, path: &[&str], value: &OptionValue) -> Result<Source, NoDefinition> {
+        let mut found = self.sources.iter().filter_map(|source| {
+            let edited = with_option(&source.text, &source.file, block, path, value)?;
+            Some(edited.map(|text| Source { file: source.file.clone(), text }))
+        });
+        let first = found.next().ok_or(NoDefinition::Missing)??;
+        if found.next().is_some() { Err(NoDefinition::Several) } else { Ok(first) }
+    }
+}
+
+/// Edits a text. `None` if it has no such definition.
+fn with_option(
+    text: &str,
+    file: &str,
+    block: &str,
+    path: &[&str],
+    value: &OptionValue,
+) -> Option<Result<String, NoDefinition>> {
+    let edits = parsed(text, file, |program| {
+        let mut definitions = Definitions { block, path, value, text, found: Vec::new() };
+        definitions.visit_program(program);
+        definitions.found
+    })?;
+    let mut edits = edits.into_iter();
+    let Edit { range, new } = edits.next()?;
+    if edits.next().is_some() {
+        return Some(Err(NoDefinition::Several));
+    }
+    let mut edited = text.to_owned();
+    edited.replace_range(range, &new);
+    Some(Ok(edited))
+}
+
+struct Edit {
+    range: Range<usize>,
+    new: String,
+}
+
+struct Definitions<'n> {
+    block: &'n str,
+    path: &'n [&'n str],
+    value: &'n OptionValue,
+    text: &'n str,
+    found: Vec<Edit>,
+}
+
+impl<'a> Visit<'a> for Definitions<'_> {
+    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        for argument in &it.arguments {
+            if let Argument::ObjectExpression(object) = argument
+                && name_of(object) == Some(self.block)
+            {
+                self.found.extend(edit(self.text, object, self.path, self.value));
+            }
+        }
+        walk::walk_call_expression(self, it);
+    }
+}
+
+/// The edit of an option in an object.
+fn edit(text: &str, object: &ObjectExpression<'_>, path: &[&str], value: &OptionValue) -> Option<Edit> {
+    let (name, rest) = path.split_first()?;
+    // The last one of a name counts.
+    let property = object.properties.iter().rev().find_map(|property| match property {
+        ObjectPropertyKind::ObjectProperty(it) if it.key.static_name().is_some_and(|key| key == *name) => Some(it),
+        _ => None,
+    });
+    let Some(property) = property else {
+        let new = rest.iter().rev().fold(literal(value), |inner, name| format!("{{ {}: {inner} }}", key(name)));
+        return Some(insertion(text, object, &format!("{}: {new}", key(name))));
+    };
+    if !rest.is_empty() {
+        if let Expression::ObjectExpression(inner) = property.value.get_inner_expression() {
+            return edit(text, inner, rest, value);
+        }
+        let new = rest.iter().rev().fold(literal(value), |inner, name| format!("{{ {}: {inner} }}", key(name)));
+        return Some(Edit { range: range(property.span), new: format!("{}: {new}", key(name)) });
+    }
+    if let OptionValue::Text(new) = value
+        && new.contains("${")
+        && let Some(place) = template_place(&property.value)
+    {
+        return Some(Edit { range: range(place), new: template(new, true) });
+    }
+    // `prompt` alone, and `prompt() { … }`.
+    if property.shorthand || property.method {
+        return Some(Edit { range: range(property.span), new: format!("{}: {}", key(name), literal(value)) });
+    }
+    Some(Edit { range: range(property.value.span()), new: literal(value) })
+}
+
+/// Puts a property at the end of an object.
+fn insertion(text: &str, object: &ObjectExpression<'_>, new: &str) -> Edit {
+    match object.properties.last() {
+        Some(last) => {
+            let end = last.span().end as usize;
+            let line = text[..last.span().start as usize].rfind('\n').map_or(0, |line| line + 1);
+            let before = &text[line..last.span().start as usize];
+            // On a line of its own if the last one is.
+            let indent = if before.trim().is_empty() && line > 0 { format!("\n{before}") } else { " ".to_owned() };
+            Edit { range: end..end, new: format!(",{indent}{new}") }
+        }
+        None => {
+            let at = object.span.start as usize + 1;
+            Edit { range: at..at, new: format!(" {new} ") }
+        }
+    }
+}
+
+/// The part of a value in which `${…}` can be code: a template, or what a function returns.
+fn template_place(value: &Expression<'_>) -> Option<Span> {
+    match value.get_inner_expression() {
+        Expression::TemplateLiteral(it) => Some(it.span),
+        Expression::ArrowFunctionExpression(it) => arrow_place(it),
+        Expression::FunctionExpression(it) => returned(it.body.as_ref()?),
+        _ => None,
+    }
+}
+
+fn arrow_place(it: &ArrowFunctionExpression<'_>) -> Option<Span> {
+    match &it.body {
+        ArrowFunctionBody::FunctionBody(body) => returned(body),
+        expression => Some(expression.span()),
+    }
+}
+
+/// What a body returns if it does so in one place, at its end.
+fn returned(body: &FunctionBody<'_>) -> Option<Span> {
+    match body.statements.last()? {
+        Statement::ReturnStatement(it) => it.argument.as_ref().map(GetSpan::span),
+        _ => None,
+    }
+}
+
+fn literal(value: &OptionValue) -> String {
+    match value {
+        OptionValue::Text(text) if text.contains('\n') => template(text, false),
+        OptionValue::Text(text) => Value::from(text.as_str()).to_string(),
+        OptionValue::Json(value) => value.to_string(),
+    }
+}
+
+/// A text in backticks.
+fn template(text: &str, has_code: bool) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('`', "\\`");
+    let escaped = if has_code { escaped } else { escaped.replace("${", "\\${") };
+    format!("`{escaped}`")
+}
+
+/// A name as a property's key.
+fn key(name: &str) -> String {
+    let is_plain = name
+        .chars()
+        .enumerate()
+        .all(|(at, c)| c == '_' || c == '$' || c.is_ascii_alphabetic() || (at > 0 && c.is_ascii_digit()));
+    if is_plain && !name.is_empty() { name.to_owned() } else { Value::from(name).to_string() }
+}
+
+fn range(span: Span) -> Range<usize> {
+    span.start as usize..span.end as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(text: &str, path: &[&str], value: OptionValue, expected: &str) {
+        let found = with_option(text, "a.ts", "ask", path, &value);
+        assert_eq!(found, Some(Ok(expected.to_owned())), "{text}");
+    }
+
+    fn text(value: &str) -> OptionValue {
+        OptionValue::Text(value.to_owned())
+    }
+
+    #[test]
+    fn a_value_is_replaced_where_it_stands() {
+        let model = OptionValue::Json(json!("b"));
+        check(
+            "g({ name: 'ask', model: 'a' /* m */ })",
+            &["model"],
+            model.clone(),
+            "g({ name: 'ask', model: \"b\" /* m */ })",
+        );
+        check("g({ name: 'ask', model: () => pick() })", &["model"], model.clone(), "g({ name: 'ask', model: \"b\" })");
+        check("g({ name: 'ask', model })", &["model"], model.clone(), "g({ name: 'ask', model: \"b\" })");
+        check("g({ name: 'ask' })", &["model"], model.clone(), "g({ name: 'ask', model: \"b\" })");
+        check("g({\n  name: 'ask',\n})", &["model"], model, "g({\n  name: 'ask',\n  model: \"b\",\n})");
+    }
+
+    #[test]
+    fn an_option_in_another_is_put_into_it() {
+        let warm = OptionValue::Json(json!(0.2));
+        let path = &["providerOptions", "temperature"];
+        check("g({ name: 'ask' })", path, warm.clone(), "g({ name: 'ask', providerOptions: { temperature: 0.2 } })");
+        check(
+            "g({ name: 'ask', providerOptions: { temperature: 1 } })",
+            path,
+            warm.clone(),
+            "g({ name: 'ask', providerOptions: { temperature: 0.2 } })",
+        );
+        check(
+            "g({ name: 'ask', providerOptions: o })",
+            path,
+            warm,
+            "g({ name: 'ask', providerOptions: { temperature: 0.2 } })",
+        );
+    }
+
+    #[test]
+    fn the_code_in_a_prompt_keeps_the_scope_of_what_it_replaces() {
+        let new = "Hi ${input.name}, `now`";
+        check(
+            "g({ name: 'ask', prompt: (input) => `Hey ${input.a}` })",
+            &["prompt"],
+            text(new),
+            "g({ name: 'ask', prompt: (input) => `Hi ${input.name}, \\`now\\`` })",
+        );
+        check(
+            "g({ name: 'ask', prompt(input) { const a = 1; return a; } })",
+            &["prompt"],
+            text("A ${a}"),
+            "g({ name: 'ask', prompt(input) { const a = 1; return `A ${a}`; } })",
+        );
+        check("g({ name: 'ask', prompt: 'x' })", &["prompt"], text("A ${a}"), "g({ name: 'ask', prompt: \"A ${a}\" })");
+        check(
+            "g({ name: 'ask', prompt: 'x' })",
+            &["prompt"],
+            text("A\n${a}`"),
+            "g({ name: 'ask', prompt: `A\n\\${a}\\`` })",
+        );
+        check(
+            "g({ name: 'ask', prompt: (i) => f(i) })",
+            &["prompt"],
+            text("Plain"),
+            "g({ name: 'ask', prompt: \"Plain\" })",
+        );
+    }
+
+    #[test]
+    fn a_name_that_several_definitions_have_is_ambiguous() {
+        let value = text("x");
+        let several = with_option("g({ name: 'ask' }); h({ name: 'ask' })", "a.ts", "ask", &["prompt"], &value);
+        assert_eq!(several, Some(Err(NoDefinition::Several)));
+        assert_eq!(with_option("g({ name: n })", "a.ts", "ask", &["prompt"], &value), None);
+        assert_eq!(with_option("g({ name: 'ask'", "a.ts", "ask", &["prompt"], &value), None);
+    }
+}
