@@ -28,6 +28,7 @@ pub use run::{Ended, Running};
 pub use store::{EventQuery, RequestOrder, RequestQuery, SearchQuery, SessionOrder, SessionQuery};
 pub use views::*;
 pub use workspace::{
-    Answered, At, Breakpoint, DispatchEnd, Edits, InsideAt, Mock, Move, OpenOptions, PrintQuery, Resolution,
-    RunOptions, Schedule, StepQuery, Stopped, Stops, TriggerOptions, VerifyQuery, Workspace,
+    Answered, At, Breakpoint, Budget, CulpritQuery, DispatchEnd, Edits, InsideAt, Mock, ModelsBy, Move, OpenOptions,
+    ParameterAxis, PrintQuery, PromptText, Resolution, RunOptions, Schedule, Score, SetAxis, StepQuery, Stopped, Stops,
+    TriggerOptions, TryQuery, VerifyQuery, Workspace,
 };

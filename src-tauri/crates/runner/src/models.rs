@@ -10,6 +10,7 @@ mod relay;
 mod target;
 mod wire_format;
 
+pub(crate) mod call_meter;
 pub(crate) mod http;
 pub(crate) mod mock_script;
 

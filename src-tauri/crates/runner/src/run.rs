@@ -40,6 +40,7 @@ use crate::core::config::Config;
 use crate::core::fault::Fault;
 use crate::core::progress::run_to_end;
 use crate::effects::outside::{Dispatcher, World, live};
+use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::{MockModels, MockScript, recorded_calls};
 use crate::run::live_answers::take_answers;
 use crate::run::on_accept::OnAccept;
@@ -119,6 +120,8 @@ pub(crate) struct Job {
     pub(crate) loaded_flow: Arc<LoadedFlow>,
     pub(crate) asked: StartRequest,
     pub(crate) mock: Option<MockScript>,
+    /// What counts its model calls, if it is a sample of an experiment.
+    pub(crate) calls: Option<SampleCalls>,
     pub(crate) config: Config,
     /// Whether the configuration's addresses may get keys.
     pub(crate) trust: bool,
@@ -218,6 +221,7 @@ async fn carry_out(
         loaded_flow,
         mut asked,
         mock,
+        calls,
         config,
         trust,
         mut before,
@@ -252,7 +256,11 @@ async fn carry_out(
     if let Some(mock) = &mock {
         mock.skip(&recorded_calls(&before.events));
     }
-    let effects = Rc::new(World::new(mock, &config, trust).sending(dispatcher));
+    let world = World::new(mock, &config, trust).sending(dispatcher);
+    let effects = Rc::new(match calls {
+        Some(calls) => world.metered(calls),
+        None => world,
+    });
     let awaited = effects.awaited();
     let stop = Abort::default();
     let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };

@@ -15,6 +15,7 @@ mod comparisons;
 mod damage;
 mod differences;
 mod dispatch;
+mod experiment;
 mod expiry;
 mod export_file;
 mod flows;
@@ -61,14 +62,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use engine::event::RequestStatus;
-use engine::request::StartRequest;
 use serde_json::Value;
 use store::{Liveness, OnBusy, Options, Owners, Store};
 use tokio::sync::watch;
 
 use crate::catalogue::trust::Consent;
 use crate::catalogue::watch::{Watch, watch};
-use crate::catalogue::{Catalogue, LoadedFlow, mock_file};
+use crate::catalogue::{Catalogue, mock_file};
 use crate::core::config::{Config, Durability};
 use crate::core::fault::Fault;
 use crate::core::notice::{Notice, Notices};
@@ -78,15 +78,17 @@ use crate::models::mock_script::MockScript;
 use crate::run::owner::{Lock, Locks};
 use crate::run::threads::Pool;
 use crate::run::warm_runtimes::WarmRuntimes;
-use crate::run::{Job, OnExit, PriorEvents, Running, start};
+use crate::run::{Job, OnExit, Running, start};
 use crate::views::*;
 
 use read_only::{Opened, open_data};
+use resume::Next;
 
 use abort::{Runs, Stop};
 
 pub use answers::{Answered, Resolution};
 pub use dispatch::DispatchEnd;
+pub use experiment::{Budget, CulpritQuery, ModelsBy, ParameterAxis, PromptText, Score, SetAxis, TryQuery};
 pub use fork::Edits;
 pub use inside::{Breakpoint, InsideAt, Move, PrintQuery, Schedule, StepQuery, Stopped, Stops};
 pub use trigger::TriggerOptions;
@@ -305,13 +307,9 @@ impl Workspace {
         self.notices.unlisten(id);
     }
 
-    fn start(
-        &self,
-        loaded_flow: Arc<LoadedFlow>,
-        mut asked: StartRequest,
-        mock: Option<MockScript>,
-        before: PriorEvents,
-    ) -> Result<Running, Fault> {
+    fn start(&self, next: Next) -> Result<Running, Fault> {
+        let Next { loaded_flow, mut asked, script: mock, before, calls } = next;
+        let is_sample = calls.is_some();
         let (stop, abort) = watch::channel(false);
         let id = asked.request.to_string();
         let job_lock = self.lock()?;
@@ -336,6 +334,7 @@ impl Workspace {
             loaded_flow: loaded_flow.clone(),
             asked,
             mock,
+            calls,
             before,
             config: self.config.clone(),
             trust: self.trust,
@@ -358,7 +357,8 @@ impl Workspace {
             on_exit,
         };
         let running = start(job, &self.warm_runtimes, &self.pool)?;
-        if self.keep_ready {
+        // The code of a sample is not that of the next request.
+        if self.keep_ready && !is_sample {
             self.warm_runtimes.prepare(&self.dir, &loaded_flow, self.config.script_limits(), self.config.flow_env());
         }
         Ok(running)

@@ -185,7 +185,7 @@ fn load_fresh(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_
 }
 
 /// Evaluates a bundle and describes its flows, each as a run of it would find it.
-pub(super) fn describe(
+pub(crate) fn describe(
     bundle: &Bundle,
     workspace: &Path,
     limits: Limits,

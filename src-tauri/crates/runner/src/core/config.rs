@@ -187,6 +187,12 @@ impl Config {
         self.prices.cost(names.into_iter().flatten(), CallTokens::read(reply)?)
     }
 
+    /// What so many tokens of a model cost in US dollars; `None` without a price. `asked` is the name in the flow.
+    pub(crate) fn price_of(&self, asked: &str, tokens: CallTokens) -> Option<f64> {
+        let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
+        self.prices.cost([Some(asked), configured].into_iter().flatten(), tokens)
+    }
+
     /// `env` as flows see it.
     pub(crate) fn flow_env(&self) -> serde_json::Value {
         let values = self.env.iter().filter_map(|(name, value)| Some((name.clone(), value.read()?.into())));

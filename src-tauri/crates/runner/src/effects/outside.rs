@@ -22,6 +22,7 @@ use crate::core::config::Config;
 use crate::core::progress::Awaited;
 use crate::effects::fetch::Pages;
 use crate::models::Models;
+use crate::models::call_meter::{MeteredCalls, SampleCalls};
 use crate::models::mock_script::MockModels;
 
 /// Milliseconds since the epoch.
@@ -92,6 +93,7 @@ pub(crate) struct World {
     redaction: Arc<Redaction>,
     env: Value,
     depth: usize,
+    metered: Option<Rc<MeteredCalls>>,
 }
 
 /// Who answers model calls.
@@ -116,7 +118,15 @@ impl World {
             redaction: Arc::new(config.redaction()),
             env: config.flow_env(),
             depth: config.limits.depth,
+            metered: None,
         }
+    }
+
+    /// The same for a sample of an experiment: its model calls are counted, and answered once for all that share them.
+    /// Replies of a mock script are not shared: each sample takes them in their order.
+    pub(crate) fn metered(self, calls: SampleCalls) -> Self {
+        let shares = matches!(*self.models, Source::Real(_));
+        World { metered: Some(Rc::new(MeteredCalls::new(calls, shares))), ..self }
     }
 
     /// The same, where dispatchers send requests.
@@ -156,11 +166,15 @@ impl Effects for World {
         call: ModelCall,
         listener: Option<Listener>,
     ) -> LocalBoxFuture<'static, Result<ModelReply, FlowError>> {
-        let models = self.models.clone();
+        let (models, metered) = (self.models.clone(), self.metered.clone());
         self.awaited.count(async move {
-            match &*models {
+            let ask = async |call: ModelCall, listener| match &*models {
                 Source::Mock(mock) => mock.answer(&call, listener).await,
                 Source::Real(models) => models.answer(call, listener).await,
+            };
+            match metered {
+                Some(metered) => metered.answer(call, listener, ask).await,
+                None => ask(call, listener).await,
             }
         })
     }

@@ -7,6 +7,7 @@
 mod edits;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
@@ -23,6 +24,7 @@ use serde_json::Value;
 
 use super::resume::Next;
 use super::{At, Mock, Workspace, new_request};
+use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
 use crate::run::{Opening, PriorEvents, Running};
@@ -46,6 +48,21 @@ impl Workspace {
 
     /// What a fork runs, and the last event that it has in common with its request.
     pub(super) fn forking(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<(Next, Seq), Fault> {
+        let flow = self.request(request)?.flow;
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&flow))?;
+        self.forking_as(new_request(), loaded_flow, request, at, edits, mock)
+    }
+
+    /// As [`forking`](Self::forking), with given code and under a given id.
+    pub(super) fn forking_as(
+        &self,
+        id: String,
+        loaded_flow: Arc<LoadedFlow>,
+        request: &str,
+        at: &At,
+        edits: Edits,
+        mock: &Mock,
+    ) -> Result<(Next, Seq), Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let input_of = InputOf::of(at, &events, &edits)?;
         let leaves = match &input_of {
@@ -64,7 +81,6 @@ impl Workspace {
             }
         }
         let (asked, origin) = self.asked_before(&row, &events)?;
-        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let (script, mock) =
             self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
         let session: std::sync::Arc<str> = format!("fork_{}", crate::effects::outside::new_id().simple()).into();
@@ -82,7 +98,7 @@ impl Workspace {
         let is_edited = action_input.is_some();
         let parent = asked.clone();
         let asked = StartRequest {
-            request: new_request().into(),
+            request: id.into(),
             session: session.clone(),
             fork: Some(session),
             ephemeral: false,
@@ -112,6 +128,9 @@ impl Workspace {
             if let Some((path, input)) = block_input {
                 draft.push(Some(path), 0, EventKind::InputEdited { input: Recorded::Value(input) });
             }
+            if let Some(edit) = edits.model {
+                draft.push(None, 0, EventKind::ModelEdited(edit));
+            }
             // Last: what came before it is not done again by a replay.
             if is_edited {
                 draft.push(None, 0, EventKind::InputEdited { input: Recorded::inline(&asked.input) });
@@ -126,7 +145,7 @@ impl Workspace {
             is_parsed: !is_edited,
             opening: Some(opening),
         };
-        Ok((Next { loaded_flow, asked, script, before }, leaves.seq))
+        Ok((Next { loaded_flow, asked, script, before, calls: None }, leaves.seq))
     }
 
     /// The records that a fork begins with: the keys of its own, and what was there.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use engine::event::{Event, EventKind, Recorded, RequestStatus};
 use engine::log::{AppendMode, Lease, Log};
 
-use super::resume::LastWritten;
-use super::{Mock, OpenOptions, PriorEvents, Resolution, RunOptions, Workspace};
-use crate::run::Running;
+use super::resume::{LastWritten, Next};
+use super::{Mock, OpenOptions, Resolution, RunOptions, Workspace};
+use crate::run::{PriorEvents, Running};
 
 /// Steps that each keep much, one request at a time for each user.
 const FLOW: &str = r#"import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
@@ -158,7 +158,7 @@ fn a_panic_in_a_job_ends_its_lock() {
         panic!("a job of the test")
     };
     let before = PriorEvents { is_parsed: true, opening: Some(Box::new(opening)), ..PriorEvents::default() };
-    workspace.start(loaded_flow, asked, None, before).map(drop).unwrap_err();
+    workspace.start(Next { loaded_flow, asked, script: None, before, calls: None }).map(drop).unwrap_err();
     assert_eq!(workspace.request("r").unwrap().status, RequestStatus::Interrupted);
     assert_eq!(workspace.abort("r").unwrap(), RequestStatus::Aborted);
 }
@@ -186,7 +186,8 @@ fn a_compact_takes_no_code_from_a_request_that_is_about_to_begin() {
         Ok(vec![begun(asked, flow), left])
     };
     let before = PriorEvents { is_parsed: true, opening: Some(Box::new(opening)), ..PriorEvents::default() };
-    let ended = workspace.start(loaded_flow, asked, None, before).unwrap().wait().unwrap();
+    let ended =
+        workspace.start(Next { loaded_flow, asked, script: None, before, calls: None }).unwrap().wait().unwrap();
     assert_eq!(ended.status, RequestStatus::Completed, "{:?}", ended.error);
     assert!(workspace.code_of("r", None).unwrap().text.contains("doUntil"));
     workspace.store.compact().unwrap();

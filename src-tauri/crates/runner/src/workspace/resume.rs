@@ -7,6 +7,7 @@ use engine::data::Data;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::log::Lease;
 use engine::request::{Isolated, StartRequest};
+use engine::suspension::Resolved;
 use engine::views::Events;
 use engine::views::uncertain_effects::may_have_happened;
 use script::own_time_zone;
@@ -16,6 +17,7 @@ use super::starting::{isolated_of, org_of};
 use super::{Mock, Workspace};
 use crate::catalogue::{LoadedFlow, mock_file};
 use crate::core::fault::Fault;
+use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::MockScript;
 use crate::run::{PriorEvents, Running};
 use crate::views::RequestRow;
@@ -26,6 +28,8 @@ pub(super) struct Next {
     pub(super) asked: StartRequest,
     pub(super) script: Option<MockScript>,
     pub(super) before: PriorEvents,
+    /// What counts its model calls, if it is a sample of an experiment.
+    pub(super) calls: Option<SampleCalls>,
 }
 
 /// How much of a request's log was read, and which job had written it.
@@ -70,7 +74,7 @@ impl Workspace {
 
     /// Starts what is about to go on.
     pub(super) fn begin_next(&self, next: Next) -> Result<Running, Fault> {
-        self.start(next.loaded_flow, next.asked, next.script, next.before)
+        self.start(next)
     }
 
     /// What a resume runs. Without a resolution no answer is asked for: that only does to make a plan.
@@ -84,13 +88,24 @@ impl Workspace {
             )));
         }
         let answers = given.map_or(Ok(Vec::new()), |given| answers(&row, &events, given))?;
-        let (asked, origin) = self.asked_before(&row, &events)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        self.resuming_with(loaded_flow, (row, events), mock, answers)
+    }
+
+    /// What a resume with given code runs.
+    pub(super) fn resuming_with(
+        &self,
+        loaded_flow: Arc<LoadedFlow>,
+        (row, events): (RequestRow, Vec<Event>),
+        mock: &Mock,
+        answers: Vec<Resolved>,
+    ) -> Result<Next, Fault> {
+        let (asked, origin) = self.asked_before(&row, &events)?;
         let (script, origin) =
             self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
         let asked = StartRequest { mock: origin, ..asked };
         let before = PriorEvents { prior_status: row.status, events, answers, is_parsed: true, opening: None };
-        Ok(Next { loaded_flow, asked, script, before })
+        Ok(Next { loaded_flow, asked, script, before, calls: None })
     }
 
     /// Runs a request's action once more with the same input, as a new request in the same session.
@@ -129,7 +144,7 @@ impl Workspace {
             ..asked
         };
         let before = PriorEvents { is_parsed: true, ..PriorEvents::default() };
-        Ok((Next { loaded_flow, asked, script, before }, events))
+        Ok((Next { loaded_flow, asked, script, before, calls: None }, events))
     }
 
     /// Who asked for what, as the log has it, and where its mock script came from.

@@ -9,6 +9,7 @@ use engine::scope::ScopeKind;
 use script::{FlowDescription, own_time_zone};
 use serde_json::Value;
 
+use super::resume::Next;
 use super::{RunOptions, Workspace, new_request, new_session};
 use crate::catalogue::LoadedFlow;
 use crate::catalogue::runnable::{Wanted, named};
@@ -88,7 +89,7 @@ impl Workspace {
             isolated,
             time_zone: Some(own_time_zone().into()),
         };
-        self.start(loaded_flow, asked, mock, PriorEvents::default())
+        self.start(Next { loaded_flow, asked, script: mock, before: PriorEvents::default(), calls: None })
     }
 }
 

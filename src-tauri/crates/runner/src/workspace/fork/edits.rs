@@ -3,7 +3,7 @@
 //! It says which place is meant and whether a value may stand there; putting it there is the fork's.
 
 use engine::callable::SchemaRef;
-use engine::event::{Event, EventKind};
+use engine::event::{Event, EventKind, ModelEdit};
 use engine::flow::Flow;
 use engine::operation::Operation;
 use engine::path::ROOT;
@@ -24,6 +24,8 @@ pub struct Edits {
     pub output: Option<Value>,
     /// Places in state, `session.topic` or `sequencer[root/step:plan].steps[0]`, and what is there now.
     pub set: Vec<(String, Value)>,
+    /// What a generator asks otherwise from there on.
+    pub model: Option<ModelEdit>,
 }
 
 /// Which input a fork has instead.

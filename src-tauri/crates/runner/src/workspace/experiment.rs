@@ -1,0 +1,315 @@
+//! Experiments: many forks of a request from just before a block, with other models, prompts, parameters, state,
+//! outputs or code, compared by what they come to (ARCHITECTURE §8.13).
+//!
+//! Each sample is a fork like any other; an experiment only names its samples. Everything before the block is taken
+//! from the log. Must not begin a model call that the budget has no room for.
+
+mod adopt;
+mod axes;
+mod culprit;
+mod place;
+mod plan;
+mod report;
+mod revision;
+mod sample;
+mod score;
+mod statistics;
+mod variant;
+mod view;
+
+use std::sync::Arc;
+
+use engine::event::Event;
+use serde_json::json;
+use store::{ExperimentRow as Stored, SampleRow};
+
+use super::resume::Next;
+use super::{Mock, Workspace, new_request};
+use crate::core::fault::Fault;
+use crate::core::prices::CallTokens;
+use crate::effects::outside::now_ms;
+use crate::models::call_meter::{CallMeter, ExpectedCall};
+use crate::run::batch::{Cancel, batch, cores};
+use crate::views::{ExperimentView, StoppedBy, TryProgress};
+use axes::Arm;
+use place::Place;
+use sample::Begun;
+use score::Scored;
+use variant::Variant;
+
+pub use crate::models::call_meter::Budget;
+pub use axes::{ModelsBy, ParameterAxis, PromptText, SetAxis, TryQuery};
+pub use culprit::CulpritQuery;
+pub use score::Score;
+
+/// How many samples of real models run at once: they wait for the network most of the time.
+const AT_ONCE: usize = 100;
+/// The number of the base arm.
+const BASE: u32 = 0;
+
+/// An experiment whose request and place are known.
+struct Experiment {
+    id: String,
+    query: TryQuery,
+    events: Vec<Event>,
+    flow: String,
+    user: String,
+    place: Place,
+    /// The arms by number. The base arm is the first one, or the only one.
+    arms: Vec<(u32, Arm)>,
+    mock: Mock,
+}
+
+/// One sample that is to be run.
+struct Job<'v> {
+    arm: u32,
+    number: u32,
+    /// The request of a sample that was begun earlier.
+    begun: Option<(String, Begun)>,
+    variant: &'v Variant,
+}
+
+/// How running a sample ended.
+struct JobEnd {
+    arm: u32,
+    result: Result<Option<String>, Fault>,
+}
+
+impl Workspace {
+    /// Begins an experiment and runs it. `progress` hears of each sample that has ended, on this thread.
+    pub fn try_out(
+        &self,
+        query: &TryQuery,
+        cancel: &Cancel,
+        progress: impl FnMut(TryProgress),
+    ) -> Result<ExperimentView, Fault> {
+        self.check_writable()?;
+        self.check_trusted()?;
+        let id = format!("exp_{}", crate::effects::outside::new_id().simple());
+        let experiment = self.experiment_of(id.clone(), query.clone())?;
+        self.check_query(&experiment)?;
+        let body = serde_json::to_value(query).map_err(Fault::internal)?;
+        let stored = Stored { id, request: query.request.clone(), at: now_ms(), body };
+        self.store.put_experiment(&stored).map_err(Fault::of_write)?;
+        self.carry_out(&experiment, cancel, progress)
+    }
+
+    /// Goes on with an experiment: runs the samples that are missing, and scores those that have no score. A score or a
+    /// budget that is given takes the place of the one it was begun with; `samples` may be more than before.
+    pub fn go_on_trying(
+        &self,
+        id: &str,
+        changed: &TryQuery,
+        cancel: &Cancel,
+        progress: impl FnMut(TryProgress),
+    ) -> Result<ExperimentView, Fault> {
+        self.check_writable()?;
+        self.check_trusted()?;
+        let stored = self.stored_experiment(id)?;
+        let mut query = query_of(&stored)?;
+        let is_scored_anew = changed.score.is_some() && changed.score != query.score;
+        query.score = changed.score.clone().or(query.score);
+        query.budget = changed.budget.or(query.budget);
+        query.jobs = changed.jobs.or(query.jobs);
+        query.samples = query.samples().max(changed.samples);
+        let experiment = self.experiment_of(id.to_owned(), query.clone())?;
+        self.check_query(&experiment)?;
+        let body = serde_json::to_value(&query).map_err(Fault::internal)?;
+        self.store.put_experiment(&Stored { body, ..stored }).map_err(Fault::of_write)?;
+        if is_scored_anew {
+            for row in self.store.samples(id).map_err(Fault::internal)? {
+                self.set_sample(id, &SampleRow { score: None, ..row })?;
+            }
+        }
+        self.carry_out(&experiment, cancel, progress)
+    }
+
+    fn stored_experiment(&self, id: &str) -> Result<Stored, Fault> {
+        let found = self.store.experiment(id).map_err(Fault::internal)?;
+        found.ok_or_else(|| Fault::not_found(format!("unknown experiment \"{id}\"")))
+    }
+
+    fn set_sample(&self, experiment: &str, sample: &SampleRow) -> Result<(), Fault> {
+        self.store.set_sample(experiment, sample).map(drop).map_err(Fault::of_write)
+    }
+
+    /// Finds the request, the place and the arms.
+    fn experiment_of(&self, id: String, query: TryQuery) -> Result<Experiment, Fault> {
+        let (row, events) = self.whole_log_of(&query.request)?;
+        let place = Place::find(&query.request, &events, &query.at)?;
+        let own = query.arms()?;
+        let base = (BASE, Arm::default());
+        let arms = if own.iter().all(Arm::is_base) {
+            vec![(1, Arm::default())]
+        } else {
+            std::iter::once(base).chain((1..).zip(own)).collect()
+        };
+        let mock = Mock::from(&query.models_by);
+        let mock = match mock {
+            Mock::Inherit => {
+                let (_, origin) = self.asked_before(&row, &events)?;
+                let file = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?.bundle.file.clone();
+                match self.mode(&Mock::Inherit, origin.as_deref(), &file) {
+                    Mock::Inherit => Mock::Off,
+                    mode => mode,
+                }
+            }
+            other => other,
+        };
+        Ok(Experiment { id, query, events, flow: row.flow, user: row.user_id, place, arms, mock })
+    }
+
+    /// Runs the samples that have not ended, and scores those that have.
+    fn carry_out(
+        &self,
+        experiment: &Experiment,
+        cancel: &Cancel,
+        mut progress: impl FnMut(TryProgress),
+    ) -> Result<ExperimentView, Fault> {
+        let Experiment { id, query, events, flow, place, arms, .. } = experiment;
+        let of_arms: Vec<Arm> = arms.iter().map(|(_, arm)| arm.clone()).collect();
+        let variants = self.variants(query, flow, events, place, &of_arms)?;
+        let meter = self.meter_of(experiment)?;
+        let known = self.store.samples(id).map_err(Fault::internal)?;
+        let mut jobs = Vec::new();
+        // Each arm has its first sample before any has its second.
+        for number in 1..=query.samples() {
+            for ((arm, _), variant) in arms.iter().zip(&variants) {
+                let Ok(variant) = variant else { continue };
+                let row = known.iter().find(|row| row.arm == *arm && row.number == number);
+                let begun = match row {
+                    None => None,
+                    Some(row) => self.begun(row)?.map(|begun| (row.request.clone(), begun)),
+                };
+                let is_scored = row.is_some_and(|row| row.score.is_some()) || query.score.is_none();
+                let is_done = matches!(begun, Some((_, Begun::Ended))) && is_scored;
+                if !is_done && !matches!(begun, Some((_, Begun::Runs))) {
+                    jobs.push(Job { arm: *arm, number, begun, variant });
+                }
+            }
+        }
+        let scorer = query.score.as_ref().map(Score::ready).transpose()?;
+        let at_once = if experiment.mock == Mock::Off { AT_ONCE } else { cores() };
+        let workers = query.jobs.map_or(at_once, |jobs| jobs as usize);
+        let of = jobs.len() as u32;
+        let (mut done, mut failed, mut errors) = (0, 0, Vec::new());
+        let mut tell = |done, failed| progress(TryProgress { experiment_id: Some(id.clone()), done, of, failed });
+        tell(0, 0);
+        batch(
+            &jobs,
+            workers,
+            cancel,
+            |job| {
+                if meter.is_exhausted() && !matches!(job.begun, Some((_, Begun::Ended))) {
+                    return JobEnd { arm: job.arm, result: Ok(None) };
+                }
+                let result = self.run_job(experiment, job, &meter, scorer.as_ref(), cancel);
+                JobEnd { arm: job.arm, result }
+            },
+            |_, JobEnd { arm, result }| {
+                done += 1;
+                match result {
+                    Ok(status) => failed += u32::from(status.is_some_and(|status| status == "failed")),
+                    Err(fault) => {
+                        failed += 1;
+                        if !errors.iter().any(|(known, _)| *known == arm) {
+                            errors.push((arm, fault.to_string()));
+                        }
+                    }
+                }
+                tell(done, failed);
+            },
+        )?;
+        for ((arm, _), variant) in arms.iter().zip(&variants) {
+            errors.extend(variant.as_ref().err().map(|reason| (*arm, reason.clone())));
+        }
+        let stopped = match (meter.is_exhausted(), cancel.is_cancelled()) {
+            (true, _) => Some(StoppedBy::Budget),
+            (false, true) => Some(StoppedBy::Cancelled),
+            _ => None,
+        };
+        self.view_of_experiment(&self.stored_experiment(id)?, query, stopped, &errors)
+    }
+
+    /// How a sample was begun. `None` if its request is gone, or was never written.
+    fn begun(&self, row: &SampleRow) -> Result<Option<Begun>, Fault> {
+        match self.request(&row.request) {
+            Ok(found) => Ok(Some(Begun::of(found.status))),
+            Err(Fault::NotFound { .. }) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Runs a sample to its end and scores it. Returns its status.
+    fn run_job(
+        &self,
+        experiment: &Experiment,
+        job: &Job<'_>,
+        meter: &Arc<CallMeter>,
+        scorer: Option<&score::Scorer<'_>>,
+        cancel: &Cancel,
+    ) -> Result<Option<String>, Fault> {
+        let Experiment { id, query, user, mock, .. } = experiment;
+        let calls = meter.sample(job.number);
+        let request = match &job.begun {
+            Some((request, begun)) => {
+                if *begun == Begun::Stopped {
+                    let running = self.resume_sample(request, job.variant, &calls)?;
+                    self.finish_sample(running, &calls, cancel)?;
+                }
+                request.clone()
+            }
+            None => {
+                let request = new_request();
+                // Before it begins, so that whoever goes on after this process was ended finds it.
+                let row = SampleRow { arm: job.arm, number: job.number, request: request.clone(), score: None };
+                self.set_sample(id, &row)?;
+                let running = self.begin_sample(&request, &query.request, job.variant, mock, &calls)?;
+                self.finish_sample(running, &calls, cancel)?;
+                request
+            }
+        };
+        let Some(read) = self.read_run(&request)? else { return Ok(None) };
+        let status = read.row.status;
+        if let Some(scorer) = scorer.filter(|_| Begun::of(status) == Begun::Ended) {
+            let file = job.variant.loaded_flow.bundle.file.as_str();
+            let scored = Scored { user, file, mock: mock.clone(), calls };
+            let score = match self.score(scorer, &self.told(&read)?, &scored) {
+                Ok(value) => json!({ "value": value }),
+                Err(why) => json!({ "error": why }),
+            };
+            let row = SampleRow { arm: job.arm, number: job.number, request, score: Some(score) };
+            self.set_sample(id, &row)?;
+        }
+        Ok(Some(status.as_str().to_owned()))
+    }
+
+    /// Counts the calls of an experiment, with those of samples that have run before.
+    fn meter_of(&self, experiment: &Experiment) -> Result<Arc<CallMeter>, Fault> {
+        let calls = experiment.place.calls(&experiment.events);
+        let most = |of: fn(&CallTokens) -> u64| calls.iter().filter_map(|call| call.tokens.as_ref().map(of)).max();
+        let tokens = CallTokens {
+            input: most(|tokens| tokens.input).unwrap_or(0),
+            cached: 0,
+            output: most(|tokens| tokens.output).unwrap_or(0),
+        };
+        let config = self.config.clone();
+        let cost = move |model: &str, tokens: CallTokens| config.price_of(model, tokens);
+        let recorded = experiment.place.on_their_way(&experiment.events);
+        let meter = CallMeter::new(experiment.query.budget, ExpectedCall { tokens }, Box::new(cost), recorded);
+        if experiment.query.budget.is_some() {
+            for row in self.store.samples(&experiment.id).map_err(Fault::internal)? {
+                if let Some(read) = self.read_run(&row.request)? {
+                    let (usage, cost) = self.usage(&read);
+                    meter.add_spent(usage.model_calls, usage.total_tokens, cost.unwrap_or_default());
+                }
+            }
+        }
+        Ok(meter)
+    }
+}
+
+fn query_of(stored: &Stored) -> Result<TryQuery, Fault> {
+    engine::json::from_value(stored.body.clone())
+        .map_err(|error| Fault::internal(format!("experiment \"{}\" cannot be read: {error}", stored.id)))
+}

@@ -1,0 +1,110 @@
+//! Adopting an arm: its model, prompt and parameters are written into the author's file, as an edit that is shown
+//! first.
+
+use script::{Code, OptionValue};
+use serde_json::Value;
+
+use super::axes::Arm;
+use super::place::Place;
+use super::variant::no_definition;
+use crate::core::fault::Fault;
+use crate::views::Adopted;
+use crate::workspace::Workspace;
+
+/// How many lines around an edit are shown.
+const AROUND: usize = 2;
+
+impl Workspace {
+    /// The edit of the file that makes an arm what the flow does. It is written if `write` says so; refused if the file
+    /// has changed meanwhile in a way that leaves no such definition.
+    pub fn adopt(&self, experiment: &str, arm: &str, write: bool) -> Result<Adopted, Fault> {
+        let stored = self.stored_experiment(experiment)?;
+        let query = super::query_of(&stored)?;
+        let arms = query.arms()?;
+        let number = arm.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        let Some(arm) = number.and_then(|at| arms.get(at)) else {
+            let count = arms.len();
+            return Err(Fault::not_found(format!(
+                "experiment \"{experiment}\" has no arm \"{arm}\": it has 1 to {count}"
+            )));
+        };
+        let Arm { model, prompt, options, set, output, code } = arm;
+        if model.is_none() && prompt.is_none() && options.is_empty() {
+            return Err(Fault::invalid(match (set.is_empty() && output.is_none(), code) {
+                (_, Some(revision)) => format!("that arm runs revision {revision}: check it out with Git"),
+                (false, _) => "that arm edits state or an output, which stand in no file".to_owned(),
+                (true, _) => "that arm changes nothing".to_owned(),
+            }));
+        }
+        let (row, events) = self.whole_log_of(&query.request)?;
+        let generator = Place::find(&query.request, &events, &query.at)?.generator(&events)?;
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let mut code = Code::of(&loaded_flow.bundle, &self.dir);
+        let mut edits: Vec<(Vec<&str>, OptionValue)> = Vec::new();
+        edits.extend(model.as_ref().map(|model| (vec!["model"], OptionValue::Json(Value::from(model.as_str())))));
+        edits.extend(prompt.as_ref().map(|prompt| (vec!["prompt"], OptionValue::Text(prompt.text.clone()))));
+        for (name, value) in options {
+            let path = match name.as_str() {
+                "maxTokens" | "maxOutputTokens" => vec!["maxTokens"],
+                name => vec!["providerOptions", name],
+            };
+            edits.push((path, OptionValue::Json(value.clone())));
+        }
+        let (mut file, mut before) = (String::new(), String::new());
+        for (path, value) in &edits {
+            let edited =
+                code.with_option(&generator, path, value).map_err(|reason| no_definition(&generator, reason))?;
+            let Some(source) = code.sources.iter_mut().find(|source| source.file == edited.file) else { continue };
+            if file.is_empty() {
+                (file, before) = (edited.file.clone(), source.text.clone());
+            }
+            source.text = edited.text;
+        }
+        let after = code.sources.iter().find(|source| source.file == file).map(|source| source.text.clone());
+        let after = after.unwrap_or_default();
+        let path = self.dir.join(&file);
+        let on_disk = std::fs::read_to_string(&path)
+            .map_err(|error| Fault::refused(format!("{file} cannot be read: {error}")))?;
+        if on_disk != before {
+            return Err(Fault::refused(format!(
+                "{file} was changed and does not load as it is now: mend it first, so that nothing is lost"
+            )));
+        }
+        if write {
+            let folder = path.parent().unwrap_or(&self.dir);
+            let mut new = tempfile::NamedTempFile::new_in(folder)?;
+            std::io::Write::write_all(&mut new, after.as_bytes())?;
+            let permissions = std::fs::metadata(&path)?.permissions();
+            new.as_file().set_permissions(permissions)?;
+            new.persist(&path).map_err(|error| Fault::internal(error.error))?;
+        }
+        Ok(Adopted { difference: difference(&before, &after), file, before, after, is_written: write })
+    }
+}
+
+/// The lines that differ, with those around them: as one part, because an arm edits one definition.
+fn difference(before: &str, after: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let rest = old.len().min(new.len()) - first;
+    let last = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
+    let mut text = format!("@@ line {} @@\n", first + 1);
+    let mut put = |sign: char, lines: &[&str]| lines.iter().for_each(|line| text.push_str(&format!("{sign} {line}\n")));
+    put(' ', &old[first.saturating_sub(AROUND)..first]);
+    put('-', &old[first..old.len() - last]);
+    put('+', &new[first..new.len() - last]);
+    put(' ', &old[old.len() - last..(old.len() - last + AROUND).min(old.len())]);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_shows_the_lines_that_change() {
+        assert_eq!(difference("a\nb\nc\nd\ne", "a\nb\nC\nd\ne"), "@@ line 3 @@\n  a\n  b\n- c\n+ C\n  d\n  e\n");
+        assert_eq!(difference("a", "a\nb"), "@@ line 2 @@\n  a\n+ b\n");
+        assert_eq!(difference("a\na", "a\na\na"), "@@ line 3 @@\n  a\n  a\n+ a\n");
+    }
+}

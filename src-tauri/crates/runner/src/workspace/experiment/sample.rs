@@ -1,0 +1,80 @@
+//! Running one sample: a fork, to its end, or until the experiment stops.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use engine::event::RequestStatus;
+
+use super::variant::Variant;
+use crate::core::fault::Fault;
+use crate::models::call_meter::SampleCalls;
+use crate::run::Running;
+use crate::run::batch::Cancel;
+use crate::workspace::{Mock, Workspace};
+
+/// How often it is looked whether a sample is to be stopped.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How a sample was begun earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// It was stopped before its end, and goes on.
+    Stopped,
+    /// It has ended.
+    Ended,
+    /// Another process runs it.
+    Runs,
+}
+
+impl Begun {
+    pub(crate) fn of(status: RequestStatus) -> Begun {
+        match status {
+            RequestStatus::Queued | RequestStatus::InProgress => Begun::Runs,
+            RequestStatus::Interrupted | RequestStatus::Aborted => Begun::Stopped,
+            _ => Begun::Ended,
+        }
+    }
+}
+
+impl Workspace {
+    /// Begins a fork under a given id, with what counts its model calls.
+    pub(crate) fn begin_sample(
+        &self,
+        id: &str,
+        request: &str,
+        variant: &Variant,
+        mock: &Mock,
+        calls: &SampleCalls,
+    ) -> Result<Running, Fault> {
+        let Variant { loaded_flow, at, edits } = variant.clone();
+        let (next, _) = self.forking_as(id.to_owned(), loaded_flow, request, &at, edits, mock)?;
+        self.begin_next(super::Next { calls: Some(calls.clone()), ..next })
+    }
+
+    /// Goes on with a sample that was stopped.
+    pub(crate) fn resume_sample(&self, id: &str, variant: &Variant, calls: &SampleCalls) -> Result<Running, Fault> {
+        let recorded = self.whole_log_of(id)?;
+        let next = self.resuming_with(variant.loaded_flow.clone(), recorded, &Mock::Inherit, Vec::new())?;
+        self.begin_next(super::Next { calls: Some(calls.clone()), ..next })
+    }
+
+    /// Waits for the end of a sample. It is aborted if the experiment is cancelled or the budget refuses it a call.
+    pub(crate) fn finish_sample(&self, running: Running, calls: &SampleCalls, cancel: &Cancel) -> Result<(), Fault> {
+        let id = running.request_id.clone();
+        let mut is_stopping = false;
+        loop {
+            match running.ended.recv_timeout(LOOK) {
+                Ok(_) => return Ok(()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Fault::internal("the request's thread ended without an answer"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if !is_stopping && (cancel.is_cancelled() || calls.is_refused()) {
+                is_stopping = true;
+                // One that has just ended needs no stopping.
+                self.stop(&id);
+            }
+        }
+    }
+}

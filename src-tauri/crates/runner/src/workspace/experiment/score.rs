@@ -1,0 +1,237 @@
+//! Scores: what tells how good a sample is. Each looks at the recorded end of a sample, so scoring again runs no sample
+//! again.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use engine::effects::{Effects, Message, ModelCall};
+use script::Expression;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::axes::PromptText;
+use crate::core::fault::Fault;
+use crate::effects::outside::World;
+use crate::models::call_meter::SampleCalls;
+use crate::models::mock_script::MockModels;
+use crate::workspace::{Mock, RunOptions, Workspace};
+
+/// The names that an expression over a run may use.
+pub(crate) const NAMES: [&str; 7] = ["status", "output", "error", "state", "items", "usage", "durationMs"];
+/// How long a command may take.
+const MAX_COMMAND: Duration = Duration::from_secs(120);
+/// How often it is looked whether it has ended.
+const LOOK: Duration = Duration::from_millis(10);
+/// How much of what a command prints is read.
+const MAX_PRINTED: u64 = 64 << 10;
+/// The generator that a mock script answers for.
+const GENERATOR: &str = "score";
+
+/// What tells how good a sample is: a number, or whether it passes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub enum Score {
+    /// A TypeScript expression over `status`, `output`, `error`, `state`, `items`, `usage` and `durationMs`.
+    Expression(String),
+    /// An action of a flow that gets these as its input, and returns the score.
+    Block {
+        /// The flow.
+        flow: String,
+        /// Its action.
+        action: String,
+    },
+    /// A command that gets these as JSON on its standard input, and prints the score; if it prints nothing, exit code 0
+    /// passes.
+    Command(String),
+    /// A JSON Schema: an output passes that fits it.
+    Schema {
+        /// The file that it was read from.
+        name: String,
+        /// It.
+        #[specta(type = specta_typescript::Unknown)]
+        #[serde(deserialize_with = "engine::json::exact")]
+        schema: Value,
+    },
+    /// A model that is told these as JSON after a prompt, and answers with the score.
+    Model {
+        /// The model.
+        model: String,
+        /// What it is told first.
+        prompt: PromptText,
+    },
+}
+
+/// A score that is ready to be given.
+pub(crate) enum Scorer<'s> {
+    Expression(Expression),
+    Schema(Box<jsonschema::Validator>),
+    Other(&'s Score),
+}
+
+/// Whose score is given, and by whom.
+pub(crate) struct Scored<'s> {
+    /// The user of the request.
+    pub(crate) user: &'s str,
+    /// The flow file of the request.
+    pub(crate) file: &'s str,
+    /// Who answers models.
+    pub(crate) mock: Mock,
+    /// Counts its model calls.
+    pub(crate) calls: SampleCalls,
+}
+
+impl Score {
+    /// Reads an expression, and checks a schema. Fails with what is wrong, and where.
+    pub(crate) fn ready(&self) -> Result<Scorer<'_>, Fault> {
+        match self {
+            Score::Expression(text) => Ok(Scorer::Expression(expression("--score", text)?)),
+            Score::Schema { name, schema } => {
+                let validator = jsonschema::validator_for(schema)
+                    .map_err(|error| Fault::invalid(format!("--score-schema {name}: is no JSON Schema: {error}")))?;
+                Ok(Scorer::Schema(Box::new(validator)))
+            }
+            other => Ok(Scorer::Other(other)),
+        }
+    }
+}
+
+/// Reads an expression over a run; `flag` is how it was given.
+pub(crate) fn expression(flag: &str, text: &str) -> Result<Expression, Fault> {
+    Expression::parse(text, &NAMES)
+        .map_err(|wrong| Fault::invalid(format!("{flag}: column {}: the expression {}", wrong.column, wrong.message)))
+}
+
+impl Workspace {
+    /// The score of a run by what is told of it. `Err` is why it has none.
+    pub(super) fn score(&self, scorer: &Scorer<'_>, run: &Value, of: &Scored<'_>) -> Result<Value, String> {
+        let value = match scorer {
+            Scorer::Expression(expression) => {
+                expression.evaluate(run)?.ok_or_else(|| "the score is undefined".to_owned())?
+            }
+            Scorer::Schema(validator) => validator.is_valid(&run["output"]).into(),
+            Scorer::Other(Score::Command(command)) => by_command(command, &self.dir, run)?,
+            Scorer::Other(Score::Block { flow, action }) => {
+                let options = RunOptions {
+                    flow: flow.clone(),
+                    action: action.clone(),
+                    user: of.user.to_owned(),
+                    input: Some(run.clone()),
+                    mock: of.mock.clone(),
+                    ..RunOptions::default()
+                };
+                let ended = self.run(options).and_then(crate::run::Running::wait).map_err(|fault| fault.to_string())?;
+                match ended.error {
+                    Some(error) => return Err(format!("{}: {}", error.name, error.message)),
+                    None => ended.output.to_option().unwrap_or_default(),
+                }
+            }
+            Scorer::Other(Score::Model { model, prompt }) => self.by_model(model, &prompt.text, run, of)?,
+            Scorer::Other(Score::Expression(_) | Score::Schema { .. }) => return Err("it is not ready".to_owned()),
+        };
+        match value {
+            Value::Bool(_) => Ok(value),
+            Value::Number(ref number) if number.as_f64().is_some_and(f64::is_finite) => Ok(value),
+            other => Err(format!(
+                "a score is a number, true or false, not {}",
+                crate::core::ordinary_files::short(&other.to_string())
+            )),
+        }
+    }
+
+    fn by_model(&self, model: &str, prompt: &str, run: &Value, of: &Scored<'_>) -> Result<Value, String> {
+        let message = |role: &str, content: String| Message { role: role.to_owned(), content: content.into() };
+        let schema = json!({
+            "type": "object",
+            "properties": { "score": { "type": ["number", "boolean"] } },
+            "required": ["score"],
+            "additionalProperties": false,
+        });
+        let call = ModelCall {
+            generator: GENERATOR.to_owned(),
+            model: model.to_owned(),
+            messages: vec![message("system", prompt.to_owned()), message("user", run.to_string())],
+            tools: Vec::new(),
+            output_schema: Some(schema),
+            step: 0,
+            max_tokens: None,
+            provider_options: None,
+            defined_models: std::collections::BTreeMap::new(),
+            coerces: false,
+        };
+        let (script, _) = self.mock_of(&of.mock, of.file).map_err(|fault| fault.to_string())?;
+        let world = World::new(script.map(MockModels::new), &self.config, self.trust).metered(of.calls.clone());
+        let runtime = crate::run::threads::runtime().map_err(|error| error.to_string())?;
+        let reply = runtime.block_on(async {
+            let mut answer = world.model(call, None);
+            loop {
+                match tokio::time::timeout(LOOK, &mut answer).await {
+                    Ok(reply) => return reply.map_err(|error| format!("{}: {}", error.name, error.message)),
+                    Err(_) if of.calls.is_refused() => return Err("the budget is spent".to_owned()),
+                    Err(_) => {}
+                }
+            }
+        })?;
+        let said = reply.candidate().to_option().unwrap_or_default();
+        let said = match said {
+            Value::String(text) => engine::json::parse(text.trim()).unwrap_or(Value::String(text)),
+            other => other,
+        };
+        Ok(said.get("score").cloned().unwrap_or(said))
+    }
+}
+
+/// What a command makes of a run.
+fn by_command(command: &str, folder: &Path, run: &Value) -> Result<Value, String> {
+    let failed = |error: std::io::Error| format!("the command cannot be run: {error}");
+    let mut child = shell(command)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let text = run.to_string();
+    let (status, printed) = std::thread::scope(|scope| {
+        // A command may print before it has read everything, or read nothing.
+        let writer = scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(text.as_bytes())));
+        let reader = scope.spawn(move || {
+            let mut printed = String::new();
+            let read = stdout.map(|stdout| stdout.take(MAX_PRINTED).read_to_string(&mut printed));
+            read.transpose().map(|_| printed)
+        });
+        let began = Instant::now();
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break Ok(status),
+                Ok(None) if began.elapsed() > MAX_COMMAND => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break Err(format!("the command takes longer than {} s", MAX_COMMAND.as_secs()));
+                }
+                Ok(None) => std::thread::sleep(LOOK),
+                Err(error) => break Err(failed(error)),
+            }
+        };
+        let _ = writer.join();
+        let printed = reader.join().map_or_else(|_| Ok(String::new()), |read| read.map_err(failed));
+        (status, printed)
+    });
+    let (status, printed) = (status?, printed?);
+    let printed = printed.trim();
+    if printed.is_empty() {
+        return Ok(status.success().into());
+    }
+    engine::json::parse(printed).map_err(|_| {
+        format!("the command is to print a number, true or false, not {}", crate::core::ordinary_files::short(printed))
+    })
+}
+
+fn shell(command: &str) -> Command {
+    let (program, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let mut shell = Command::new(program);
+    shell.arg(flag).arg(command);
+    shell
+}
