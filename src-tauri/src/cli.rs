@@ -350,6 +350,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Coverage { request, file } => crate::inside::coverage(&workspace, &request, file.as_deref()),
         Command::Verify(verify) => crate::verify::verify(&workspace, &verify, cli.global.json),
         Command::Keep(keep) => crate::verify::keep(&workspace, &keep),
+        Command::Try(given) => crate::experiment::try_out(&workspace, &given),
+        Command::Experiments(given) => crate::experiment::experiments(&workspace, &given),
+        Command::Adopt(given) => crate::experiment::adopt(&workspace, &given),
+        Command::Culprit(given) => crate::experiment::culprit(&workspace, &given),
         Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
         Command::Import { file } => Ok(crate::moving::import(&workspace, &file)?),
         Command::History { request, path, page } => {

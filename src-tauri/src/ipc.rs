@@ -7,6 +7,7 @@ mod code;
 mod comparison;
 mod database;
 mod desktop;
+mod experiment;
 mod going_on;
 mod home;
 mod inside;
@@ -69,6 +70,14 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             verify::run_files,
             verify::keep_run,
             verify::waiting_requests,
+            experiment::plan_try,
+            experiment::try_out,
+            experiment::go_on_trying,
+            experiment::stop_experiments,
+            experiment::experiments,
+            experiment::experiment,
+            experiment::adopt,
+            experiment::culprit,
             watch,
             going_on::resume,
             going_on::plan_resume,

@@ -8,6 +8,7 @@ mod demo;
 mod desktop;
 mod diagnostics;
 mod editor;
+mod experiment;
 mod inside;
 mod ipc;
 mod looking;

@@ -37,6 +37,7 @@ pub(crate) struct WindowState {
     notifier: Arc<Notifier>,
     /// Ends what is being verified.
     verifying: Mutex<Cancel>,
+    experiments: Mutex<Vec<Cancel>>,
 }
 
 impl WindowState {
@@ -56,8 +57,20 @@ impl WindowState {
         };
         let is_unopened = AtomicBool::new(has_folder && workspace.is_none());
         let (workspace, views) = (Mutex::new(workspace), Mutex::default());
-        let verifying = Mutex::default();
-        Ok(WindowState { workspace, is_unopened, watchers, views, options, notifier, verifying })
+        let (verifying, experiments) = (Mutex::default(), Mutex::default());
+        Ok(WindowState { workspace, is_unopened, watchers, views, options, notifier, verifying, experiments })
+    }
+
+    /// What cancels an experiment that is about to begin.
+    pub(crate) fn begin_experiment(&self) -> Cancel {
+        let cancel = Cancel::default();
+        lock(&self.experiments).push(cancel.clone());
+        cancel
+    }
+
+    /// Cancels the experiments that this window runs.
+    pub(crate) fn stop_experiments(&self) {
+        lock(&self.experiments).drain(..).for_each(|cancel| cancel.cancel());
     }
 
     /// Ends what is being verified, and from here on it is this that ends what is.

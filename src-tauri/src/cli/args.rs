@@ -3,7 +3,9 @@
 mod answer;
 mod debugging;
 mod diff;
+mod experiment;
 mod inside;
+mod page;
 mod place;
 mod read;
 mod run;
@@ -22,7 +24,9 @@ use value::{at, audience, durability, exported, file, item_type, kind, order, st
 pub(crate) use answer::Resume;
 pub(crate) use debugging::{Dap, Debug};
 pub(crate) use diff::Diff;
+pub(crate) use experiment::{Adopt, Culprit, Experiments, Try};
 pub(crate) use inside::{Print, Step};
+pub(crate) use page::Page;
 pub(crate) use place::Place;
 pub(crate) use read::read;
 pub(crate) use run::{How, Run, Trigger};
@@ -60,16 +64,6 @@ pub(crate) struct Global {
     /// Let keys go to the addresses that flowglass.json names
     #[arg(long, global = true)]
     pub(crate) trust: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct Page {
-    /// At most this many
-    #[arg(long)]
-    pub(crate) limit: Option<u64>,
-    /// Leave out this many first
-    #[arg(long)]
-    pub(crate) offset: Option<u64>,
 }
 
 #[derive(Subcommand)]
@@ -259,6 +253,14 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Write a recorded run into a file of text, as a test for the repository
     Keep(Keep),
+    /// Compare forks of a request from before a block: other models, prompts, parameters, state, outputs or code
+    Try(Try),
+    /// List the experiments, newest first, or show one
+    Experiments(Experiments),
+    /// Write the model, the prompt and the parameters of an arm into the flow's file
+    Adopt(Adopt),
+    /// Find the step at which a failure was decided
+    Culprit(Culprit),
     /// Write a session or a request into one file, for another machine or for an audience
     Export(Export),
     /// Take in what another machine exported, or a run that was kept: all of it, or nothing
@@ -370,12 +372,4 @@ pub(crate) struct Tree {
 /// The names of the commands, in the order of the help: the window's own commands are compared with them.
 pub(crate) fn verbs() -> Vec<String> {
     Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
-}
-
-impl Page {
-    pub(crate) fn cut<T>(&self, all: Vec<T>) -> Vec<T> {
-        let skip = self.offset.unwrap_or(0) as usize;
-        let take = self.limit.map_or(usize::MAX, |limit| limit as usize);
-        all.into_iter().skip(skip).take(take).collect()
-    }
 }

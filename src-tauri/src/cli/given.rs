@@ -53,11 +53,12 @@ pub(super) fn read_edits(fork: &Fork) -> Result<Edits, Fault> {
         },
         output: fork.output.as_deref().map(|given| read_json("--output", given)).transpose()?,
         set: set.collect::<Result<_, Fault>>()?,
+        ..Edits::default()
     })
 }
 
 /// Where the `=` after a place stands; one inside brackets belongs to a name.
-fn end_of_place(text: &str) -> Option<usize> {
+pub(super) fn end_of_place(text: &str) -> Option<usize> {
     let (mut depth, mut is_quoted, mut is_escaped) = (0, false, false);
     for (at, c) in text.char_indices() {
         match c {

@@ -195,7 +195,7 @@ impl ForkOptions {
             }
         };
         let set = self.set.into_iter().map(|one| (one.place, one.value)).collect();
-        Ok((at, Edits { input: self.input, output: self.output, set }, self.models.into()))
+        Ok((at, Edits { input: self.input, output: self.output, set, ..Edits::default() }, self.models.into()))
     }
 }
 

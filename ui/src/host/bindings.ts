@@ -87,6 +87,22 @@ export const commands = {
 	keepRun: (requestId: string, file: string, replace: boolean) => typedError<Kept, Fault>(__TAURI_INVOKE("keep_run", { requestId, file, replace })),
 	/**  The requests that wait or were interrupted, each with whether it could go on with the code of today. */
 	waitingRequests: () => typedError<RequestRow[], Fault>(__TAURI_INVOKE("waiting_requests")),
+	/**  What an experiment will take. */
+	planTry: (query: TryQuery) => typedError<TryPlan, Fault>(__TAURI_INVOKE("plan_try", { query })),
+	/**  Begins an experiment and runs it. The first report of progress names it. */
+	tryOut: (query: TryQuery, onProgress: Channel<TryProgress>) => typedError<ExperimentView, Fault>(__TAURI_INVOKE("try_out", { query, onProgress })),
+	/**  Goes on with an experiment: what is missing is run and scored. */
+	goOnTrying: (experiment: string, changed: TryQuery, onProgress: Channel<TryProgress>) => typedError<ExperimentView, Fault>(__TAURI_INVOKE("go_on_trying", { experiment, changed, onProgress })),
+	/**  Stops the experiments and searches that this window runs. What has ended stays. */
+	stopExperiments: () => typedError<null, Fault>(__TAURI_INVOKE("stop_experiments")),
+	/**  The experiments, newest first. */
+	experiments: (limit: number, offset: number) => typedError<ExperimentRow[], Fault>(__TAURI_INVOKE("experiments", { limit, offset })),
+	/**  What an experiment has found so far. */
+	experiment: (id: string) => typedError<ExperimentView, Fault>(__TAURI_INVOKE("experiment", { id })),
+	/**  The edit that makes an arm what the flow does; written if `write` says so. */
+	adopt: (experiment: string, arm: string, write: boolean) => typedError<Adopted, Fault>(__TAURI_INVOKE("adopt", { experiment, arm, write })),
+	/**  Looks for the step at which a failure was decided. */
+	culprit: (query: CulpritQuery, onProgress: Channel<TryProgress>) => typedError<CulpritView, Fault>(__TAURI_INVOKE("culprit", { query, onProgress })),
 	/**  Tells the page when to read again. */
 	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
 	/**  Goes on with a request. */
@@ -208,7 +224,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","keep","export","import","history","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","keep","try","experiments","adopt","culprit","export","import","history","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -221,6 +237,20 @@ export type ActionRow = {
 	inputSchema?: Json | null,
 	/**  Its root block and all below. */
 	root: BlockShape,
+};
+
+/**  The edit that makes an arm what the flow does. */
+export type Adopted = {
+	/**  The file, relative to the workspace. */
+	file: string,
+	/**  The lines that differ. */
+	difference: string,
+	/**  The text before. */
+	before: string,
+	/**  The text after. */
+	after: string,
+	/**  Whether the file was written. */
+	isWritten: boolean,
 };
 
 /**  A block that runs again. */
@@ -258,6 +288,52 @@ export type AgentView = {
 	waitingMessages?: WaitingMessage[],
 };
 
+/**  What the samples of an arm tell. */
+export type ArmSummary = {
+	/**  How many samples have ended. */
+	n: number,
+	/**  How many of them did not complete. */
+	failed: number,
+	/**  How many pass, if the score says whether one does. */
+	passed?: number | null,
+	/**  How many of those with a score pass: 0 to 1. */
+	rate?: number | null,
+	/**  The mean score, if it is a number. */
+	mean?: number | null,
+	/**  The lower end of the interval that holds the true rate or mean in 95 of 100 cases. */
+	low?: number | null,
+	/**  Its upper end. */
+	high?: number | null,
+	/**  Beside the base arm. */
+	besideBase?: BesideBase | null,
+	/**  The median duration. */
+	medianMs?: number | null,
+	/**  The lower end of its interval. */
+	lowMs?: number | null,
+	/**  The upper end of its interval. */
+	highMs?: number | null,
+	/**  The median of the tokens. */
+	medianTokens?: number | null,
+	/**  What all samples cost together, if all calls have a price. */
+	costUsd?: number | null,
+	/**  How many came to something else than the request. */
+	differing: number,
+};
+
+/**  One combination of values. */
+export type ArmView = {
+	/**  `base`, or its number from 1. */
+	id: string,
+	/**  Its values by axis. */
+	axes: Json,
+	/**  Its samples. */
+	samples: SampleView[],
+	/**  What they tell. */
+	summary: ArmSummary,
+	/**  Why it cannot be run. */
+	error?: string | null,
+};
+
 /**  Who looks. */
 export type Audience = 
 /**  Every item. */
@@ -280,6 +356,17 @@ export type AudienceCounts = {
 	/**  What only a developer may see. */
 	trace: number,
 };
+
+/**  How an arm's scores stand beside those of the base arm. */
+export type BesideBase = 
+/**  Higher. */
+"better" | 
+/**  Lower. */
+"worse" | 
+/**  Nobody can tell from so few samples. */
+"not_enough_samples" | 
+/**  Models are mocked, and the scores are equal. */
+"same";
 
 /**  Everything about one block. */
 export type BlockDetail = {
@@ -477,6 +564,15 @@ export type BlockStatus =
 "suspended" | 
 /**  Ended without effect: retried, superseded by another writer, or cut off by a crash. */
 "abandoned";
+
+/**  What may be spent, all samples together. */
+export type Budget = 
+/**  So many model calls. */
+({ calls: number }) & { tokens?: never; usd?: never } | 
+/**  So many tokens. */
+({ tokens: number }) & { calls?: never; usd?: never } | 
+/**  So many US dollars. */
+({ usd: number | null }) & { calls?: never; tokens?: never };
 
 /**  A value as it was at a statement. */
 export type Captured = {
@@ -712,6 +808,74 @@ export type CriticalPart = {
 	to: number,
 	/**  The innermost such block. */
 	node: number,
+};
+
+/**  The step at which a failure was decided. */
+export type Culprit = {
+	/**  Its path. */
+	path: string,
+	/**  The event with which it began. */
+	seq: number,
+};
+
+/**  Which failure of which request to look into. */
+export type CulpritQuery = {
+	/**  The request. */
+	request?: string,
+	/**  A TypeScript expression that is true of a run that fails. */
+	fails?: string,
+	/**  How many samples a point has at least; 0 is 8. */
+	samples?: number,
+	/**  What may be spent. */
+	budget?: Budget | null,
+	/**  Who answers models. */
+	modelsBy?: ModelsBy,
+	/**  How many forks run at once. */
+	jobs?: number | null,
+};
+
+/**  A step of a request. */
+export type CulpritStep = {
+	/**  Its path. */
+	path: string,
+	/**  The event with which it began. */
+	seq: number,
+};
+
+/**  Where a failure was decided. */
+export type CulpritView = {
+	/**  The request. */
+	requestId: string,
+	/**  What was found. */
+	verdict: WhereDecided,
+	/**  The step, if one was found. */
+	culprit?: Culprit | null,
+	/**  The steps that forks were run from, in their order. */
+	curve: CurvePoint[],
+	/**  All steps of the request, in their order. */
+	steps: CulpritStep[],
+	/**  How many forks were run. */
+	forks: number,
+	/**  What one must know to read it. */
+	notes: string[],
+};
+
+/**  How often forks from before a step fail. */
+export type CurvePoint = {
+	/**  The step's path. */
+	path: string,
+	/**  The event with which it began. */
+	seq: number,
+	/**  How many forks failed. */
+	failures: number,
+	/**  Of how many. */
+	samples: number,
+	/**  The share: 0 to 1. */
+	rate: number | null,
+	/**  The lower end of the interval that holds the true rate in 95 of 100 cases. */
+	low: number | null,
+	/**  Its upper end. */
+	high: number | null,
 };
 
 /**  Whether a database is what its events say. */
@@ -982,6 +1146,50 @@ export type EventRow = {
 	instanceId?: string | null,
 	/**  The kind's own fields. */
 	payload: Json,
+};
+
+/**  An experiment in a list. */
+export type ExperimentRow = {
+	/**  Its id. */
+	id: string,
+	/**  The request. */
+	requestId: string,
+	/**  The flow of the request, if that is still there. */
+	flow?: string | null,
+	/**  The path of the block that the forks begin with. */
+	at: string,
+	/**  When it was begun, in milliseconds since the epoch. */
+	startedAt: number,
+	/**  The names of what it varies. */
+	axes: string[],
+	/**  How many arms. */
+	arms: number,
+	/**  How many samples it has, all arms together. */
+	samples: number,
+	/**  How many it is to have. */
+	wanted: number,
+};
+
+/**  Forks of a request from one place, compared. */
+export type ExperimentView = {
+	/**  Its id. */
+	id: string,
+	/**  The request. */
+	requestId: string,
+	/**  The path of the block that the forks begin with. */
+	at: string,
+	/**  When it was begun, in milliseconds since the epoch. */
+	startedAt: number,
+	/**  The arm in which everything is as it was. If nothing is varied it is the only arm. */
+	base: ArmView,
+	/**  The arms, in order of the axes. */
+	arms: ArmView[],
+	/**  Why samples are missing. */
+	stopped?: StoppedBy | null,
+	/**  How many samples have not been run to their end. */
+	missing: number,
+	/**  What one must know to read it. */
+	notes: string[],
 };
 
 /**  What to write into which file. */
@@ -1518,6 +1726,17 @@ export type Models =
 /**  The script beside the flow. */
 "mock";
 
+/**  Who answers the models of an experiment. */
+export type ModelsBy = 
+/**  Whoever answered the request's. */
+"asRecorded" | 
+/**  Real models. */
+"real" | 
+/**  The mock script beside the flow. */
+"mock" | 
+/**  This mock script. */
+{ mockFile: string };
+
 /**  Where to go from an instant. */
 export type Move = 
 /**  Nowhere. */
@@ -1642,6 +1861,14 @@ export type OverviewQuery = {
 	width: number,
 	from?: number | null,
 	to?: number | null,
+};
+
+/**  A parameter of model calls, and its values. */
+export type ParameterAxis = {
+	/**  As `temperature`. */
+	name: string,
+	/**  One arm each. */
+	values: unknown[],
 };
 
 /**  A value that travels. */
@@ -1871,6 +2098,14 @@ export type ProblemRow = {
 	what: string,
 };
 
+/**  A text in place of a prompt. */
+export type PromptText = {
+	/**  The file it was read from, or another name for it. */
+	name: string,
+	/**  It. */
+	text: string,
+};
+
 /**  Where an item comes from. */
 export type Provenance = {
 	/**  The block's name; `runtime` for the request itself. */
@@ -2055,6 +2290,52 @@ export type RunOptions = {
 	mock: boolean,
 };
 
+/**  What of a sample's end is not as the request's. */
+export type SampleDiffers = {
+	/**  Its status, output or error. */
+	output: boolean,
+	/**  The state of the session, the user, the project or the request. */
+	state: boolean,
+};
+
+/**  What a sample asked of models itself, without what it took from the log. */
+export type SampleUsage = {
+	/**  How many answers it got. */
+	modelCalls: number,
+	/**  What models were told. */
+	promptTokens: number,
+	/**  What they said. */
+	completionTokens: number,
+	/**  Both. */
+	totalTokens: number,
+};
+
+/**  One fork. */
+export type SampleView = {
+	/**  Its number in its arm, from 1. */
+	number: number,
+	/**  The request. */
+	requestId: string,
+	/**  How it ended, or stands. */
+	status: RequestStatus,
+	/**  What it returned. */
+	output?: Json | null,
+	/**  What failed it. */
+	error?: ErrorInfo | null,
+	/**  How good it is: a number, or whether it passes. */
+	score?: Json | null,
+	/**  Why it has no score. */
+	scoreError?: string | null,
+	/**  What it asked of models itself. */
+	usage: SampleUsage,
+	/**  What that cost in US dollars, if all calls have a price. */
+	costUsd?: number | null,
+	/**  How long it ran. */
+	durationMs: number,
+	/**  Whether it came to something else than the request. */
+	differs: SampleDiffers,
+};
+
 /**  One scope at an instant. */
 export type ScopeParts = {
 	/**  Its kind, and a name where there may be several: `session`, `sequencer r:root:0`, `resource session/notes/a`. */
@@ -2096,6 +2377,37 @@ export type ScopesQuery = {
 	/**  Ids of others that are wanted too, at most 200. */
 	also?: string[],
 };
+
+/**  What tells how good a sample is: a number, or whether it passes. */
+export type Score = 
+/**  A TypeScript expression over `status`, `output`, `error`, `state`, `items`, `usage` and `durationMs`. */
+({ expression: string }) & { block?: never; command?: never; model?: never; schema?: never } | 
+/**  An action of a flow that gets these as its input, and returns the score. */
+({ block: {
+	/**  The flow. */
+	flow: string,
+	/**  Its action. */
+	action: string,
+} }) & { command?: never; expression?: never; model?: never; schema?: never } | 
+/**
+ *  A command that gets these as JSON on its standard input, and prints the score; if it prints nothing, exit code 0
+ *  passes.
+ */
+({ command: string }) & { block?: never; expression?: never; model?: never; schema?: never } | 
+/**  A JSON Schema: an output passes that fits it. */
+({ schema: {
+	/**  The file that it was read from. */
+	name: string,
+	/**  It. */
+	schema: unknown,
+} }) & { block?: never; command?: never; expression?: never; model?: never } | 
+/**  A model that is told these as JSON after a prompt, and answers with the score. */
+({ model: {
+	/**  The model. */
+	model: string,
+	/**  What it is told first. */
+	prompt: PromptText,
+} }) & { block?: never; command?: never; expression?: never; schema?: never };
 
 /**  Some of the places of a text, and the requests that they are in. */
 export type SearchPage = {
@@ -2155,6 +2467,14 @@ export type SessionSort =
 "requests" | 
 /**  Those with the most items first. */
 "items";
+
+/**  A place in state, and its values. */
+export type SetAxis = {
+	/**  As `session.mode`. */
+	place: string,
+	/**  One arm each. */
+	values: unknown[],
+};
 
 /**  A place in state and what a fork has there. */
 export type SetValue = {
@@ -2262,6 +2582,13 @@ export type StepTo =
 "previousBoundary" | 
 /**  The end of a step of the root after it. */
 "nextBoundary";
+
+/**  Why an experiment stopped. */
+export type StoppedBy = 
+/**  Its budget is spent. */
+"budget" | 
+/**  Somebody cancelled it, or its process ended. */
+"cancelled";
 
 /**  A piece of an answer. */
 export type StreamedPiece = {
@@ -2385,6 +2712,72 @@ export type TriggerOptions = {
 	/**  The event: its payload, or all of it. Left out of a schedule that has an input of its own. */
 	input?: unknown,
 	mock: boolean,
+};
+
+/**  What an experiment will take. */
+export type TryPlan = {
+	/**  How many arms. */
+	arms: number,
+	/**  How many samples of each. */
+	samples: number,
+	/**  How many model calls all samples are expected to make, with those of the base arm, by what was recorded. */
+	modelCalls: number,
+	/**  How many of them are those of the base arm, if it is sampled beside the arms. */
+	baseModelCalls: number,
+	/**  How many tokens, if the calls were recorded with theirs. */
+	tokens?: number | null,
+	/**  What that costs in US dollars, if every model has a price. */
+	costUsd?: number | null,
+	/**  The models that are asked. */
+	models: string[],
+	/**  The hosts that the request fetched from after the place, which are asked again. */
+	hosts: string[],
+	/**  Blocks after the place that were approved or answered: each sample asks anew. */
+	asksAgain: string[],
+	/**  Whether models are mocked. */
+	mock: boolean,
+};
+
+/**  How far an experiment is. */
+export type TryProgress = {
+	/**  Its id; absent for a search for a step. */
+	experimentId?: string | null,
+	/**  How many samples have ended. */
+	done: number,
+	/**  Of how many. */
+	of: number,
+	/**  How many of them failed. */
+	failed: number,
+};
+
+/**  What to try: forks of a request from just before a block, each with other values of these axes. */
+export type TryQuery = {
+	/**  The request. */
+	request?: string,
+	/**  The path of the block; `#N` after it names an execution, from 0. */
+	at?: string,
+	/**  Models that the generator there asks. */
+	models?: string[],
+	/**  Texts in place of the generator's `prompt`. */
+	prompts?: PromptText[],
+	/**  Other parameters of its model calls. */
+	parameters?: ParameterAxis[],
+	/**  Places in state, and what is there. */
+	set?: SetAxis[],
+	/**  What the block gives, so that it is not run. */
+	outputs?: unknown[],
+	/**  Revisions of the repository whose code runs; an empty name is the working copy. */
+	code?: string[],
+	/**  How often each arm is sampled; 0 is 1. */
+	samples?: number,
+	/**  What tells how good a sample is. */
+	score?: Score | null,
+	/**  What may be spent. */
+	budget?: Budget | null,
+	/**  Who answers models. */
+	modelsBy?: ModelsBy,
+	/**  How many samples run at once. */
+	jobs?: number | null,
 };
 
 /**  One turn. */
@@ -2792,6 +3185,15 @@ export type Where =
 "metadata" | 
 /**  What the engine had to say. */
 "note";
+
+/**  What a search for the deciding step found. */
+export type WhereDecided = 
+/**  A step. */
+"found" | 
+/**  Forks from before the first step fail, too. */
+"before_the_first_step" | 
+/**  Nobody can tell from so few forks. */
+"not_enough_samples";
 
 /**  What the window shows of the workspace itself. */
 export type Workspace = {

@@ -1,0 +1,105 @@
+//! The commands about experiments: `try`, `experiments`, `adopt`, `culprit`.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use runner::{Cancel, ExperimentView, StoppedBy, TryProgress, Workspace};
+use serde_json::json;
+
+use crate::cli::args::{Adopt, Culprit, Experiments, Try};
+use crate::cli::{Outcome, Stop, exit, tell};
+use crate::print;
+
+/// How often a terminal is told how far it is.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+/// `flowglass try`.
+pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome, Stop> {
+    let query = given.query()?;
+    if given.plan {
+        let plan = workspace.plan_try(&query)?;
+        return Ok(Outcome::done(json!(plan), print::try_plan(&plan)));
+    }
+    let cancel = cancelled_by_signals()?;
+    let mut line = ProgressLine::default();
+    let progress = |progress: TryProgress| line.tell(progress, "samples");
+    let view = match &given.go_on {
+        Some(experiment) => workspace.go_on_trying(experiment, &query, &cancel, progress),
+        None => {
+            // Before anything is asked.
+            tell(print::try_plan(&workspace.plan_try(&query)?).trim_end());
+            workspace.try_out(&query, &cancel, progress)
+        }
+    };
+    line.end();
+    let view = view?;
+    Ok(Outcome { code: code_of(&view), ..Outcome::done(json!(view), print::experiment(&view)) })
+}
+
+fn code_of(view: &ExperimentView) -> u8 {
+    let has_error = view.arms.iter().chain([&view.base]).any(|arm| arm.error.is_some());
+    match view.stopped {
+        _ if has_error => exit::FAILURE,
+        Some(StoppedBy::Cancelled) => exit::INTERRUPTED,
+        Some(StoppedBy::Budget) | None => exit::DONE,
+    }
+}
+
+/// `flowglass experiments`.
+pub(crate) fn experiments(workspace: &Workspace, given: &Experiments) -> Result<Outcome, Stop> {
+    if let Some(id) = &given.experiment {
+        let view = workspace.experiment(id)?;
+        return Ok(Outcome::done(json!(view), print::experiment(&view)));
+    }
+    let rows = workspace.experiments(given.page.limit.unwrap_or(u64::MAX), given.page.offset.unwrap_or(0))?;
+    Ok(Outcome::done(json!(rows), print::experiments(&rows)))
+}
+
+/// `flowglass adopt`.
+pub(crate) fn adopt(workspace: &Workspace, given: &Adopt) -> Result<Outcome, Stop> {
+    let adopted = workspace.adopt(&given.experiment, &given.arm, given.write)?;
+    let text = print::adopted(&adopted);
+    Ok(Outcome::done(json!(adopted), text))
+}
+
+/// `flowglass culprit`.
+pub(crate) fn culprit(workspace: &Arc<Workspace>, given: &Culprit) -> Result<Outcome, Stop> {
+    let cancel = cancelled_by_signals()?;
+    let mut line = ProgressLine::default();
+    let view = workspace.culprit(&given.query(), &cancel, |progress| line.tell(progress, "forks"));
+    line.end();
+    let view = view?;
+    let code = if cancel.is_cancelled() { exit::INTERRUPTED } else { exit::DONE };
+    Ok(Outcome { code, ..Outcome::done(json!(view), print::culprit(&view)) })
+}
+
+fn cancelled_by_signals() -> Result<Cancel, Stop> {
+    let (cancel, signals) = (Cancel::default(), crate::runs::listen()?);
+    signals.stop_with("aborting what runs; once more to end at once", {
+        let cancel = cancel.clone();
+        move || cancel.cancel()
+    });
+    Ok(cancel)
+}
+
+/// One line of a terminal that says how far it is.
+#[derive(Default)]
+struct ProgressLine {
+    told: Option<Instant>,
+}
+
+impl ProgressLine {
+    fn tell(&mut self, TryProgress { done, of, failed, .. }: TryProgress, what: &str) {
+        if std::io::stderr().is_terminal() && self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
+            self.told = Some(Instant::now());
+            eprint!("\r{done} of {of} {what}, {failed} failed");
+        }
+    }
+
+    fn end(&self) {
+        if self.told.is_some() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}

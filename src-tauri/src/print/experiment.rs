@@ -1,0 +1,216 @@
+//! Experiments for people: one line an arm, and what the samples tell.
+
+use runner::{
+    Adopted, ArmView, BesideBase, CulpritView, ExperimentRow, ExperimentView, StoppedBy, TryPlan, WhereDecided,
+};
+use serde_json::Value;
+
+use super::{counted, cut_to, duration};
+
+/// How much of a value is shown in a column.
+const VALUE: usize = 32;
+/// How wide the bar of a rate is.
+const BAR: usize = 20;
+
+/// What an experiment will take.
+pub(crate) fn try_plan(plan: &TryPlan) -> String {
+    let TryPlan { arms, samples, model_calls, base_model_calls, tokens, cost_usd, models, hosts, asks_again, mock } =
+        plan;
+    let arms = counted((*arms).into(), "arm");
+    let mut text = format!("{arms} × {}: about ", counted((*samples).into(), "sample"));
+    text.push_str(&counted((*model_calls).into(), "model call"));
+    if *base_model_calls > 0 {
+        text.push_str(&format!(" ({base_model_calls} of them with nothing changed)"));
+    }
+    if let Some(tokens) = tokens {
+        text.push_str(&format!(", {tokens:.0} tokens"));
+    }
+    if let Some(cost) = cost_usd.filter(|_| !mock) {
+        text.push_str(&format!(", {cost:.4} US dollars"));
+    }
+    text.push_str(if *mock { "; models are mocked, and cost nothing\n" } else { "\n" });
+    for (what, names) in [("models asked", models), ("hosts fetched from", hosts), ("asks anew", asks_again)] {
+        if !names.is_empty() {
+            text.push_str(&format!("{what}: {}\n", names.join(", ")));
+        }
+    }
+    text
+}
+
+/// The table of the arms, and one line a sample where there is one of each.
+pub(crate) fn experiment(view: &ExperimentView) -> String {
+    let mut text = format!("{} from before {} of {}\n\n", view.id, view.at, view.request_id);
+    let has_base = view.base.id == "base";
+    let arms: Vec<&ArmView> = has_base.then_some(&view.base).into_iter().chain(&view.arms).collect();
+    let names: Vec<String> = view.arms.first().map(|arm| axes(arm).map(|(name, _)| name).collect()).unwrap_or_default();
+    let has_score = arms.iter().any(|arm| arm.summary.rate.or(arm.summary.mean).is_some());
+    let mut rows = vec![head(&names, has_score)];
+    rows.extend(arms.iter().map(|arm| row(arm, &names, has_score)));
+    text.push_str(&table(&rows));
+    for arm in &arms {
+        if let Some(error) = &arm.error {
+            text.push_str(&format!("\narm {}: {error}\n", arm.id));
+        }
+        for sample in &arm.samples {
+            if let Some(error) = &sample.score_error {
+                text.push_str(&format!("\narm {}, sample {}: no score: {error}\n", arm.id, sample.number));
+                break;
+            }
+        }
+    }
+    if arms.iter().all(|arm| arm.samples.len() <= 1) {
+        text.push('\n');
+        for arm in &arms {
+            for sample in &arm.samples {
+                let output = match (&sample.output, &sample.error) {
+                    (_, Some(error)) => format!("{}: {}", error.name, error.message),
+                    (Some(output), None) => output.0.to_string(),
+                    (None, None) => String::new(),
+                };
+                let (id, status) = (&sample.request_id, sample.status.as_str());
+                text.push_str(&format!("{:>4}  {id}  {status}  {}\n", arm.id, cut_to(&output, 160)));
+            }
+        }
+    }
+    if let Some(stopped) = view.stopped {
+        let why = match stopped {
+            StoppedBy::Budget => "the budget is spent",
+            StoppedBy::Cancelled => "it was stopped",
+        };
+        let missing = counted(view.missing.into(), "sample");
+        text.push_str(&format!("\n{why}: {missing} missing; go on with flowglass try --go-on {}\n", view.id));
+    }
+    for note in &view.notes {
+        text.push_str(&format!("\nnote: {note}\n"));
+    }
+    text
+}
+
+fn axes(arm: &ArmView) -> impl Iterator<Item = (String, Value)> {
+    arm.axes.0.as_object().cloned().unwrap_or_default().into_iter()
+}
+
+fn head(names: &[String], has_score: bool) -> Vec<String> {
+    let mut head = vec!["arm".to_owned()];
+    head.extend(names.iter().cloned());
+    head.push("ended".to_owned());
+    if has_score {
+        head.push("score (95 % interval)".to_owned());
+    }
+    head.extend(["differ", "tokens", "time", "cost"].map(str::to_owned));
+    head
+}
+
+fn row(arm: &ArmView, names: &[String], has_score: bool) -> Vec<String> {
+    let summary = &arm.summary;
+    let mut cells = vec![arm.id.clone()];
+    for name in names {
+        let value = arm.axes.0.get(name).map_or_else(|| "as it was".to_owned(), shown);
+        cells.push(cut_to(&value, VALUE));
+    }
+    let failed = if summary.failed > 0 { format!(", {} failed", summary.failed) } else { String::new() };
+    cells.push(format!("{}{failed}", summary.n));
+    if has_score {
+        cells.push(score(arm));
+    }
+    cells.push(summary.differing.to_string());
+    cells.push(summary.median_tokens.map_or_else(String::new, |tokens| format!("{tokens:.0}")));
+    cells.push(summary.median_ms.map_or_else(String::new, |ms| duration(Some(ms as i64))));
+    cells.push(summary.cost_usd.map_or_else(String::new, |cost| format!("{cost:.4} $")));
+    cells
+}
+
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn score(arm: &ArmView) -> String {
+    let summary = &arm.summary;
+    let told = match (summary.passed, summary.rate, summary.mean) {
+        (Some(passed), Some(rate), _) => {
+            let of = arm.samples.iter().filter(|sample| sample.score.is_some()).count();
+            format!("{passed}/{of} {:.0} %", rate * 100.0)
+        }
+        (_, _, Some(mean)) => number(mean),
+        _ => return "none".to_owned(),
+    };
+    let interval = match (summary.low, summary.high) {
+        (Some(low), Some(high)) if summary.rate.is_some() => format!(" ({:.0}–{:.0} %)", low * 100.0, high * 100.0),
+        (Some(low), Some(high)) => format!(" ({}–{})", number(low), number(high)),
+        _ => String::new(),
+    };
+    let beside = match summary.beside_base {
+        Some(BesideBase::Better) => ", better",
+        Some(BesideBase::Worse) => ", worse",
+        Some(BesideBase::NotEnoughSamples) => ", not enough samples to tell",
+        Some(BesideBase::Same) => ", same",
+        None => "",
+    };
+    format!("{told}{interval}{beside}")
+}
+
+fn number(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Columns as wide as their widest cell.
+fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// The list of experiments.
+pub(crate) fn experiments(rows: &[ExperimentRow]) -> String {
+    if rows.is_empty() {
+        return "no experiment yet; begin one with flowglass try\n".to_owned();
+    }
+    let head = ["experiment", "request", "at", "varies", "samples"].map(str::to_owned).to_vec();
+    let line = |row: &ExperimentRow| {
+        let axes = if row.axes.is_empty() { "nothing".to_owned() } else { row.axes.join(", ") };
+        let samples = format!("{} of {}", row.samples, row.wanted);
+        vec![row.id.clone(), row.request_id.clone(), row.at.clone(), axes, samples]
+    };
+    table(&std::iter::once(head).chain(rows.iter().map(line)).collect::<Vec<_>>())
+}
+
+/// The edit of a file.
+pub(crate) fn adopted(adopted: &Adopted) -> String {
+    let end = if adopted.is_written { "written\n" } else { "not written; add --write to make this edit\n" };
+    format!("{}\n{}{end}", adopted.file, adopted.difference)
+}
+
+/// Where a failure was decided, and the curve.
+pub(crate) fn culprit(view: &CulpritView) -> String {
+    let mut text = match (&view.verdict, &view.culprit) {
+        (WhereDecided::Found, Some(step)) => format!("decided at {} (event {})\n", step.path, step.seq),
+        (WhereDecided::BeforeTheFirstStep, _) => "decided before the first step\n".to_owned(),
+        _ => "not enough samples to tell\n".to_owned(),
+    };
+    text.push_str(&format!("\nhow often forks from before a step fail ({}):\n", counted(view.forks.into(), "fork")));
+    let rows: Vec<Vec<String>> = view
+        .curve
+        .iter()
+        .map(|point| {
+            let bar = "█".repeat((point.rate * BAR as f64).round() as usize);
+            let rate = format!("{:.0} % ({:.0}–{:.0} %)", point.rate * 100.0, point.low * 100.0, point.high * 100.0);
+            vec![
+                format!("  {}", point.path),
+                format!("{}/{}", point.failures, point.samples),
+                format!("{bar:BAR$}"),
+                rate,
+            ]
+        })
+        .collect();
+    text.push_str(&table(&rows));
+    for note in &view.notes {
+        text.push_str(&format!("\nnote: {note}\n"));
+    }
+    text
+}
