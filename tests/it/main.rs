@@ -109,6 +109,7 @@ mod together;
 mod traces;
 mod trees;
 mod trust;
+mod try_out;
 mod values;
 mod verify;
 mod verify_law;
