@@ -110,6 +110,7 @@ mod traces;
 mod trees;
 mod trust;
 mod try_out;
+mod try_window;
 mod values;
 mod verify;
 mod verify_law;
