@@ -30,15 +30,19 @@ export const searchWords = (progress: TryProgress | null): string =>
 export type Plot = { width: number; height: number; left: number; right: number; top: number; bottom: number };
 export type Drawn = { point: CurvePoint; x: number; y: number; low: number; high: number; isCulprit: boolean };
 
-/** Where the point of a step is: steps stand at equal distances, in their order. */
+/** Where each step is: at equal distances, in their order. */
+export function placesOf({ steps }: Pick<CulpritView, 'steps'>, { width, left, right }: Plot): number[] {
+  const last = Math.max(1, steps.length - 1);
+  return steps.map((_, n) => left + (width - left - right) * (steps.length === 1 ? 0.5 : n / last));
+}
+
 export function drawn(view: CulpritView, plot: Plot): Drawn[] {
-  const places = new Map(view.steps.map((step, n) => [step.seq, n]));
-  const last = Math.max(1, view.steps.length - 1);
-  const inner = plot.width - plot.left - plot.right;
+  const places = placesOf(view, plot);
+  const xOf = new Map(view.steps.map((step, n) => [step.seq, places[n]]));
   const yOf = (share: number | null) => plot.top + (1 - (share ?? 0)) * (plot.height - plot.top - plot.bottom);
   return view.curve.map((point) => ({
     point,
-    x: plot.left + inner * (view.steps.length === 1 ? 0.5 : (places.get(point.seq) ?? 0) / last),
+    x: xOf.get(point.seq) ?? plot.left,
     y: yOf(point.rate),
     low: yOf(point.low),
     high: yOf(point.high),
