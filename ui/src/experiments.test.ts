@@ -229,9 +229,12 @@ test('the sheet says the cost first, tells what is wrong at its field, and opens
 test('what the engine refuses is said before it can be run', async () => {
   await open('#session=ses-2&request=req-2');
   await screen.findAllByTestId('timeline-row');
-  vi.spyOn(host, 'planTry').mockRejectedValue({ kind: 'invalid', message: 'column 8: the expression ends too early' });
+  vi.spyOn(host, 'planTry').mockRejectedValue({
+    kind: 'invalid',
+    message: '--score: column 8: the expression ends too early',
+  });
   app.window.sheet = 'try';
-  expect((await screen.findByTestId('try-plan-fault')).textContent).toContain('column 8');
+  expect((await screen.findByTestId('try-plan-fault')).textContent).toContain('Score: column 8');
   expect((screen.getByTestId('do-try') as HTMLButtonElement).disabled).toBe(true);
 });
 

@@ -1,0 +1,29 @@
+// The engine names what is wrong with an experiment by the flag of the command line; a sheet names its field. Pure.
+import { thrownWords } from './faults.svelte';
+
+const FIELDS: Record<string, string> = {
+  at: 'block',
+  model: 'models',
+  prompt: 'prompts',
+  parameter: 'parameters',
+  set: 'values in state',
+  output: 'output',
+  code: 'code',
+  samples: 'samples',
+  score: 'score',
+  'score-schema': 'JSON Schema',
+  'score-model': 'model that scores',
+  budget: 'budget',
+  fails: 'outcome',
+};
+
+export function fieldWords(message: string): string {
+  const named = message.replace(/(?<![\w-])--([a-z]+(?:-[a-z]+)*)/g, (flag, name: string) => FIELDS[name] ?? flag);
+  return named.charAt(0).toUpperCase() + named.slice(1);
+}
+
+/** What was thrown, in the words of a sheet. */
+export function sheetWords(thrown: unknown) {
+  const words = thrownWords(thrown);
+  return { ...words, message: fieldWords(words.message) };
+}
