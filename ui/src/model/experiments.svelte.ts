@@ -124,6 +124,12 @@ export class Experiments {
     }
   }
 
+  /** Requests were deleted or imported: samples may be among them. */
+  requestsChanged(): void {
+    if (this.rows) void this.list();
+    if (this.#open !== null) this.#again(this.#open);
+  }
+
   /** The experiment that is shown, with what its last run told. */
   get view(): ExperimentView | null {
     const view = this.shown.answer;

@@ -87,6 +87,19 @@ test('why an arm cannot run is told once, and stays with what is read later', as
   expect(experiments.view?.stopped).toBeNull();
 });
 
+test('what was read is read again when requests were deleted', async () => {
+  const read = vi.spyOn(host, 'experiment').mockImplementation(async (id) => view(id));
+  const list = vi.spyOn(host, 'experiments');
+  experiments.requestsChanged();
+  expect([read.mock.calls.length, list.mock.calls.length]).toEqual([0, 0]);
+  await experiments.list();
+  experiments.open('exp_1');
+  await settle();
+  experiments.requestsChanged();
+  await vi.waitFor(() => expect(read).toHaveBeenCalledTimes(2));
+  expect(list).toHaveBeenCalledTimes(2);
+});
+
 test('two samples are picked at most, and another experiment has none of them', () => {
   for (const one of ['a', 'b', 'c']) experiments.pick(one);
   expect(experiments.picked).toEqual(['b', 'c']);

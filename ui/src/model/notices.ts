@@ -18,6 +18,7 @@ export function heed(app: AppModel, notice: Notice): void {
   app.workspace.reloadSessions();
   if (notice.kind === 'sessions') {
     app.verification.requestsChanged();
+    app.experiments.requestsChanged();
     return void confirm(app);
   }
   if (notice.sessionId === app.session) app.requests.refresh(notice.requestId);
