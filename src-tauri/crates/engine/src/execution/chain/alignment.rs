@@ -182,12 +182,13 @@ impl Alignment {
                 Err(error) => drop(self.ambiguous.insert(path.clone(), error)),
             }
         }
+        let inside = Inside::of(block);
         let mut below: BTreeMap<String, (Rc<Block>, ChainPaths)> = BTreeMap::new();
         for (code, old) in &known {
             for child in self.evidence[*code].children.get(old).into_iter().flatten() {
                 let now = self.path(*code, child);
                 let Some(rest) = path_below(&now, &path) else { continue };
-                let Some(inner) = inner(block, rest) else { continue };
+                let Some(inner) = inside.find(rest) else { continue };
                 below.entry(now).or_insert_with(|| (inner, ChainPaths::new())).1.push((*code, child.clone()));
             }
         }
@@ -198,7 +199,12 @@ impl Alignment {
 
     /// Returns the numbers that the recorded operations of a chain have today, for each other version of the code.
     fn assign(&self, path: &str, steps: &[Step], known: &ChainPaths) -> Result<HashMap<Code, ChainNumbers>, FlowError> {
-        let groups: HashSet<&str> = steps.iter().map(|step| split(&step.label).head).collect();
+        let mut by_group: HashMap<&str, BTreeMap<u32, &Step>> = HashMap::new();
+        for step in steps {
+            let label = split(&step.label);
+            by_group.entry(label.head).or_default().insert(label.number, step);
+        }
+        let groups: HashSet<&str> = by_group.keys().copied().collect();
         let mut recorded: Vec<(Code, Operations)> = Vec::new();
         for (code, old) in known {
             recorded.push((*code, self.evidence[*code].operations(old, &groups)));
@@ -206,9 +212,7 @@ impl Alignment {
         let names: BTreeSet<&String> = recorded.iter().flat_map(|(_, groups)| groups.keys()).collect();
         let mut all: HashMap<Code, ChainNumbers> = HashMap::new();
         for group in names {
-            let in_group = |step: &&Step| split(&step.label).head == group;
-            let now: BTreeMap<u32, &Step> =
-                steps.iter().filter(in_group).map(|step| (split(&step.label).number, step)).collect();
+            let now = by_group.remove(group.as_str()).unwrap_or_default();
             let by_code: Vec<(Code, &BTreeMap<u32, RecordedOperation>)> =
                 recorded.iter().filter_map(|(code, groups)| Some((*code, groups.get(group)?))).collect();
             let settled = assign_group(&by_code, &now, self.today).map_err(|(was, is)| {
@@ -306,33 +310,53 @@ fn roots(flow: &Flow, action: Option<&Action>) -> Vec<(String, Rc<Block>)> {
     found
 }
 
-/// Returns the block inside `block` whose path ends with `rest`, where the flow's description has it.
-fn inner(block: &Rc<Block>, rest: &str) -> Option<Rc<Block>> {
-    let named = |place: &str, blocks: &[Rc<Block>]| -> Option<Rc<Block>> {
-        let name = rest.strip_prefix(place)?;
-        let name = name.split('[').next().unwrap_or(name);
-        blocks.iter().find(|block| encode(&block.name) == name).cloned()
-    };
-    let rescues: Vec<Rc<Block>> = block.rescue.iter().map(|rescue| rescue.block.clone()).collect();
-    if let Some(rescue) = named("rescue:", &rescues) {
-        return Some(rescue);
-    }
-    match &block.body {
-        Body::Sequencer { steps, .. } => {
-            let labels: HashSet<&str> = steps.iter().map(|step| split(&step.label).head).collect();
-            let (group, number, key) = renumber::place_of(rest, |group| labels.contains(group))?;
-            let is_it = |step: &&Step| {
-                let label = split(&step.label);
-                label.head == group && label.number == number
-            };
-            let step = steps.iter().find(is_it)?;
-            let found = step.operation.blocks_by_key().into_iter().find(|(one, _)| *one == key);
-            found.map(|(_, block)| block.clone())
+/// The blocks inside a block, found by the ends of their paths. It is made once for all of them.
+struct Inside<'b> {
+    block: &'b Block,
+    /// Of a chain: its operations by group and number.
+    steps: HashMap<(&'b str, u32), &'b Step>,
+    groups: HashSet<&'b str>,
+}
+
+impl<'b> Inside<'b> {
+    fn of(block: &'b Block) -> Inside<'b> {
+        let steps: &[Step] = match &block.body {
+            Body::Sequencer { steps, .. } => steps,
+            _ => &[],
+        };
+        let mut inside = Inside { block, steps: HashMap::new(), groups: HashSet::new() };
+        for step in steps {
+            let label = split(&step.label);
+            inside.groups.insert(label.head);
+            // The first one of a label counts.
+            inside.steps.entry((label.head, label.number)).or_insert(step);
         }
-        Body::Router { routes, .. } => named("route:", routes),
-        Body::Generator(generator) => named("tool:", &generator.tools),
-        Body::Tool { block, .. } => named("tool:", std::slice::from_ref(block)),
-        Body::Handler { .. } | Body::Agent(_) | Body::Calls(_) => None,
+        inside
+    }
+
+    /// Returns the block whose path ends with `rest`, where the flow's description has it.
+    fn find(&self, rest: &str) -> Option<Rc<Block>> {
+        let named = |place: &str, blocks: &[Rc<Block>]| -> Option<Rc<Block>> {
+            let name = rest.strip_prefix(place)?;
+            let name = name.split('[').next().unwrap_or(name);
+            blocks.iter().find(|block| encode(&block.name) == name).cloned()
+        };
+        let rescues: Vec<Rc<Block>> = self.block.rescue.iter().map(|rescue| rescue.block.clone()).collect();
+        if let Some(rescue) = named("rescue:", &rescues) {
+            return Some(rescue);
+        }
+        match &self.block.body {
+            Body::Sequencer { .. } => {
+                let (group, number, key) = renumber::place_of(rest, |group| self.groups.contains(group))?;
+                let step = self.steps.get(&(group.as_str(), number))?;
+                let found = step.operation.blocks_by_key().into_iter().find(|(one, _)| *one == key);
+                found.map(|(_, block)| block.clone())
+            }
+            Body::Router { routes, .. } => named("route:", routes),
+            Body::Generator(generator) => named("tool:", &generator.tools),
+            Body::Tool { block, .. } => named("tool:", std::slice::from_ref(block)),
+            Body::Handler { .. } | Body::Agent(_) | Body::Calls(_) => None,
+        }
     }
 }
 
