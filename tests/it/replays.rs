@@ -295,3 +295,29 @@ export default defineFlow({{ kind: "main", {setting} actions: {{
         assert_eq!(paths(), ended, "{setting}");
     }
 }
+
+/// The replay waited for ever for the end of a model call that the log does not have.
+#[test]
+fn a_request_that_was_aborted_in_a_model_call_replays_to_that_place() {
+    let flow = r#"import { defineFlow, generator, handler, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
+const first = handler({ name: "first", inputSchema: z.any(), outputSchema: z.any(), execute: (i) => i });
+const ask = generator({ name: "ask", model: "m", inputSchema: z.any(), outputSchema: z.string(), prompt: "p", user: () => "u" });
+export default defineFlow({ kind: "slow", actions: { go: { inputSchema: z.any(), block: sequencer({ name: "all", inputSchema: z.any() }).step(first).step(ask) } } });
+"#;
+    let place = Place::new().file("flows/slow.ts", flow);
+    place.write("flows/slow.mock.json", r#"{ "generators": { "ask": [{ "text": "a b c d", "chunkMs": 60000 }] } }"#);
+    for (request, signal) in [("aborted", None), ("killed", Some("KILL"))] {
+        let going = place.start(&format!("run slow go --user ada --request {request} --mock"));
+        place.until("it asks", |place| {
+            let events = place.ask(&format!("events {request} --kind effect_started"));
+            (events.code == Some(0) && !events.json().as_array()?.is_empty()).then_some(())
+        });
+        match signal {
+            None => drop((place.ask(&format!("abort {request}")), going.ended())),
+            Some(_) => drop(going.kill()),
+        }
+        assert_eq!(place.get(&format!("replay {request}"))["identical"], true, "{request}");
+    }
+    assert_eq!(place.get("verify --all")["same"], 2);
+}

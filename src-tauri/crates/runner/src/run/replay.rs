@@ -5,6 +5,7 @@
 
 pub(crate) mod comparison;
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use std::task::Poll;
 use engine::abort::Abort;
 use engine::effect_log::{EffectLog, SeenRecords};
 use engine::effects::SyncEffect;
-use engine::event::Event;
+use engine::event::{Event, EventKind, RequestStatus};
 use engine::loading::load_effects;
 use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
@@ -125,14 +126,32 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let effect_log = EffectLog::new(&events, seen);
     let effects = ClosedEffects::recorded(effect_log.clone(), &config);
     let request = asked.request.clone();
-    let run = Run::replay(&events, effect_log.clone(), flow, asked, log.clone(), effects, Abort::default());
+    let stop = Abort::default();
+    // It was aborted while it waited for something of which the log has no end.
+    let was_aborted = events
+        .last()
+        .is_some_and(|event| matches!(event.kind, EventKind::RequestFinished { status: RequestStatus::Aborted, .. }));
+    let run = Run::replay(&events, effect_log.clone(), flow, asked, log.clone(), effects, stop.clone());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let input = run.begin().await.map_err(Fault::internal)?;
         loaded.attach(&run);
         let work = with_script(run.execute(input), loaded.drive());
-        let work = Box::pin(until_answered(work, || loaded.is_answered()));
-        let (settle, unblock) = (|| effect_log.advance(), || loaded.fail_waiting_calls());
+        // A recording that was cut off in the middle of an effect has no end of it.
+        let is_cut_off = Cell::new(false);
+        let work = Box::pin(until_answered(work, || loaded.is_answered() || is_cut_off.get()));
+        let settle = || effect_log.advance();
+        let unblock = || {
+            if loaded.fail_waiting_calls() {
+                return true;
+            }
+            if was_aborted && !stop.is_set() {
+                loaded.abort();
+                stop.set();
+                return true;
+            }
+            !is_cut_off.replace(true)
+        };
         run_to_end(work, Awaited::default(), || false, settle, unblock).await;
         run.flush();
         Ok::<_, Fault>(())
