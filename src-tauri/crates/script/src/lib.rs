@@ -6,7 +6,6 @@
 
 mod bundle;
 mod describe;
-mod expression;
 mod host;
 mod load;
 mod vm;
@@ -21,11 +20,11 @@ pub use bundle::option_edit::{NoDefinition, OptionValue};
 pub use bundle::probes::{Question, Site, SiteTable, WrongExpression, check_expression};
 pub use bundle::{Bundle, OnRead, bundle, check_nesting};
 pub use describe::actions::EntryDescription;
-pub use expression::Expression;
 pub use host::fire::{Fired, Given};
 pub use load::worker::{BundleReply, BundleRequest, serve};
 pub use load::{ActionDescription, FlowDescription, Loaded};
 pub use vm::Limits;
+pub use vm::expression::Expression;
 pub use vm::load_time::LoadTime;
 pub use vm::probe::{Asked, Execution, Hit, Probed, Stretch, Traced};
 pub use vm::time_zone::own_time_zone;

@@ -5,6 +5,7 @@
 //! know what a call means: that is `host`.
 
 pub(crate) mod calls;
+pub(crate) mod expression;
 pub(crate) mod fields;
 pub(crate) mod load_time;
 pub(crate) mod memory;

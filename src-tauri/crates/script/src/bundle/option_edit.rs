@@ -7,11 +7,12 @@
 use std::ops::Range;
 
 use oxc::ast::ast::{
-    Argument, ArrowFunctionBody, ArrowFunctionExpression, CallExpression, Expression, FunctionBody, ObjectExpression,
-    ObjectPropertyKind, Statement,
+    Argument, ArrowFunctionBody, ArrowFunctionExpression, CallExpression, Expression, Function, FunctionBody,
+    ObjectExpression, ObjectPropertyKind, ReturnStatement, Statement,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::span::{GetSpan, Span};
+use oxc::syntax::scope::ScopeFlags;
 use serde_json::Value;
 
 use crate::bundle::code::{Code, Source};
@@ -34,6 +35,8 @@ pub enum NoDefinition {
     Missing,
     /// Several have.
     Several,
+    /// The function that is replaced returns in several places, so a text with `${…}` has no one place.
+    SeveralReturns,
 }
 
 impl Code {
@@ -63,9 +66,12 @@ fn with_option(
         definitions.found
     })?;
     let mut edits = edits.into_iter();
-    let Edit { range, new } = edits.next()?;
+    let Edit { range, new, is_ambiguous } = edits.next()?;
     if edits.next().is_some() {
         return Some(Err(NoDefinition::Several));
+    }
+    if is_ambiguous {
+        return Some(Err(NoDefinition::SeveralReturns));
     }
     let mut edited = text.to_owned();
     edited.replace_range(range, &new);
@@ -75,6 +81,13 @@ fn with_option(
 struct Edit {
     range: Range<usize>,
     new: String,
+    is_ambiguous: bool,
+}
+
+impl Edit {
+    fn new(range: Range<usize>, new: String) -> Edit {
+        Edit { range, new, is_ambiguous: false }
+    }
 }
 
 struct Definitions<'n> {
@@ -101,8 +114,9 @@ impl<'a> Visit<'a> for Definitions<'_> {
 /// The edit of an option in an object.
 fn edit(text: &str, object: &ObjectExpression<'_>, path: &[&str], value: &OptionValue) -> Option<Edit> {
     let (name, rest) = path.split_first()?;
-    // The last one of a name counts.
-    let property = object.properties.iter().rev().find_map(|property| match property {
+    // The last one of a name counts, and what is spread behind it counts more.
+    let last = object.properties.iter().rev().take_while(|it| !matches!(it, ObjectPropertyKind::SpreadProperty(_)));
+    let property = last.into_iter().find_map(|property| match property {
         ObjectPropertyKind::ObjectProperty(it) if it.key.static_name().is_some_and(|key| key == *name) => Some(it),
         _ => None,
     });
@@ -115,19 +129,20 @@ fn edit(text: &str, object: &ObjectExpression<'_>, path: &[&str], value: &Option
             return edit(text, inner, rest, value);
         }
         let new = rest.iter().rev().fold(literal(value), |inner, name| format!("{{ {}: {inner} }}", key(name)));
-        return Some(Edit { range: range(property.span), new: format!("{}: {new}", key(name)) });
+        return Some(Edit::new(range(property.span), format!("{}: {new}", key(name))));
     }
     if let OptionValue::Text(new) = value
         && new.contains("${")
         && let Some(place) = template_place(&property.value)
     {
-        return Some(Edit { range: range(place), new: template(new, true) });
+        let is_ambiguous = returns(&property.value) > 1;
+        return Some(Edit { is_ambiguous, ..Edit::new(range(place), template(new, true)) });
     }
     // `prompt` alone, and `prompt() { … }`.
     if property.shorthand || property.method {
-        return Some(Edit { range: range(property.span), new: format!("{}: {}", key(name), literal(value)) });
+        return Some(Edit::new(range(property.span), format!("{}: {}", key(name), literal(value))));
     }
-    Some(Edit { range: range(property.value.span()), new: literal(value) })
+    Some(Edit::new(range(property.value.span()), literal(value)))
 }
 
 /// Puts a property at the end of an object.
@@ -139,11 +154,11 @@ fn insertion(text: &str, object: &ObjectExpression<'_>, new: &str) -> Edit {
             let before = &text[line..last.span().start as usize];
             // On a line of its own if the last one is.
             let indent = if before.trim().is_empty() && line > 0 { format!("\n{before}") } else { " ".to_owned() };
-            Edit { range: end..end, new: format!(",{indent}{new}") }
+            Edit::new(end..end, format!(",{indent}{new}"))
         }
         None => {
             let at = object.span.start as usize + 1;
-            Edit { range: at..at, new: format!(" {new} ") }
+            Edit::new(at..at, format!(" {new} "))
         }
     }
 }
@@ -165,7 +180,37 @@ fn arrow_place(it: &ArrowFunctionExpression<'_>) -> Option<Span> {
     }
 }
 
-/// What a body returns if it does so in one place, at its end.
+/// How often a function itself returns something.
+fn returns(value: &Expression<'_>) -> usize {
+    struct Returns(usize, usize);
+    impl<'a> Visit<'a> for Returns {
+        fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
+            self.1 += 1;
+            if self.1 == 1 {
+                walk::walk_function(self, it, flags);
+            }
+            self.1 -= 1;
+        }
+
+        fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
+            self.1 += 1;
+            if self.1 == 1 {
+                walk::walk_arrow_function_expression(self, it);
+            }
+            self.1 -= 1;
+        }
+
+        fn visit_return_statement(&mut self, it: &ReturnStatement<'a>) {
+            self.0 += 1;
+            walk::walk_return_statement(self, it);
+        }
+    }
+    let mut returns = Returns(0, 0);
+    returns.visit_expression(value);
+    returns.0
+}
+
+/// What a body returns at its end.
 fn returned(body: &FunctionBody<'_>) -> Option<Span> {
     match body.statements.last()? {
         Statement::ReturnStatement(it) => it.argument.as_ref().map(GetSpan::span),
@@ -183,9 +228,47 @@ fn literal(value: &OptionValue) -> String {
 
 /// A text in backticks.
 fn template(text: &str, has_code: bool) -> String {
-    let escaped = text.replace('\\', "\\\\").replace('`', "\\`");
-    let escaped = if has_code { escaped } else { escaped.replace("${", "\\${") };
+    let (mut escaped, mut rest) = (String::new(), text);
+    while let Some(c) = rest.chars().next() {
+        let code = if has_code { code_at(rest) } else { None };
+        let taken = match (c, code) {
+            (_, Some(code)) => {
+                escaped.push_str(code);
+                code.len()
+            }
+            ('$', None) if rest.starts_with("${") => {
+                escaped.push_str("\\${");
+                2
+            }
+            ('\\' | '`', None) => {
+                escaped.extend(['\\', c]);
+                1
+            }
+            (c, None) => {
+                escaped.push(c);
+                c.len_utf8()
+            }
+        };
+        rest = &rest[taken..];
+    }
     format!("`{escaped}`")
+}
+
+/// The `${…}` that a text begins with: up to the brace that closes it.
+fn code_at(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("${")?;
+    let mut depth = 1;
+    for (at, c) in inner.char_indices() {
+        depth += match c {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        if depth == 0 {
+            return text.get(..at + 3);
+        }
+    }
+    None
 }
 
 /// A name as a property's key.
@@ -278,6 +361,23 @@ mod tests {
             text("Plain"),
             "g({ name: 'ask', prompt: \"Plain\" })",
         );
+    }
+
+    #[test]
+    fn what_counts_in_the_end_is_replaced() {
+        let model = OptionValue::Json(json!("b"));
+        check(
+            "g({ name: 'ask', model: 'a', ...o })",
+            &["model"],
+            model,
+            "g({ name: 'ask', model: 'a', ...o, model: \"b\" })",
+        );
+        let nested = "A ${list.map((l) => `- ${l}`).join(\"\\n\")} `b`";
+        let expected = "g({ name: 'ask', prompt: `A ${list.map((l) => `- ${l}`).join(\"\\n\")} \\`b\\`` })";
+        check("g({ name: 'ask', prompt: `x` })", &["prompt"], text(nested), expected);
+        let several = "g({ name: 'ask', prompt: (i) => { if (i.vip) return `A ${i}`; return `B ${i}`; } })";
+        let found = with_option(several, "a.ts", "ask", &["prompt"], &text("C ${i}"));
+        assert_eq!(found, Some(Err(NoDefinition::SeveralReturns)));
     }
 
     #[test]
