@@ -2,6 +2,8 @@
 //!
 //! Must not know what an experiment varies or how a score came about: both are JSON of whoever compares.
 
+use std::collections::HashSet;
+
 use rusqlite::{Connection, OptionalExtension};
 use serde_json::Value;
 
@@ -44,6 +46,38 @@ impl Store {
                  ON CONFLICT (id) DO UPDATE SET body = excluded.body";
             connection.prepare_cached(sql)?.execute((&id, &request, at, &body))?;
             Ok(())
+        })
+    }
+
+    /// Stores the fork of a sample that is about to begin: a new sample, or one whose fork `instead_of` is gone.
+    /// Returns false if another process was faster.
+    pub fn claim_sample(&self, experiment: &str, sample: &SampleRow, instead_of: Option<&str>) -> Result<bool, Error> {
+        let (experiment, SampleRow { arm, number, request, .. }) = (experiment.to_owned(), sample.clone());
+        let instead_of = instead_of.map(str::to_owned);
+        self.sliced_work()?.write(move |connection, _| {
+            let Some(n) = number_of(connection, &experiment)? else { return Ok(false) };
+            let changed = match &instead_of {
+                None => {
+                    let sql = "INSERT INTO sample (experiment, arm, number, request) VALUES (?1, ?2, ?3, ?4)
+                         ON CONFLICT DO NOTHING";
+                    connection.prepare_cached(sql)?.execute((n, arm, number, &request))?
+                }
+                Some(old) => {
+                    let sql = "UPDATE sample SET request = ?4, score = NULL
+                         WHERE experiment = ?1 AND arm = ?2 AND number = ?3 AND request = ?5";
+                    connection.prepare_cached(sql)?.execute((n, arm, number, &request, old))?
+                }
+            };
+            Ok(changed == 1)
+        })
+    }
+
+    /// The requests that are samples of experiments.
+    pub fn sampled(&self) -> Result<HashSet<String>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached("SELECT request FROM sample")?;
+            let rows = statement.query_map((), |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 

@@ -86,7 +86,7 @@ fn a_newer_format_is_refused_and_named() {
     connection.pragma_update(None, "user_version", 11).unwrap();
     drop(connection);
     let error = refused(folder.path(), "log.db");
-    assert!(matches!(error, OpenError::Newer { found: 10, supported: 9, .. }), "{error:?}");
+    assert!(matches!(error, OpenError::Newer { found: 11, supported: 10, .. }), "{error:?}");
     assert!(error.to_string().contains("format 11, newer than format 10"), "{error}");
 }
 
