@@ -21,6 +21,7 @@ pub use catalogue::trust::Consent;
 pub use core::config::Durability;
 pub use core::fault::{Detail, Fault};
 pub use core::notice::Notice;
+pub use core::ordinary_files::read_given as read_text;
 pub use engine::views::items::Audience;
 pub use run::batch::Cancel;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};

@@ -248,9 +248,10 @@ async fn carry_out(
     let code = keep_code.now();
     if let Some(opening) = before.opening.take() {
         let (id, lease) = (asked.request.clone(), Lease::first(asked.owner.as_str()));
-        let written = log.append(&id, &lease, opening(&asked, &flow)?, AppendMode::Committed);
+        let own = opening(&asked, &flow)?;
+        let written = log.append(&id, &lease, own.clone(), AppendMode::Committed);
         written.await.map_err(|_| Fault::internal("the store is closed"))?.map_err(Fault::of_append)?;
-        before.events = log.own_events(&id).map_err(Fault::internal)?;
+        before.events = begun_as_part(before.events, own);
     }
     let mock = mock.map(MockModels::new);
     if let Some(mock) = &mock {
@@ -308,6 +309,17 @@ async fn carry_out(
         Err(AppendError::Busy { holder }) => Err(busy(&run.start, &holder)),
         Err(other) => Err(Fault::of_append(other)),
     }
+}
+
+/// The log of a request that has just begun as a part of another: its first event, those that both have in common, and
+/// the rest of its own.
+fn begun_as_part(common: Vec<Event>, own: Vec<Event>) -> Vec<Event> {
+    let mut own = own.into_iter();
+    let first = own.next();
+    let rest: Vec<Event> = own.collect();
+    let until = rest.first().map_or(0, |event| event.seq);
+    let common = common.into_iter().filter(|event| event.seq > 1 && event.seq < until);
+    first.into_iter().chain(common).chain(rest).collect()
 }
 
 /// A session that is somebody else's.

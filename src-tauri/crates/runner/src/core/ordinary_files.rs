@@ -18,6 +18,11 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_to(File::open(path)?, most)
 }
 
+/// The text of an ordinary file that somebody named. Fails for what never ends, or is too long.
+pub fn read_given(path: &Path) -> io::Result<String> {
+    read_text(path, FILE_BYTES)
+}
+
 /// The text of an ordinary file of at most so many bytes.
 pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
     String::from_utf8(read(path, most)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8"))

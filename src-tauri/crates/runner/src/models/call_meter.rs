@@ -13,15 +13,17 @@ use engine::effects::{Listener, ModelCall, ModelDelta, ModelReply};
 use engine::error::FlowError;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::OnceCell;
+use tokio::sync::{Notify, OnceCell};
 
 use crate::core::prices::CallTokens;
 use crate::core::sync::lock;
 
 /// How often a call is sent again that a provider refused because there were too many.
-const MAX_REFUSALS: u32 = 6;
+const MAX_REFUSALS: u32 = 40;
+/// How long a call waits before it looks again whether it may begin.
+const LOOK: Duration = Duration::from_millis(50);
 /// The longest pause that a provider is granted.
-const MAX_PAUSE: Duration = Duration::from_secs(120);
+const MAX_PAUSE: Duration = Duration::from_secs(600);
 
 /// What may be spent, all samples together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, specta::Type)]
@@ -35,7 +37,7 @@ pub enum Budget {
     Usd(f64),
 }
 
-/// What was spent.
+/// Calls, and what they took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Spent {
     calls: u32,
@@ -43,10 +45,56 @@ struct Spent {
     usd: f64,
 }
 
+impl Spent {
+    fn add(&mut self, other: Spent, sign: f64) {
+        self.tokens += sign * other.tokens;
+        self.usd += sign * other.usd;
+    }
+}
+
 /// What a call is expected to take, by what was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ExpectedCall {
     pub(crate) tokens: CallTokens,
+}
+
+/// What is known of the calls so far.
+#[derive(Debug, Default)]
+struct Ledger {
+    /// What calls took that have been answered.
+    settled: Spent,
+    /// What those are expected to take that are on their way, and how many there are.
+    reserved: Spent,
+    on_their_way: u32,
+    /// The most that a call has taken.
+    largest: CallTokens,
+    gates: HashMap<String, Gate>,
+}
+
+/// How many calls of a model may be on their way: fewer after its provider has refused one because there were too many.
+#[derive(Debug)]
+struct Gate {
+    on_their_way: u32,
+    most: f64,
+    /// Until when it is not asked.
+    until: Option<Instant>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Gate { on_their_way: 0, most: f64::from(u16::MAX), until: None }
+    }
+}
+
+/// Whether a call may begin.
+enum Admission {
+    Begin(Reserved),
+    /// Once a call that is on its way has ended.
+    Wait,
+    /// After so long.
+    Pause(Duration),
+    /// Never: the budget has no room for it.
+    Refuse,
 }
 
 /// The cost of tokens of a model in US dollars, where it has a price.
@@ -58,15 +106,14 @@ type AskedBy = (u32, blake3::Hash, u32);
 /// Shared by the samples of an experiment.
 pub(crate) struct CallMeter {
     budget: Option<Budget>,
-    expected: ExpectedCall,
     cost: CostOf,
-    spent: Mutex<Spent>,
+    ledger: Mutex<Ledger>,
+    /// Told whenever a call has ended.
+    ended: Notify,
     /// The answers.
     answers: Mutex<HashMap<AskedBy, Arc<OnceCell<ModelReply>>>>,
     /// Answers in the log to calls that were on their way where the forks begin, in their order.
     recorded: HashMap<blake3::Hash, Vec<ModelReply>>,
-    /// Until when a model is not asked.
-    paused: Mutex<HashMap<String, Instant>>,
     is_exhausted: AtomicBool,
 }
 
@@ -87,22 +134,20 @@ impl CallMeter {
     ) -> Arc<CallMeter> {
         Arc::new(CallMeter {
             budget,
-            expected,
             cost,
             recorded,
-            spent: Mutex::default(),
+            ledger: Mutex::new(Ledger { largest: expected.tokens, ..Ledger::default() }),
+            ended: Notify::new(),
             answers: Mutex::default(),
-            paused: Mutex::default(),
             is_exhausted: AtomicBool::default(),
         })
     }
 
     /// Counts what was spent earlier.
     pub(crate) fn add_spent(&self, calls: u32, tokens: u64, usd: f64) {
-        let mut spent = lock(&self.spent);
-        spent.calls += calls;
-        spent.tokens += tokens as f64;
-        spent.usd += usd;
+        let settled = &mut lock(&self.ledger).settled;
+        settled.calls += calls;
+        settled.add(Spent { calls, tokens: tokens as f64, usd }, 1.0);
     }
 
     /// The calls of a sample with this number.
@@ -115,59 +160,74 @@ impl CallMeter {
         self.is_exhausted.load(Ordering::Relaxed)
     }
 
-    /// Reserves what a call of a model is expected to take. `None` if that is more than the budget has left, or if
-    /// nobody knows what the call costs.
-    fn reserve(&self, model: &str) -> Option<Spent> {
-        let tokens = self.expected.tokens;
+    /// Decides whether a call of a model may begin now.
+    fn admit(self: &Arc<CallMeter>, model: &str) -> Admission {
+        let mut ledger = lock(&self.ledger);
+        let tokens = ledger.largest;
         let usd = (self.cost)(model, tokens);
         let wanted = Spent { calls: 1, tokens: (tokens.input + tokens.output) as f64, usd: usd.unwrap_or_default() };
-        let mut spent = lock(&self.spent);
+        let Ledger { settled, reserved, on_their_way, .. } = &*ledger;
+        // Without any figure calls are made one after another, so that the next one is known.
+        let is_alone = *on_their_way == 0;
+        let fits = |settled: f64, reserved: f64, wanted: f64, most: f64| {
+            let has_room = settled < most && settled + reserved + wanted <= most;
+            has_room && (wanted > 0.0 || is_alone)
+        };
         let has_room = match self.budget {
             None => true,
-            Some(Budget::Calls(most)) => spent.calls < most,
-            Some(Budget::Tokens(most)) => {
-                spent.tokens < f64::from(most) && spent.tokens + wanted.tokens <= f64::from(most)
-            }
-            Some(Budget::Usd(most)) => usd.is_some() && spent.usd < most && spent.usd + wanted.usd <= most,
+            Some(Budget::Calls(most)) => settled.calls + on_their_way < most,
+            Some(Budget::Tokens(most)) => fits(settled.tokens, reserved.tokens, wanted.tokens, most.into()),
+            Some(Budget::Usd(most)) => usd.is_some() && fits(settled.usd, reserved.usd, wanted.usd, most),
         };
         if !has_room {
-            return None;
+            let may_fit = !is_alone && usd.is_some() | !matches!(self.budget, Some(Budget::Usd(_)));
+            return if may_fit { Admission::Wait } else { Admission::Refuse };
         }
-        spent.calls += wanted.calls;
-        spent.tokens += wanted.tokens;
-        spent.usd += wanted.usd;
-        Some(wanted)
+        let gate = ledger.gates.entry(model.to_owned()).or_default();
+        if let Some(left) = gate.until.and_then(|until| until.checked_duration_since(Instant::now())) {
+            return Admission::Pause(left);
+        }
+        if f64::from(gate.on_their_way) >= gate.most.max(1.0) {
+            return Admission::Wait;
+        }
+        gate.on_their_way += 1;
+        ledger.on_their_way += 1;
+        ledger.reserved.add(wanted, 1.0);
+        Admission::Begin(Reserved { meter: self.clone(), model: model.to_owned(), wanted, took: None })
     }
 
-    /// Puts what a call took in place of what was reserved for it.
-    fn settle(&self, model: &str, reserved: Spent, answer: &Result<ModelReply, FlowError>) {
-        let used =
-            answer.as_ref().ok().and_then(|reply| CallTokens::read(&serde_json::json!({ "usage": reply.usage })));
-        let mut spent = lock(&self.spent);
-        if let Some(used) = used {
-            spent.tokens += (used.input + used.output) as f64 - reserved.tokens;
-            spent.usd += (self.cost)(model, used).unwrap_or_default() - reserved.usd;
-        } else if answer.is_err() {
-            spent.tokens -= reserved.tokens;
-            spent.usd -= reserved.usd;
-        }
+    /// What an answer took, as far as the provider tells.
+    fn took(&self, model: &str, answer: &Result<ModelReply, FlowError>) -> (Spent, Option<CallTokens>) {
+        let usage = |reply: &ModelReply| CallTokens::read(&serde_json::json!({ "usage": reply.usage }));
+        let tokens = answer.as_ref().ok().and_then(usage);
+        let used = tokens.unwrap_or_default();
+        let usd = (self.cost)(model, used).unwrap_or_default();
+        (Spent { calls: 1, tokens: (used.input + used.output) as f64, usd }, tokens)
     }
+}
 
-    /// Waits until a model may be asked.
-    async fn wait_for(&self, model: &str) {
-        loop {
-            let until = lock(&self.paused).get(model).copied();
-            let Some(left) = until.and_then(|until| until.checked_duration_since(Instant::now())) else { return };
-            tokio::time::sleep(left).await;
+/// The room that a call has in the budget. Dropped with its end: a call that was cut off counts as it was reserved.
+struct Reserved {
+    meter: Arc<CallMeter>,
+    model: String,
+    wanted: Spent,
+    /// What it took, once it is known.
+    took: Option<Spent>,
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        let took = self.took.unwrap_or(self.wanted);
+        let mut ledger = lock(&self.meter.ledger);
+        ledger.on_their_way -= 1;
+        ledger.reserved.add(self.wanted, -1.0);
+        ledger.settled.calls += took.calls;
+        ledger.settled.add(took, 1.0);
+        if let Some(gate) = ledger.gates.get_mut(&self.model) {
+            gate.on_their_way -= 1;
         }
-    }
-
-    /// Lets all samples wait before they ask a model again.
-    fn pause(&self, model: &str, pause: Duration) {
-        let until = Instant::now() + pause.min(MAX_PAUSE);
-        let mut paused = lock(&self.paused);
-        let known = paused.entry(model.to_owned()).or_insert(until);
-        *known = until.max(*known);
+        drop(ledger);
+        self.meter.ended.notify_waiters();
     }
 }
 
@@ -207,12 +267,13 @@ impl MeteredCalls {
             *nth += 1;
             *nth - 1
         };
+        // A mock script answers for nothing, and goes on from its next reply.
+        if !self.shares {
+            return self.ask(call, listener, &ask).await;
+        }
         if let Some(reply) = meter.recorded.get(&hash).and_then(|replies| replies.get(nth as usize)) {
             tell(listener.as_ref(), reply);
             return Ok(reply.clone());
-        }
-        if !self.shares {
-            return self.ask(call, listener, &ask).await;
         }
         let cell = lock(&meter.answers).entry((self.of.sample, hash, nth)).or_default().clone();
         let is_first = RefCell::new(false);
@@ -242,22 +303,50 @@ impl MeteredCalls {
         let meter = &self.of.meter;
         let mut refusals = 0;
         loop {
-            meter.wait_for(&call.model).await;
-            let Some(reserved) = meter.reserve(&call.model) else {
-                meter.is_exhausted.store(true, Ordering::Relaxed);
-                self.of.is_refused.store(true, Ordering::Relaxed);
-                return std::future::pending().await;
+            let ended = meter.ended.notified();
+            let mut reserved = match meter.admit(&call.model) {
+                Admission::Begin(reserved) => reserved,
+                Admission::Wait => {
+                    // Not for ever: a call may have ended before this one listened.
+                    let _ = tokio::time::timeout(LOOK, ended).await;
+                    continue;
+                }
+                Admission::Pause(left) => {
+                    tokio::time::sleep(left).await;
+                    continue;
+                }
+                Admission::Refuse => {
+                    meter.is_exhausted.store(true, Ordering::Relaxed);
+                    self.of.is_refused.store(true, Ordering::Relaxed);
+                    return std::future::pending().await;
+                }
             };
             let answer = ask(call.clone(), listener.clone()).await;
-            meter.settle(&call.model, reserved, &answer);
-            match pause_of(&answer, refusals) {
-                Some(pause) if refusals < MAX_REFUSALS => {
-                    // A refused call has cost nothing.
-                    lock(&meter.spent).calls -= 1;
-                    meter.pause(&call.model, pause);
-                    refusals += 1;
+            let (took, tokens) = meter.took(&call.model, &answer);
+            let pause = pause_of(&answer, refusals).filter(|_| refusals < MAX_REFUSALS);
+            {
+                let mut ledger = lock(&meter.ledger);
+                let tokens = tokens.unwrap_or_default();
+                if tokens.input + tokens.output > ledger.largest.input + ledger.largest.output {
+                    ledger.largest = tokens;
                 }
-                _ => return answer,
+                let gate = ledger.gates.entry(call.model.clone()).or_default();
+                match pause {
+                    Some(pause) => {
+                        let until = Instant::now() + pause.min(MAX_PAUSE);
+                        gate.until = Some(gate.until.map_or(until, |known| known.max(until)));
+                        // Those that were sent beside it were too many.
+                        gate.most = (f64::from(gate.on_their_way) / 2.0).max(1.0).min(gate.most);
+                    }
+                    None => gate.most += 1.0 / gate.most,
+                }
+            }
+            // A refused call has cost nothing.
+            reserved.took = Some(if pause.is_some() { Spent::default() } else { took });
+            drop(reserved);
+            match pause {
+                Some(_) => refusals += 1,
+                None => return answer,
             }
         }
     }
@@ -268,7 +357,7 @@ impl MeteredCalls {
 fn pause_of(answer: &Result<ModelReply, FlowError>, refusals: u32) -> Option<Duration> {
     let error = answer.as_ref().err().filter(|error| error.name == "RateLimitError")?;
     let asked = error.details.as_ref().and_then(|details| details["retryAfterMs"].as_u64());
-    Some(Duration::from_millis(asked.unwrap_or(500 << refusals)))
+    Some(Duration::from_millis(asked.unwrap_or(500 << refusals.min(5))))
 }
 
 /// Passes an answer on that did not come in pieces.
@@ -284,84 +373,4 @@ pub(crate) fn hash_of(call: &Value) -> blake3::Hash {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
-mod tests {
-    use std::cell::Cell;
-
-    use futures_util::FutureExt;
-    use serde_json::json;
-
-    use super::*;
-
-    fn call(text: &str) -> ModelCall {
-        let messages = json!([{ "role": "user", "content": text }]);
-        serde_json::from_value(json!({ "generator": "g", "model": "m", "messages": messages, "step": 0 })).unwrap()
-    }
-
-    fn meter(budget: Option<Budget>) -> Arc<CallMeter> {
-        let tokens = CallTokens { input: 10, cached: 0, output: 10 };
-        let cost = |_: &str, tokens: CallTokens| Some((tokens.input + tokens.output) as f64 / 100.0);
-        CallMeter::new(budget, ExpectedCall { tokens }, Box::new(cost), HashMap::new())
-    }
-
-    fn reply(_: ModelCall, _: Option<Listener>) -> Result<ModelReply, FlowError> {
-        let usage = Some(json!({ "promptTokens": 10, "completionTokens": 20 }));
-        Ok(ModelReply { text: Some("yes".to_owned()), usage, ..ModelReply::default() })
-    }
-
-    #[test]
-    fn nothing_is_asked_beyond_the_budget() {
-        for (budget, expected) in [(Budget::Calls(3), 3), (Budget::Tokens(80), 3), (Budget::Usd(0.7), 2)] {
-            let meter = meter(Some(budget));
-            let asked = Cell::new(0);
-            for sample in 0..10 {
-                let calls = MeteredCalls::new(meter.sample(sample), true);
-                let ask = async |call, listener| {
-                    asked.set(asked.get() + 1);
-                    reply(call, listener)
-                };
-                let answer = calls.answer(call("a"), None, ask).now_or_never();
-                assert_eq!(answer.is_none(), calls.of.is_refused());
-            }
-            assert_eq!(asked.get(), expected, "{budget:?}");
-            assert!(meter.is_exhausted());
-        }
-    }
-
-    #[test]
-    fn samples_with_one_number_share_identical_calls() {
-        let meter = meter(None);
-        let asked = Cell::new(0);
-        let ask = async |call, listener| {
-            asked.set(asked.get() + 1);
-            reply(call, listener)
-        };
-        for (sample, texts) in [(1, ["a", "a", "b"]), (1, ["a", "a", "c"]), (2, ["a", "b", "b"])] {
-            let calls = MeteredCalls::new(meter.sample(sample), true);
-            for text in texts {
-                calls.answer(call(text), None, &ask).now_or_never().unwrap().unwrap();
-            }
-        }
-        // Of the first number "a", "a", "b", "c", of the second "a", "b", "b".
-        assert_eq!(asked.get(), 7);
-    }
-
-    #[test]
-    fn a_provider_that_refuses_is_asked_again_after_its_pause() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let meter = meter(Some(Budget::Calls(1)));
-        let calls = MeteredCalls::new(meter.sample(1), true);
-        let asked = Cell::new(0);
-        let ask = async |call, listener| {
-            asked.set(asked.get() + 1);
-            if asked.get() < 3 {
-                let details = Some(json!({ "status": 429, "retryAfterMs": 5 }));
-                let error = FlowError { name: "RateLimitError".to_owned(), details, ..FlowError::plain("too many") };
-                return Err(error);
-            }
-            reply(call, listener)
-        };
-        let answer = runtime.block_on(calls.answer(call("a"), None, ask));
-        assert_eq!((answer.is_ok(), asked.get()), (true, 3));
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! What an experiment found: its arms, each with its samples and what they tell.
 
 use engine::event::RequestStatus;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ErrorInfo, Json};
 
@@ -31,7 +31,7 @@ pub struct ExperimentView {
 }
 
 /// Why an experiment stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum StoppedBy {
     /// Its budget is spent.
@@ -119,7 +119,9 @@ pub struct SampleDiffers {
 pub struct ArmSummary {
     /// How many samples have ended.
     pub n: u32,
-    /// How many of them did not complete.
+    /// How many wait for an answer.
+    pub waiting: u32,
+    /// How many of those that have ended did not complete.
     pub failed: u32,
     /// How many pass, if the score says whether one does.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -184,6 +186,8 @@ pub struct TryPlan {
     pub model_calls: u32,
     /// How many of them are those of the base arm, if it is sampled beside the arms.
     pub base_model_calls: u32,
+    /// How many of them score samples.
+    pub score_model_calls: u32,
     /// How many tokens, if the calls were recorded with theirs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<f64>,
@@ -278,6 +282,8 @@ pub enum WhereDecided {
 pub struct Culprit {
     /// Its path.
     pub path: String,
+    /// Which execution of that path, from 0.
+    pub attempt: u32,
     /// The event with which it began.
     pub seq: u64,
 }
@@ -287,6 +293,8 @@ pub struct Culprit {
 pub struct CulpritStep {
     /// Its path.
     pub path: String,
+    /// Which execution of that path, from 0.
+    pub attempt: u32,
     /// The event with which it began.
     pub seq: u64,
 }
@@ -296,6 +304,8 @@ pub struct CulpritStep {
 pub struct CurvePoint {
     /// The step's path.
     pub path: String,
+    /// Which execution of that path, from 0.
+    pub attempt: u32,
     /// The event with which it began.
     pub seq: u64,
     /// How many forks failed.

@@ -17,11 +17,14 @@ mod statistics;
 mod variant;
 mod view;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::event::Event;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use store::{ExperimentRow as Stored, SampleRow};
+use tokio::sync::Semaphore;
 
 use super::resume::Next;
 use super::{Mock, Workspace, new_request};
@@ -30,7 +33,7 @@ use crate::core::prices::CallTokens;
 use crate::effects::outside::now_ms;
 use crate::models::call_meter::{CallMeter, ExpectedCall};
 use crate::run::batch::{Cancel, batch, cores};
-use crate::views::{ExperimentView, StoppedBy, TryProgress};
+use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
 use place::Place;
 use sample::Begun;
@@ -42,7 +45,7 @@ pub use axes::{ModelsBy, ParameterAxis, PromptText, SetAxis, TryQuery};
 pub use culprit::CulpritQuery;
 pub use score::Score;
 
-/// How many samples of real models run at once: they wait for the network most of the time.
+/// How many forks that ask real models run at once: they wait for the network most of the time.
 const AT_ONCE: usize = 100;
 /// The number of the base arm.
 const BASE: u32 = 0;
@@ -51,13 +54,22 @@ const BASE: u32 = 0;
 struct Experiment {
     id: String,
     query: TryQuery,
+    row: RequestRow,
     events: Vec<Event>,
-    flow: String,
-    user: String,
     place: Place,
     /// The arms by number. The base arm is the first one, or the only one.
     arms: Vec<(u32, Arm)>,
     mock: Mock,
+    /// Held while a fork begins: evaluating a flow's file takes a core, and has a time limit.
+    beginning: Semaphore,
+}
+
+impl Experiment {
+    /// How many forks run at once: as many as there are cores, or more if they wait for models.
+    fn workers(&self, jobs: Option<u32>) -> usize {
+        let waits = self.mock == Mock::Off && !self.place.calls(&self.events).is_empty();
+        jobs.map_or(if waits { AT_ONCE } else { cores() }, |jobs| jobs as usize)
+    }
 }
 
 /// One sample that is to be run.
@@ -66,6 +78,8 @@ struct Job<'v> {
     number: u32,
     /// The request of a sample that was begun earlier.
     begun: Option<(String, Begun)>,
+    /// The request that it had, and that is not there.
+    gone: Option<String>,
     variant: &'v Variant,
 }
 
@@ -88,8 +102,8 @@ impl Workspace {
         let id = format!("exp_{}", crate::effects::outside::new_id().simple());
         let experiment = self.experiment_of(id.clone(), query.clone())?;
         self.check_query(&experiment)?;
-        let body = serde_json::to_value(query).map_err(Fault::internal)?;
-        let stored = Stored { id, request: query.request.clone(), at: now_ms(), body };
+        let body = StoredBody { query: query.clone(), ..StoredBody::default() };
+        let stored = Stored { id, request: query.request.clone(), at: now_ms(), body: body.to_json()? };
         self.store.put_experiment(&stored).map_err(Fault::of_write)?;
         self.carry_out(&experiment, cancel, progress)
     }
@@ -106,7 +120,7 @@ impl Workspace {
         self.check_writable()?;
         self.check_trusted()?;
         let stored = self.stored_experiment(id)?;
-        let mut query = query_of(&stored)?;
+        let mut query = StoredBody::of(&stored)?.query;
         let is_scored_anew = changed.score.is_some() && changed.score != query.score;
         query.score = changed.score.clone().or(query.score);
         query.budget = changed.budget.or(query.budget);
@@ -114,7 +128,7 @@ impl Workspace {
         query.samples = query.samples().max(changed.samples);
         let experiment = self.experiment_of(id.to_owned(), query.clone())?;
         self.check_query(&experiment)?;
-        let body = serde_json::to_value(&query).map_err(Fault::internal)?;
+        let body = StoredBody { query: query.clone(), ..StoredBody::default() }.to_json()?;
         self.store.put_experiment(&Stored { body, ..stored }).map_err(Fault::of_write)?;
         if is_scored_anew {
             for row in self.store.samples(id).map_err(Fault::internal)? {
@@ -156,7 +170,8 @@ impl Workspace {
             }
             other => other,
         };
-        Ok(Experiment { id, query, events, flow: row.flow, user: row.user_id, place, arms, mock })
+        let beginning = Semaphore::new(cores());
+        Ok(Experiment { id, query, row, events, place, arms, mock, beginning })
     }
 
     /// Runs the samples that have not ended, and scores those that have.
@@ -166,17 +181,18 @@ impl Workspace {
         cancel: &Cancel,
         mut progress: impl FnMut(TryProgress),
     ) -> Result<ExperimentView, Fault> {
-        let Experiment { id, query, events, flow, place, arms, .. } = experiment;
+        let Experiment { id, query, row, events, place, arms, .. } = experiment;
         let of_arms: Vec<Arm> = arms.iter().map(|(_, arm)| arm.clone()).collect();
-        let variants = self.variants(query, flow, events, place, &of_arms)?;
+        let variants = self.variants(query, &row.flow, events, place, &of_arms)?;
         let meter = self.meter_of(experiment)?;
         let known = self.store.samples(id).map_err(Fault::internal)?;
+        let known: HashMap<(u32, u32), SampleRow> = known.into_iter().map(|row| ((row.arm, row.number), row)).collect();
         let mut jobs = Vec::new();
         // Each arm has its first sample before any has its second.
         for number in 1..=query.samples() {
             for ((arm, _), variant) in arms.iter().zip(&variants) {
                 let Ok(variant) = variant else { continue };
-                let row = known.iter().find(|row| row.arm == *arm && row.number == number);
+                let row = known.get(&(*arm, number));
                 let begun = match row {
                     None => None,
                     Some(row) => self.begun(row)?.map(|begun| (row.request.clone(), begun)),
@@ -184,13 +200,13 @@ impl Workspace {
                 let is_scored = row.is_some_and(|row| row.score.is_some()) || query.score.is_none();
                 let is_done = matches!(begun, Some((_, Begun::Ended))) && is_scored;
                 if !is_done && !matches!(begun, Some((_, Begun::Runs))) {
-                    jobs.push(Job { arm: *arm, number, begun, variant });
+                    let gone = row.filter(|_| begun.is_none()).map(|row| row.request.clone());
+                    jobs.push(Job { arm: *arm, number, begun, gone, variant });
                 }
             }
         }
         let scorer = query.score.as_ref().map(Score::ready).transpose()?;
-        let at_once = if experiment.mock == Mock::Off { AT_ONCE } else { cores() };
-        let workers = query.jobs.map_or(at_once, |jobs| jobs as usize);
+        let workers = experiment.workers(query.jobs);
         let of = jobs.len() as u32;
         let (mut done, mut failed, mut errors) = (0, 0, Vec::new());
         let mut tell = |done, failed| progress(TryProgress { experiment_id: Some(id.clone()), done, of, failed });
@@ -228,7 +244,10 @@ impl Workspace {
             (false, true) => Some(StoppedBy::Cancelled),
             _ => None,
         };
-        self.view_of_experiment(&self.stored_experiment(id)?, query, stopped, &errors)
+        let body = StoredBody { query: query.clone(), errors, stopped }.to_json()?;
+        let stored = Stored { body, ..self.stored_experiment(id)? };
+        self.store.put_experiment(&stored).map_err(Fault::of_write)?;
+        self.view_of_experiment(&stored)
     }
 
     /// How a sample was begun. `None` if its request is gone, or was never written.
@@ -249,7 +268,7 @@ impl Workspace {
         scorer: Option<&score::Scorer<'_>>,
         cancel: &Cancel,
     ) -> Result<Option<String>, Fault> {
-        let Experiment { id, query, user, mock, .. } = experiment;
+        let Experiment { id, row, mock, .. } = experiment;
         let calls = meter.sample(job.number);
         let request = match &job.begun {
             Some((request, begun)) => {
@@ -262,24 +281,31 @@ impl Workspace {
             None => {
                 let request = new_request();
                 // Before it begins, so that whoever goes on after this process was ended finds it.
-                let row = SampleRow { arm: job.arm, number: job.number, request: request.clone(), score: None };
-                self.set_sample(id, &row)?;
-                let running = self.begin_sample(&request, &query.request, job.variant, mock, &calls)?;
+                let begun = SampleRow { arm: job.arm, number: job.number, request: request.clone(), score: None };
+                let is_ours = self.store.claim_sample(id, &begun, job.gone.as_deref()).map_err(Fault::of_write)?;
+                if !is_ours {
+                    return Ok(None);
+                }
+                let running = self.begin_sample(&request, experiment, job.variant, &calls)?;
                 self.finish_sample(running, &calls, cancel)?;
                 request
             }
         };
         let Some(read) = self.read_run(&request)? else { return Ok(None) };
         let status = read.row.status;
-        if let Some(scorer) = scorer.filter(|_| Begun::of(status) == Begun::Ended) {
+        if let Some(scorer) = scorer.filter(|_| Begun::is_over(status)) {
             let file = job.variant.loaded_flow.bundle.file.as_str();
-            let scored = Scored { user, file, mock: mock.clone(), calls };
+            let scored = Scored { user: &row.user_id, file, mock: mock.clone(), calls };
             let score = match self.score(scorer, &self.told(&read)?, &scored) {
                 Ok(value) => json!({ "value": value }),
+                // Whoever goes on scores it.
+                Err(_) if scored.calls.is_refused() || cancel.is_cancelled() => {
+                    return Ok(Some(status.as_str().to_owned()));
+                }
                 Err(why) => json!({ "error": why }),
             };
-            let row = SampleRow { arm: job.arm, number: job.number, request, score: Some(score) };
-            self.set_sample(id, &row)?;
+            let scored = SampleRow { arm: job.arm, number: job.number, request, score: Some(score) };
+            self.set_sample(id, &scored)?;
         }
         Ok(Some(status.as_str().to_owned()))
     }
@@ -298,18 +324,31 @@ impl Workspace {
         let recorded = experiment.place.on_their_way(&experiment.events);
         let meter = CallMeter::new(experiment.query.budget, ExpectedCall { tokens }, Box::new(cost), recorded);
         if experiment.query.budget.is_some() {
-            for row in self.store.samples(&experiment.id).map_err(Fault::internal)? {
-                if let Some(read) = self.read_run(&row.request)? {
-                    let (usage, cost) = self.usage(&read);
-                    meter.add_spent(usage.model_calls, usage.total_tokens, cost.unwrap_or_default());
-                }
-            }
+            let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
+            let (calls, tokens, usd) = self.spent(&rows, experiment.mock == Mock::Off)?;
+            meter.add_spent(calls, tokens, usd);
         }
         Ok(meter)
     }
 }
 
-fn query_of(stored: &Stored) -> Result<TryQuery, Fault> {
-    engine::json::from_value(stored.body.clone())
-        .map_err(|error| Fault::internal(format!("experiment \"{}\" cannot be read: {error}", stored.id)))
+/// What is stored of an experiment besides its samples.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct StoredBody {
+    query: TryQuery,
+    /// Why arms could not be run, by their numbers.
+    errors: Vec<(u32, String)>,
+    stopped: Option<StoppedBy>,
+}
+
+impl StoredBody {
+    fn of(stored: &Stored) -> Result<StoredBody, Fault> {
+        engine::json::from_value(stored.body.clone())
+            .map_err(|error| Fault::internal(format!("experiment \"{}\" cannot be read: {error}", stored.id)))
+    }
+
+    fn to_json(&self) -> Result<Value, Fault> {
+        serde_json::to_value(self).map_err(Fault::internal)
+    }
 }

@@ -28,6 +28,7 @@ use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
 use crate::run::{Opening, PriorEvents, Running};
+use crate::views::RequestRow;
 use edits::{InputOf, Set, Shared, Whose, check, declared};
 
 pub use edits::Edits;
@@ -36,6 +37,22 @@ pub use edits::Edits;
 struct Leaves {
     seq: Seq,
     step: Option<Event>,
+}
+
+/// A fork that is about to begin.
+pub(super) struct NewFork<'f> {
+    /// The id of the new request.
+    pub(super) id: String,
+    /// Its code.
+    pub(super) loaded_flow: Arc<LoadedFlow>,
+    /// What it is a fork of.
+    pub(super) row: &'f RequestRow,
+    /// The whole log of that.
+    pub(super) events: &'f [Event],
+    /// The last event that both have in common, as if the request had been interrupted there: what was in flight goes
+    /// on with the effects that it had. Without one it is the step that the fork goes on from, and what was in flight
+    /// runs again.
+    pub(super) cut: Option<Seq>,
 }
 
 impl Workspace {
@@ -48,30 +65,30 @@ impl Workspace {
 
     /// What a fork runs, and the last event that it has in common with its request.
     pub(super) fn forking(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<(Next, Seq), Fault> {
-        let flow = self.request(request)?.flow;
-        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&flow))?;
-        self.forking_as(new_request(), loaded_flow, request, at, edits, mock)
+        let (row, events) = self.whole_log_of(request)?;
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
+        let fork = NewFork { id: new_request(), loaded_flow, row: &row, events: &events, cut: None };
+        self.forking_as(fork, at, edits, mock)
     }
 
     /// As [`forking`](Self::forking), with given code and under a given id.
     pub(super) fn forking_as(
         &self,
-        id: String,
-        loaded_flow: Arc<LoadedFlow>,
-        request: &str,
+        NewFork { id, loaded_flow, row, events, cut }: NewFork<'_>,
         at: &At,
         edits: Edits,
         mock: &Mock,
     ) -> Result<(Next, Seq), Fault> {
-        let (row, events) = self.whole_log_of(request)?;
-        let input_of = InputOf::of(at, &events, &edits)?;
+        let request = row.id.as_str();
+        let input_of = InputOf::of(at, events, &edits)?;
         let leaves = match &input_of {
-            Some(InputOf::Action) => leaves(request, &events, &At::Seq(0), false)?,
+            Some(InputOf::Action) => leaves(request, events, &At::Seq(0), false)?,
             Some(InputOf::Block(path)) => {
-                leaves(request, &events, &At::Seq(before_block(request, &events, path)?), false)?
+                leaves(request, events, &At::Seq(before_block(request, events, path)?), false)?
             }
-            None => leaves(request, &events, at, edits.output.is_some())?,
+            None => leaves(request, events, at, edits.output.is_some())?,
         };
+        let leaves = Leaves { seq: cut.unwrap_or(leaves.seq).max(leaves.seq), ..leaves };
         let parse = |(text, value): &(String, Value)| Set::parse(&self.address_in(request, text)?, value.clone());
         let sets = edits.set.iter().map(parse).collect::<Result<Vec<_>, Fault>>()?;
         for set in &sets {
@@ -80,7 +97,7 @@ impl Workspace {
                 return Err(Fault::invalid(format!("--set {}: request \"{request}\" has no project", set.text)));
             }
         }
-        let (asked, origin) = self.asked_before(&row, &events)?;
+        let (asked, origin) = self.asked_before(row, events)?;
         let (script, mock) =
             self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
         let session: std::sync::Arc<str> = format!("fork_{}", crate::effects::outside::new_id().simple()).into();
@@ -108,7 +125,7 @@ impl Workspace {
             claim: None,
             ..asked
         };
-        let records = self.records_at(request, &parent, &asked, leaves.seq)?;
+        let records = self.records_at(request, &parent, &asked, (leaves.seq, cut.is_some()))?;
         let shared = self.shared_at(request, leaves.seq, &sets, &blocks(common, true))?;
         let step = leaves.step.as_ref().map(|step| (step.path.clone(), step.attempt));
         let forked_from = ForkedFrom { request_id: request.to_owned(), seq: leaves.seq };
@@ -139,7 +156,7 @@ impl Workspace {
             Ok(draft.events)
         });
         let before = PriorEvents {
-            events,
+            events: events.to_vec(),
             prior_status: RequestStatus::Interrupted,
             answers: Vec::new(),
             is_parsed: !is_edited,
@@ -148,13 +165,14 @@ impl Workspace {
         Ok((Next { loaded_flow, asked, script, before, calls: None }, leaves.seq))
     }
 
-    /// The records that a fork begins with: the keys of its own, and what was there.
+    /// The records that a fork begins with: the keys of its own, and what was there; at rest, without what was in
+    /// flight.
     fn records_at(
         &self,
         request: &str,
         parent: &StartRequest,
         fork: &StartRequest,
-        seq: Seq,
+        (seq, is_at_rest): (Seq, bool),
     ) -> Result<Vec<(ScopeKey, Record)>, Fault> {
         let mut records = Vec::new();
         for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
@@ -169,8 +187,12 @@ impl Workspace {
             }
             for (old, new) in scopes {
                 let (of, old, at) = self.original(request, old, seq)?;
-                let found = self.store.state_at(&old, &of, at).map_err(Fault::internal)?;
-                records.push((new, found));
+                let found = if is_at_rest {
+                    self.store.state_at_rest(&old, &of, at)
+                } else {
+                    self.store.state_at(&old, &of, at)
+                };
+                records.push((new, found.map_err(Fault::internal)?));
             }
         }
         Ok(records)

@@ -18,8 +18,9 @@ impl Workspace {
     /// The edit of the file that makes an arm what the flow does. It is written if `write` says so; refused if the file
     /// has changed meanwhile in a way that leaves no such definition.
     pub fn adopt(&self, experiment: &str, arm: &str, write: bool) -> Result<Adopted, Fault> {
+        self.check_trusted()?;
         let stored = self.stored_experiment(experiment)?;
-        let query = super::query_of(&stored)?;
+        let query = super::StoredBody::of(&stored)?.query;
         let arms = query.arms()?;
         let number = arm.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let Some(arm) = number.and_then(|at| arms.get(at)) else {
@@ -62,13 +63,18 @@ impl Workspace {
         }
         let after = code.sources.iter().find(|source| source.file == file).map(|source| source.text.clone());
         let after = after.unwrap_or_default();
-        let path = self.dir.join(&file);
+        // A link is followed, and stays one.
+        let path = std::fs::canonicalize(self.dir.join(&file))
+            .map_err(|error| Fault::refused(format!("{file} cannot be read: {error}")))?;
         let on_disk = std::fs::read_to_string(&path)
             .map_err(|error| Fault::refused(format!("{file} cannot be read: {error}")))?;
         if on_disk != before {
             return Err(Fault::refused(format!(
                 "{file} was changed and does not load as it is now: mend it first, so that nothing is lost"
             )));
+        }
+        if before == after {
+            return Ok(Adopted { difference: String::new(), file, before, after, is_written: false });
         }
         if write {
             let folder = path.parent().unwrap_or(&self.dir);

@@ -197,13 +197,32 @@ impl TryQuery {
                 return Err(Fault::invalid(format!("{what}: a name is empty")));
             }
         }
-        let mut places: Vec<&str> = self.set.iter().map(|axis| axis.place.as_str()).collect();
-        places.sort_unstable();
-        if let Some(twice) = places.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Fault::invalid(format!(
-                "--set {}: it is given twice; write its values with commas between them",
-                twice[0]
-            )));
+        if self.parameters.iter().any(|axis| axis.name.trim().is_empty()) {
+            return Err(Fault::invalid("--parameter: a name is empty; write it like temperature=0,1"));
+        }
+        for axis in self.parameters.iter().filter(|axis| matches!(axis.name.as_str(), "maxTokens" | "maxOutputTokens"))
+        {
+            let is_count = |value: &Value| value.as_u64().is_some_and(|most| most > 0 && most <= u32::MAX.into());
+            if let Some(wrong) = axis.values.iter().find(|value| !is_count(value)) {
+                return Err(Fault::invalid(format!("--parameter {}: {wrong} is no number of tokens", axis.name)));
+            }
+        }
+        let texts = |values: &[Value]| -> Vec<String> { values.iter().map(Value::to_string).collect() };
+        let mut given: Vec<(String, Vec<String>)> = vec![
+            ("--model".to_owned(), self.models.clone()),
+            ("--code".to_owned(), self.code.clone()),
+            ("--prompt".to_owned(), self.prompts.iter().map(|prompt| prompt.name.clone()).collect()),
+            ("--set".to_owned(), self.set.iter().map(|axis| axis.place.clone()).collect()),
+            ("--parameter".to_owned(), self.parameters.iter().map(|axis| axis.name.clone()).collect()),
+            ("--output".to_owned(), self.outputs.iter().map(Value::to_string).collect()),
+        ];
+        given.extend(self.set.iter().map(|axis| (format!("--set {}", axis.place), texts(&axis.values))));
+        given.extend(self.parameters.iter().map(|axis| (format!("--parameter {}", axis.name), texts(&axis.values))));
+        for (flag, mut values) in given {
+            values.sort_unstable();
+            if let Some(twice) = values.windows(2).find(|pair| pair[0] == pair[1]) {
+                return Err(Fault::invalid(format!("{flag}: {} is given twice", twice[0])));
+            }
         }
         match self.budget {
             Some(Budget::Calls(0) | Budget::Tokens(0)) => {

@@ -4,7 +4,7 @@
 
 mod search;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use engine::effects::EffectKind;
@@ -17,11 +17,11 @@ use super::sample::Begun;
 use super::score::expression;
 use super::statistics::rate;
 use super::variant::Variant;
-use super::{AT_ONCE, Budget, Experiment, ModelsBy, TryQuery};
+use super::{Budget, Experiment, ModelsBy, TryQuery};
 use crate::core::fault::Fault;
-use crate::run::batch::{Cancel, batch, cores};
+use crate::run::batch::{Cancel, batch};
 use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, TryProgress, WhereDecided};
-use crate::workspace::{At, Edits, Mock, Workspace, new_request};
+use crate::workspace::{Edits, Mock, Workspace, new_request};
 use search::{Next, Search, Tally};
 
 /// How many forks a search runs at most.
@@ -50,8 +50,13 @@ pub struct CulpritQuery {
 /// A place at which forks begin.
 struct Step {
     path: String,
+    attempt: u32,
     /// The event with which the block began.
     seq: u64,
+    /// The event with which it ended, if it did.
+    ended: Option<u64>,
+    /// Whether it drew something or asked for something that another run may give otherwise.
+    draws: bool,
 }
 
 impl Workspace {
@@ -65,6 +70,7 @@ impl Workspace {
         self.check_writable()?;
         self.check_trusted()?;
         let fails = expression("--fails", &query.fails)?;
+        let (_, events) = self.whole_log_of(&query.request)?;
         let read = self
             .read_run(&query.request)?
             .ok_or_else(|| Fault::not_found(format!("unknown request \"{}\"", query.request)))?;
@@ -85,15 +91,15 @@ impl Workspace {
             }
             Err(error) => return Err(Fault::invalid(format!("--fails: {error}"))),
         }
-        let steps = steps(&read.events);
+        let steps = steps(&events);
         let experiment = self.forks_of(query, steps.first())?;
         let is_mock = experiment.mock != Mock::Off;
         let first = steps.first().map_or(u64::MAX, |step| step.seq);
-        let is_deterministic = !draws(&read.events, first, is_mock);
+        let is_deterministic = !draws(&events, first, is_mock);
         let wanted = if query.samples == 0 { SAMPLES } else { query.samples };
         let meter = self.meter_of(&experiment)?;
-        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&experiment.flow))?;
-        let workers = query.jobs.map_or(if is_mock { cores() } else { AT_ONCE }, |jobs| jobs as usize);
+        let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&experiment.row.flow))?;
+        let workers = experiment.workers(query.jobs);
         let mut search = Search::new(steps.len(), wanted, MAX_FORKS, is_deterministic);
         let (numbers, mut notes, mut failed) = (AtomicU32::new(1), Vec::new(), 0);
         let verdict = loop {
@@ -103,8 +109,8 @@ impl Workspace {
                 Next::BeforeFirst => break (WhereDecided::BeforeTheFirstStep, None),
                 Next::NotEnough => break (WhereDecided::NotEnoughSamples, None),
             };
-            let at = At::Seq(steps[point].seq - 1);
-            let variant = Variant { loaded_flow: loaded_flow.clone(), at, edits: Edits::default() };
+            let cut = steps[point].seq - 1;
+            let variant = Variant { loaded_flow: loaded_flow.clone(), cut, edits: Edits::default() };
             let (mut seen, mut errors) = (Tally::default(), Vec::new());
             let jobs: Vec<u32> = (0..forks).collect();
             batch(
@@ -114,11 +120,11 @@ impl Workspace {
                 |_| -> Result<Option<bool>, String> {
                     let id = new_request();
                     let calls = meter.sample(numbers.fetch_add(1, Ordering::Relaxed));
-                    let run = self.begin_sample(&id, &query.request, &variant, &experiment.mock, &calls);
+                    let run = self.begin_sample(&id, &experiment, &variant, &calls);
                     let ended = run.and_then(|running| self.finish_sample(running, &calls, cancel));
                     ended.map_err(|fault| fault.to_string())?;
                     let read = self.read_run(&id).map_err(|fault| fault.to_string())?;
-                    let Some(read) = read.filter(|read| Begun::of(read.row.status) == Begun::Ended) else {
+                    let Some(read) = read.filter(|read| Begun::is_over(read.row.status)) else {
                         return Ok(None);
                     };
                     let told = self.told(&read).map_err(|fault| fault.to_string())?;
@@ -137,6 +143,7 @@ impl Workspace {
                 },
             )?;
             search.add(point, seen);
+            search.add_unjudged(forks.saturating_sub(seen.samples));
             failed += seen.failures;
             progress(TryProgress { experiment_id: None, done: search.forks(), of: MAX_FORKS, failed });
             if let Some(error) = errors.first() {
@@ -159,6 +166,7 @@ impl Workspace {
             let interval = rate(tally.failures, tally.samples);
             CurvePoint {
                 path: step.path.clone(),
+                attempt: step.attempt,
                 seq: step.seq,
                 failures: tally.failures,
                 samples: tally.samples,
@@ -169,9 +177,16 @@ impl Workspace {
         };
         let curve = steps.iter().zip(&search.points).filter(|(_, tally)| tally.samples > 0).map(point).collect();
         let (verdict, step) = verdict;
-        let culprit =
-            step.and_then(|step| steps.get(step)).map(|step| Culprit { path: step.path.clone(), seq: step.seq });
-        let all = steps.iter().map(|step| CulpritStep { path: step.path.clone(), seq: step.seq }).collect();
+        let step = step.map(|step| deciding(&steps, step, &mut notes));
+        let culprit = step.and_then(|step| steps.get(step)).map(|step| Culprit {
+            path: step.path.clone(),
+            attempt: step.attempt,
+            seq: step.seq,
+        });
+        let all = steps
+            .iter()
+            .map(|step| CulpritStep { path: step.path.clone(), attempt: step.attempt, seq: step.seq })
+            .collect();
         Ok(CulpritView {
             request_id: query.request.clone(),
             verdict,
@@ -222,11 +237,49 @@ fn steps(events: &[Event]) -> Vec<Step> {
             doers.insert(path);
             // What a handler or a generator calls goes with it.
             if !is_inside && !memoized.contains(&(&**path, event.attempt)) {
-                steps.push(Step { path: path.to_string(), seq: event.seq });
+                steps.push(Step {
+                    path: path.to_string(),
+                    attempt: event.attempt,
+                    seq: event.seq,
+                    ended: None,
+                    draws: false,
+                });
             }
         }
     }
+    let mut by_execution: HashMap<(String, u32), usize> = HashMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        by_execution.insert((step.path.clone(), step.attempt), at);
+    }
+    for event in events {
+        let Some(path) = &event.path else { continue };
+        let Some(step) = by_execution.get(&(path.to_string(), event.attempt)).and_then(|at| steps.get_mut(*at)) else {
+            continue;
+        };
+        match &event.kind {
+            EventKind::BlockFinished { .. } => step.ended = Some(event.seq),
+            EventKind::EffectFinished { effect, .. } => {
+                step.draws |= !matches!(effect, EffectKind::Sleep | EffectKind::Clock);
+            }
+            _ => {}
+        }
+    }
     steps
+}
+
+/// Which step decided, of those that ended between the fork point before this one and the next: what was in flight at a
+/// fork point runs again. One that drew nothing decides nothing.
+fn deciding(steps: &[Step], found: usize, notes: &mut Vec<String>) -> usize {
+    let from = steps.get(found).map_or(0, |step| step.seq);
+    let to = steps.get(found + 1).map_or(u64::MAX, |step| step.seq);
+    let has_ended_there = |step: &Step| step.ended.is_some_and(|ended| from < ended && ended < to);
+    let candidates: Vec<usize> =
+        (0..steps.len()).filter(|at| steps[*at].draws && has_ended_there(&steps[*at])).collect();
+    if candidates.len() > 1 {
+        let paths: Vec<&str> = candidates.iter().map(|at| steps[*at].path.as_str()).collect();
+        notes.push(format!("these steps ran beside each other, and one of them decided: {}", paths.join(", ")));
+    }
+    candidates.first().copied().unwrap_or(found)
 }
 
 /// Whether forks of a request may differ by themselves: by chance, a real model, or the network.

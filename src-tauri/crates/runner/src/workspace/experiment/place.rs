@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::effects::{EffectKind, ModelReply};
-use engine::event::{BlockKind, Event, EventKind, Seq};
+use engine::event::{BlockKind, Event, EventKind, Outcome, Seq};
 use engine::views::model_requests::Requests;
 
 use crate::core::fault::Fault;
@@ -60,8 +60,14 @@ impl Place {
                 }
             }));
         };
-        let ended = of_path()
-            .find(|event| event.attempt == begun.attempt && matches!(event.kind, EventKind::BlockFinished { .. }));
+        let has_ended = |event: &&Event| {
+            let outcome = match &event.kind {
+                EventKind::BlockFinished { outcome, .. } => *outcome,
+                _ => return false,
+            };
+            event.attempt == begun.attempt && matches!(outcome, Outcome::Completed | Outcome::Failed)
+        };
+        let ended = of_path().find(has_ended);
         Ok(Place { path: path.to_owned(), before: begun.seq - 1, ended: ended.map(|event| event.seq) })
     }
 
@@ -117,8 +123,13 @@ impl Place {
 
     /// The model calls that the request made from here on.
     pub(crate) fn calls(&self, events: &[Event]) -> Vec<RecordedCall> {
+        self.calls_after(events, self.before)
+    }
+
+    /// The model calls that the request made after an event that is not before the block.
+    pub(crate) fn calls_after(&self, events: &[Event], after: Seq) -> Vec<RecordedCall> {
         let requests = Requests::of(events);
-        let calls = events.iter().filter(|event| event.seq > self.before).filter_map(|event| {
+        let calls = events.iter().filter(|event| event.seq > after).filter_map(|event| {
             let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } = &event.kind
             else {
                 return None;
@@ -154,7 +165,8 @@ impl Place {
         answers
     }
 
-    fn is_own(&self, event: &Event) -> bool {
+    /// Whether an event is that of the block, or of one inside it.
+    pub(super) fn is_own(&self, event: &Event) -> bool {
         event.path.as_deref().is_some_and(|path| self.holds(path))
     }
 }

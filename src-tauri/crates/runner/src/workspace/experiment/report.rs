@@ -1,19 +1,20 @@
 //! What an experiment found, read from its samples' logs: nothing of it is stored but the scores.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use engine::effects::EffectKind;
-use engine::event::{Event, EventKind, RequestStatus};
+use engine::event::{Event, EventKind, Recorded, RequestStatus};
 use engine::views::Events;
 use engine::views::items::Audience;
 use serde_json::{Map, Value, json};
-use store::SampleRow;
+use store::{EventQuery, SampleRow};
 
 use super::axes::Arm;
 use super::sample::Begun;
-use super::statistics::{Interval, difference, mean, median, rate, resampled};
+use super::statistics::{difference, difference_of_means, mean, median, of_mean, rate, resampled};
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
+use crate::models::call_meter::hash_of;
 use crate::views::{
     ArmSummary, ArmView, BesideBase, Json, RequestRow, SampleDiffers, SampleUsage, SampleView, StateView,
 };
@@ -31,6 +32,7 @@ pub(super) struct End {
 /// A sample whose request is there.
 pub(super) struct Read {
     pub(super) row: RequestRow,
+    /// Its own events: of a fork those that it does not have in common with another request.
     pub(super) events: Vec<Event>,
     pub(super) end: End,
 }
@@ -38,24 +40,40 @@ pub(super) struct Read {
 impl Workspace {
     /// Reads a run. `None` if somebody has deleted it.
     pub(super) fn read_run(&self, request: &str) -> Result<Option<Read>, Fault> {
-        let (row, events) = match self.whole_log_of(request) {
-            Ok(found) => found,
+        let row = match self.request(request) {
+            Ok(row) => row,
             Err(Fault::NotFound { .. }) => return Ok(None),
             Err(fault) => return Err(fault),
         };
-        let view = Events::new(&events);
-        let output = events.iter().rev().find_map(|event| match &event.kind {
-            EventKind::RequestFinished { output: Some(output), .. } => view.value(output),
+        // What a fork has in common with another request may be long, and says nothing of the fork.
+        let first = row.forked_from.as_ref().map_or(1, |from| from.seq + 1);
+        let query = EventQuery { from: Some(first), ..EventQuery::default() };
+        let events = self.store.events(request, &query).map_err(Fault::internal)?;
+        let finished = events.iter().rev().find_map(|event| match &event.kind {
+            EventKind::RequestFinished { output, .. } => output.as_ref(),
             _ => None,
         });
+        let output = finished.map_or(Ok(None), |output| self.value_of(request, &events, output))?;
         let StateView { session, user, project, request: own, .. } = self.state_at(request, None)?;
         let mut state = Map::new();
         for (name, value) in [("session", session), ("user", user), ("project", project), ("request", own)] {
             state.extend(value.map(|Json(value)| (name.to_owned(), value)));
         }
         let error = row.error.as_ref().map(|error| (error.name.clone(), error.message.clone()));
-        let end = End { status: row.status, output: output.cloned(), error, state: state.into() };
+        let end = End { status: row.status, output, error, state: state.into() };
         Ok(Some(Read { row, events, end }))
+    }
+
+    /// A value that one of a request's own events records: often that of an earlier event.
+    fn value_of(&self, request: &str, own: &[Event], recorded: &Recorded) -> Result<Option<Value>, Fault> {
+        match (recorded, Events::new(own).value(recorded)) {
+            (_, Some(value)) => Ok(Some(value.clone())),
+            (Recorded::Of(_), None) => {
+                let (_, events) = self.log_of(request)?;
+                Ok(Events::new(&events).value(recorded).cloned())
+            }
+            (_, None) => Ok(None),
+        }
     }
 
     /// What is told of a run: what a score looks at.
@@ -80,10 +98,9 @@ impl Workspace {
 
     /// What a run asked of models itself, and what that cost.
     pub(super) fn usage(&self, read: &Read) -> (SampleUsage, Option<f64>) {
-        let own = read.row.forked_from.as_ref().map_or(0, |from| from.seq);
         let view = Events::new(&read.events);
         let (mut usage, mut cost) = (SampleUsage::default(), Some(0.0));
-        for event in read.events.iter().filter(|event| event.seq > own) {
+        for event in &read.events {
             let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } = &event.kind
             else {
                 continue;
@@ -100,12 +117,47 @@ impl Workspace {
         (usage, cost.filter(|_| !self.config.prices.is_empty()))
     }
 
-    /// How long a run took itself, in milliseconds.
+    /// What the samples of an experiment have spent so far: calls, tokens and US dollars. A call that several samples
+    /// with one number share (`shares`) counts once.
+    pub(super) fn spent(&self, rows: &[SampleRow], shares: bool) -> Result<(u32, u64, f64), Fault> {
+        let mut counted: HashSet<(u32, blake3::Hash, u32)> = HashSet::new();
+        let mut spent = (0, 0, 0.0);
+        for row in rows {
+            let Some(read) = self.read_run(&row.request)? else { continue };
+            let view = Events::new(&read.events);
+            let mut asked: HashMap<blake3::Hash, u32> = HashMap::new();
+            for event in &read.events {
+                let EventKind::EffectFinished {
+                    effect: EffectKind::Model, result, memoized: false, error: None, ..
+                } = &event.kind
+                else {
+                    continue;
+                };
+                let Some(request) = view.effect_request(&event.kind) else { continue };
+                let hash = hash_of(request);
+                let nth = asked.entry(hash).or_insert(0);
+                *nth += 1;
+                if shares && !counted.insert((row.number, hash, *nth)) {
+                    continue;
+                }
+                let tokens = CallTokens::read(result).unwrap_or_default();
+                let usd = self.config.cost(request["model"].as_str().unwrap_or_default(), result).unwrap_or_default();
+                spent = (spent.0 + 1, spent.1 + tokens.input + tokens.output, spent.2 + usd);
+            }
+        }
+        Ok(spent)
+    }
+
+    /// How long a run took itself, in milliseconds, without the time in which nobody ran it.
     fn duration(&self, read: &Read) -> i64 {
-        let own = read.row.forked_from.as_ref().map_or(0, |from| from.seq);
-        let first = read.events.iter().find(|event| event.seq > own).map_or(0, |event| event.at);
-        let last = read.events.last().map_or(first, |event| event.at);
-        read.row.duration_ms.unwrap_or(last - first).max(0)
+        let mut lives: Vec<(i64, i64)> = Vec::new();
+        for event in &read.events {
+            match (&event.kind, lives.last_mut()) {
+                (EventKind::RequestResumed { .. }, _) | (_, None) => lives.push((event.at, event.at)),
+                (_, Some(life)) => life.1 = event.at,
+            }
+        }
+        lives.iter().map(|(from, to)| (to - from).max(0)).sum()
     }
 
     /// One sample, beside the request. `None` if somebody has deleted it.
@@ -139,19 +191,21 @@ pub(super) fn arm_view(id: &str, arm: &Arm, samples: Vec<SampleView>) -> ArmView
 }
 
 fn summary(samples: &[SampleView]) -> ArmSummary {
-    let ended: Vec<&SampleView> = samples.iter().filter(|sample| Begun::of(sample.status) == Begun::Ended).collect();
+    let ended: Vec<&SampleView> = samples.iter().filter(|sample| Begun::is_over(sample.status)).collect();
     let count = |is_it: &dyn Fn(&&&SampleView) -> bool| ended.iter().filter(is_it).count() as u32;
     let times: Vec<f64> = ended.iter().map(|sample| sample.duration_ms as f64).collect();
     let tokens: Vec<f64> = ended.iter().map(|sample| sample.usage.total_tokens as f64).collect();
     let interval = resampled(&times, median);
     let mut summary = ArmSummary {
         n: ended.len() as u32,
+        waiting: samples.iter().filter(|sample| sample.status == RequestStatus::Suspended).count() as u32,
         failed: count(&|sample| sample.status != RequestStatus::Completed),
         median_ms: median(&times),
         low_ms: interval.map(|found| found.low),
         high_ms: interval.map(|found| found.high),
         median_tokens: median(&tokens),
-        cost_usd: ended.iter().map(|sample| sample.cost_usd).sum(),
+        // The sum of no costs is no cost.
+        cost_usd: ended.iter().map(|sample| sample.cost_usd).sum::<Option<f64>>().filter(|_| !ended.is_empty()),
         differing: count(&|sample| sample.differs.output || sample.differs.state),
         ..ArmSummary::default()
     };
@@ -165,7 +219,7 @@ fn summary(samples: &[SampleView]) -> ArmSummary {
         }
         Scores::Numbers(values) => {
             summary.mean = mean(values);
-            resampled(values, mean)
+            of_mean(values)
         }
     };
     summary.low = found.map(|found| found.low);
@@ -200,7 +254,7 @@ impl Scores {
 /// How an arm's scores stand beside those of the base arm; `None` without scores.
 pub(super) fn beside_base(arm: &ArmView, base: &ArmView, is_mock: bool) -> Option<BesideBase> {
     let ended = |arm: &'_ ArmView| -> Vec<SampleView> {
-        arm.samples.iter().filter(|sample| Begun::of(sample.status) == Begun::Ended).cloned().collect()
+        arm.samples.iter().filter(|sample| Begun::is_over(sample.status)).cloned().collect()
     };
     let (own, other) = (ended(arm), ended(base));
     let (own, other) = (own.iter().collect::<Vec<_>>(), other.iter().collect::<Vec<_>>());
@@ -222,16 +276,6 @@ pub(super) fn beside_base(arm: &ArmView, base: &ArmView, is_mock: bool) -> Optio
         Some(found) if found.high < 0.0 => BesideBase::Worse,
         _ => BesideBase::NotEnoughSamples,
     })
-}
-
-/// An interval that holds the difference of two means: the distance of their intervals, which is the careful choice.
-fn difference_of_means(one: &[f64], other: &[f64]) -> Option<Interval> {
-    let (one_mean, other_mean) = (mean(one)?, mean(other)?);
-    let (own, their) = (resampled(one, mean)?, resampled(other, mean)?);
-    let below = ((one_mean - own.low).powi(2) + (their.high - other_mean).powi(2)).sqrt();
-    let above = ((own.high - one_mean).powi(2) + (other_mean - their.low).powi(2)).sqrt();
-    let middle = one_mean - other_mean;
-    Some(Interval { low: middle - below, high: middle + above })
 }
 
 /// The samples of each arm, by its number.

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use engine::event::RequestStatus;
 
+use super::Experiment;
 use super::variant::Variant;
 use crate::core::fault::Fault;
 use crate::models::call_meter::SampleCalls;
 use crate::run::Running;
 use crate::run::batch::Cancel;
-use crate::workspace::{Mock, Workspace};
+use crate::workspace::fork::NewFork;
+use crate::workspace::{At, Mock, Workspace};
 
 /// How often it is looked whether a sample is to be stopped.
 const LOOK: Duration = Duration::from_millis(20);
@@ -34,32 +36,38 @@ impl Begun {
             _ => Begun::Ended,
         }
     }
+
+    /// Whether nothing more comes of a sample: it has ended, and does not wait for an answer.
+    pub(crate) fn is_over(status: RequestStatus) -> bool {
+        Begun::of(status) == Begun::Ended && status != RequestStatus::Suspended
+    }
 }
 
 impl Workspace {
     /// Begins a fork under a given id, with what counts its model calls.
-    pub(crate) fn begin_sample(
+    pub(super) fn begin_sample(
         &self,
         id: &str,
-        request: &str,
+        of: &Experiment,
         variant: &Variant,
-        mock: &Mock,
         calls: &SampleCalls,
     ) -> Result<Running, Fault> {
-        let Variant { loaded_flow, at, edits } = variant.clone();
-        let (next, _) = self.forking_as(id.to_owned(), loaded_flow, request, &at, edits, mock)?;
+        let _turn = futures_executor::block_on(of.beginning.acquire());
+        let Variant { loaded_flow, cut, edits } = variant.clone();
+        let fork = NewFork { id: id.to_owned(), loaded_flow, row: &of.row, events: &of.events, cut: Some(cut) };
+        let (next, _) = self.forking_as(fork, &At::Seq(cut), edits, &of.mock)?;
         self.begin_next(super::Next { calls: Some(calls.clone()), ..next })
     }
 
     /// Goes on with a sample that was stopped.
-    pub(crate) fn resume_sample(&self, id: &str, variant: &Variant, calls: &SampleCalls) -> Result<Running, Fault> {
+    pub(super) fn resume_sample(&self, id: &str, variant: &Variant, calls: &SampleCalls) -> Result<Running, Fault> {
         let recorded = self.whole_log_of(id)?;
         let next = self.resuming_with(variant.loaded_flow.clone(), recorded, &Mock::Inherit, Vec::new())?;
         self.begin_next(super::Next { calls: Some(calls.clone()), ..next })
     }
 
     /// Waits for the end of a sample. It is aborted if the experiment is cancelled or the budget refuses it a call.
-    pub(crate) fn finish_sample(&self, running: Running, calls: &SampleCalls, cancel: &Cancel) -> Result<(), Fault> {
+    pub(super) fn finish_sample(&self, running: Running, calls: &SampleCalls, cancel: &Cancel) -> Result<(), Fault> {
         let id = running.request_id.clone();
         let mut is_stopping = false;
         loop {

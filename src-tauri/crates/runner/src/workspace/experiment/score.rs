@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::axes::PromptText;
 use crate::core::fault::Fault;
+use crate::core::ordinary_files::short;
 use crate::effects::outside::World;
 use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::MockModels;
@@ -133,10 +134,8 @@ impl Workspace {
         match value {
             Value::Bool(_) => Ok(value),
             Value::Number(ref number) if number.as_f64().is_some_and(f64::is_finite) => Ok(value),
-            other => Err(format!(
-                "a score is a number, true or false, not {}",
-                crate::core::ordinary_files::short(&other.to_string())
-            )),
+            Value::Null => Err("a score is a number, true or false, not null, NaN or Infinity".to_owned()),
+            other => Err(format!("a score is a number, true or false, not {}", short(&other.to_string()))),
         }
     }
 
@@ -220,13 +219,20 @@ fn by_command(command: &str, folder: &Path, run: &Value) -> Result<Value, String
         (status, printed)
     });
     let (status, printed) = (status?, printed?);
+    // What a shell says of a program that is not there, or that it may not run.
+    if let Some(code @ (126 | 127)) = status.code() {
+        return Err(format!("the command cannot be run (exit code {code}): {}", first_line(command)));
+    }
     let printed = printed.trim();
     if printed.is_empty() {
         return Ok(status.success().into());
     }
-    engine::json::parse(printed).map_err(|_| {
-        format!("the command is to print a number, true or false, not {}", crate::core::ordinary_files::short(printed))
-    })
+    engine::json::parse(printed)
+        .map_err(|_| format!("the command is to print a number, true or false, not {}", first_line(printed)))
+}
+
+fn first_line(text: &str) -> String {
+    short(text.lines().next().unwrap_or_default())
 }
 
 fn shell(command: &str) -> Command {

@@ -6,20 +6,21 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::event::{Event, ModelEdit};
+use engine::event::{Event, ModelEdit, Seq};
 use script::{Bundler, Code, NoDefinition, OptionValue};
 
 use super::axes::{Arm, TryQuery};
 use super::place::Place;
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
-use crate::workspace::{At, Edits, Workspace};
+use crate::workspace::{Edits, Workspace};
 
 /// What an arm runs.
 #[derive(Clone)]
 pub(crate) struct Variant {
     pub(crate) loaded_flow: Arc<LoadedFlow>,
-    pub(crate) at: At,
+    /// The last event that its forks have in common with the request.
+    pub(crate) cut: Seq,
     pub(crate) edits: Edits,
 }
 
@@ -49,12 +50,12 @@ impl Workspace {
                 model: is_edited.then_some(edit),
                 ..Edits::default()
             };
-            let at = match (&arm.output, place.ended) {
-                (Some(_), Some(ended)) => At::Seq(ended),
+            let cut = match (&arm.output, place.ended) {
+                (Some(_), Some(ended)) => ended,
                 (Some(_), None) => return Err(format!("{} did not end, so its output cannot be given", place.path)),
-                (None, _) => At::Seq(place.before),
+                (None, _) => place.before,
             };
-            Ok(Variant { loaded_flow, at, edits })
+            Ok(Variant { loaded_flow, cut, edits })
         });
         Ok(variants.collect())
     }
@@ -119,6 +120,10 @@ pub(super) fn no_definition(generator: &str, reason: NoDefinition) -> Fault {
         NoDefinition::Missing => format!(
             "the definition of generator \"{generator}\" is not found in the files of its flow: its name must be a \
              plain text there, like generator({{ name: \"{generator}\", … }})"
+        ),
+        NoDefinition::SeveralReturns => format!(
+            "the prompt of generator \"{generator}\" returns in several places, so ${{…}} in a text has no one place: \
+             write a text without it, or return in one place"
         ),
         NoDefinition::Several => {
             format!("several definitions are named \"{generator}\": give each a name of its own")

@@ -1,10 +1,11 @@
 //! Experiments as they are shown: read from what is stored of them, and from the logs of their samples.
 
-use store::ExperimentRow as Stored;
+use store::{ExperimentRow as Stored, SampleRow};
 
 use super::axes::Arm;
 use super::report::{arm_view, beside_base, by_arm};
-use super::{BASE, ModelsBy, TryQuery, query_of};
+use super::sample::Begun;
+use super::{BASE, ModelsBy, StoredBody};
 use crate::core::fault::Fault;
 use crate::views::{ArmSummary, ArmView, ExperimentRow, ExperimentView, StoppedBy};
 use crate::workspace::Workspace;
@@ -14,9 +15,13 @@ impl Workspace {
     pub fn experiments(&self, limit: u64, offset: u64) -> Result<Vec<ExperimentRow>, Fault> {
         let stored = self.store.experiments(limit, offset).map_err(Fault::internal)?;
         let row = |stored: Stored| {
-            let query = query_of(&stored)?;
+            let query = StoredBody::of(&stored)?.query;
             let arms = query.arms()?;
-            let samples = self.store.samples(&stored.id).map_err(Fault::internal)?.len() as u32;
+            let known = self.store.samples(&stored.id).map_err(Fault::internal)?;
+            let has_ended = |row: &SampleRow| {
+                self.store.request(&row.request).ok().flatten().is_some_and(|row| Begun::of(row.status) == Begun::Ended)
+            };
+            let samples = known.iter().filter(|row| has_ended(row)).count() as u32;
             let sampled = arms.len() as u32 + u32::from(!arms.iter().all(Arm::is_base));
             Ok(ExperimentRow {
                 id: stored.id,
@@ -36,17 +41,11 @@ impl Workspace {
     /// What an experiment has found so far.
     pub fn experiment(&self, id: &str) -> Result<ExperimentView, Fault> {
         let stored = self.stored_experiment(id)?;
-        let query = query_of(&stored)?;
-        self.view_of_experiment(&stored, &query, None, &[])
+        self.view_of_experiment(&stored)
     }
 
-    pub(super) fn view_of_experiment(
-        &self,
-        stored: &Stored,
-        query: &TryQuery,
-        stopped: Option<StoppedBy>,
-        errors: &[(u32, String)],
-    ) -> Result<ExperimentView, Fault> {
+    pub(super) fn view_of_experiment(&self, stored: &Stored) -> Result<ExperimentView, Fault> {
+        let StoredBody { query, errors, stopped } = StoredBody::of(stored)?;
         let own = query.arms()?;
         let has_base = !own.iter().all(Arm::is_base);
         let mut samples = by_arm(self.store.samples(&stored.id).map_err(Fault::internal)?);
@@ -77,10 +76,15 @@ impl Workspace {
                 arm.summary.beside_base = beside_base(arm, &base, is_mock);
             }
         }
-        let all = arms.iter().chain(has_base.then_some(&base));
-        let (counted, ended) = all.fold((0, 0), |(counted, ended), arm| (counted + 1, ended + arm.summary.n));
-        let missing = (counted * query.samples()).saturating_sub(ended);
-        let notes = notes(&base, original.is_none(), is_mock, query.samples());
+        let all: Vec<&ArmView> = arms.iter().chain(has_base.then_some(&base)).collect();
+        let there: u32 = all.iter().map(|arm| arm.summary.n + arm.summary.waiting).sum();
+        let missing = (all.len() as u32 * query.samples()).saturating_sub(there);
+        let samples = all.iter().flat_map(|arm| &arm.samples);
+        let running = samples.filter(|sample| Begun::of(sample.status) == Begun::Runs).count() as u32;
+        let mut notes = notes(&base, original.is_none(), is_mock, query.samples());
+        if running > 0 {
+            notes.push(format!("{running} of the missing samples are being run, perhaps by another process"));
+        }
         Ok(ExperimentView {
             id: stored.id.clone(),
             request_id: stored.request.clone(),
@@ -88,7 +92,9 @@ impl Workspace {
             started_at: stored.at,
             base,
             arms,
-            stopped: stopped.or_else(|| (missing > 0 && errors.is_empty()).then_some(StoppedBy::Cancelled)),
+            stopped: stopped
+                .filter(|_| missing > 0)
+                .or_else(|| (missing > running && errors.is_empty()).then_some(StoppedBy::Cancelled)),
             missing,
             notes,
         })
@@ -108,11 +114,15 @@ fn notes(base: &ArmView, is_gone: bool, is_mock: bool, samples: u32) -> Vec<Stri
                 .to_owned(),
         );
     }
-    let ArmSummary { n, differing, .. } = &base.summary;
+    let ArmSummary { n, waiting, differing, .. } = &base.summary;
     if *differing > 0 {
         notes.push(format!(
-            "with nothing changed, {differing} of {n} samples differ from the request: the flow differs by itself"
+            "with nothing changed, {differing} of {n} {} from the request: the flow differs by itself",
+            if *n == 1 { "sample differs" } else { "samples differ" }
         ));
+    }
+    if *waiting > 0 {
+        notes.push("samples wait for an answer that the request was given: no approval is carried over".to_owned());
     }
     notes
 }

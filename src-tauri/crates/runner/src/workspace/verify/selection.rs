@@ -16,7 +16,12 @@ use crate::views::{RequestRow, Verdict, VerifiedRun};
 impl Workspace {
     /// The jobs of a query for requests, newest first.
     pub(super) fn selected_requests(&self, query: &VerifyQuery) -> Result<Vec<Job>, Fault> {
-        let rows = self.rows_to_verify(query)?;
+        let mut rows = self.rows_to_verify(query)?;
+        if query.requests.is_empty() {
+            // They ran code that was tried.
+            let sampled = self.store.sampled().map_err(Fault::internal)?;
+            rows.retain(|row| !sampled.contains(&row.id));
+        }
         let ran = self.store.ran_code().map_err(Fault::internal)?;
         let expected: HashMap<String, i64> = self.store.expected().map_err(Fault::internal)?.into_iter().collect();
         let settings = self.settings_changed_at();

@@ -39,6 +39,8 @@ pub(crate) struct Search {
     /// How many samples a point has at least that the answer rests on.
     wanted: u32,
     most: u32,
+    /// How many forks could not be judged.
+    unjudged: u32,
     is_deterministic: bool,
     /// A point whose forks fail by chance.
     low: usize,
@@ -62,12 +64,17 @@ impl Search {
     pub(crate) fn new(steps: usize, wanted: u32, most: u32, is_deterministic: bool) -> Search {
         let points = vec![Tally::default(); steps];
         let wanted = if is_deterministic { 1 } else { wanted.max(2) };
-        Search { points, wanted, most, is_deterministic, low: 0, high: steps }
+        Search { points, wanted, most, unjudged: 0, is_deterministic, low: 0, high: steps }
     }
 
     /// How many forks have been run.
     pub(crate) fn forks(&self) -> u32 {
-        self.points.iter().map(|point| point.samples).sum()
+        self.points.iter().map(|point| point.samples).sum::<u32>() + self.unjudged
+    }
+
+    /// Takes in how many forks could not be judged.
+    pub(crate) fn add_unjudged(&mut self, forks: u32) {
+        self.unjudged += forks;
     }
 
     /// Takes in what forks from a point did.
