@@ -53,7 +53,7 @@ pub(crate) fn experiments(workspace: &Workspace, given: &Experiments) -> Result<
         return Ok(Outcome::done(json!(view), print::experiment(&view)));
     }
     let rows = workspace.experiments(given.page.limit.unwrap_or(u64::MAX), given.page.offset.unwrap_or(0))?;
-    Ok(Outcome::done(json!(rows), print::experiments(&rows)))
+    Ok(Outcome::done(json!(rows), print::experiments(&rows, given.page.limit.is_some() || given.page.offset.is_some())))
 }
 
 /// `flowglass adopt`.

@@ -17,7 +17,7 @@ pub(super) fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
             (text, "standard input".to_owned())
         }
         Some(file) => {
-            let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("{flag} @{file}: {error}")))?;
+            let text = runner::read_text(file.as_ref()).map_err(|error| invalid(format!("{flag} @{file}: {error}")))?;
             (text, file.to_owned())
         }
         None => (given.to_owned(), flag.to_owned()),

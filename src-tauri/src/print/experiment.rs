@@ -9,26 +9,34 @@ use super::{counted, cut_to, duration};
 
 /// How much of a value is shown in a column.
 const VALUE: usize = 32;
+/// How many samples are listed, all arms together.
+const MAX_LISTED: usize = 130;
 /// How wide the bar of a rate is.
 const BAR: usize = 20;
 
 /// What an experiment will take.
 pub(crate) fn try_plan(plan: &TryPlan) -> String {
-    let TryPlan { arms, samples, model_calls, base_model_calls, tokens, cost_usd, models, hosts, asks_again, mock } =
-        plan;
+    let TryPlan { arms, samples, model_calls, base_model_calls, score_model_calls, tokens, cost_usd, .. } = plan;
     let arms = counted((*arms).into(), "arm");
-    let mut text = format!("{arms} × {}: about ", counted((*samples).into(), "sample"));
-    text.push_str(&counted((*model_calls).into(), "model call"));
-    if *base_model_calls > 0 {
-        text.push_str(&format!(" ({base_model_calls} of them with nothing changed)"));
+    let mut text = format!("{arms} × {}: ", counted((*samples).into(), "sample"));
+    match model_calls {
+        0 => text.push_str("no model call"),
+        calls => text.push_str(&format!("about {}", counted((*calls).into(), "model call"))),
+    }
+    let parts = [(base_model_calls, "with nothing changed"), (score_model_calls, "to score samples")];
+    let parts: Vec<String> =
+        parts.into_iter().filter(|(calls, _)| **calls > 0).map(|(calls, what)| format!("{calls} {what}")).collect();
+    if !parts.is_empty() {
+        text.push_str(&format!(" ({})", parts.join(", ")));
     }
     if let Some(tokens) = tokens {
         text.push_str(&format!(", {tokens:.0} tokens"));
     }
-    if let Some(cost) = cost_usd.filter(|_| !mock) {
+    if let Some(cost) = cost_usd.filter(|_| !plan.mock) {
         text.push_str(&format!(", {cost:.4} US dollars"));
     }
-    text.push_str(if *mock { "; models are mocked, and cost nothing\n" } else { "\n" });
+    text.push_str(if plan.mock { "; models are mocked, and cost nothing\n" } else { "\n" });
+    let TryPlan { models, hosts, asks_again, .. } = plan;
     for (what, names) in [("models asked", models), ("hosts fetched from", hosts), ("asks anew", asks_again)] {
         if !names.is_empty() {
             text.push_str(&format!("{what}: {}\n", names.join(", ")));
@@ -58,18 +66,19 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
             }
         }
     }
-    if arms.iter().all(|arm| arm.samples.len() <= 1) {
+    let samples = arms.iter().map(|arm| arm.samples.len()).sum::<usize>();
+    if samples > MAX_LISTED {
+        text.push_str(&format!("\n{samples} samples: the window lists them, or --json\n"));
+    } else if samples > 0 {
         text.push('\n');
-        for arm in &arms {
-            for sample in &arm.samples {
-                let output = match (&sample.output, &sample.error) {
-                    (_, Some(error)) => format!("{}: {}", error.name, error.message),
-                    (Some(output), None) => output.0.to_string(),
-                    (None, None) => String::new(),
-                };
-                let (id, status) = (&sample.request_id, sample.status.as_str());
-                text.push_str(&format!("{:>4}  {id}  {status}  {}\n", arm.id, cut_to(&output, 160)));
-            }
+        for (arm, sample) in arms.iter().flat_map(|arm| arm.samples.iter().map(move |sample| (arm, sample))) {
+            let output = match (&sample.output, &sample.error) {
+                (_, Some(error)) => format!("{}: {}", error.name, error.message),
+                (Some(output), None) => output.0.to_string(),
+                (None, None) => String::new(),
+            };
+            let (id, status) = (&sample.request_id, sample.status.as_str());
+            text.push_str(&format!("{:>4}  {id}  {status}  {}\n", arm.id, cut_to(&output, 160)));
         }
     }
     if let Some(stopped) = view.stopped {
@@ -97,7 +106,7 @@ fn head(names: &[String], has_score: bool) -> Vec<String> {
     if has_score {
         head.push("score (95 % interval)".to_owned());
     }
-    head.extend(["differ", "tokens", "time", "cost"].map(str::to_owned));
+    head.extend(["differ", "tokens (median)", "time (median)", "cost (all)"].map(str::to_owned));
     head
 }
 
@@ -108,8 +117,9 @@ fn row(arm: &ArmView, names: &[String], has_score: bool) -> Vec<String> {
         let value = arm.axes.0.get(name).map_or_else(|| "as it was".to_owned(), shown);
         cells.push(cut_to(&value, VALUE));
     }
-    let failed = if summary.failed > 0 { format!(", {} failed", summary.failed) } else { String::new() };
-    cells.push(format!("{}{failed}", summary.n));
+    let parts = [(summary.failed, "failed"), (summary.waiting, "waiting")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}"));
+    cells.push(format!("{}{}", summary.n, parts.collect::<String>()));
     if has_score {
         cells.push(score(arm));
     }
@@ -167,9 +177,14 @@ fn table(rows: &[Vec<String>]) -> String {
 }
 
 /// The list of experiments.
-pub(crate) fn experiments(rows: &[ExperimentRow]) -> String {
+pub(crate) fn experiments(rows: &[ExperimentRow], is_part: bool) -> String {
     if rows.is_empty() {
-        return "no experiment yet; begin one with flowglass try\n".to_owned();
+        let none = if is_part {
+            "no experiment in that part of the list"
+        } else {
+            "no experiment yet; begin one with flowglass try"
+        };
+        return format!("{none}\n");
     }
     let head = ["experiment", "request", "at", "varies", "samples"].map(str::to_owned).to_vec();
     let line = |row: &ExperimentRow| {
@@ -182,6 +197,9 @@ pub(crate) fn experiments(rows: &[ExperimentRow]) -> String {
 
 /// The edit of a file.
 pub(crate) fn adopted(adopted: &Adopted) -> String {
+    if adopted.difference.is_empty() {
+        return format!("nothing to change: {} has that already\n", adopted.file);
+    }
     let end = if adopted.is_written { "written\n" } else { "not written; add --write to make this edit\n" };
     format!("{}\n{}{end}", adopted.file, adopted.difference)
 }
@@ -193,7 +211,11 @@ pub(crate) fn culprit(view: &CulpritView) -> String {
         (WhereDecided::BeforeTheFirstStep, _) => "decided before the first step\n".to_owned(),
         _ => "not enough samples to tell\n".to_owned(),
     };
-    text.push_str(&format!("\nhow often forks from before a step fail ({}):\n", counted(view.forks.into(), "fork")));
+    if !view.curve.is_empty() {
+        let forks = counted(view.forks.into(), "fork");
+        text.push_str(&format!("\nhow often forks from before a step fail ({forks}):\n"));
+    }
+    let is_twice = |path: &str| view.steps.iter().filter(|step| step.path == path).count() > 1;
     let rows: Vec<Vec<String>> = view
         .curve
         .iter()
@@ -201,7 +223,11 @@ pub(crate) fn culprit(view: &CulpritView) -> String {
             let bar = "█".repeat((point.rate * BAR as f64).round() as usize);
             let rate = format!("{:.0} % ({:.0}–{:.0} %)", point.rate * 100.0, point.low * 100.0, point.high * 100.0);
             vec![
-                format!("  {}", point.path),
+                if is_twice(&point.path) {
+                    format!("  {}#{}", point.path, point.attempt)
+                } else {
+                    format!("  {}", point.path)
+                },
                 format!("{}/{}", point.failures, point.samples),
                 format!("{bar:BAR$}"),
                 rate,

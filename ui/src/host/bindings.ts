@@ -292,7 +292,9 @@ export type AgentView = {
 export type ArmSummary = {
 	/**  How many samples have ended. */
 	n: number,
-	/**  How many of them did not complete. */
+	/**  How many wait for an answer. */
+	waiting: number,
+	/**  How many of those that have ended did not complete. */
 	failed: number,
 	/**  How many pass, if the score says whether one does. */
 	passed?: number | null,
@@ -814,6 +816,8 @@ export type CriticalPart = {
 export type Culprit = {
 	/**  Its path. */
 	path: string,
+	/**  Which execution of that path, from 0. */
+	attempt: number,
 	/**  The event with which it began. */
 	seq: number,
 };
@@ -838,6 +842,8 @@ export type CulpritQuery = {
 export type CulpritStep = {
 	/**  Its path. */
 	path: string,
+	/**  Which execution of that path, from 0. */
+	attempt: number,
 	/**  The event with which it began. */
 	seq: number,
 };
@@ -864,6 +870,8 @@ export type CulpritView = {
 export type CurvePoint = {
 	/**  The step's path. */
 	path: string,
+	/**  Which execution of that path, from 0. */
+	attempt: number,
 	/**  The event with which it began. */
 	seq: number,
 	/**  How many forks failed. */
@@ -2724,6 +2732,8 @@ export type TryPlan = {
 	modelCalls: number,
 	/**  How many of them are those of the base arm, if it is sampled beside the arms. */
 	baseModelCalls: number,
+	/**  How many of them score samples. */
+	scoreModelCalls: number,
 	/**  How many tokens, if the calls were recorded with theirs. */
 	tokens?: number | null,
 	/**  What that costs in US dollars, if every model has a price. */

@@ -181,7 +181,10 @@ fn prompts(given: &[String]) -> Result<Vec<PromptText>, Fault> {
 
 fn prompt(flag: &str, file: &std::path::Path) -> Result<PromptText, Fault> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|error| invalid(format!("{flag} {name}: {error}")))?;
+    if name.is_empty() {
+        return Err(invalid(format!("{flag}: the name of a file is missing")));
+    }
+    let text = runner::read_text(file).map_err(|error| invalid(format!("{flag} {name}: {error}")))?;
     // Editors end a file with a newline.
     Ok(PromptText { name, text: text.trim_end_matches(['\n', '\r']).to_owned() })
 }
