@@ -205,8 +205,7 @@ fn the_code_of_a_revision_is_tried_without_touching_the_working_copy() {
     assert_eq!(found["base"]["samples"][0]["output"]["eur"], 40);
     assert_eq!(std::fs::read_to_string(place.dir().join("flows/shop.ts")).expect("a flow"), FLOW);
     let missing = tried(&place, &["--code", "nowhere"]);
-    assert_eq!(missing.code, Some(1), "{missing}");
-    assert!(missing.json()["arms"][0]["error"].as_str().is_some_and(|error| error.contains("no such revision")));
+    assert!(missing.code == Some(2) && missing.stderr.contains("no such revision"), "{missing}");
 }
 
 #[test]
@@ -301,13 +300,18 @@ fn a_call_that_was_on_its_way_is_answered_from_the_log() {
 import { z } from "zod";
 const any = z.any();
 const ask = (name: string) => generator({ name, model: "small", inputSchema: any, outputSchema: z.string(), prompt: name, user: () => "?" });
-const wait = handler({ name: "wait", inputSchema: any, outputSchema: any, execute: async (i) => { await new Promise((done) => setTimeout(done, 40)); return i; } });
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+const wait = handler({ name: "wait", inputSchema: any, outputSchema: any, execute: async (i) => { await pause(60); return i; } });
+const beside = handler({ name: "beside", inputSchema: any, outputSchema: any, execute: async (i, ctx) => {
+  const paid = await ctx.runOnce("pay", () => Math.random());
+  await pause(200);
+  return paid;
+} });
 const later = sequencer({ name: "later", inputSchema: any }).step(wait).step(ask("second"));
-const both = sequencer({ name: "both", inputSchema: any }).parallel({ a: ask("first"), b: later });
+const both = sequencer({ name: "both", inputSchema: any }).parallel({ a: ask("first"), b: later, c: beside });
 export default defineFlow({ kind: "both", actions: { go: { inputSchema: any, block: both } } });
 "#;
-    let slow = Reply::text("one");
-    let server = Server::start([slow, Reply::text("two")].into_iter().chain(replies(4, "three")));
+    let server = Server::start([Reply::text("one"), Reply::text("two")].into_iter().chain(replies(4, "three")));
     let place = Place::new().file("flows/both.ts", flow).file("flowglass.json", &settings(&server));
     let ran = place.ask("run both go --user ada --request r");
     assert_eq!(ran.code, Some(0), "{ran}");
@@ -319,6 +323,25 @@ export default defineFlow({ kind: "both", actions: { go: { inputSchema: any, blo
     let prompts: Vec<Value> =
         server.asked()[2..].iter().map(|asked| asked.json()["messages"][0]["content"].clone()).collect();
     assert_eq!(prompts, ["second", "second"], "{found}");
+    // What a block beside it had done is not done again.
+    let paid = |output: &Value| output["c"].clone();
+    let original = paid(&place.get("show r")["output"]);
+    let found = found.json();
+    for arm in [&found["base"], &found["arms"][0]] {
+        assert_eq!(paid(&arm["samples"][0]["output"]), original, "{arm}");
+    }
+}
+
+/// The base arm of a sample that is tried itself asked the model of its source.
+#[test]
+fn a_sample_that_is_tried_keeps_what_was_tried_in_it() {
+    let (place, server) = shop(replies(5, "35"));
+    let found = tried(&place, &["--model", "large"]).json();
+    let sample = found["arms"][0]["samples"][0]["requestId"].as_str().unwrap_or_default().to_owned();
+    let again = place.run(&["--json", "try", &sample, "--at", AT, "--set", "session.mode=\"b\""]);
+    assert_eq!(again.code, Some(0), "{again}");
+    assert_eq!(asked(&server), ["large-1", "large-1", "small-1"], "the second two samples share one call");
+    assert_eq!(again.json()["notes"], json!([]));
 }
 
 #[test]
@@ -431,6 +454,28 @@ fn the_step_that_decided_is_found() {
     check("status", 2, "true or false");
     check("output.n.m", 2, "TypeError");
     check("status ==", 2, "column");
+}
+
+/// The step that began before another branch and ended after that one had begun is the one that decides.
+#[test]
+fn a_step_beside_others_is_found() {
+    let flow = r#"import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
+const any = z.any();
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+const choose = handler({ name: "choose", inputSchema: any, outputSchema: any, execute: async () => { const wrong = Math.random() < 0.4; await pause(5); return wrong; } });
+const calm = handler({ name: "calm", inputSchema: any, outputSchema: any, execute: async (i) => { await pause(1); return i; } });
+const last = handler({ name: "last", inputSchema: any, outputSchema: any, execute: (i) => { if (i.a) throw new Error("wrong"); return i; } });
+const all = sequencer({ name: "all", inputSchema: any }).step(calm).parallel({ a: choose, b: sequencer({ name: "b", inputSchema: any }).step(calm).step(calm) }).step(last);
+export default defineFlow({ kind: "beside", actions: { go: { inputSchema: any, block: all } } });
+"#;
+    let place = Place::new().file("flows/beside.ts", flow);
+    let fails = |request: &String| {
+        place.ask(&format!("run beside go --user ada --request {request} --input {{\"n\":1}}")).code == Some(3)
+    };
+    let request = (0..40).map(|number| format!("r{number}")).find(fails).expect("one of 40 fails");
+    let found = place.run(&["--json", "culprit", &request, "--fails", "status == \"failed\""]).json();
+    assert_eq!(found["culprit"]["path"], "root/parallel/a", "{found}");
 }
 
 #[test]
