@@ -30,6 +30,7 @@ const arm = (id: string, axes: object, samples: SampleView[], more: Partial<ArmV
   summary: {
     n: samples.length,
     failed: 0,
+    waiting: 0,
     passed: 1,
     rate: 0.5,
     low: 0.09,
@@ -73,6 +74,7 @@ const PLAN: TryPlan = {
   samples: 2,
   modelCalls: 6,
   baseModelCalls: 2,
+  scoreModelCalls: 0,
   tokens: 720,
   models: ['openai/gpt-5', 'mistral/large'],
   hosts: ['api.example.com'],
@@ -242,8 +244,8 @@ test('the deciding step is marked in the curve, and a point leads to its block',
   await open('#session=ses-2&request=req-3');
   await screen.findAllByTestId('timeline-row');
   const steps = [
-    { path: 'root/tap:begin', seq: 3 },
-    { path: 'root/step:outline', seq: 9 },
+    { path: 'root/tap:begin', attempt: 0, seq: 3 },
+    { path: 'root/step:outline', attempt: 0, seq: 9 },
   ];
   const point = { failures: 8, samples: 8, rate: 1, low: 0.7, high: 1 };
   vi.spyOn(host, 'culprit').mockImplementation(async (query, onProgress) => {

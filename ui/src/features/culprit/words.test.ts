@@ -6,15 +6,15 @@ import { drawn, pointWords, verdictWords } from './words';
 const VIEW: CulpritView = {
   requestId: 'req_1',
   verdict: 'found',
-  culprit: { path: 'root/step:choose', seq: 9 },
+  culprit: { path: 'root/step:choose', attempt: 0, seq: 9 },
   steps: [
-    { path: 'root/step:plan', seq: 3 },
-    { path: 'root/step:choose', seq: 9 },
-    { path: 'root/step:write', seq: 20 },
+    { path: 'root/step:plan', attempt: 0, seq: 3 },
+    { path: 'root/step:choose', attempt: 0, seq: 9 },
+    { path: 'root/step:write', attempt: 0, seq: 20 },
   ],
   curve: [
-    { path: 'root/step:plan', seq: 3, failures: 2, samples: 8, rate: 0.25, low: 0.07, high: 0.59 },
-    { path: 'root/step:choose', seq: 9, failures: 8, samples: 8, rate: 1, low: 0.68, high: 1 },
+    { path: 'root/step:plan', attempt: 0, seq: 3, failures: 2, samples: 8, rate: 0.25, low: 0.07, high: 0.59 },
+    { path: 'root/step:choose', attempt: 0, seq: 9, failures: 8, samples: 8, rate: 1, low: 0.68, high: 1 },
   ],
   forks: 16,
   notes: [],

@@ -18,6 +18,7 @@ const PLAN: TryPlan = {
   samples: 5,
   modelCalls: 20,
   baseModelCalls: 5,
+  scoreModelCalls: 0,
   tokens: 12_400,
   costUsd: 0.04,
   models: ['a'],
@@ -25,7 +26,7 @@ const PLAN: TryPlan = {
   asksAgain: [],
   mock: false,
 };
-const summary = (more: Partial<ArmSummary>): ArmSummary => ({ n: 5, failed: 0, differing: 0, ...more });
+const summary = (more: Partial<ArmSummary>): ArmSummary => ({ n: 5, failed: 0, waiting: 0, differing: 0, ...more });
 
 test('a plan is one sentence', () => {
   expect(planWords(PLAN)).toBe(

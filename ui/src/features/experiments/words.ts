@@ -18,9 +18,14 @@ import type { Look } from '../../model/status';
 export const money = (usd: number): string => `${dollars(usd).slice(1)} US dollars`;
 
 /** What an experiment will take, in one sentence. */
-export function planWords({ arms, samples, modelCalls, baseModelCalls, tokens, costUsd }: TryPlan): string {
+export function planWords(plan: TryPlan): string {
+  const { arms, samples, modelCalls, baseModelCalls, scoreModelCalls, tokens, costUsd } = plan;
   const runs = `${plural(arms, 'arm', 'arms')} × ${plural(samples, 'sample', 'samples')}`;
-  const beside = baseModelCalls > 0 ? ` (${thousands(baseModelCalls)} with nothing changed)` : '';
+  const parts = [
+    ...(baseModelCalls > 0 ? [`${thousands(baseModelCalls)} with nothing changed`] : []),
+    ...(scoreModelCalls > 0 ? [`${thousands(scoreModelCalls)} to score samples`] : []),
+  ];
+  const beside = parts.length > 0 ? ` (${parts.join(', ')})` : '';
   const calls = modelCalls === 0 ? 'no model calls' : `about ${plural(modelCalls, 'model call', 'model calls')}`;
   const rest = [
     ...(tokens == null ? [] : [plural(Math.round(tokens), 'token', 'tokens')]),
