@@ -33,6 +33,7 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
         }
     };
     line.end();
+    finish_dispatched(workspace, &cancel, view.as_ref().is_ok_and(|view| view.stopped.is_some()));
     let view = view?;
     Ok(Outcome { code: code_of(&view), ..Outcome::done(json!(view), print::experiment(&view)) })
 }
@@ -69,9 +70,21 @@ pub(crate) fn culprit(workspace: &Arc<Workspace>, given: &Culprit) -> Result<Out
     let mut line = ProgressLine::default();
     let view = workspace.culprit(&given.query(), &cancel, |progress| line.tell(progress, "forks"));
     line.end();
+    // What forks of a search have started beside themselves says nothing.
+    finish_dispatched(workspace, &cancel, true);
     let view = view?;
     let code = if cancel.is_cancelled() { exit::INTERRUPTED } else { exit::DONE };
     Ok(Outcome { code, ..Outcome::done(json!(view), print::culprit(&view)) })
+}
+
+/// Waits for what samples have started beside themselves; if they were stopped, that is stopped, too.
+fn finish_dispatched(workspace: &Workspace, cancel: &Cancel, is_stopped: bool) {
+    if is_stopped || cancel.is_cancelled() {
+        workspace.stop_dispatched();
+    }
+    for sent in workspace.finish_dispatched() {
+        tell(&print::dispatched(&sent));
+    }
 }
 
 fn cancelled_by_signals() -> Result<Cancel, Stop> {

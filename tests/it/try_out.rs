@@ -421,9 +421,9 @@ const calm = (name: string) => handler({ name, inputSchema: any, outputSchema: a
 
 #[test]
 fn the_step_that_decided_is_found() {
-    let place = Place::new().file("flows/planted.ts", &planted(12, 7, 0.4));
+    let place = Place::new().file("flows/planted.ts", &planted(12, 7, 0.15));
     let mut failed = None;
-    for number in 0..40 {
+    for number in 0..90 {
         let request = format!("r{number}");
         let ran = place.ask(&format!("run planted go --user ada --request {request} --input {{\"n\":1}}"));
         if ran.code == Some(3) {
@@ -431,7 +431,7 @@ fn the_step_that_decided_is_found() {
             break;
         }
     }
-    let request = failed.expect("one of 40 fails");
+    let request = failed.expect("one of 90 fails");
     let found = place.run(&["--json", "culprit", &request, "--fails", "status == \"failed\""]);
     assert_eq!(found.code, Some(0), "{found}");
     let found = found.json();
@@ -463,7 +463,7 @@ fn a_step_beside_others_is_found() {
 import { z } from "zod";
 const any = z.any();
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
-const choose = handler({ name: "choose", inputSchema: any, outputSchema: any, execute: async () => { const wrong = Math.random() < 0.4; await pause(5); return wrong; } });
+const choose = handler({ name: "choose", inputSchema: any, outputSchema: any, execute: async () => { const wrong = Math.random() < 0.15; await pause(5); return wrong; } });
 const calm = handler({ name: "calm", inputSchema: any, outputSchema: any, execute: async (i) => { await pause(1); return i; } });
 const last = handler({ name: "last", inputSchema: any, outputSchema: any, execute: (i) => { if (i.a) throw new Error("wrong"); return i; } });
 const all = sequencer({ name: "all", inputSchema: any }).step(calm).parallel({ a: choose, b: sequencer({ name: "b", inputSchema: any }).step(calm).step(calm) }).step(last);
@@ -473,7 +473,7 @@ export default defineFlow({ kind: "beside", actions: { go: { inputSchema: any, b
     let fails = |request: &String| {
         place.ask(&format!("run beside go --user ada --request {request} --input {{\"n\":1}}")).code == Some(3)
     };
-    let request = (0..40).map(|number| format!("r{number}")).find(fails).expect("one of 40 fails");
+    let request = (0..90).map(|number| format!("r{number}")).find(fails).expect("one of 90 fails");
     let found = place.run(&["--json", "culprit", &request, "--fails", "status == \"failed\""]).json();
     assert_eq!(found["culprit"]["path"], "root/parallel/a", "{found}");
 }

@@ -309,7 +309,7 @@ impl Workspace {
 
     fn start(&self, next: Next) -> Result<Running, Fault> {
         let Next { loaded_flow, mut asked, script: mock, before, calls } = next;
-        let is_sample = calls.is_some();
+        let (is_sample, dispatching) = (calls.is_some(), calls.clone());
         let (stop, abort) = watch::channel(false);
         let id = asked.request.to_string();
         let job_lock = self.lock()?;
@@ -340,7 +340,7 @@ impl Workspace {
             trust: self.trust,
             log: self.store.clone(),
             keep_code: self.keep_code(&loaded_flow),
-            dispatcher: self.dispatcher(),
+            dispatcher: self.dispatcher(dispatching),
             abort,
             lock: job_lock,
             late: {

@@ -126,7 +126,7 @@ impl World {
     /// Replies of a mock script are not shared: each sample takes them in their order.
     pub(crate) fn metered(self, calls: SampleCalls) -> Self {
         let shares = matches!(*self.models, Source::Real(_));
-        World { metered: Some(Rc::new(MeteredCalls::new(calls, shares))), ..self }
+        World { metered: Some(Rc::new(MeteredCalls::new(calls, shares, self.redaction.clone()))), ..self }
     }
 
     /// The same, where dispatchers send requests.

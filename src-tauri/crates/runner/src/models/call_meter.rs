@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use engine::effects::{Listener, ModelCall, ModelDelta, ModelReply};
 use engine::error::FlowError;
+use engine::redaction::Redaction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{Notify, OnceCell};
@@ -244,12 +245,25 @@ pub(crate) struct MeteredCalls {
     of: SampleCalls,
     /// Whether identical calls of the samples with one number share an answer.
     shares: bool,
+    /// Takes out what is not recorded, so that a call is known again in the log.
+    redaction: Arc<Redaction>,
     asked: RefCell<HashMap<blake3::Hash, u32>>,
 }
 
 impl MeteredCalls {
-    pub(crate) fn new(of: SampleCalls, shares: bool) -> MeteredCalls {
-        MeteredCalls { of, shares, asked: RefCell::default() }
+    pub(crate) fn new(of: SampleCalls, shares: bool, redaction: Arc<Redaction>) -> MeteredCalls {
+        MeteredCalls { of, shares, redaction, asked: RefCell::default() }
+    }
+
+    /// The hash of a call as the log has it.
+    fn recorded_hash(&self, call: &ModelCall) -> blake3::Hash {
+        let mut asked = serde_json::to_value(call).unwrap_or_default();
+        self.redaction.known(&mut asked);
+        if let Some(options) = asked.get_mut("providerOptions").filter(|options| !options.is_null()) {
+            options.as_object_mut().and_then(|fields| fields.shift_remove("headers"));
+            self.redaction.value(options);
+        }
+        hash_of(&asked)
     }
 
     /// Answers a call: from the log, as another sample of this number was answered, or by asking.
@@ -260,7 +274,7 @@ impl MeteredCalls {
         ask: impl AsyncFn(ModelCall, Option<Listener>) -> Result<ModelReply, FlowError>,
     ) -> Result<ModelReply, FlowError> {
         let meter = &self.of.meter;
-        let hash = hash_of(&serde_json::to_value(&call).unwrap_or_default());
+        let hash = self.recorded_hash(&call);
         let nth = {
             let mut asked = self.asked.borrow_mut();
             let nth = asked.entry(hash).or_insert(0);

@@ -11,6 +11,7 @@ use super::starting::{Origin, needs_project};
 use super::{Mock, RunOptions, Workspace, lock};
 use crate::core::fault::Fault;
 use crate::effects::outside::Dispatcher;
+use crate::models::call_meter::SampleCalls;
 use crate::run::{Ended, Running};
 
 /// A request that a dispatcher started, when it has ended.
@@ -25,11 +26,11 @@ pub struct DispatchEnd {
 }
 
 impl Workspace {
-    /// What dispatchers of this workspace's requests call.
-    pub(super) fn dispatcher(&self) -> Dispatcher {
+    /// What dispatchers of this workspace's requests call; `calls` counts the model calls of what they start.
+    pub(super) fn dispatcher(&self, calls: Option<SampleCalls>) -> Dispatcher {
         let workspace: Weak<Workspace> = self.itself.get().cloned().unwrap_or_default();
         Arc::new(move |call| match workspace.upgrade() {
-            Some(workspace) => workspace.dispatch(call),
+            Some(workspace) => workspace.dispatch(call, calls.clone()),
             None => Err(refusal("no-dispatch-operation", "the workspace is closed")),
         })
     }
@@ -53,7 +54,7 @@ impl Workspace {
         }
     }
 
-    fn dispatch(&self, call: Dispatch) -> Result<Dispatched, DispatchRefusal> {
+    fn dispatch(&self, call: Dispatch, calls: Option<SampleCalls>) -> Result<Dispatched, DispatchRefusal> {
         let kind = call.flow.clone().unwrap_or_else(|| call.own_flow.clone());
         let loaded_flow = self
             .with_catalogue(|catalogue| catalogue.find(&kind))
@@ -101,7 +102,7 @@ impl Workspace {
         };
         // Whatever is sent: to a sender without an organisation it is closed.
         needs_project(&loaded_flow, &options).map_err(|fault| refusal("no-entry", &fault.to_string()))?;
-        let origin = Origin { dispatched_by: Some(call.by), ..Origin::default() };
+        let origin = Origin { dispatched_by: Some(call.by), calls, ..Origin::default() };
         let running = self.begin(loaded_flow, options, origin).map_err(|fault| match fault {
             Fault::Invalid { .. } => refusal("invalid-payload", &fault.to_string()),
             Fault::Refused { .. } => refusal("dispatch-rejected", &fault.to_string()),

@@ -295,7 +295,7 @@ impl Workspace {
         let status = read.row.status;
         if let Some(scorer) = scorer.filter(|_| Begun::is_over(status)) {
             let file = job.variant.loaded_flow.bundle.file.as_str();
-            let scored = Scored { user: &row.user_id, file, mock: mock.clone(), calls };
+            let scored = Scored { user: &row.user_id, file, mock: mock.clone(), calls, cancel: cancel.clone() };
             let score = match self.score(scorer, &self.told(&read)?, &scored) {
                 Ok(value) => json!({ "value": value }),
                 // Whoever goes on scores it.

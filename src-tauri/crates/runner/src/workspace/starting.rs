@@ -15,6 +15,7 @@ use crate::catalogue::LoadedFlow;
 use crate::catalogue::runnable::{Wanted, named};
 use crate::core::fault::Fault;
 use crate::core::id;
+use crate::models::call_meter::SampleCalls;
 use crate::run::{PriorEvents, Running, not_yours};
 
 /// The organisation of requests that name none, as the SDK's `DEFAULT_ORG_ID` has it.
@@ -27,11 +28,18 @@ pub(super) struct Origin {
     pub(super) trigger: Option<Value>,
     /// Who sent it.
     pub(super) dispatched_by: Option<DispatchedBy>,
+    /// What counts its model calls, if it is a part of an experiment.
+    pub(super) calls: Option<SampleCalls>,
 }
 
 impl Workspace {
     /// Starts an action. Nothing is written when it is refused.
     pub fn run(&self, options: RunOptions) -> Result<Running, Fault> {
+        self.run_as(options, Origin::default())
+    }
+
+    /// As [`run`](Self::run), for whoever starts it.
+    pub(super) fn run_as(&self, options: RunOptions, origin: Origin) -> Result<Running, Fault> {
         self.check_writable()?;
         if options.user.trim().is_empty() {
             return Err(Fault::invalid(format!("Flow \"{}\" requires a userId: name one with --user", options.flow)));
@@ -39,7 +47,7 @@ impl Workspace {
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
         let wanted = if options.internal { Wanted::Internal } else { Wanted::Action };
         let action = named(&loaded_flow.flow, &options.action, &wanted)?;
-        self.begin(loaded_flow, RunOptions { action, ..options }, Origin::default())
+        self.begin(loaded_flow, RunOptions { action, ..options }, origin)
     }
 
     /// Starts a request of an action or an entry by the name that the engine knows.
@@ -47,7 +55,7 @@ impl Workspace {
         &self,
         loaded_flow: Arc<LoadedFlow>,
         options: RunOptions,
-        Origin { trigger, dispatched_by }: Origin,
+        Origin { trigger, dispatched_by, calls }: Origin,
     ) -> Result<Running, Fault> {
         needs_project(&loaded_flow, &options)?;
         id::check_owner("user id", &options.user)?;
@@ -89,7 +97,7 @@ impl Workspace {
             isolated,
             time_zone: Some(own_time_zone().into()),
         };
-        self.start(Next { loaded_flow, asked, script: mock, before: PriorEvents::default(), calls: None })
+        self.start(Next { loaded_flow, asked, script: mock, before: PriorEvents::default(), calls })
     }
 }
 

@@ -33,7 +33,7 @@ fn asked_at_once(budget: Budget, expected: u64, takes: u64) -> u32 {
     let asked = Cell::new(0);
     runtime.block_on(async {
         let samples = (0..20).map(|sample| {
-            let (calls, asked) = (MeteredCalls::new(meter.sample(sample), true), &asked);
+            let (calls, asked) = (MeteredCalls::new(meter.sample(sample), true, Arc::default()), &asked);
             async move {
                 let ask = async |_: ModelCall, _: Option<Listener>| {
                     asked.set(asked.get() + 1);
@@ -77,7 +77,7 @@ fn samples_with_one_number_share_identical_calls() {
         reply(call, listener)
     };
     for (sample, texts) in [(1, ["a", "a", "b"]), (1, ["a", "a", "c"]), (2, ["a", "b", "b"])] {
-        let calls = MeteredCalls::new(meter.sample(sample), true);
+        let calls = MeteredCalls::new(meter.sample(sample), true, Arc::default());
         for text in texts {
             calls.answer(call(text), None, &ask).now_or_never().unwrap().unwrap();
         }
@@ -90,7 +90,7 @@ fn samples_with_one_number_share_identical_calls() {
 fn a_provider_that_refuses_is_asked_again_after_its_pause() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let meter = meter(Some(Budget::Calls(1)));
-    let calls = MeteredCalls::new(meter.sample(1), true);
+    let calls = MeteredCalls::new(meter.sample(1), true, Arc::default());
     let asked = Cell::new(0);
     let ask = async |call, listener| {
         asked.set(asked.get() + 1);

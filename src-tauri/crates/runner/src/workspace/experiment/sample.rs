@@ -9,8 +9,8 @@ use super::Experiment;
 use super::variant::Variant;
 use crate::core::fault::Fault;
 use crate::models::call_meter::SampleCalls;
-use crate::run::Running;
 use crate::run::batch::Cancel;
+use crate::run::{Ended, Running};
 use crate::workspace::fork::NewFork;
 use crate::workspace::{At, Mock, Workspace};
 
@@ -67,12 +67,12 @@ impl Workspace {
     }
 
     /// Waits for the end of a sample. It is aborted if the experiment is cancelled or the budget refuses it a call.
-    pub(super) fn finish_sample(&self, running: Running, calls: &SampleCalls, cancel: &Cancel) -> Result<(), Fault> {
+    pub(super) fn finish_sample(&self, running: Running, calls: &SampleCalls, cancel: &Cancel) -> Result<Ended, Fault> {
         let id = running.request_id.clone();
         let mut is_stopping = false;
         loop {
             match running.ended.recv_timeout(LOOK) {
-                Ok(_) => return Ok(()),
+                Ok(ended) => return Ok(ended),
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Fault::internal("the request's thread ended without an answer"));
                 }

@@ -3,7 +3,7 @@
 
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::effects::{Effects, Message, ModelCall};
@@ -17,6 +17,8 @@ use crate::core::ordinary_files::short;
 use crate::effects::outside::World;
 use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::MockModels;
+use crate::run::batch::Cancel;
+use crate::workspace::starting::Origin;
 use crate::workspace::{Mock, RunOptions, Workspace};
 
 /// The names that an expression over a run may use.
@@ -81,6 +83,8 @@ pub(crate) struct Scored<'s> {
     pub(crate) mock: Mock,
     /// Counts its model calls.
     pub(crate) calls: SampleCalls,
+    /// Ends a command.
+    pub(crate) cancel: Cancel,
 }
 
 impl Score {
@@ -112,7 +116,7 @@ impl Workspace {
                 expression.evaluate(run)?.ok_or_else(|| "the score is undefined".to_owned())?
             }
             Scorer::Schema(validator) => validator.is_valid(&run["output"]).into(),
-            Scorer::Other(Score::Command(command)) => by_command(command, &self.dir, run)?,
+            Scorer::Other(Score::Command(command)) => by_command(command, &self.dir, run, &of.cancel)?,
             Scorer::Other(Score::Block { flow, action }) => {
                 let options = RunOptions {
                     flow: flow.clone(),
@@ -122,7 +126,9 @@ impl Workspace {
                     mock: of.mock.clone(),
                     ..RunOptions::default()
                 };
-                let ended = self.run(options).and_then(crate::run::Running::wait).map_err(|fault| fault.to_string())?;
+                let origin = Origin { calls: Some(of.calls.clone()), ..Origin::default() };
+                let running = self.run_as(options, origin).map_err(|fault| fault.to_string())?;
+                let ended = self.finish_sample(running, &of.calls, &of.cancel).map_err(|fault| fault.to_string())?;
                 match ended.error {
                     Some(error) => return Err(format!("{}: {}", error.name, error.message)),
                     None => ended.output.to_option().unwrap_or_default(),
@@ -182,7 +188,7 @@ impl Workspace {
 }
 
 /// What a command makes of a run.
-fn by_command(command: &str, folder: &Path, run: &Value) -> Result<Value, String> {
+fn by_command(command: &str, folder: &Path, run: &Value, cancel: &Cancel) -> Result<Value, String> {
     let failed = |error: std::io::Error| format!("the command cannot be run: {error}");
     let mut child = shell(command)
         .current_dir(folder)
@@ -205,15 +211,16 @@ fn by_command(command: &str, folder: &Path, run: &Value) -> Result<Value, String
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break Ok(status),
+                Ok(None) if cancel.is_cancelled() => break Err("it was cancelled".to_owned()),
                 Ok(None) if began.elapsed() > MAX_COMMAND => {
-                    let _ = child.kill();
-                    let _ = child.wait();
                     break Err(format!("the command takes longer than {} s", MAX_COMMAND.as_secs()));
                 }
                 Ok(None) => std::thread::sleep(LOOK),
                 Err(error) => break Err(failed(error)),
             }
         };
+        // What it began in the background would hold the pipes.
+        end_group(&mut child);
         let _ = writer.join();
         let printed = reader.join().map_or_else(|_| Ok(String::new()), |read| read.map_err(failed));
         (status, printed)
@@ -235,9 +242,23 @@ fn first_line(text: &str) -> String {
     short(text.lines().next().unwrap_or_default())
 }
 
+/// Ends a command and all that it has begun.
+fn end_group(child: &mut Child) {
+    #[cfg(unix)]
+    // SAFETY: it sends a signal, and touches no memory. The group is that of the child, which is its first process.
+    unsafe {
+        libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL);
+    }
+    // One that has ended already needs neither.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
 fn shell(command: &str) -> Command {
     let (program, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let mut shell = Command::new(program);
     shell.arg(flag).arg(command);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
     shell
 }

@@ -56,6 +56,9 @@ const DECIDED: f64 = 0.8;
 const MAX_HALVING: u32 = 20;
 /// The likelihood ratio, as a logarithm, at which a point is on one side: one error in a hundred.
 const CLEAR: f64 = 4.6;
+/// Until so many samples a point behind the deciding step is doubted whose rate is surely lower than this.
+const MIN_SURE: u32 = 36;
+const SURE: f64 = 0.95;
 /// How many samples one of the two last points gets.
 const MAX_CONFIRMING: u32 = 48;
 
@@ -162,6 +165,10 @@ impl Search {
             let is_high = |at: &usize| self.points[*at].samples > 0 && self.points[*at].rate() >= middle;
             self.high = behind.find(is_high).unwrap_or(self.points.len());
             return self.next();
+        }
+        // A rate that is neither that from before nor that of the recording may be one by chance.
+        if high.is_some_and(|high| high.samples < MIN_SURE && rate(high.failures, high.samples).high < SURE) {
+            return self.sample(self.high, ROUND);
         }
         let jump = match high {
             Some(high) => difference((high.failures, high.samples), (low.failures, low.samples)).low,
