@@ -1,11 +1,11 @@
 // What a person typed for the search of the deciding step, as what it is asked with. Pure.
-import type { Budget, CulpritQuery, ModelsBy } from '../../host/host';
+import type { CulpritQuery, ModelsBy } from '../../host/host';
+import { budgetOf, type BudgetDraft } from '../../model/budget';
 
 export type SearchDraft = {
   fails: string;
   samples: string;
-  amount: string;
-  unit: 'calls' | 'tokens' | 'usd';
+  budget: BudgetDraft;
   modelsBy: Extract<ModelsBy, string>;
 };
 
@@ -13,8 +13,7 @@ export type SearchDraft = {
 export const newSearch = (hasFailed: boolean): SearchDraft => ({
   fails: hasFailed ? 'status == "failed"' : '',
   samples: '8',
-  amount: '',
-  unit: 'calls',
+  budget: { amount: '', unit: 'calls' },
   modelsBy: 'asRecorded',
 });
 
@@ -26,14 +25,7 @@ export function searchOf(draft: SearchDraft, request: string) {
   if (!fails) wrong.fails = 'Type what is wrong with this request, such as output.eur > 100.';
   const samples = Number(draft.samples);
   if (!isCount(samples) || samples > 200) wrong.samples = 'Type a whole number from 1 to 200.';
-  const amount = Number(draft.amount);
-  let budget: Budget | null = null;
-  if (draft.amount.trim()) {
-    const isUsd = draft.unit === 'usd';
-    if (isUsd ? !(amount > 0 && Number.isFinite(amount)) : !isCount(amount))
-      wrong.budget = isUsd ? 'Type an amount above 0.' : 'Type a whole number from 1.';
-    budget = isUsd ? { usd: amount } : draft.unit === 'calls' ? { calls: amount } : { tokens: amount };
-  }
+  const budget = budgetOf(draft.budget, wrong);
   const query: CulpritQuery = { request, fails, samples, budget, modelsBy: draft.modelsBy, jobs: null };
   return { query, wrong };
 }

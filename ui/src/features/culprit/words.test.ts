@@ -56,7 +56,9 @@ test('a search asks for the failure of a request that failed, and for an express
     wrong: {},
   });
   expect(searchOf(newSearch(false), 'req_1').wrong.fails).toContain('output.eur > 100');
-  const odd = { ...newSearch(true), samples: '0', amount: '0', unit: 'usd' as const };
+  const odd = { ...newSearch(true), samples: '0', budget: { amount: '0', unit: 'usd' as const } };
   expect(Object.keys(searchOf(odd, 'req_1').wrong)).toEqual(['samples', 'budget']);
-  expect(searchOf({ ...newSearch(true), amount: '20' }, 'req_1').query.budget).toEqual({ calls: 20 });
+  expect(
+    searchOf({ ...newSearch(true), budget: { amount: '20', unit: 'calls' as const } }, 'req_1').query.budget,
+  ).toEqual({ calls: 20 });
 });

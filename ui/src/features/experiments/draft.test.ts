@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { budgetOf, newDraft, newScore, queryOf, scoreOf, valuesOf, type Draft, type Wrong } from './draft';
+import { budgetOf } from '../../model/budget';
+import { newDraft, newScore, queryOf, scoreOf, valuesOf, type Draft, type Wrong } from './draft';
 
 const TARGET = { request: 'req_1', at: 'root/step:ask#0' };
 const RECORDED = 'Answer in one sentence.';

@@ -1,5 +1,6 @@
 // What a person typed for an experiment, as what it is asked with; what is wrong is said at its field. Pure.
-import type { Budget, ModelsBy, Score, TryQuery } from '../../host/host';
+import type { ModelsBy, Score, TryQuery } from '../../host/host';
+import { budgetOf, countOf, type BudgetDraft } from '../../model/budget';
 
 export type ScoreKind = 'expression' | 'block' | 'command' | 'schema' | 'model';
 /** All kinds at once, so that nothing typed is lost when another kind is looked at. */
@@ -13,7 +14,6 @@ export type ScoreDraft = {
   model: string;
   prompt: string;
 };
-export type BudgetDraft = { amount: string; unit: 'calls' | 'tokens' | 'usd' };
 export type PromptDraft = { name: string; text: string };
 /** Values are JSON, with commas or new lines between them. */
 export type ValuesDraft = { name: string; values: string };
@@ -93,28 +93,10 @@ export function valuesOf(text: string): unknown[] {
 
 const shortened = (text: string) => (text.trim().length > 40 ? `${text.trim().slice(0, 40)}…` : text.trim());
 
-/** A whole number from 1; null if the text is none. */
-function countOf(text: string): number | null {
-  const count = Number(text.trim());
-  return Number.isInteger(count) && count >= 1 ? count : null;
-}
-
 export function samplesOf(text: string, wrong: Wrong): number {
   const count = countOf(text);
   if (count === null || count > MAX_SAMPLES) wrong.samples = 'Type a whole number from 1 to 10,000.';
   return count ?? 1;
-}
-
-export function budgetOf({ amount, unit }: BudgetDraft, wrong: Wrong): Budget | null {
-  if (!amount.trim()) return null;
-  if (unit === 'usd') {
-    const usd = Number(amount);
-    if (!(usd > 0 && Number.isFinite(usd))) wrong.budget = 'Type an amount above 0.';
-    return { usd };
-  }
-  const count = countOf(amount);
-  if (count === null || count > 4_294_967_295) wrong.budget = 'Type a whole number from 1.';
-  return unit === 'calls' ? { calls: count ?? 1 } : { tokens: count ?? 1 };
 }
 
 export function scoreOf(draft: ScoreDraft, wrong: Wrong): Score | null {
