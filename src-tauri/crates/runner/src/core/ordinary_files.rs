@@ -18,7 +18,7 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_to(File::open(path)?, most)
 }
 
-/// The text of an ordinary file that somebody named. Fails for what never ends, or is too long.
+/// Returns the text of a file that an argument names. Fails if it is no ordinary file, such as a pipe, or is too long.
 pub fn read_given(path: &Path) -> io::Result<String> {
     read_text(path, FILE_BYTES)
 }

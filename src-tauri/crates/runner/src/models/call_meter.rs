@@ -1,5 +1,5 @@
-//! What the model calls of all samples of an experiment share: a budget that is never exceeded knowingly, the answers
-//! to identical calls, and the pauses that a provider asks for.
+//! What the model calls of all samples of an experiment share: the budget, the answers to identical calls, and the
+//! pauses that a provider asks for.
 //!
 //! Must not know what is tried: it sees calls and answers.
 
@@ -181,7 +181,8 @@ impl CallMeter {
             Some(Budget::Usd(most)) => usd.is_some() && fits(settled.usd, reserved.usd, wanted.usd, most),
         };
         if !has_room {
-            let may_fit = !is_alone && usd.is_some() | !matches!(self.budget, Some(Budget::Usd(_)));
+            let has_price = usd.is_some() || !matches!(self.budget, Some(Budget::Usd(_)));
+            let may_fit = !is_alone && has_price;
             return if may_fit { Admission::Wait } else { Admission::Refuse };
         }
         let gate = ledger.gates.entry(model.to_owned()).or_default();
@@ -349,7 +350,7 @@ impl MeteredCalls {
                     Some(pause) => {
                         let until = Instant::now() + pause.min(MAX_PAUSE);
                         gate.until = Some(gate.until.map_or(until, |known| known.max(until)));
-                        // Those that were sent beside it were too many.
+                        // The provider got too many calls at once.
                         gate.most = (f64::from(gate.on_their_way) / 2.0).max(1.0).min(gate.most);
                     }
                     None => gate.most += 1.0 / gate.most,

@@ -65,7 +65,7 @@ pub struct SampleView {
     pub number: u32,
     /// The request.
     pub request_id: String,
-    /// How it ended, or stands.
+    /// The status of the request.
     pub status: RequestStatus,
     /// What it returned.
     #[serde(skip_serializing_if = "Option::is_none")]

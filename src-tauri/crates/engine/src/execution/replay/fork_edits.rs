@@ -1,6 +1,6 @@
 //! The edits of a fork that hold from its beginning on: other inputs of blocks, other models.
 //!
-//! They are events of the fork, so whoever resumes or replays it has them, too (SEMANTICS §10.4).
+//! They are events of the fork, so a resume and a replay of the fork read them, too (SEMANTICS §10.6).
 
 use std::collections::HashMap;
 use std::sync::Arc;

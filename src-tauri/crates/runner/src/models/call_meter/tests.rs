@@ -1,4 +1,4 @@
-//! Calls beside each other, budgets, shared answers, refusals.
+//! Tests: concurrent calls and a budget, shared answers, calls that a provider refuses.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::cell::Cell;
@@ -24,7 +24,7 @@ fn reply(_: ModelCall, _: Option<Listener>) -> Result<ModelReply, FlowError> {
     Ok(ModelReply { text: Some("yes".to_owned()), usage, ..ModelReply::default() })
 }
 
-/// Runs samples beside each other that each make one call, and returns how many were asked.
+/// Runs 20 concurrent samples with one call each, and returns how many calls were sent.
 fn asked_at_once(budget: Budget, expected: u64, takes: u64) -> u32 {
     let tokens = CallTokens { input: expected, cached: 0, output: 0 };
     let cost = |_: &str, tokens: CallTokens| Some((tokens.input + tokens.output) as f64 / 100.0);

@@ -253,8 +253,8 @@ impl Sides<'_> {
         Some(divergence(seq, path, json!(recorded), first.what.clone()))
     }
 
-    /// Whether an effect that is not in the log is a difference. It is none if the recorded request was stopped before
-    /// its block could have asked for it.
+    /// Whether an effect that is not in the log is a difference. It is no difference if the recorded request was
+    /// stopped before its block could ask for the effect.
     fn is_missed(&self, path: &Arc<str>) -> bool {
         let has_ended = self.was.get(path).is_some_and(|did| !is_cut_short(did));
         let stands_before_known =
