@@ -216,6 +216,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
                 Ok((Workspace::open(options)?, dir))
             }));
         }
+        Some(Command::Mcp(asked)) => return Ok(crate::mcp::mcp(&asked, options(&cli.global))?),
         Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
@@ -378,7 +379,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let stats = workspace.stats()?;
             Ok(Outcome::done(json!(stats), print::stats(&stats)))
         }
-        Command::Open { .. } | Command::Dap(_) => unreachable!("handled above"),
+        Command::Open { .. } | Command::Dap(_) | Command::Mcp(_) => unreachable!("handled above"),
     }
 }
 

@@ -12,6 +12,7 @@ mod experiment;
 mod inside;
 mod ipc;
 mod looking;
+mod mcp;
 mod moving;
 mod opening;
 mod print;

@@ -1,6 +1,7 @@
 //! What the tests of behaviour share. It drives built programs and names no crate of ours; only
 //! the program that dies (`bin/crash.rs`) does.
 
+pub mod agent;
 pub mod bench;
 pub mod calls;
 pub mod counting;

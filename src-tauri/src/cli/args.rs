@@ -5,6 +5,7 @@ mod debugging;
 mod diff;
 mod experiment;
 mod inside;
+mod mcp;
 mod page;
 mod place;
 mod read;
@@ -26,6 +27,7 @@ pub(crate) use debugging::{Dap, Debug};
 pub(crate) use diff::Diff;
 pub(crate) use experiment::{Adopt, Culprit, Experiments, Try};
 pub(crate) use inside::{Print, Step};
+pub(crate) use mcp::Mcp;
 pub(crate) use page::Page;
 pub(crate) use place::Place;
 pub(crate) use read::read;
@@ -251,6 +253,8 @@ pub(crate) enum Command {
     Dap(Dap),
     /// Replay recorded runs with the code of today, and tell which of them differ, and where first
     Verify(Verify),
+    /// Serve a coding agent, by the Model Context Protocol on standard input and output
+    Mcp(Mcp),
     /// Write a recorded run into a file of text, as a test for the repository
     Keep(Keep),
     /// Compare forks of a request from before a block: other models, prompts, parameters, state, outputs or code

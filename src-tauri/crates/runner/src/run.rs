@@ -72,6 +72,17 @@ impl Running {
     pub fn wait(self) -> Result<Ended, Fault> {
         self.ended.recv().map_err(|_| Fault::internal("the request's thread ended without an answer"))
     }
+
+    /// Waits for its end, but not longer than so. `None` if it still runs.
+    pub fn wait_at_most(&mut self, time: Duration) -> Result<Option<Ended>, Fault> {
+        match self.ended.recv_timeout(time) {
+            Ok(ended) => Ok(Some(ended)),
+            Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                Err(Fault::internal("the request's thread ended without an answer"))
+            }
+        }
+    }
 }
 
 /// How a request ended.

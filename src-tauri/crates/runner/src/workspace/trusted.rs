@@ -27,6 +27,11 @@ impl Workspace {
         self.trusted
     }
 
+    /// Whether a person trusts the folder: by `--trust`, or by an answer that is kept. To name it is not enough.
+    pub fn is_trusted_by_person(&self) -> bool {
+        self.trust || trust::is_trusted(&self.dir, &self.config.hosts())
+    }
+
     /// Keeps the person's answer. It holds from when the folder is opened again: what is open only reads the database.
     pub fn give_trust(&self) -> Result<(), Fault> {
         trust::keep(&self.dir, &self.config.hosts())

@@ -1,0 +1,198 @@
+//! The arguments of a tool call, read one by one, so that an error names the argument to change.
+//!
+//! Must not know what an argument is for.
+
+use runner::{At, Fault};
+use serde_json::{Map, Value};
+
+use crate::answer::clean;
+
+/// Why a call was not carried out, as its client reads it.
+#[derive(Debug)]
+pub(crate) struct Refused(pub(crate) String);
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        let mut message = fault.to_string();
+        if let Fault::Invalid { details, .. } = &fault {
+            for detail in details {
+                message.push_str(&format!("; {}: {}", detail.path, detail.message));
+            }
+        }
+        Refused(message)
+    }
+}
+
+/// Says of which argument a fault is.
+pub(crate) fn on(argument: &'static str) -> impl Fn(Fault) -> Refused {
+    move |fault| Refused(format!("argument `{argument}`: {}", Refused::from(fault).0))
+}
+
+/// What a client gave, until all of it is read.
+pub(crate) struct Arguments {
+    given: Map<String, Value>,
+    known: Vec<&'static str>,
+}
+
+impl Arguments {
+    pub(crate) fn new(given: Map<String, Value>) -> Self {
+        Arguments { given, known: Vec::new() }
+    }
+
+    fn take(&mut self, name: &'static str) -> Option<Value> {
+        self.known.push(name);
+        self.given.shift_remove(name).filter(|value| !value.is_null())
+    }
+
+    /// A text.
+    pub(crate) fn text(&mut self, name: &'static str) -> Result<Option<String>, Refused> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(wrong(name, "a text", &other)),
+        }
+    }
+
+    /// A text that must be there.
+    pub(crate) fn required(&mut self, name: &'static str, what: &str) -> Result<String, Refused> {
+        self.text(name)?.ok_or_else(|| Refused(format!("argument `{name}` is missing: {what}")))
+    }
+
+    /// A whole number from 0.
+    pub(crate) fn number(&mut self, name: &'static str) -> Result<Option<u64>, Refused> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number) => Ok(Some(number)),
+                None => Err(wrong(name, "a whole number from 0", &value)),
+            },
+        }
+    }
+
+    /// Yes or no; no if absent.
+    pub(crate) fn flag(&mut self, name: &'static str) -> Result<bool, Refused> {
+        match self.take(name) {
+            None => Ok(false),
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(wrong(name, "true or false", &other)),
+        }
+    }
+
+    /// Any JSON. `null` counts as absent.
+    pub(crate) fn json(&mut self, name: &'static str) -> Option<Value> {
+        self.take(name)
+    }
+
+    /// An object.
+    pub(crate) fn object(&mut self, name: &'static str) -> Result<Map<String, Value>, Refused> {
+        match self.take(name) {
+            None => Ok(Map::new()),
+            Some(Value::Object(fields)) => Ok(fields),
+            Some(other) => Err(wrong(name, "an object", &other)),
+        }
+    }
+
+    /// One text, or several.
+    pub(crate) fn texts(&mut self, name: &'static str) -> Result<Vec<String>, Refused> {
+        match self.take(name) {
+            None => Ok(Vec::new()),
+            Some(Value::String(text)) => Ok(vec![text]),
+            Some(Value::Array(all)) => {
+                let texts = all.iter().map(|one| one.as_str().map(str::to_owned).ok_or(one));
+                texts.collect::<Result<_, _>>().map_err(|one| wrong(name, "a list of texts", one))
+            }
+            Some(other) => Err(wrong(name, "a list of texts", &other)),
+        }
+    }
+
+    /// A word of a list.
+    pub(crate) fn word(&mut self, name: &'static str, words: &[&'static str]) -> Result<Option<&'static str>, Refused> {
+        let Some(given) = self.text(name)? else { return Ok(None) };
+        let found = words.iter().find(|word| **word == given).copied();
+        found
+            .map(Some)
+            .ok_or_else(|| Refused(format!("argument `{name}`: {} is none of {}", quoted(&given), words.join(", "))))
+    }
+
+    /// An instant of a request: the number of an event, or the path of a block.
+    pub(crate) fn at(&mut self, name: &'static str) -> Result<Option<Instant>, Refused> {
+        match self.take(name) {
+            None => Ok(None),
+            Some(Value::Number(number)) => match number.as_u64() {
+                Some(seq) => Ok(Some(Instant::Seq(seq))),
+                None => Err(wrong(name, "the number of an event", &Value::Number(number))),
+            },
+            Some(Value::String(text)) => Instant::parse(name, &text).map(Some),
+            Some(other) => Err(wrong(name, "the number of an event or the path of a block", &other)),
+        }
+    }
+
+    /// Refuses what no tool reads.
+    pub(crate) fn finish(self) -> Result<(), Refused> {
+        match self.given.keys().next() {
+            None => Ok(()),
+            Some(name) => Err(Refused(format!(
+                "argument {} is not known here; the arguments are {}",
+                quoted(name),
+                self.known.join(", ")
+            ))),
+        }
+    }
+}
+
+/// An instant of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Instant {
+    /// Just after an event.
+    Seq(u64),
+    /// Just after the end of an execution of a block; of the newest one without an attempt.
+    Block { path: String, attempt: Option<u32> },
+}
+
+impl Instant {
+    fn parse(name: &str, text: &str) -> Result<Self, Refused> {
+        if let Ok(seq) = text.parse() {
+            return Ok(Instant::Seq(seq));
+        }
+        if !text.starts_with("root") {
+            return Err(Refused(format!(
+                "argument `{name}`: {} is neither the number of an event nor a path that begins with root",
+                quoted(text)
+            )));
+        }
+        match text.rsplit_once('#') {
+            None => Ok(Instant::Block { path: text.to_owned(), attempt: None }),
+            Some((path, attempt)) => match attempt.parse() {
+                Ok(attempt) => Ok(Instant::Block { path: path.to_owned(), attempt: Some(attempt) }),
+                Err(_) => Err(Refused(format!(
+                    "argument `{name}`: after # comes the number of an attempt, from 0, as in {path}#0"
+                ))),
+            },
+        }
+    }
+
+    /// As the workspace takes it.
+    pub(crate) fn at(&self) -> At {
+        match self {
+            Instant::Seq(seq) => At::Seq(*seq),
+            Instant::Block { path, .. } => At::Path(path.clone()),
+        }
+    }
+}
+
+fn wrong(name: &str, what: &str, given: &Value) -> Refused {
+    Refused(format!("argument `{name}` is {what}, and this is {}", cut(&given.to_string())))
+}
+
+fn quoted(text: &str) -> String {
+    clean(&Value::String(cut(text)).to_string())
+}
+
+/// The beginning of what a client gave: an error does not repeat a megabyte.
+fn cut(text: &str) -> String {
+    const SHOWN: usize = 80;
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((at, _)) => format!("{}…", &text[..at]),
+    }
+}

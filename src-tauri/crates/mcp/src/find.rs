@@ -1,0 +1,233 @@
+//! `find`: requests, blocks, texts and errors.
+
+use engine::event::RequestStatus;
+use runner::{ListedRequest, RequestQuery, SearchQuery, ViewRow};
+use serde_json::json;
+
+use crate::answer::{Answer, Page};
+use crate::arguments::{Arguments, Refused, on};
+use crate::server::Door;
+use crate::shown::{name, quoted, word};
+
+pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
+    let request = arguments.text("request")?;
+    let filter = arguments.text("filter")?;
+    let text = arguments.text("text")?;
+    let what = match arguments.word("what", &["requests", "blocks", "text", "errors"])? {
+        Some(what) => what,
+        None if text.is_some() => "text",
+        None if request.is_some() || filter.is_some() => "blocks",
+        None => "requests",
+    };
+    let status = arguments.text("status")?.map(|status| status_of(&status)).transpose()?;
+    let query = RequestQuery {
+        session: arguments.text("session")?,
+        flow: arguments.text("flow")?,
+        status,
+        offset: Some(page.offset),
+        limit: Some(page.rows()),
+        ..RequestQuery::default()
+    };
+    arguments.finish()?;
+    match (what, request) {
+        ("text", request) => {
+            let text = text.ok_or_else(|| Refused("argument `text` is missing: the text to find".to_owned()))?;
+            texts(door, text, request, query.session, page)
+        }
+        ("blocks", Some(request)) => blocks(door, &request, filter.as_deref(), page),
+        ("blocks", None) => Err(Refused("argument `request` is missing: the request whose blocks to find".to_owned())),
+        ("errors", Some(request)) => errors_in(door, &request, page),
+        ("errors", None) => {
+            let status = Some(query.status.unwrap_or(RequestStatus::Failed));
+            let found = requests(door, RequestQuery { status, ..query }, "failed")?;
+            let first = found.rows.first().map(|row| row.json["request"].clone());
+            Ok(match first {
+                Some(id) => found.then("find", json!({ "what": "errors", "request": id })),
+                None => found,
+            })
+        }
+        (_, Some(request)) => Err(Refused(format!(
+            "argument `request`: requests are listed without it; look {{\"request\": {request:?}}}"
+        ))),
+        (_, None) => requests(door, query, "found"),
+    }
+}
+
+pub(crate) fn status_of(text: &str) -> Result<RequestStatus, Refused> {
+    RequestStatus::parse(text).ok_or_else(|| {
+        Refused(format!(
+            "argument `status`: {} is none of queued, in_progress, completed, incomplete, failed, suspended, \
+             interrupted, aborted",
+            quoted(text, 40)
+        ))
+    })
+}
+
+fn requests(door: &Door, query: RequestQuery, what: &str) -> Result<Answer, Refused> {
+    let wanted = query.limit.unwrap_or_default();
+    let found = door.workspace.listed_requests(query)?;
+    let mut answer = Answer::new(match found.len() {
+        0 => "No request matches.".to_owned(),
+        1 => format!("1 request {what}."),
+        count => format!("{count} requests {what}, newest first."),
+    });
+    answer.has_more = found.len() as u64 >= wanted;
+    for request in &found {
+        request_row(&mut answer, request);
+    }
+    if let Some(first) = found.first() {
+        answer = answer.then("look", json!({ "request": first.row.id }));
+    }
+    Ok(answer)
+}
+
+fn request_row(answer: &mut Answer, request: &ListedRequest) {
+    let row = &request.row;
+    let mut text = format!("{} · {} · {}.{}", name(&row.id), row.status.as_str(), name(&row.flow), name(&row.action));
+    if let Some(words) = &request.words {
+        text.push_str(&format!(" · {}", quoted(words, 80)));
+    }
+    if let Some(took) = row.duration_ms {
+        text.push_str(&format!(" · {took} ms"));
+    }
+    text.push_str(&format!(" · session {}", name(&row.session_id)));
+    let error = row.error.as_ref().map(|error| format!("{}: {}", error.name, error.message));
+    if let Some(error) = &error {
+        text.push_str(&format!(" · {}", quoted(error, 160)));
+    }
+    if let Some(forked) = &row.forked_from {
+        text.push_str(&format!(" · fork of {} at {}", name(&forked.request_id), forked.seq));
+    }
+    if let Some(retry) = &row.retry_of {
+        text.push_str(&format!(" · retry of {}", name(retry)));
+    }
+    let json = json!({
+        "request": row.id, "status": row.status, "flow": row.flow, "action": row.action, "session": row.session_id,
+        "startedAt": row.started_at, "durationMs": row.duration_ms, "words": request.words.as_deref().map(short),
+        "error": error.as_deref().map(short),
+    });
+    answer.row(text, json);
+}
+
+/// The beginning of a text, for a row.
+pub(crate) fn short(text: &str) -> String {
+    let head = crate::shown::head(text, 160);
+    if head.len() < text.len() { format!("{head}…") } else { head.to_owned() }
+}
+
+/// A block of a request as a row.
+pub(crate) fn block_row(row: &ViewRow) -> crate::answer::Row {
+    let path = row.path.as_deref().unwrap_or(&row.label);
+    let mut text = "  ".repeat(row.depth.min(12) as usize);
+    text.push_str(&name(path));
+    if let Some(attempt) = row.attempt.filter(|attempt| *attempt > 0) {
+        text.push_str(&format!("#{attempt}"));
+    }
+    if let Some(group) = &row.group {
+        text.push_str(&format!(" × {}", group.count));
+        if group.failed > 0 {
+            text.push_str(&format!(", {} failed", group.failed));
+        }
+        if row.is_folded {
+            text.push_str(&format!(", {} rows folded", row.hidden));
+        }
+    }
+    let status = row.status.as_ref().map(word);
+    let kind = row.kind.as_ref().map(word);
+    text.push_str(&format!(" · {}", kind.as_deref().unwrap_or("group")));
+    text.push_str(&format!(" · {}", status.as_deref().unwrap_or("not begun")));
+    if row.caught {
+        text.push_str(" (caught)");
+    }
+    if row.memoized {
+        text.push_str(" (from the log)");
+    }
+    if let Some(took) = row.duration_ms {
+        text.push_str(&format!(" · {took} ms"));
+    }
+    if let Some(error) = &row.error {
+        text.push_str(&format!(" · {}", quoted(error, 160)));
+    }
+    let json = json!({
+        "path": path, "attempt": row.attempt, "kind": kind, "status": status, "durationMs": row.duration_ms,
+        "caught": row.caught, "error": row.error.as_deref().map(short), "seq": row.seq_end.unwrap_or(row.seq_start),
+    });
+    crate::answer::Row::new(text, json)
+}
+
+fn blocks(door: &Door, request: &str, filter: Option<&str>, page: Page) -> Result<Answer, Refused> {
+    let known = door.workspace.request(request).map_err(on("request"))?;
+    let tree = door.workspace.tree(request, filter, filter.is_some()).map_err(on("filter"))?;
+    let mut answer = Answer::new(match tree.matches {
+        Some(matches) => format!("{matches} of {} blocks of {} match.", tree.counts.blocks, name(&known.id)),
+        None => format!("{} has {} blocks, {} failed.", name(&known.id), tree.counts.blocks, tree.counts.failed),
+    });
+    answer.total = Some(tree.rows.len() as u64);
+    answer.rows = tree.rows.iter().skip(usize::try_from(page.offset).unwrap_or(usize::MAX)).map(block_row).collect();
+    if let Some(path) = tree.rows.iter().rev().find(|row| row.matches).and_then(|row| row.path.clone()) {
+        answer = answer.then("look", json!({ "request": request, "at": path }));
+    }
+    Ok(answer)
+}
+
+fn errors_in(door: &Door, request: &str, page: Page) -> Result<Answer, Refused> {
+    let known = door.workspace.request(request).map_err(on("request"))?;
+    let tree = door.workspace.tree(request, Some("status:failed"), true)?;
+    let failed: Vec<&ViewRow> = tree.rows.iter().filter(|row| row.matches && row.error.is_some()).collect();
+    let mut answer = Answer::new(match failed.len() {
+        0 => format!("No block of {} failed; the request is {}.", name(&known.id), known.status.as_str()),
+        count => format!("{count} blocks of {} failed; the request is {}.", name(&known.id), known.status.as_str()),
+    });
+    answer.total = Some(failed.len() as u64);
+    answer.rows = failed
+        .iter()
+        .skip(usize::try_from(page.offset).unwrap_or(usize::MAX))
+        .map(|row| block_row(&ViewRow { depth: 0, ..(*row).clone() }))
+        .collect();
+    // The innermost failure of a chain of failures is the last one in start order.
+    if let Some(path) = failed.last().and_then(|row| row.path.clone()) {
+        answer = answer.then("look", json!({ "request": request, "at": path }));
+    }
+    Ok(answer)
+}
+
+fn texts(
+    door: &Door,
+    text: String,
+    request: Option<String>,
+    session: Option<String>,
+    page: Page,
+) -> Result<Answer, Refused> {
+    if let Some(request) = &request {
+        door.workspace.request(request).map_err(on("request"))?;
+    }
+    let asked = quoted(&text, 80);
+    let limit = page.rows();
+    let query = SearchQuery { text, session, request, limit: Some(limit), offset: Some(page.offset) };
+    let hits = door.workspace.search(&query).map_err(on("text"))?;
+    let mut answer = Answer::new(match hits.len() {
+        0 => format!("{asked} is nowhere in inputs, outputs, items, state, errors and log lines."),
+        count => format!("{asked} is in {count} events, the newest request first."),
+    });
+    answer.has_more = hits.len() as u64 >= limit;
+    for hit in &hits {
+        let path = hit.path.as_deref().unwrap_or("the request");
+        let place = word(&hit.place);
+        let text = format!(
+            "{} · event {} · {} · {place} · {}",
+            name(&hit.request_id),
+            hit.seq,
+            name(path),
+            quoted(&hit.snippet, 200)
+        );
+        let json = json!({
+            "request": hit.request_id, "seq": hit.seq, "path": hit.path, "where": place, "snippet": short(&hit.snippet),
+        });
+        answer.row(text, json);
+    }
+    if let Some(hit) = hits.first() {
+        let at = hit.path.clone().map_or_else(|| json!(hit.seq), |path| json!(path));
+        answer = answer.then("look", json!({ "request": hit.request_id, "at": at }));
+    }
+    Ok(answer)
+}

@@ -1,0 +1,152 @@
+//! `look`: one thing at an instant: a request, a block, state, items, a prompt, source, events, or a value by its uri.
+
+mod block;
+mod request;
+mod source;
+
+use runner::{Audience, EventQuery};
+use serde_json::{Value, json};
+
+use crate::address::Address;
+use crate::answer::{Answer, Page};
+use crate::arguments::{Arguments, Instant, Refused, on};
+use crate::resources;
+use crate::server::Door;
+use crate::shown::{IN_ROW, name, shown, word};
+
+/// How much of an item's fields is shown.
+const IN_ITEM: usize = 500;
+
+pub(crate) fn look(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
+    let uri = arguments.text("uri")?;
+    let id = arguments.text("request")?;
+    let at = arguments.at("at")?;
+    let what = arguments.word("what", &["request", "block", "state", "items", "prompt", "source", "events"])?;
+    let view = arguments.word("view", &["all", "client", "history", "trace"])?.unwrap_or("all");
+    arguments.finish()?;
+    if let Some(uri) = uri {
+        return resources::look(door, &uri, page);
+    }
+    let id = id.ok_or_else(|| Refused("argument `request` is missing: the id of a request, or a `uri`".to_owned()))?;
+    let known = door.workspace.request(&id).map_err(on("request"))?;
+    match (what, at) {
+        (None | Some("request"), None) => request::overview(door, &known, page),
+        (None | Some("block"), Some(Instant::Block { path, attempt })) => block::block(door, &id, &path, attempt),
+        (None | Some("state"), Some(at)) => state(door, &id, Some(&at), page),
+        (Some("state"), None) => state(door, &id, None, page),
+        (Some("block" | "prompt"), None | Some(Instant::Seq(_))) => Err(Refused(format!(
+            "argument `at` is missing: the path of a block; look {{\"request\": {id:?}}} lists them"
+        ))),
+        (Some("prompt"), Some(Instant::Block { path, attempt })) => block::prompt(door, &id, &path, attempt, page),
+        (Some("items"), at) => items(door, &id, view, at.as_ref(), page),
+        (Some("source"), at) => source::source(door, &id, at.as_ref(), page),
+        (Some("events"), at) => events(door, &id, at.as_ref(), page),
+        (Some(_), Some(_)) => {
+            Err(Refused("argument `what`: a request is looked at without `at`, a block with its path".to_owned()))
+        }
+        (_, None) => request::overview(door, &known, page),
+    }
+}
+
+/// The number of rows to skip.
+pub(crate) fn skipped(page: Page) -> usize {
+    usize::try_from(page.offset).unwrap_or(usize::MAX)
+}
+
+/// The state of every scope: one row for each of its first keys.
+fn state(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
+    let asked = at.map(Instant::at);
+    let state = door.workspace.state_at(request, asked.as_ref()).map_err(on("at"))?;
+    let seq = state.seq.unwrap_or_default();
+    let address = Address::State { request: request.to_owned(), seq };
+    let scopes = [("request", state.request), ("session", state.session), ("user", state.user)];
+    let scopes = scopes.into_iter().chain([("project", state.project)]);
+    let mut scopes: Vec<(String, Value)> =
+        scopes.filter_map(|(scope, value)| Some((scope.to_owned(), value?.0))).collect();
+    scopes.extend(state.sequencers.into_iter().map(|(instance, value)| (format!("block {instance}"), value.0)));
+    scopes.extend(state.resources.into_iter().map(|(path, value)| (format!("resource {path}"), value.0)));
+    scopes.extend(state.contents.into_iter().map(|(path, text)| (format!("content {path}"), Value::String(text))));
+    scopes.extend(state.flow_state.map(|value| ("flowState".to_owned(), value.0)));
+    let mut answer = Answer::new(format!("State of all scopes of {} after event {seq}.", name(request)));
+    for (scope, value) in scopes {
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                for (field, value) in fields {
+                    let place = format!("{scope}.{field}");
+                    let shown = shown(&value, IN_ROW, &address);
+                    answer.row(
+                        format!("{} = {}", name(&place), shown.text),
+                        json!({ "place": place, "value": shown.json }),
+                    );
+                }
+            }
+            value => {
+                let shown = shown(&value, IN_ROW, &address);
+                answer
+                    .row(format!("{} = {}", name(&scope), shown.text), json!({ "place": scope, "value": shown.json }));
+            }
+        }
+    }
+    answer.total = Some(answer.rows.len() as u64);
+    let first = answer.rows.first().and_then(|row| row.json["place"].as_str().map(str::to_owned));
+    answer.rows = answer.rows.into_iter().skip(skipped(page)).collect();
+    Ok(match first.filter(|place| !place.contains(' ')) {
+        Some(place) => answer.then("why", json!({ "request": request, "place": place })),
+        None => answer,
+    })
+}
+
+/// The items that an audience sees.
+fn items(door: &Door, request: &str, view: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
+    let audience = Audience::parse(view).unwrap_or(Audience::All);
+    let mut items = door.workspace.items(None, Some(request), audience, None)?;
+    if let Some(Instant::Seq(seq)) = at {
+        items.retain(|item| item.seq <= *seq);
+    }
+    if let Some(Instant::Block { path, .. }) = at {
+        items.retain(|item| item.provenance.path == *path);
+    }
+    let mut answer = Answer::new(format!("{} items for the audience {view}, oldest first.", items.len()));
+    answer.total = Some(items.len() as u64);
+    for item in items.iter().skip(skipped(page)).take(usize::try_from(page.rows()).unwrap_or(usize::MAX)) {
+        let address = Address::Item { request: request.to_owned(), id: item.id.clone() };
+        let fields = shown(&Value::Object(item.payload.clone()), IN_ITEM, &address);
+        let seen = match (item.visibility.client, item.visibility.history) {
+            (true, true) => "client, models",
+            (true, false) => "client",
+            (false, true) => "models",
+            (false, false) => "developers",
+        };
+        let by = if item.provenance.path.is_empty() { &item.provenance.block_name } else { &item.provenance.path };
+        let kind = &item.item_type;
+        let text = format!("event {} · {} · seen by {seen} · by {} · {}", item.seq, name(kind), name(by), fields.text);
+        let json = json!({
+            "id": item.id, "type": kind, "seq": item.seq, "status": item.status, "seenBy": seen, "by": by,
+            "fields": fields.json,
+        });
+        answer.row(text, json);
+    }
+    Ok(answer)
+}
+
+/// Events as they were recorded.
+fn events(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
+    let (from, path) = match at {
+        Some(Instant::Seq(seq)) => (Some(*seq), None),
+        Some(Instant::Block { path, .. }) => (None, Some(path.clone())),
+        None => (None, None),
+    };
+    let limit = page.rows();
+    let query = EventQuery { from, path, limit: Some(limit), offset: Some(page.offset), ..EventQuery::default() };
+    let events = door.workspace.events(request, query).map_err(on("at"))?;
+    let mut answer = Answer::new(format!("Events of {} as recorded.", name(request)));
+    answer.has_more = events.len() as u64 >= limit;
+    for event in &events {
+        let address = Address::Event { request: request.to_owned(), seq: event.seq };
+        let payload = shown(&event.payload.0, IN_ROW, &address);
+        let path = event.path.as_deref().map(|path| format!(" · {}", name(path))).unwrap_or_default();
+        let text = format!("{} · {}{path} · {}", event.seq, word(&event.kind), payload.text);
+        answer.row(text, json!({ "seq": event.seq, "kind": event.kind, "path": event.path, "payload": payload.json }));
+    }
+    Ok(answer)
+}

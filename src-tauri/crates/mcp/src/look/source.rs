@@ -1,0 +1,67 @@
+//! The code that ran, with how often each line ran.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+
+use super::skipped;
+use crate::answer::{Answer, Page};
+use crate::arguments::{Instant, Refused, on};
+use crate::server::Door;
+use crate::shown::{head, name};
+
+/// How much of a line is shown.
+const LINE: usize = 160;
+
+pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
+    let path = match at {
+        Some(Instant::Block { path, .. }) => Some(path.clone()),
+        Some(Instant::Seq(_)) => return Err(Refused("argument `at`: source is of a path, not of an event".to_owned())),
+        None => None,
+    };
+    let source = door.workspace.code_of(request, path.as_deref()).map_err(on("at"))?;
+    // Whatever cannot be replayed has no counts.
+    let covered = door.workspace.coverage(request, Some(&source.file)).ok();
+    let hits: HashMap<u32, u64> = covered
+        .iter()
+        .flat_map(|covered| covered.files.iter().filter(|file| file.file == source.file))
+        .flat_map(|file| file.lines.iter().map(|line| (line.line, line.hits)))
+        .collect();
+    let mut sentence = format!("{} as it ran", name(&source.file));
+    match (&path, source.line) {
+        (Some(path), Some(_)) => sentence.push_str(&format!(", the definition of {}", name(path))),
+        (Some(path), None) => sentence.push_str(&format!("; where {} is defined in it is not known", name(path))),
+        (None, _) => {}
+    }
+    sentence.push_str("; before | is how often a line ran in this request.");
+    if covered.is_none() {
+        sentence = sentence.replace("before | is how often a line ran in this request.", "lines cannot be counted.");
+    }
+    for note in covered.iter().filter_map(|covered| covered.note.as_deref()) {
+        sentence.push_str(&format!(" {note}"));
+    }
+    let mut answer = Answer::new(sentence);
+    let first = source.line.unwrap_or(1);
+    for (line, text) in (first..).zip(source.text.lines()).skip(skipped(page)) {
+        let count = hits.get(&line).map(|hits| format!("{hits}×")).unwrap_or_default();
+        let text = head(text, LINE);
+        answer.row(
+            format!("{line:>4} {count:>5}| {text}"),
+            json!({ "line": line, "hits": hits.get(&line), "text": text }),
+        );
+    }
+    answer.total = Some(source.text.lines().count() as u64);
+    for import in &source.imports {
+        let uri = crate::address::Address::Source { request: request.to_owned(), file: import.file.clone() };
+        answer = answer.then("look", json!({ "uri": uri.to_string() }));
+    }
+    let ran =
+        (first..first + u32::try_from(source.text.lines().count()).unwrap_or(0)).find(|line| hits.get(line) > Some(&0));
+    Ok(match ran {
+        Some(line) => answer.then(
+            "print",
+            json!({ "at": format!("{}:{line}", source.file), "expressions": ["…"], "request": request }),
+        ),
+        None => answer,
+    })
+}

@@ -1,0 +1,109 @@
+//! `print`: values of expressions at a line of past runs.
+
+use runner::{PrintQuery, PrintedValue};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Page};
+use crate::arguments::{Arguments, Refused, on};
+use crate::server::Door;
+use crate::shown::{name, quoted};
+
+/// How much of a value is shown.
+const VALUE: usize = 400;
+
+pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
+    let place = arguments.required("at", "a line of a flow, as flows/cart.ts:18")?;
+    let expressions = arguments.texts("expressions")?;
+    if expressions.is_empty() {
+        return Err(Refused("argument `expressions` is missing: TypeScript expressions, as [\"total\"]".to_owned()));
+    }
+    let (file, line, column) = place_of(&place)?;
+    let rows = page.rows().min(1_000);
+    let query = PrintQuery {
+        file,
+        line,
+        column,
+        expressions,
+        condition: arguments.text("if")?,
+        request: arguments.text("request")?,
+        session: arguments.text("session")?,
+        flow: arguments.text("flow")?,
+        status: None,
+        limit: Some(u32::try_from(rows).unwrap_or(u32::MAX)),
+    };
+    arguments.finish()?;
+    if let Some(request) = &query.request {
+        door.workspace.request(request).map_err(on("request"))?;
+    }
+    let printed = door.workspace.print(&query).map_err(on("at` or `expressions"))?;
+    let mut sentence = format!("{} was reached {} times", name(&place), printed.total);
+    sentence.push_str(if printed.truncated {
+        ", and more; the newest request first."
+    } else {
+        ", newest request first."
+    });
+    if let Some(note) = &printed.note {
+        sentence.push_str(&format!(" {note}"));
+    }
+    let mut answer = Answer::new(sentence);
+    for hit in &printed.hits {
+        let values: Vec<(String, Value)> = query.expressions.iter().zip(&hit.values).map(|(e, v)| one(e, v)).collect();
+        let texts: Vec<&str> = values.iter().map(|(text, _)| text.as_str()).collect();
+        let text = format!(
+            "{} · {}#{}+{} · {}",
+            name(&hit.request_id),
+            name(&hit.path),
+            hit.attempt,
+            hit.tick,
+            texts.join(" · ")
+        );
+        let values: Vec<Value> = values.into_iter().map(|(_, json)| json).collect();
+        let json = json!({
+            "request": hit.request_id, "path": hit.path, "attempt": hit.attempt, "tick": hit.tick, "seq": hit.seq,
+            "line": hit.line, "values": values,
+        });
+        answer.row(text, json);
+    }
+    for not_asked in &printed.not_asked {
+        let text = format!("{} was not asked: {}", name(&not_asked.request_id), quoted(&not_asked.why, 300));
+        answer.row(text, json!({ "request": not_asked.request_id, "notAsked": not_asked.why }));
+    }
+    Ok(match printed.hits.first() {
+        Some(hit) => answer.then("look", json!({ "request": hit.request_id, "at": hit.path })),
+        None => answer,
+    })
+}
+
+fn one(expression: &str, value: &PrintedValue) -> (String, Value) {
+    match value {
+        PrintedValue::Captured(captured) => {
+            let whole = captured.json.as_ref().map(|json| json.0.to_string()).filter(|json| json.len() <= VALUE);
+            let is_whole = whole.is_some();
+            // A preview is text that a flow has chosen.
+            let shown = whole.unwrap_or_else(|| quoted(&captured.preview, VALUE));
+            let json = match &captured.json {
+                Some(json) if is_whole => json.0.clone(),
+                _ => json!({ "kind": captured.kind, "preview": crate::find::short(&captured.preview) }),
+            };
+            (format!("{expression} = {shown}"), json)
+        }
+        PrintedValue::Failed { error } => {
+            let text = format!("{expression} threw {}: {}", name(&error.name), quoted(&error.message, 160));
+            (text, json!({ "error": { "name": error.name, "message": error.message } }))
+        }
+    }
+}
+
+/// `FILE:LINE[:COLUMN]`.
+fn place_of(place: &str) -> Result<(String, u32, Option<u32>), Refused> {
+    let wrong =
+        || Refused(format!("argument `at`: write FILE:LINE or FILE:LINE:COLUMN, from 1 (got {})", quoted(place, 80)));
+    let number = |part: &str| part.parse::<u32>().ok().filter(|number| *number > 0);
+    let (rest, last) = place.rsplit_once(':').ok_or_else(wrong)?;
+    let last = number(last).ok_or_else(wrong)?;
+    match rest.rsplit_once(':').and_then(|(file, line)| Some((file, number(line)?))) {
+        Some((file, line)) if !file.is_empty() => Ok((file.to_owned(), line, Some(last))),
+        _ if !rest.is_empty() => Ok((rest.to_owned(), last, None)),
+        _ => Err(wrong()),
+    }
+}

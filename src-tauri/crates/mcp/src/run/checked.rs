@@ -1,0 +1,91 @@
+//! Recorded runs with the code of today: `verify` and `replay`. Nothing is written, and nothing outside is asked.
+
+use runner::{Cancel, Verdict, VerifyQuery};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Page};
+use crate::arguments::{Refused, on};
+use crate::look::skipped;
+use crate::server::Door;
+use crate::shown::{head, name, word};
+
+/// How much of each side of a difference is shown.
+const SIDE: usize = 300;
+
+fn side(value: Option<&runner::Json>) -> String {
+    let text = value.map_or("nothing".to_owned(), |value| value.0.to_string());
+    head(&text, SIDE).to_owned()
+}
+
+pub(super) fn replay(door: &Door, request: &str) -> Result<Answer, Refused> {
+    door.workspace.request(request).map_err(on("request"))?;
+    let replay = door.workspace.replay(request)?;
+    let Some(first) = &replay.divergence else {
+        let count = replay.compared;
+        return Ok(Answer::new(format!("{} does what was recorded: {count} blocks are identical.", name(request))));
+    };
+    let mut answer = Answer::new(format!(
+        "{} differs from its recording first in {} at event {}.",
+        name(request),
+        name(&first.path),
+        first.seq
+    ));
+    let (recorded, found) = (side(Some(&first.recorded)), side(Some(&first.found)));
+    answer.row(format!("recorded {recorded}"), json!({ "recorded": recorded }));
+    answer.row(format!("now      {found}"), json!({ "found": found }));
+    Ok(answer.then("look", json!({ "request": request, "at": first.path })))
+}
+
+pub(super) fn verify(
+    door: &Door,
+    request: Option<String>,
+    flow: Option<String>,
+    session: Option<String>,
+    page: Page,
+) -> Result<Answer, Refused> {
+    if let Some(request) = &request {
+        door.workspace.request(request).map_err(on("request"))?;
+    }
+    let query = VerifyQuery { requests: request.into_iter().collect(), flow, session, ..VerifyQuery::default() };
+    let cancel = Cancel::default();
+    let verified = door.workspace.verify(&query, &cancel, |_| {
+        if (door.is_cancelled)() {
+            cancel.cancel();
+        }
+    })?;
+    let counts = [
+        (verified.same, Verdict::Same),
+        (verified.differs, Verdict::Differs),
+        (verified.asks_new, Verdict::AsksNew),
+        (verified.does_not_load, Verdict::DoesNotLoad),
+        (verified.not_comparable, Verdict::NotComparable),
+        (verified.unaffected, Verdict::Unaffected),
+    ];
+    let told: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, verdict)| format!("{count} {}", verdict.as_str().replace('_', " ")))
+        .collect();
+    let told = if told.is_empty() { "none selected".to_owned() } else { told.join(", ") };
+    let mut answer = Answer::new(format!("{} recorded runs with today's code: {told}.", verified.results.len()));
+    let bad = verified.results.iter().filter(|run| !run.verdict.is_good());
+    answer.total = Some(bad.clone().count() as u64);
+    for run in bad.skip(skipped(page)).take(usize::try_from(page.rows()).unwrap_or(usize::MAX)) {
+        let id = run.request_id.clone().or(run.file.clone()).unwrap_or_default();
+        let at = run.path.as_deref().map(|path| format!(" · {}", name(path))).unwrap_or_default();
+        let field = run.field.as_ref().map(|field| format!(" · {}", word(field))).unwrap_or_default();
+        let (recorded, found) = (side(run.recorded.as_ref()), side(run.found.as_ref()));
+        let why = run.why.as_deref().map(|why| format!(" · {}", crate::shown::quoted(why, SIDE))).unwrap_or_default();
+        let sides =
+            if run.recorded.is_some() { format!(" · recorded {recorded} · now {found}") } else { String::new() };
+        let verdict = run.verdict.as_str().replace('_', " ");
+        let json = json!({ "request": run.request_id, "file": run.file, "verdict": run.verdict, "path": run.path,
+            "field": run.field, "recorded": recorded, "found": found, "why": run.why });
+        answer.row(format!("{} · {verdict}{at}{field}{sides}{why}", name(&id)), json);
+    }
+    let first = verified.results.iter().find(|run| run.verdict == Verdict::Differs);
+    Ok(match first.and_then(|run| run.request_id.clone()) {
+        Some(id) => answer.then("run", json!({ "do": "replay", "request": Value::String(id) })),
+        None => answer,
+    })
+}

@@ -1,0 +1,61 @@
+//! Recorded values on one line: whole if they are short, else their beginning and the handle of the rest.
+//!
+//! Recorded text is quoted and its line breaks are escaped, so that it never looks like a line of the answer.
+
+use serde_json::{Value, json};
+
+use crate::address::Address;
+
+/// How long a value may be in a row.
+pub(crate) const IN_ROW: usize = 240;
+
+/// A value, as text and as JSON.
+pub(crate) struct Shown {
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+/// A value of at most so many bytes; a longer one is cut and names its address.
+pub(crate) fn shown(value: &Value, bytes: usize, address: &Address) -> Shown {
+    let text = value.to_string();
+    if text.len() <= bytes {
+        return Shown { text, json: value.clone() };
+    }
+    let head = head(&text, bytes);
+    let uri = address.to_string();
+    Shown {
+        text: format!("{head}… ({} bytes: {uri})", text.len()),
+        json: json!({ "head": head, "bytes": text.len(), "uri": uri }),
+    }
+}
+
+/// The beginning of a text, on a boundary of a character.
+pub(crate) fn head(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// A recorded text in quotes, cut.
+pub(crate) fn quoted(text: &str, bytes: usize) -> String {
+    let begin = head(text, bytes);
+    let mark = if begin.len() < text.len() { "…" } else { "" };
+    format!("{}{mark}", Value::String(begin.to_owned()))
+}
+
+/// A name that authors choose: as it is if it reads like a name, else in quotes.
+pub(crate) fn name(text: &str) -> String {
+    const PLAIN: &str = "_./:~#[]@+-";
+    let is_plain = |c: char| c.is_alphanumeric() || PLAIN.contains(c);
+    if !text.is_empty() && text.len() <= 200 && text.chars().all(is_plain) {
+        return text.to_owned();
+    }
+    quoted(text, 200)
+}
+
+/// A word of a closed list, as JSON has it.
+pub(crate) fn word(word: &impl serde::Serialize) -> String {
+    json!(word).as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,91 @@
+//! What every conversation pays: the list of tools and the skill, in tokens of four bytes.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use serde_json::json;
+
+use crate::address::{Address, Part, Range};
+use crate::answer::{Answer, BYTES_PER_TOKEN, Page};
+use crate::arguments::Arguments;
+use crate::tool_list::{INSTRUCTIONS, tools};
+
+#[test]
+fn the_list_of_tools_costs_at_most_1500_tokens() {
+    let list = serde_json::to_string(&tools()).unwrap();
+    let tokens = (list.len() + INSTRUCTIONS.len()) / BYTES_PER_TOKEN;
+    assert!(tokens <= 1_500, "{tokens} tokens: {list}");
+}
+
+#[test]
+fn every_address_reads_back() {
+    let block = |part| Address::Block {
+        request: "req 1/ü?".to_owned(),
+        path: "root/step:a b[0]/~x#y".to_owned(),
+        attempt: Some(2),
+        part,
+    };
+    let addresses = [
+        Address::Input("r".to_owned()),
+        Address::Output("r%2F".to_owned()),
+        block(Part::Input),
+        block(Part::Prompt(3)),
+        block(Part::Answered(0)),
+        Address::State { request: "r".to_owned(), seq: 7 },
+        Address::Item { request: "r".to_owned(), id: "a/b".to_owned() },
+        Address::Event { request: "r".to_owned(), seq: 0 },
+        Address::Source { request: "r".to_owned(), file: "flows/a b.ts".to_owned() },
+    ];
+    for address in addresses {
+        let whole = Range { address: address.clone(), pointer: String::new(), from: 0, to: None };
+        assert_eq!(Range::parse(&address.to_string()), Some(whole), "{address}");
+        let part = Range { address, pointer: "/a/~1b&c=d".to_owned(), from: 3, to: Some(9) };
+        assert_eq!(Range::parse(&part.to_string()), Some(part.clone()), "{part}");
+    }
+    for wrong in
+        ["", "flowglass://request", "flowglass://request/r", "flowglass://request/r/input?from=x", "file:///etc"]
+    {
+        assert_eq!(Range::parse(wrong), None, "{wrong}");
+    }
+}
+
+fn page(given: serde_json::Value) -> Page {
+    Page::read(&mut Arguments::new(given.as_object().unwrap().clone())).unwrap()
+}
+
+/// A million rows are wanted, and the answer stays within its budget and says where it goes on.
+#[test]
+fn an_answer_never_exceeds_its_budget() {
+    for limit in [200, 1_500, 1_000_000] {
+        let page = page(json!({ "limit": limit }));
+        let mut answer = Answer::new("Rows.");
+        for n in 0..10_000 {
+            answer.row(format!("row {n} {}", "x".repeat(n % 50)), json!({ "n": n, "text": "x".repeat(n % 70) }));
+        }
+        let answer = answer.then("look", json!({ "request": "r" }));
+        let result = answer.fit(page);
+        let structured = result.structured_content.clone().unwrap();
+        let text = serde_json::to_value(&result.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
+        let most = usize::try_from(limit.min(20_000)).unwrap() * BYTES_PER_TOKEN;
+        assert!(text.len() <= most, "{} of {most}", text.len());
+        assert!(structured.to_string().len() <= most + 700, "{} of {most}", structured.to_string().len());
+        let shown = structured["rows"].as_array().unwrap().len();
+        assert_eq!(structured["nextOffset"], shown, "{text}");
+        assert!(text.contains(&format!("offset {shown}")), "{text}");
+    }
+}
+
+#[test]
+fn errors_name_the_argument() {
+    let cases = [
+        (json!({ "request": 5 }), "argument `request` is a text, and this is 5"),
+        (json!({ "reqest": "a" }), "argument \"reqest\" is not known here; the arguments are request, at"),
+        (json!({ "at": "nowhere" }), "argument `at`: \"nowhere\" is neither the number of an event nor a path"),
+        (json!({ "at": "root/a#x" }), "after # comes the number of an attempt"),
+        (json!({ "at": -1 }), "argument `at` is the number of an event, and this is -1"),
+    ];
+    for (given, expected) in cases {
+        let mut arguments = Arguments::new(given.as_object().unwrap().clone());
+        let read = arguments.text("request").and_then(|_| arguments.at("at")).map(|_| ());
+        let error = read.and_then(|()| arguments.finish()).unwrap_err().0;
+        assert!(error.contains(expected), "{error}");
+    }
+}

@@ -1,0 +1,44 @@
+//! `flowglass mcp`: a workspace for a coding agent, or what its client needs to know.
+
+use runner::{Fault, OpenOptions, Workspace};
+use serde_json::{Value, json};
+
+use crate::cli::args::Mcp;
+use crate::cli::{Outcome, exit};
+
+/// `flowglass mcp`.
+pub(crate) fn mcp(asked: &Mcp, options: OpenOptions) -> Result<Outcome, Fault> {
+    if asked.skill {
+        return Ok(Outcome::done(json!({ "skill": ::mcp::skill() }), ::mcp::skill().to_owned()));
+    }
+    if asked.print_config {
+        let folder = std::fs::canonicalize(&options.dir).map_err(|error| Fault::Invalid {
+            message: format!("the folder {} cannot be opened: {error}", options.dir.display()),
+            details: Vec::new(),
+        })?;
+        let program = std::env::current_exe().map_err(|error| Fault::Internal { message: error.to_string() })?;
+        let config = ::mcp::client_config(&program, &folder);
+        let text = text(&config);
+        return Ok(Outcome::done(config, text));
+    }
+    let options = OpenOptions { existing: true, ..options };
+    ::mcp::serve_stdio(Workspace::open(options)?)?;
+    Ok(Outcome { json: Value::Null, text: String::new(), code: exit::DONE })
+}
+
+/// Each entry below the file that it belongs into.
+fn text(config: &Value) -> String {
+    let mut text = String::new();
+    for (client, entry) in config.as_object().into_iter().flatten() {
+        text.push_str(&format!("{client}: {}\n", entry["file"].as_str().unwrap_or_default()));
+        match &entry["entry"] {
+            Value::String(lines) => text.push_str(lines),
+            other => text.push_str(&format!("{}\n", serde_json::to_string_pretty(other).unwrap_or_default())),
+        }
+        if let Some(command) = entry["command"].as_str() {
+            text.push_str(&format!("or: {command}\n"));
+        }
+        text.push('\n');
+    }
+    text
+}
