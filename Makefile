@@ -41,7 +41,7 @@ APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core x11-utils dbus-daemon dbus-
 UI_SOURCES := $(shell find ui/src ui/index.html ui/package.json ui/tsconfig.json ui/vite.config.ts ui/svelte.config.js -type f)
 FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass -prune -o -type f \( -name '*.ts' -o -name '*.json' \) -print)
 
-BEHAVIOUR_FLOWS := $(wildcard tests/flows/*.ts) $(wildcard tests/flows/agent-fields/*.ts) tests/tsconfig.json
+BEHAVIOUR_FLOWS := $(wildcard tests/flows/*.ts) $(wildcard tests/flows/agent-fields/*.ts tests/flows/planted/*.ts) tests/tsconfig.json
 
 SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts src-tauri/crates/script/sdk/src/*/*.ts) src-tauri/crates/script/sdk/tsconfig.json
 
