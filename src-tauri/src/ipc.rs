@@ -3,6 +3,7 @@
 //! The page's side of this list, `ui/src/host/bindings.ts`, is generated from it; a test fails
 //! when that file is stale.
 
+mod agents;
 mod code;
 mod comparison;
 mod database;
@@ -70,6 +71,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             verify::run_files,
             verify::keep_run,
             verify::waiting_requests,
+            agents::agent_access,
+            agents::let_agents_in,
             experiment::plan_try,
             experiment::try_out,
             experiment::go_on_trying,

@@ -38,6 +38,8 @@ pub(crate) struct WindowState {
     /// Ends what is being verified.
     verifying: Mutex<Cancel>,
     experiments: Mutex<Vec<Cancel>>,
+    /// Where coding agents reach the open workspace by HTTP, while a person wants it.
+    agents: Mutex<Option<mcp::Endpoint>>,
 }
 
 impl WindowState {
@@ -57,8 +59,8 @@ impl WindowState {
         };
         let is_unopened = AtomicBool::new(has_folder && workspace.is_none());
         let (workspace, views) = (Mutex::new(workspace), Mutex::default());
-        let (verifying, experiments) = (Mutex::default(), Mutex::default());
-        Ok(WindowState { workspace, is_unopened, watchers, views, options, notifier, verifying, experiments })
+        let (verifying, experiments, agents) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Ok(WindowState { workspace, is_unopened, watchers, views, options, notifier, verifying, experiments, agents })
     }
 
     /// What cancels an experiment that is about to begin.
@@ -71,6 +73,23 @@ impl WindowState {
     /// Cancels the experiments that this window runs.
     pub(crate) fn stop_experiments(&self) {
         lock(&self.experiments).drain(..).for_each(|cancel| cancel.cancel());
+    }
+
+    /// Lets coding agents in by HTTP, or no longer. An endpoint that is open stays as it is.
+    pub(crate) fn let_agents_in(&self, is_wanted: bool) -> Result<(), Fault> {
+        let workspace = self.workspace()?;
+        let mut agents = lock(&self.agents);
+        match (is_wanted, &*agents) {
+            (true, None) => *agents = Some(mcp::serve_http(workspace)?),
+            (false, Some(_)) => *agents = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The address and the token of the endpoint for coding agents, if it is open.
+    pub(crate) fn endpoint(&self) -> Option<(String, String)> {
+        lock(&self.agents).as_ref().map(|endpoint| (endpoint.url.clone(), endpoint.token.clone()))
     }
 
     /// Ends what is being verified, and from here on it is this that ends what is.
@@ -138,6 +157,8 @@ impl WindowState {
     fn show(&self, open: Open) -> Result<Arc<Workspace>, Fault> {
         let workspace = open.workspace.clone();
         self.is_unopened.store(false, Ordering::Relaxed);
+        // Who was let into one folder was not let into another.
+        *lock(&self.agents) = None;
         if let Some(before) = lock(&self.workspace).replace(open) {
             before.workspace.unwatch_views();
         }

@@ -51,7 +51,8 @@ const SCREENS: [(&str, &str, &str); 13] = [
 ];
 
 /// Sheets, by the title of the command that opens each.
-const SHEETS: [&str; 12] = [
+const SHEETS: [&str; 13] = [
+    "Coding agents (MCP)",
     "Keyboard shortcuts",
     "Open another folder",
     "Retry this request",

@@ -87,6 +87,10 @@ export const commands = {
 	keepRun: (requestId: string, file: string, replace: boolean) => typedError<Kept, Fault>(__TAURI_INVOKE("keep_run", { requestId, file, replace })),
 	/**  The requests that wait or were interrupted, each with whether it could go on with the code of today. */
 	waitingRequests: () => typedError<RequestRow[], Fault>(__TAURI_INVOKE("waiting_requests")),
+	/**  How coding agents reach the folder that is open. */
+	agentAccess: () => typedError<AgentAccess, Fault>(__TAURI_INVOKE("agent_access")),
+	/**  Opens or closes the endpoint for coding agents. */
+	letAgentsIn: (wanted: boolean) => typedError<AgentAccess, Fault>(__TAURI_INVOKE("let_agents_in", { wanted })),
 	/**  What an experiment will take. */
 	planTry: (query: TryQuery) => typedError<TryPlan, Fault>(__TAURI_INVOKE("plan_try", { query })),
 	/**  Begins an experiment and runs it. The first report of progress names it. */
@@ -224,7 +228,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","keep","try","experiments","adopt","culprit","export","import","history","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","history","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -259,6 +263,32 @@ export type AgainRow = {
 	path: string,
 	/**  How many of its model calls the log does not answer. */
 	modelsAsked: number,
+};
+
+/**  How coding agents reach the folder that is open. */
+export type AgentAccess = {
+	/**  The endpoint; null while it is closed. */
+	endpoint: AgentEndpoint | null,
+	/**  What belongs into the settings of the usual clients. */
+	clients: AgentClient[],
+};
+
+/**  An entry for a client that starts the program itself. */
+export type AgentClient = {
+	/**  Its name. */
+	name: string,
+	/**  The file that the entry belongs into. */
+	file: string,
+	/**  The entry. */
+	entry: string,
+};
+
+/**  An open endpoint on this machine. */
+export type AgentEndpoint = {
+	/**  Its address. */
+	url: string,
+	/**  What a client sends as `Authorization: Bearer`. */
+	token: string,
 };
 
 /**  The identity of the agent that produced an item. */
@@ -2324,7 +2354,7 @@ export type SampleView = {
 	number: number,
 	/**  The request. */
 	requestId: string,
-	/**  How it ended, or stands. */
+	/**  The status of the request. */
 	status: RequestStatus,
 	/**  What it returned. */
 	output?: Json | null,

@@ -1,9 +1,11 @@
 // What a recorded host answers of its database and of going on with requests.
 // It has no engine and no file, and says so where one would be needed.
 import { FakeViews } from './fake-views';
+import { agentAccess } from './samples';
 import type { BlockSource, Change, ComparedQuery, ComparedRow, CompareQuery, DifferenceQuery, Fault } from './host';
 import type {
   Adopted,
+  AgentAccess,
   ComparisonHead,
   CulpritQuery,
   CulpritView,
@@ -98,6 +100,12 @@ export abstract class FakeFiles extends FakeViews {
   async cancelVerify() {}
   async runFiles(): Promise<RunFileRow[]> {
     return [];
+  }
+  async agentAccess(): Promise<AgentAccess> {
+    return agentAccess(false);
+  }
+  async letAgentsIn(wanted: boolean): Promise<AgentAccess> {
+    return agentAccess(wanted);
   }
   async keepRun(_request: string, _file: string, _replace: boolean): Promise<Kept> {
     throw NO_FILE;

@@ -2,6 +2,7 @@
 // It knows no transport and no screen; a failed call always throws a Fault and nothing else.
 import type { ExperimentHost } from './experiments';
 import type {
+  AgentAccess,
   Audience,
   BlockDetail,
   BlockSource,
@@ -142,6 +143,10 @@ export interface Host extends ExperimentHost {
   runFiles(): Promise<RunFileRow[]>;
   /** Writes a request into a `.run` file, whose path is relative to the folder. */
   keepRun(requestId: string, file: string, replace: boolean): Promise<Kept>;
+  /** How coding agents reach the open folder. */
+  agentAccess(): Promise<AgentAccess>;
+  /** Opens or closes the HTTP endpoint for coding agents. */
+  letAgentsIn(wanted: boolean): Promise<AgentAccess>;
   /** The suspended and interrupted requests, each with whether it could be resumed with the current code. */
   waitingRequests(): Promise<RequestRow[]>;
   /** Answers which editor was started. */

@@ -1,6 +1,6 @@
-// Older sessions for the recorded host, of which only the rows are there, so that search and paging have something to
-// work on. Sample content only.
-import type { ListedSession } from './host';
+// Sample content for the recorded host: older sessions, of which only the rows are there, so that search and paging have
+// something to work on; and how coding agents would reach it.
+import type { AgentAccess, ListedSession } from './host';
 
 const STATUSES = ['completed', 'completed', 'failed', 'completed', 'suspended', 'interrupted', 'aborted'] as const;
 
@@ -21,4 +21,11 @@ export function olderSessions(total: number, now: number): ListedSession[] {
     lastAction: n % 3 ? 'send' : 'plan',
     words: n % 2 ? `What is the ${total - n}. thing to know?` : null,
   }));
+}
+
+export function agentAccess(isOpen: boolean): AgentAccess {
+  const server = { command: 'flowglass', args: ['mcp', '--dir', '/home/ada/flows'] };
+  const entry = JSON.stringify({ mcpServers: { flowglass: server } }, null, 2);
+  const endpoint = isOpen ? { url: 'http://127.0.0.1:4312/mcp', token: '5f1c'.repeat(12) } : null;
+  return { endpoint, clients: [{ name: 'claudeCode', file: '.mcp.json', entry }] };
 }

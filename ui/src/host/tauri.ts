@@ -40,6 +40,8 @@ export function tauriHost(): Host {
     cancelVerify: async () => void (await unwrap(commands.cancelVerify())),
     runFiles: () => unwrap(commands.runFiles()),
     keepRun: (requestId, file, replace) => unwrap(commands.keepRun(requestId, file, replace)),
+    agentAccess: () => unwrap(commands.agentAccess()),
+    letAgentsIn: (wanted) => unwrap(commands.letAgentsIn(wanted)),
     waitingRequests: () => unwrap(commands.waitingRequests()),
     planTry: (query) => unwrap(commands.planTry(query)),
     tryOut: (query, onProgress) => unwrap(commands.tryOut(query, new Channel<TryProgress>(onProgress))),

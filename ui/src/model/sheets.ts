@@ -39,6 +39,7 @@ export const SHEETS: readonly Command[] = [
   sheet('compact', 'Do', 'Compact the database', 'info', hasFolder),
   sheet('export', 'Do', 'Export this session or request', 'up', hasSession),
   sheet('keep', 'Do', 'Keep this request as a test', 'file', hasEnded),
+  sheet('mcp', 'Go', 'Coding agents (MCP)', 'chat', hasFolder),
   sheet('import', 'Do', 'Import an export', 'down', hasFolder),
   sheet('delete', 'Do', 'Delete this session', 'cross', hasSession),
 ];

@@ -29,6 +29,7 @@ export type SheetName =
   | 'compact'
   | 'export'
   | 'keep'
+  | 'mcp'
   | 'accept'
   | 'try'
   | 'score'
