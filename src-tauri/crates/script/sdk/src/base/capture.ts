@@ -2,6 +2,7 @@
 // proxy trap, no `toJSON`. Functions of the runtime are kept from before an author could replace them.
 
 import { native } from './host';
+import { unveiled } from './views';
 
 /** A value in a form that JSON has (SEMANTICS §10.9). */
 export interface Captured {
@@ -171,7 +172,8 @@ class Preview {
     return this.text.length > MAX_PREVIEW;
   }
 
-  add(value: unknown, depth: number, open: readonly object[]): void {
+  add(given: unknown, depth: number, open: readonly object[]): void {
+    const value = unveiled(given);
     const kind = kindOf(value);
     switch (kind) {
       case 'string': {
@@ -362,7 +364,8 @@ function entriesOf(kind: string, value: object, most: number): Entry[] {
 
 /** Copies what is exactly JSON; throws `NOT_JSON` otherwise. */
 const NOT_JSON = {};
-function asJson(value: unknown, open: readonly object[], left: { nodes: number; letters: number }): unknown {
+function asJson(given: unknown, open: readonly object[], left: { nodes: number; letters: number }): unknown {
+  const value = unveiled(given);
   if (--left.nodes < 0) throw NOT_JSON;
   switch (typeof value) {
     case 'string':
@@ -410,7 +413,8 @@ function asJson(value: unknown, open: readonly object[], left: { nodes: number; 
 }
 
 /** A value, with as much of what is inside as fits in a line. */
-export function capture(value: unknown): Captured {
+export function capture(given: unknown): Captured {
+  const value = unveiled(given);
   const preview = new Preview();
   preview.add(value, 0, []);
   const captured: Captured = { kind: kindOf(value), preview: preview.text };
@@ -437,14 +441,14 @@ function entryOf(kind: string, value: object, key: string | number): Entry | und
 
 /** What lies at the end of a path of keys inside a value, with its own properties. */
 export function opened(value: unknown, path: readonly (string | number)[]): Opened | Failed {
-  let at = value;
+  let at = unveiled(value);
   for (let step = 0; step < path.length; step++) {
     const key = path[step] as string | number;
     const kind = kindOf(at);
     const inside = typeof at === 'object' && at !== null && !native.isProxy(at) ? (at as object) : undefined;
     const entry = inside && entryOf(kind, inside, key);
     if (!entry) return { error: { name: 'NotFound', message: `the value has nothing at ${stringify(key)}` } };
-    at = entry.isPair ? (entry.value as [unknown, unknown])[1] : entry.value;
+    at = unveiled(entry.isPair ? (entry.value as [unknown, unknown])[1] : entry.value);
   }
   const kind = kindOf(at);
   const captured = capture(at);

@@ -2,6 +2,8 @@
 //
 // Must not: copy a value. What the engine renews in place is seen through the views that were given out before.
 
+import { isViewOf } from '../base/views';
+
 /** The view of each object that was given out, so that one object has one view. */
 const views = new WeakMap<object, object>();
 const allViews = new WeakSet<object>();
@@ -31,6 +33,7 @@ export function readOnly(value: unknown, where: string, instead: string | undefi
     preventExtensions: () => false,
   });
   views.set(value, view);
+  isViewOf(view, value);
   allViews.add(view);
   return view;
 }

@@ -9,6 +9,7 @@ import { functionId } from '../define/tables';
 import { askChange, askerBy, native, sound } from '../base/host';
 import { fillIn, type LongLists } from './long-lists';
 import { toJson } from '../base/values';
+import { isViewOf } from '../base/views';
 
 type Json = Record<string, unknown>;
 
@@ -31,6 +32,7 @@ function readOnly(value: object, label: string): object {
         setPrototypeOf: refuse,
       });
       wrapped.set(target, proxy);
+      isViewOf(proxy, target);
     }
     return proxy;
   };
