@@ -353,6 +353,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Keep(keep) => crate::verify::keep(&workspace, &keep),
         Command::Try(given) => crate::experiment::try_out(&workspace, &given),
         Command::Experiments(given) => crate::experiment::experiments(&workspace, &given),
+        Command::Why(asked) => crate::looking::why(&workspace, asked),
         Command::Adopt(given) => crate::experiment::adopt(&workspace, &given),
         Command::Culprit(given) => crate::experiment::culprit(&workspace, &given),
         Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),

@@ -101,6 +101,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             comparison::open_replay,
             comparison::comparison_rows,
             comparison::next_difference,
+            database::why,
             comparison::replayed_block,
             comparison::close_comparison,
             database::stats,

@@ -1,9 +1,9 @@
-//! The commands that show one request, or two: `show`, `block`, `events`, `diff`.
+//! The commands that show one request, or two: `show`, `block`, `why`, `events`, `diff`.
 
 use runner::{EventQuery, SourceView, Workspace};
 use serde_json::{Value, json};
 
-use crate::cli::args::{Diff, Page, Tree};
+use crate::cli::args::{Diff, Page, Tree, Why};
 use crate::cli::{Outcome, Stop, tell};
 use crate::print;
 
@@ -64,6 +64,13 @@ pub(crate) fn tree(workspace: &Workspace, request: &str, how: &Tree) -> Result<O
 pub(crate) fn block(workspace: &Workspace, request: &str, path: &str, attempt: Option<u32>) -> Result<Outcome, Stop> {
     let block = workspace.block_at(request, path, attempt)?;
     Ok(Outcome::done(json!(block), print::block(&block)))
+}
+
+/// `flowglass why`.
+pub(crate) fn why(workspace: &Workspace, asked: Why) -> Result<Outcome, Stop> {
+    let (request, query) = asked.query();
+    let view = workspace.why(&request, &query)?;
+    Ok(Outcome::done(json!(view), print::why(&view)))
 }
 
 /// `flowglass events`.

@@ -19,6 +19,7 @@ mod suspensions;
 mod timeline;
 mod tree;
 mod verify;
+mod why;
 
 pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
@@ -36,6 +37,7 @@ pub(crate) use suspensions::{suspensions, waiting};
 pub(crate) use timeline::shown;
 pub(crate) use tree::{shown_folded, tree};
 pub(crate) use verify::{both_sides, verdict_line, verified};
+pub(crate) use why::why;
 
 use std::borrow::Cow;
 use std::collections::HashSet;

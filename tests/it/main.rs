@@ -123,6 +123,7 @@ mod window;
 mod window_acts;
 mod window_agents;
 mod window_axe;
+mod why;
 mod window_desktop;
 mod window_entries;
 mod window_home;

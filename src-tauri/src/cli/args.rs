@@ -13,6 +13,7 @@ mod run;
 mod value;
 mod verify;
 
+mod why;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -35,6 +36,7 @@ pub(crate) use run::{How, Run, Trigger};
 pub(crate) use verify::{Keep, Verify};
 
 #[derive(Parser)]
+pub(crate) use why::Why;
 #[command(
     name = "flowglass",
     version,
@@ -275,6 +277,8 @@ pub(crate) enum Command {
         /// Such as session.topic, sequencer[root/step:plan].steps[0] or block[root/step:ask].tries
         #[arg(long, value_name = "SCOPE.PATH")]
         path: String,
+    /// Where a value or a text of a block comes from: recorded, copied, computed or written, back to its first cause
+    Why(Why),
         #[command(flatten)]
         page: Page,
     },

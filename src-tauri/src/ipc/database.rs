@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use runner::{
-    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, EarlierWrite, Exported, Fault, Imported,
-    Json, SearchPage, SearchQuery, Stats, WriteRow,
+    At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, EarlierWrite, Exported, ExportedTrace,
+    Fault, Imported, Json, SearchPage, SearchQuery, Stats, WhyQuery, WhyView, WriteRow,
 };
 use serde::Deserialize;
 use tauri::State;
@@ -50,6 +50,13 @@ pub(super) async fn history(
 }
 
 /// The newest write of another request to a place, as of an event of this one; null where there is none.
+/// Where a value or a text of a request comes from.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn why(state: State<'_, WindowState>, request_id: String, query: WhyQuery) -> Result<WhyView, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.why(&request_id, &query)).await
+}
+
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn written_before(

@@ -145,6 +145,8 @@ export const commands = {
 	openReplay: (requestId: string) => typedError<ComparisonHead, Fault>(__TAURI_INVOKE("open_replay", { requestId })),
 	/**  Rows of a comparison. */
 	comparisonRows: (comparison: number, query: ComparedQuery) => typedError<ComparedRow[], Fault>(__TAURI_INVOKE("comparison_rows", { comparison, query })),
+	/**  Where a value or a text of a request comes from. */
+	why: (requestId: string, query: WhyQuery) => typedError<WhyView, Fault>(__TAURI_INVOKE("why", { requestId, query })),
 	/**  The next row whose blocks differ themselves. */
 	nextDifference: (comparison: number, query: DifferenceQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("next_difference", { comparison, query })),
 	/**  What a block of a replay got and made, by its first event. */
@@ -3282,4 +3284,151 @@ async function typedError<T, E>(result: Promise<T>): Promise<{ status: "ok"; dat
         return { status: "error", error: e as any };
     }
 }
+
+/**  What was asked for. */
+export type WhyAsked = {
+	/**  What has the value. */
+	in: WhyPlace,
+	/**  The place of the value there. */
+	pointer?: string | null,
+	/**  The text. */
+	text?: string | null,
+};
+
+/**  The block whose code made a value or wrote it. */
+export type WhyBy = {
+	/**  Its path. */
+	path: string,
+	/**  The file of its definition, or of the text. */
+	file?: string | null,
+	/**  The line there, from 1. */
+	line?: number | null,
+};
+
+/**  One step back from a value to its cause. */
+export type WhyEdge = {
+	/**  How the value came to its place. */
+	kind: WhyKind,
+	/**  How many steps this is from the question. */
+	depth: number,
+	/**  The place. */
+	in: WhySpot,
+	/**  The earlier value. */
+	of?: WhySpot | null,
+	/**  Whether the log says so. If not, the two have the same content, and the log does not say which way it went. */
+	proven: boolean,
+	/**  The block whose code made it or wrote it. */
+	by?: WhyBy | null,
+	/**
+	 *  Of a write: `patch`, `set`, `increment`, `push`, `delete_key`, `atomic`, `default` or `stored`. Of another edge:
+	 *  `step_before`, `block_around`, `last_step`, `history`, `answer`, `text_of_code`.
+	 */
+	operation?: string | null,
+	/**  The text of a span, cut if it is long. */
+	text?: string | null,
+	/**  Of a write: the value before, if it is not large. */
+	old?: Json | null,
+	/**  Of a write: the value after, if it is not large. */
+	new?: Json | null,
+	/**  How many other earlier values have the same content. */
+	others?: number | null,
+	/**  Of a computed value: what the block had to compute it from. */
+	inputs?: WhySpot[],
+};
+
+/**  How a value came to its place. */
+export type WhyKind = 
+/**  It entered the log here, from outside. */
+"recorded" | 
+/**  An earlier recorded value has the same content. */
+"copied" | 
+/**  No earlier recorded value contains it: code of a block made it. */
+"computed" | 
+/**  A block wrote it to a state. */
+"written";
+
+/**  What of a request has a value. */
+export type WhyPlace = 
+/**  The input that a request was asked with. */
+"request_input" | 
+/**  The input of a block. */
+"input" | 
+/**  The output of a block, or of the request. */
+"output" | 
+/**  The request of a model call. */
+"prompt" | 
+/**  The request of another effect. */
+"asked" | 
+/**  The answer of a model. */
+"model_answer" | 
+/**  The result of a fetch, of `ctx.runOnce`, of a clock or of chance. */
+"reply" | 
+/**  The answer of a person. */
+"person" | 
+/**  A state. */
+"state" | 
+/**  An item. */
+"item" | 
+/**  The return value of a function of a chain. */
+"returned" | 
+/**  An edit of a fork. */
+"edit" | 
+/**  An entry of the session's journal. */
+"journal";
+
+/**  What to explain: a value by its place, or a text by its words. */
+export type WhyQuery = {
+	/**  A block, as `PATH[#ATTEMPT]`, or the number of an event. */
+	at: string,
+	/**  A JSON pointer, alone or after `input:`, `output:`, `prompt:`, `prompt#N:` or `state:SCOPE`; or `SCOPE.PATH`. */
+	value: string | null,
+	/**  A text in a prompt, the input or the output. */
+	text: string | null,
+	/**  At most so many edges. */
+	limit: number | null,
+};
+
+/**  A recorded value, a part of one, or a span of a text in one. */
+export type WhySpot = {
+	/**  What has it. */
+	where: WhyPlace,
+	/**  The request's id. */
+	requestId: string,
+	/**  The path of the block; absent for the request itself. */
+	path?: string | null,
+	/**  Which execution of the path, from 0. */
+	attempt?: number | null,
+	/**  The event that recorded it. */
+	seq: number,
+	/**  Of a state: `session`, `sequencer[root/step:plan]`, `session/notes` of a resource. */
+	scope?: string | null,
+	/**  JSON pointer in the value. */
+	pointer?: string | null,
+	/**  Of a span of a text: its first byte. */
+	from?: number | null,
+	/**  Of a span of a text: the byte after its last. */
+	to?: number | null,
+	/**  Whether the bytes are those of the value as compact JSON, not of a text in it. */
+	asJson?: boolean,
+};
+
+/**  Where a value comes from. */
+export type WhyView = {
+	/**  The request's id. */
+	requestId: string,
+	/**  The block and its execution, `PATH#ATTEMPT`, or the event. */
+	at: string,
+	/**  The event that recorded the value. */
+	seq: number,
+	/**  What was asked for. */
+	asked: WhyAsked,
+	/**  The answer in a sentence or two. */
+	answer: string,
+	/**  The value, if it is not large. */
+	value?: Json | null,
+	/**  From the value back to its causes, each chain to its end. */
+	edges: WhyEdge[],
+	/**  Whether the edges were cut at the limit. */
+	truncated: boolean,
+};
 

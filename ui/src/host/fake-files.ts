@@ -33,6 +33,8 @@ import type {
   Verified,
   VerifyProgress,
   VerifyQuery,
+  WhyQuery,
+  WhyView,
   WriteRow,
 } from './host';
 import { notRecorded } from './recording';
@@ -168,6 +170,9 @@ export abstract class FakeFiles extends FakeViews {
     const found = this.find(requestId).recorded.answers.history[place];
     if (!found) throw notRecorded(`who wrote to ${place}`);
     return found;
+  async why(_request: string, _query: WhyQuery): Promise<WhyView> {
+    throw notRecorded('where a value comes from');
+  }
   }
   async writtenBefore(): Promise<EarlierWrite | null> {
     return null;

@@ -82,6 +82,8 @@ import type {
   ViewItems,
   ViewRow,
   ViewRows,
+  WhyQuery,
+  WhyView,
   Workspace,
   WriteRow,
 } from './bindings';
@@ -158,6 +160,8 @@ export interface Host extends ExperimentHost {
   /** Who wrote to a place, such as `session.topic`. */
   history(requestId: string, place: string): Promise<WriteRow[]>;
   writtenBefore(requestId: string, place: string, seq: number): Promise<EarlierWrite | null>;
+  /** Where a value or a text of a request comes from. */
+  why(requestId: string, query: WhyQuery): Promise<WhyView>;
   journal(session: string): Promise<unknown[]>;
   checkpoints(requestId: string): Promise<CheckpointRow[]>;
   compare(query: CompareQuery): Promise<Change[]>;

@@ -67,6 +67,7 @@ export function tauriHost(): Host {
     compact: () => unwrap(commands.compact()),
     deleteSession: (session) => unwrap(commands.deleteSession(session)),
     exportSession: (options) => unwrap(commands.exportSession(options)),
+    why: (requestId, query) => unwrap(commands.why(requestId, query)),
     importFile: (file) => unwrap(commands.importFile(file)),
     checkFile: (file) => unwrap(commands.checkFile(file)),
     related: (requestId) => unwrap(commands.related(requestId)),

@@ -162,6 +162,10 @@ export const COMMANDS: readonly Command[] = [
   command('keys', 'Help', 'Keyboard shortcuts', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
   command('keys.single', 'Help', 'Turn single-key shortcuts on or off', 'keys', [], (app) =>
     app.window.turnSingleKeys(),
+  command('why', 'Go', 'Where does this value come from?', 'backout', ['o'], (app) => app.window.explain?.(), {
+    when: (app) => app.window.explain !== null,
+    verb: 'why',
+  }),
   ),
 ];
 

@@ -7,6 +7,7 @@ import { KeyMap, keymap } from './keymap.svelte';
 
 const of = (id: string) => COMMANDS.find((one) => one.id === id) as Command;
 const app = {
+  host: {},
   request: { row: {}, live: true },
   window: { sheet: null, singleKeys: true, timeline: null, form: null },
   workspace: { info: { answer: {} } },

@@ -57,6 +57,8 @@ export class WindowModel {
   inspectorTab: string | null = $state(null);
   timeline: TimelinePart | null = $state.raw(null);
   form: FormPart | null = $state.raw(null);
+  /** Shows where the value comes from that is selected in the inspector, while one is there. */
+  explain: (() => void) | null = $state.raw(null);
   source: SourcePart | null = $state.raw(null);
   /** Whether the inspector shows a source, or is about to. */
   isSourceShown = $state(false);

@@ -28,6 +28,7 @@ mod suspensions;
 mod verify;
 mod view_items;
 mod workspace;
+mod why;
 
 use std::collections::HashMap;
 
@@ -74,6 +75,7 @@ pub use verify::*;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};
 pub use workspace::WorkspaceRow;
 
+pub use why::*;
 /// Any JSON value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
 #[serde(transparent)]

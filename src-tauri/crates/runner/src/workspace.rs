@@ -54,6 +54,7 @@ mod view_items;
 mod writers;
 
 pub(crate) mod export_format;
+mod why;
 pub(crate) mod otlp;
 
 use std::collections::VecDeque;
@@ -379,8 +380,7 @@ impl Workspace {
             // By its full path: a resume may be asked for from another folder.
             Mock::File(file) => {
                 let path = std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
-                let origin = path.display().to_string();
-                (path, origin)
+                (path.clone(), path.display().to_string())
             }
         };
         Ok((Some(MockScript::read(&path, &origin)?), Some(origin)))

@@ -61,6 +61,15 @@ impl Place {
         }
     }
 
+    /// The same as a JSON pointer.
+    pub fn pointer(&self) -> String {
+        let parts = self.0.iter().map(|part| match part {
+            Part::Field(name) => format!("/{}", name.replace('~', "~0").replace('/', "~1")),
+            Part::Index(at) => format!("/{at}"),
+        });
+        parts.collect()
+    }
+
     /// Puts a value there; objects on the way are made where nothing is. Answers whether there was room:
     /// a list takes no field, and nothing goes inside a text.
     pub fn put(&self, state: &mut Value, value: Value) -> bool {

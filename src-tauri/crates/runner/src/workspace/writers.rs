@@ -17,11 +17,11 @@ use crate::views::{EarlierWrite, Json, WriteRow};
 const SCOPES: &str = "session, user, project (or org), request, sequencer, sequencer[PATH] or block[PATH]";
 
 /// Where to look: `session.topic`, `sequencer[root/step:plan].steps[0]`.
-struct Address {
-    kind: ScopeKind,
+pub(super) struct Address {
+    pub(super) kind: ScopeKind,
     /// The path, or the id, of a sequencer or a block.
-    block: Option<String>,
-    place: Place,
+    pub(super) block: Option<String>,
+    pub(super) place: Place,
 }
 
 impl Workspace {
@@ -168,7 +168,7 @@ impl Workspace {
 }
 
 impl Address {
-    fn parse(text: &str, named: &str) -> Result<Address, Fault> {
+    pub(super) fn parse(text: &str, named: &str) -> Result<Address, Fault> {
         let wrong = |what: String| Fault::invalid(format!("{named}{text:?}: {what}"));
         let end = text.find(['.', '[']).unwrap_or(text.len());
         let (word, rest) = text.split_at(end);
@@ -192,7 +192,7 @@ impl Address {
         Ok(Address { kind, block, place })
     }
 
-    fn names(&self, scope: &ScopeKey) -> bool {
+    pub(super) fn names(&self, scope: &ScopeKey) -> bool {
         let Some(block) = &self.block else { return scope.kind == self.kind };
         let is_at = |owner: StateOwner<'_>| block == owner.instance.path;
         scope.kind == self.kind && (StateOwner::parse(&scope.id).is_some_and(is_at) || **block == *scope.id)

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::measured::Measured;
 use crate::core::sync::lock;
 use crate::views::{ChangeParts, PayloadReference, ScopeParts, ScopesPage};
+use crate::workspace::why::RequestLog;
 
 /// The sum of the lengths of the values that are kept, as JSON. A longer one is kept alone, until the next.
 const MAX_BYTES: u64 = 64 << 20;
@@ -28,6 +29,7 @@ pub(crate) struct PayloadCache {
     values: Mutex<VecDeque<(PayloadReference, Arc<Measured>)>>,
     instants: Recent<u64, Instant>,
     changes: Recent<Span, Vec<ChangeParts>>,
+    logs: Recent<(), RequestLog>,
 }
 
 impl PayloadCache {
@@ -51,6 +53,11 @@ impl PayloadCache {
 
     pub(crate) fn instants(&self) -> &Recent<u64, Instant> {
         &self.instants
+    }
+
+    /// Logs that are indexed by their values.
+    pub(crate) fn logs(&self) -> &Recent<(), RequestLog> {
+        &self.logs
     }
 
     pub(crate) fn changes(&self) -> &Recent<Span, Vec<ChangeParts>> {

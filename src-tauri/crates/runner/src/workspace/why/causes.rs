@@ -1,0 +1,170 @@
+//! Which of the earlier values with the same content is the nearest cause.
+//!
+//! Of several, what the block itself got counts first, then what the log hands on, then what is newest. Items come
+//! last: they show values, and hand on none but in the history of a session. Must not claim that the value went this
+//! way: that is for what the log says.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::cover::{MIN_PART, Piece, Rank, Ranked, cover};
+use super::index::{AS_JSON, Use, is_short};
+use super::log::RequestLog;
+use super::record::{NO_EXECUTION, Record, is_from_outside};
+use super::spot::{Span, Spot};
+use crate::views::WhyPlace;
+
+/// So many of the newest uses of a value are compared.
+const MAX_RANKED: usize = 64;
+/// So many of the newest uses of a value are counted.
+const MAX_COUNTED: usize = 10_000;
+/// A part of a value as compact JSON has at least so many bytes: keys and quotation marks recur.
+const MIN_JSON_PART: usize = 24;
+
+/// What looks for causes: executions that were given up count if the question is about them.
+#[derive(Default)]
+pub(super) struct Causes {
+    /// Executions that count although they were given up, by their request.
+    pub(super) asked: HashSet<(String, u32)>,
+    /// What comparing texts cost, in bytes.
+    pub(super) work: u64,
+}
+
+/// An earlier value with the same content.
+pub(super) struct Cause {
+    pub(super) spot: Spot,
+    pub(super) is_json: bool,
+    pub(super) others: u64,
+}
+
+/// A part of a text and the earlier value that has it.
+pub(super) struct PartCause {
+    /// Where the part is in the text.
+    pub(super) span: Span,
+    pub(super) cause: Cause,
+}
+
+impl Causes {
+    fn counts(&self, log: &RequestLog, record: &Record) -> bool {
+        record.counts
+            || record.execution != NO_EXECUTION && self.asked.contains(&(log.row.id.clone(), record.execution))
+    }
+
+    fn rank(of: &Asker, at: u32, record: &Record) -> Rank {
+        let is_own = of.record.execution != NO_EXECUTION && of.record.execution == record.execution;
+        let class = match record.place {
+            _ if of.inputs.iter().any(|(_, source)| *source == at as usize) => 6,
+            WhyPlace::Item | WhyPlace::Journal => 1,
+            place if is_own && is_from_outside(place) => 7,
+            WhyPlace::Output if of.record.place == WhyPlace::Input => 5,
+            WhyPlace::State if !is_own => 4,
+            _ => 3,
+        };
+        (class, record.seq)
+    }
+
+    fn best(&self, log: &RequestLog, of: &Asker, uses: impl DoubleEndedIterator<Item = Use>) -> Option<(Use, Rank)> {
+        let counting = uses.rev().take(MAX_COUNTED).filter(|one| self.counts(log, &log.records[one.record as usize]));
+        let rank = |one: Use| Self::rank(of, one.record, &log.records[one.record as usize]);
+        let ranked = counting.take(MAX_RANKED).map(|one| (one, rank(one)));
+        // The first of equals is the newest. In one record the outermost value counts, and its JSON last.
+        ranked.reduce(|best, one| {
+            let is_better = one.1 > best.1 || one.1 == best.1 && one.0.record == best.0.record;
+            if is_better { one } else { best }
+        })
+    }
+
+    fn others(&self, log: &RequestLog, uses: impl DoubleEndedIterator<Item = Use>) -> u64 {
+        let counting = uses.rev().take(MAX_COUNTED).filter(|one| self.counts(log, &log.records[one.record as usize]));
+        let records: HashSet<u32> = counting.map(|one| one.record).collect();
+        (records.len() as u64).saturating_sub(1)
+    }
+
+    /// The nearest earlier value that equals this one, which is at a spot.
+    pub(super) fn of_value(&self, spot: &Spot, value: &Value) -> Option<Cause> {
+        if is_short(value) {
+            return None;
+        }
+        let log = &spot.log;
+        let of = Asker::new(spot);
+        let before = of.before;
+        let found: Vec<Use> = match value {
+            Value::String(text) => {
+                let id = log.index.find_text(text)?;
+                log.index.uses(id, before).iter().map(|(_, one)| *one).filter(|one| one.node != AS_JSON).collect()
+            }
+            value => log.index.find_value(value, before).iter().map(|(_, one)| *one).collect(),
+        };
+        let (best, _) = self.best(log, &of, found.iter().copied())?;
+        let mut cause = Spot::of_use(log, best)?;
+        // Values are found by their hashes.
+        if cause.value().as_deref() != Some(value) {
+            return None;
+        }
+        cause.record = of.nearest(cause.record);
+        Some(Cause { spot: cause, is_json: false, others: self.others(log, found.iter().copied()) })
+    }
+
+    /// The parts of a text, or of a span of it, that earlier values contain.
+    pub(super) fn of_text(&mut self, spot: &Spot, text: &str) -> Vec<PartCause> {
+        let log = spot.log.clone();
+        let of = Asker::new(spot);
+        let before = of.before;
+        let mut work = 0;
+        let rank = |id: u32| {
+            let uses = log.index.uses(id, before).iter().map(|(_, one)| *one);
+            let (best, rank) = self.best(&log, &of, uses)?;
+            Some(Ranked { rank, least: if best.node == AS_JSON { MIN_JSON_PART } else { MIN_PART } })
+        };
+        let pieces = cover(&log.index, text, before, &mut work, rank);
+        self.work += work;
+        let (from, to) = spot.span.unwrap_or((0, text.len()));
+        let inside = pieces.into_iter().filter_map(|piece| {
+            let start = piece.from.max(from);
+            let end = piece.to.min(to);
+            (start < end).then(|| Piece { from: start, to: end, at: piece.at + (start - piece.from), ..piece })
+        });
+        inside.filter_map(|piece| self.part(&log, &of, piece)).collect()
+    }
+
+    fn part(&self, log: &Arc<RequestLog>, of: &Asker, piece: Piece) -> Option<PartCause> {
+        let uses = || log.index.uses(piece.text, of.before).iter().map(|(_, one)| *one);
+        let (best, _) = self.best(log, of, uses())?;
+        let mut spot = Spot::of_use(log, best)?;
+        spot.record = of.nearest(spot.record);
+        spot.span = Some((piece.at, piece.at + (piece.to - piece.from)));
+        let is_json = best.node == AS_JSON;
+        let cause = Cause { spot, is_json, others: self.others(log, uses()) };
+        Some(PartCause { span: (piece.from, piece.to), cause })
+    }
+}
+
+/// The record that a cause is looked for.
+struct Asker {
+    record: Record,
+    /// The first record that is not before its event.
+    before: u32,
+    /// The inputs of its execution, each with the record that has its value: an input often refers to an output.
+    inputs: Vec<(usize, usize)>,
+}
+
+impl Asker {
+    fn new(spot: &Spot) -> Asker {
+        let (log, record) = (&spot.log, spot.record());
+        let before = log.records_of(record.seq).start;
+        let inputs = match record.execution {
+            NO_EXECUTION => Vec::new(),
+            execution => log.records_at(execution, WhyPlace::Input),
+        };
+        let earlier = inputs.into_iter().filter(|at| *at < before);
+        let inputs = earlier.map(|at| (at, log.source_of(at))).collect();
+        Asker { record, before: before as u32, inputs }
+    }
+
+    /// The input of the execution itself in place of the value that it refers to.
+    fn nearest(&self, record: usize) -> usize {
+        self.inputs.iter().rfind(|(_, source)| *source == record).map_or(record, |(input, _)| *input)
+    }
+}

@@ -1,0 +1,185 @@
+//! The answer in words. Says what the edges say, and no more.
+
+use serde_json::Value;
+
+use super::index::is_short;
+use super::question::{Found, Question};
+use crate::views::{WhyBy, WhyEdge, WhyKind, WhyPlace, WhySpot};
+
+/// So many values are named in a sentence.
+const MAX_NAMED: usize = 3;
+
+/// Returns the answer in a sentence or two.
+pub(super) fn answer(question: &Question, value: Option<&Value>, edges: &[WhyEdge], truncated: bool) -> String {
+    let request = match &question.found {
+        Found::Recorded(spot) => &spot.log.row.id,
+        Found::State(spot) => &spot.log.row.id,
+    };
+    let words = Words { request };
+    let of_question: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.depth == 0).collect();
+    let mut text = match of_question.as_slice() {
+        [] => "Nothing is recorded of it.".to_owned(),
+        [first] => words.chain(first, edges, value.is_some_and(Value::is_string)),
+        several => words.parts(several),
+    };
+    if value.is_some_and(is_short) && question.asked.text.is_none() {
+        text.push_str(" It is short, so it was followed by the structure of the run alone, not by its content.");
+    }
+    if question.elsewhere > 0 {
+        let (many, plural) = (question.elsewhere, if question.elsewhere == 1 { "value has" } else { "values have" });
+        text.push_str(&format!(" {many} more {plural} the text there."));
+    }
+    if truncated {
+        text.push_str(" The answer is cut; a higher limit shows more.");
+    }
+    text
+}
+
+struct Words<'r> {
+    request: &'r str,
+}
+
+impl Words<'_> {
+    /// One chain of edges, from the value to its end.
+    fn chain(&self, first: &WhyEdge, edges: &[WhyEdge], is_text: bool) -> String {
+        let mut text = self.step(first, is_text);
+        if let Some(others) = first.others.filter(|_| first.kind == WhyKind::Copied) {
+            let plural = if others == 1 { "value is" } else { "values are" };
+            text.push_str(&format!(" {others} other earlier {plural} the same."));
+        }
+        let is_line = edges.iter().zip(0..).all(|(edge, depth)| edge.depth == depth);
+        match edges.last() {
+            Some(last) if is_line && edges.len() > 1 => {
+                text.push(' ');
+                text.push_str(&self.end(last));
+            }
+            _ => {
+                let inside = edges.iter().filter(|edge| edge.depth == 1 && edge.kind == WhyKind::Copied);
+                let inside: Vec<&WhyEdge> = inside.collect();
+                if !inside.is_empty() {
+                    text.push_str(&format!(" Parts of it are in {}.", self.named(&inside)));
+                }
+            }
+        }
+        text
+    }
+
+    fn step(&self, edge: &WhyEdge, is_text: bool) -> String {
+        let of = edge.of.as_ref().unwrap_or(&edge.spot);
+        let what = if is_text { "text" } else { "value" };
+        match edge.kind {
+            WhyKind::Recorded => format!("It entered the log here, as {}.", self.place(&edge.spot)),
+            WhyKind::Copied if edge.proven => format!("It is {}.", self.place(of)),
+            WhyKind::Copied if edge.operation.is_some() => format!("It equals {}.", self.place(of)),
+            WhyKind::Copied => format!("The same {what} is in {}.", self.place(of)),
+            WhyKind::Computed => self.computed(edge),
+            WhyKind::Written => self.written(edge),
+        }
+    }
+
+    /// How a chain ends.
+    fn end(&self, edge: &WhyEdge) -> String {
+        match edge.kind {
+            WhyKind::Recorded => format!("It entered the log as {}.", self.place(&edge.spot)),
+            WhyKind::Copied => format!("Further back it is in {}.", self.place(edge.of.as_ref().unwrap_or(&edge.spot))),
+            WhyKind::Computed => self.computed(edge),
+            WhyKind::Written => self.written(edge),
+        }
+    }
+
+    fn computed(&self, edge: &WhyEdge) -> String {
+        match (&edge.by, edge.operation.as_deref()) {
+            (Some(by), Some("text_of_code")) => format!("It is text of the code, {}.", source(by)),
+            (Some(by), _) if edge.spot.place == WhyPlace::Input && edge.spot.path.as_deref() != Some(&by.path) => {
+                format!("A function of {} computed it; no earlier recorded value is the same.", source(by))
+            }
+            (Some(by), _) => format!("{} computed it; no earlier recorded value is the same.", source(by)),
+            (None, _) => format!("Code computed it for {}.", self.place(&edge.spot)),
+        }
+    }
+
+    fn written(&self, edge: &WhyEdge) -> String {
+        let scope = edge.spot.scope.as_deref().unwrap_or("the state");
+        let operation = edge.operation.as_deref().unwrap_or("write");
+        let of = edge.of.as_ref().unwrap_or(&edge.spot);
+        let place = format!("{scope}{}", edge.spot.pointer.as_deref().unwrap_or_default());
+        match (&edge.by, operation) {
+            (Some(by), "default") => format!("It is the default in {scope} of {}.", source(by)),
+            (None, "default") => format!("It is the default in {scope}."),
+            (_, "stored") => {
+                format!("It was at {place} when the request began, and no other request in this database wrote it.")
+            }
+            (by, _) => {
+                let by = by.as_ref().map_or_else(|| "the request itself".to_owned(), source);
+                let request = if of.request_id == *self.request {
+                    String::new()
+                } else {
+                    format!(" in the earlier request {}", of.request_id)
+                };
+                format!("{by} wrote it to {place}{request} ({operation}, event {}).", of.seq)
+            }
+        }
+    }
+
+    /// A text of several parts.
+    fn parts(&self, edges: &[&WhyEdge]) -> String {
+        let copied: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.kind == WhyKind::Copied).copied().collect();
+        let code: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.kind == WhyKind::Computed).copied().collect();
+        let rest = match code.iter().find(|edge| edge.operation.is_some()).and_then(|edge| edge.by.as_ref()) {
+            Some(by) => format!("; the rest is text of the code, {}", source(by)),
+            None if code.is_empty() => String::new(),
+            None => "; the rest is in no earlier value".to_owned(),
+        };
+        let parts = if copied.len() == 1 { "A part of it is" } else { "Parts of it are" };
+        format!("{parts} in {}{rest}.", self.named(&copied))
+    }
+
+    fn named(&self, edges: &[&WhyEdge]) -> String {
+        let mut names: Vec<String> = Vec::new();
+        for edge in edges {
+            let name = self.place(edge.of.as_ref().unwrap_or(&edge.spot));
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        let more = names.len().saturating_sub(MAX_NAMED);
+        names.truncate(MAX_NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("{}{more}", names.join(", "))
+    }
+
+    fn place(&self, spot: &WhySpot) -> String {
+        let path = spot.path.as_deref().unwrap_or("the request");
+        let name = match spot.place {
+            WhyPlace::RequestInput if spot.request_id == self.request => "the input of the request".to_owned(),
+            WhyPlace::RequestInput => "the input".to_owned(),
+            WhyPlace::Input => format!("the input of {path}"),
+            WhyPlace::Output => format!("the output of {path}"),
+            WhyPlace::Prompt => format!("the prompt of {path}"),
+            WhyPlace::Asked => format!("what {path} asked for"),
+            WhyPlace::ModelAnswer => format!("the answer of a model to {path}"),
+            WhyPlace::Reply => format!("the reply that {path} got"),
+            WhyPlace::Person => format!("the answer of a person to {path}"),
+            WhyPlace::State => match spot.path {
+                Some(_) => format!("the write of {path} to the {} state", spot.scope.as_deref().unwrap_or("block's")),
+                None => format!("the {} state", spot.scope.as_deref().unwrap_or("block's")),
+            },
+            WhyPlace::Item => format!("an item of {path}"),
+            WhyPlace::Returned => format!("what a function of {path} returned"),
+            WhyPlace::Edit => "an edit of the fork".to_owned(),
+            WhyPlace::Journal => "the journal of the session".to_owned(),
+        };
+        let request = if spot.request_id == self.request { "" } else { &format!(" of request {}", spot.request_id) };
+        let pointer = spot.pointer.as_deref().filter(|pointer| !pointer.is_empty());
+        let pointer = pointer.map(|pointer| format!("{pointer}, ")).unwrap_or_default();
+        format!("{name}{request} ({pointer}event {})", spot.seq)
+    }
+}
+
+/// A block with its file and line.
+fn source(by: &WhyBy) -> String {
+    match (&by.file, by.line) {
+        (Some(file), Some(line)) => format!("{} ({file}:{line})", by.path),
+        _ => by.path.clone(),
+    }
+}

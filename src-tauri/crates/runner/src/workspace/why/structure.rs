@@ -1,0 +1,67 @@
+//! What the structure of a run says of a value: whose code made it, and which value came just before.
+
+use engine::event::{BlockKind, EventKind};
+
+use super::index::is_short;
+use super::log::RequestLog;
+use super::record::{NO_EXECUTION, Record};
+use super::spot::Spot;
+use crate::views::WhyPlace;
+
+/// The execution whose code made a value: of an input the one around, whose functions may have changed it.
+pub(super) fn maker(log: &RequestLog, record: &Record) -> u32 {
+    let Some(own) = log.executions.get(record.execution as usize) else { return NO_EXECUTION };
+    let is_given = matches!(log.event(record).kind, EventKind::BlockStarted { .. });
+    if is_given && own.parent != NO_EXECUTION { own.parent } else { record.execution }
+}
+
+/// For a short value, which the log writes out: the output of the step before, the input of the block around, or the
+/// output of the last step, or the last answer of the model, if that is equal.
+pub(super) fn beside(spot: &Spot) -> Option<(Spot, &'static str)> {
+    let (log, record) = (&spot.log, spot.record());
+    let whole = log.value(&record)?;
+    if !is_short(&whole) {
+        return None;
+    }
+    let found = match (record.place, &log.event(&record).kind) {
+        (WhyPlace::Input, EventKind::BlockStarted { .. }) => match step_before(log, &record) {
+            Some(at) => (at, "step_before"),
+            None => {
+                let around = log.executions.get(record.execution as usize)?.parent;
+                let given = match around {
+                    NO_EXECUTION => log.record_of(log.events.first()?.seq),
+                    around => log.records_at(around, WhyPlace::Input).pop(),
+                };
+                (given.filter(|at| log.records[*at].seq < record.seq)?, "block_around")
+            }
+        },
+        (WhyPlace::Output, _) => {
+            let own = log.executions.get(record.execution as usize);
+            if own.is_some_and(|own| own.kind == BlockKind::Generator) {
+                let answer = log.records_at(record.execution, WhyPlace::ModelAnswer).pop()?;
+                let of = Spot { record: answer, pointer: "/text".to_owned(), ..spot.clone() };
+                return (of.value().as_deref() == Some(&*whole)).then_some((of, "answer"));
+            }
+            if own.is_some_and(|own| !matches!(own.kind, BlockKind::Sequencer | BlockKind::Router)) {
+                return None;
+            }
+            (last_inside(log, record.execution, record.seq)?, "last_step")
+        }
+        _ => return None,
+    };
+    let of = Spot { record: found.0, ..spot.clone() };
+    (log.value(&log.records[found.0]).as_deref() == Some(&*whole)).then_some((of, found.1))
+}
+
+/// The output of the step before a block, by its number.
+pub(super) fn step_before(log: &RequestLog, record: &Record) -> Option<usize> {
+    let own = log.executions.get(record.execution as usize)?;
+    last_inside(log, own.parent, own.start)
+}
+
+/// The newest output of an execution inside another one before an event.
+fn last_inside(log: &RequestLog, around: u32, before: u64) -> Option<usize> {
+    let ended = (0_u32..).zip(&log.executions).filter(|(_, one)| one.parent == around && !one.is_given_up);
+    let last = ended.filter(|(_, one)| one.end.is_some_and(|end| end < before)).max_by_key(|(_, one)| one.end)?;
+    log.records_at(last.0, WhyPlace::Output).pop()
+}

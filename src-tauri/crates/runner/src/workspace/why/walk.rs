@@ -1,0 +1,325 @@
+//! From a value back to its causes: the edges of an answer.
+//!
+//! What the log says comes first: a reference to an earlier event, a write, a message of the history. Then values with
+//! the same content. What is left was computed. Must not claim more than that: an edge by content is not `proven`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use engine::event::EventKind;
+use serde_json::Value;
+
+use super::causes::{Cause, Causes, PartCause};
+use super::code::Definitions;
+use super::log::RequestLog;
+use super::messages::Sources;
+use super::record::{NO_EXECUTION, Part, is_from_outside, refers_to};
+use super::spot::{Span, Spot};
+use super::structure::{beside, maker, step_before};
+use crate::core::fault::Fault;
+use crate::views::{Json, WhyBy, WhyEdge, WhyKind, WhyPlace, WhySpot};
+use crate::workspace::Workspace;
+
+/// A chain is cut after so many steps.
+const MAX_DEPTH: u32 = 64;
+/// No deeper values of a list or an object are looked for.
+const MAX_LEVELS: usize = 32;
+/// So many parts of a text that no earlier value contains are edges of their own.
+const MAX_GAPS: usize = 8;
+/// So many of the values that a block had are named.
+const MAX_INPUTS: usize = 6;
+/// So many characters of a span are shown.
+const MAX_SHOWN: usize = 200;
+/// A longer value is not a part of the answer.
+pub(super) const MAX_VALUE_BYTES: usize = 4_096;
+
+/// An answer in the making.
+pub(super) struct Walk<'w> {
+    pub(super) workspace: &'w Workspace,
+    pub(super) causes: Causes,
+    pub(super) edges: Vec<WhyEdge>,
+    pub(super) truncated: bool,
+    limit: usize,
+    logs: HashMap<String, Arc<RequestLog>>,
+    seen: HashSet<(String, usize, String, Option<Span>)>,
+    pub(super) sources: HashMap<(String, u32), Arc<Sources>>,
+    definitions: Definitions,
+}
+
+impl<'w> Walk<'w> {
+    pub(super) fn new(workspace: &'w Workspace, limit: usize) -> Walk<'w> {
+        Walk {
+            workspace,
+            causes: Causes::default(),
+            edges: Vec::new(),
+            truncated: false,
+            limit,
+            logs: HashMap::new(),
+            seen: HashSet::new(),
+            sources: HashMap::new(),
+            definitions: Definitions::default(),
+        }
+    }
+
+    /// The log of a request; each is read once.
+    pub(super) fn log(&mut self, request: &str) -> Result<Arc<RequestLog>, Fault> {
+        if let Some(known) = self.logs.get(request) {
+            return Ok(known.clone());
+        }
+        let log = self.workspace.why_log(request)?;
+        self.truncated |= log.index.is_cut;
+        self.logs.insert(request.to_owned(), log.clone());
+        Ok(log)
+    }
+
+    /// Adds an edge, unless there are too many.
+    pub(super) fn push(&mut self, edge: WhyEdge) -> bool {
+        if self.edges.len() >= self.limit {
+            self.truncated = true;
+            return false;
+        }
+        self.edges.push(edge);
+        true
+    }
+
+    /// Explains a recorded value, and all that it leads to.
+    pub(super) fn explain(&mut self, spot: &Spot, depth: u32) -> Result<(), Fault> {
+        if depth > MAX_DEPTH {
+            self.truncated = true;
+            return Ok(());
+        }
+        if !self.seen.insert(spot.key()) {
+            return Ok(());
+        }
+        let record = spot.record();
+        let log = spot.log.clone();
+        let event = log.event(&record);
+        if is_from_outside(record.place) && refers_to(&event.kind, record.part).is_none() {
+            self.push(edge(WhyKind::Recorded, depth, spot.view()));
+            return Ok(());
+        }
+        match (record.part, &event.kind) {
+            (Part::Stored(_), _) => return self.explain_stored(spot, depth),
+            (_, EventKind::StateInitialized { .. }) => {
+                let by = event.path.as_deref().map(|path| self.definitions.block(self.workspace, &log.row.id, path));
+                let operation = Some("default".to_owned());
+                self.push(WhyEdge { by, operation, ..edge(WhyKind::Written, depth, spot.view()) });
+                return Ok(());
+            }
+            (_, EventKind::StateChanged { .. }) => return self.explain_write(spot, depth),
+            _ => {}
+        }
+        if let Some(target) = refers_to(&event.kind, record.part).and_then(|seq| log.record_of(seq)) {
+            let of = Spot { record: target, ..spot.clone() };
+            return self.copied(spot, Cause { spot: of, is_json: false, others: 0 }, depth, (true, None));
+        }
+        if let Some((of, operation)) = beside(spot) {
+            let cause = Cause { spot: of, is_json: false, others: 0 };
+            return self.copied(spot, cause, depth, (false, Some(operation)));
+        }
+        self.explain_content(spot, depth)
+    }
+
+    /// Explains the content of a recorded value by earlier values.
+    pub(super) fn explain_content(&mut self, spot: &Spot, depth: u32) -> Result<(), Fault> {
+        let Some(value) = spot.value().map(std::borrow::Cow::into_owned) else {
+            return self.computed(spot, depth, (None, None));
+        };
+        if spot.record().place == WhyPlace::Prompt
+            && let Some((cause, operation)) = self.message(spot, &value)?
+        {
+            return self.copied(spot, cause, depth, (true, Some(operation)));
+        }
+        if let Some(mut cause) = self.causes.of_value(spot, &value) {
+            cause.spot.span = spot.span;
+            return self.copied(spot, cause, depth, (false, None));
+        }
+        match &value {
+            Value::String(text) => self.explain_text(spot, text, depth),
+            Value::Array(_) | Value::Object(_) => {
+                let mut inside = Vec::new();
+                self.matched(spot, &value, &mut inside);
+                self.computed(spot, depth, (None, None))?;
+                for part in inside {
+                    self.explain_content(&part, depth + 1)?;
+                }
+                Ok(())
+            }
+            _ => self.computed(spot, depth, (None, None)),
+        }
+    }
+
+    /// The values in a list or an object that earlier values have, too.
+    fn matched(&mut self, spot: &Spot, value: &Value, found: &mut Vec<Spot>) {
+        // Each level is hashed again.
+        if found.len() > self.limit || spot.pointer.split('/').count() > MAX_LEVELS {
+            return;
+        }
+        let mut inner = |walk: &mut Self, segment: &str, item: &Value| {
+            let mut part = Spot { span: None, ..spot.clone() };
+            super::pointer::push(&mut part.pointer, segment);
+            let is_found = match item {
+                Value::String(text) => {
+                    walk.causes.of_value(&part, item).is_some() || !walk.causes.of_text(&part, text).is_empty()
+                }
+                item => walk.causes.of_value(&part, item).is_some(),
+            };
+            if is_found {
+                found.push(part);
+            } else {
+                walk.matched(&part, item, found);
+            }
+        };
+        match value {
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(at, item)| inner(self, &at.to_string(), item));
+            }
+            Value::Object(fields) => fields.iter().for_each(|(key, item)| inner(self, key, item)),
+            _ => {}
+        }
+    }
+
+    /// Explains a text by the parts that earlier texts have.
+    fn explain_text(&mut self, spot: &Spot, text: &str, depth: u32) -> Result<(), Fault> {
+        let parts = self.causes.of_text(spot, text);
+        if parts.is_empty() {
+            let shown = spot.span.map_or(text, |(from, to)| &text[from..to]);
+            return self.computed(spot, depth, (Some(shown), None));
+        }
+        let (first, end) = spot.span.unwrap_or((0, text.len()));
+        let mut gaps = Vec::new();
+        let mut at = first;
+        for PartCause { span, .. } in &parts {
+            gaps.push((at, span.0));
+            at = span.1;
+        }
+        gaps.push((at, end));
+        for PartCause { span, cause } in parts {
+            let part = Spot { span: Some(span), ..spot.clone() };
+            let is_pushed = self.copied_text(&part, cause, depth, &text[span.0..span.1])?;
+            if !is_pushed {
+                return Ok(());
+            }
+        }
+        gaps.retain(|(from, to)| !text[*from..*to].trim().is_empty());
+        let many = gaps.len();
+        for (from, to) in gaps.into_iter().take(MAX_GAPS) {
+            let part = Spot { span: Some((from, to)), ..spot.clone() };
+            self.computed(&part, depth, (Some(&text[from..to]), None))?;
+        }
+        self.truncated |= many > MAX_GAPS;
+        Ok(())
+    }
+
+    fn copied_text(&mut self, spot: &Spot, cause: Cause, depth: u32, text: &str) -> Result<bool, Fault> {
+        let of = WhySpot { as_json: cause.is_json, ..cause.spot.view() };
+        let edge = WhyEdge {
+            of: Some(of),
+            text: Some(cut(text)),
+            others: Some(cause.others).filter(|others| *others > 0),
+            ..edge(WhyKind::Copied, depth, spot.view())
+        };
+        if !self.push(edge) {
+            return Ok(false);
+        }
+        // The bytes of a value as JSON are no span of a text in it.
+        let next = if cause.is_json { Spot { span: None, ..cause.spot } } else { cause.spot };
+        self.explain(&next, depth + 1)?;
+        Ok(true)
+    }
+
+    fn copied(
+        &mut self,
+        spot: &Spot,
+        cause: Cause,
+        depth: u32,
+        (proven, operation): (bool, Option<&str>),
+    ) -> Result<(), Fault> {
+        let edge = WhyEdge {
+            of: Some(cause.spot.view()),
+            proven,
+            operation: operation.map(str::to_owned),
+            others: Some(cause.others).filter(|others| *others > 0),
+            ..edge(WhyKind::Copied, depth, spot.view())
+        };
+        if self.push(edge) { self.explain(&cause.spot, depth + 1) } else { Ok(()) }
+    }
+
+    /// Adds that code made a value, and what it had to make it from.
+    fn computed(
+        &mut self,
+        spot: &Spot,
+        depth: u32,
+        (text, operation): (Option<&str>, Option<&str>),
+    ) -> Result<(), Fault> {
+        let record = spot.record();
+        let log = spot.log.clone();
+        let event = log.event(&record);
+        let maker = maker(&log, &record);
+        let path = log.executions.get(maker as usize).map(|one| one.path.clone()).or(event.path.clone());
+        let (mut by, mut operation) = (None, operation.map(str::to_owned));
+        if let Some(path) = path.as_deref() {
+            by = Some(self.definitions.block(self.workspace, &log.row.id, path));
+            if let Some(place) =
+                text.and_then(|text| self.definitions.text(self.workspace, &log.row.id, path, text.trim()))
+            {
+                by = Some(place);
+                operation = Some("text_of_code".to_owned());
+            }
+        }
+        let inputs = self.inputs(spot, maker);
+        let text = text.map(cut);
+        self.push(WhyEdge { by, operation, text, inputs, proven: true, ..edge(WhyKind::Computed, depth, spot.view()) });
+        Ok(())
+    }
+
+    /// What an execution had before it made a value.
+    fn inputs(&self, spot: &Spot, maker: u32) -> Vec<WhySpot> {
+        let (log, record) = (&spot.log, spot.record());
+        if maker == NO_EXECUTION {
+            return Vec::new();
+        }
+        let of = |place: WhyPlace| log.records_at(maker, place).into_iter();
+        let own = of(WhyPlace::Input).next_back().into_iter();
+        let outside = [WhyPlace::ModelAnswer, WhyPlace::Reply, WhyPlace::Person].into_iter().flat_map(of);
+        let before = step_before(log, &record).into_iter().filter(|_| record.place == WhyPlace::Input);
+        let all = before.chain(own).chain(outside).filter(|at| log.records[*at].seq < record.seq);
+        all.take(MAX_INPUTS).map(|at| Spot::new(log, at, "").view()).collect()
+    }
+
+    /// The block at a path, with its file and line if they are known.
+    pub(super) fn block(&mut self, request: &str, path: &str) -> WhyBy {
+        self.definitions.block(self.workspace, request, path)
+    }
+}
+
+/// An edge of which no more is known.
+pub(super) fn edge(kind: WhyKind, depth: u32, spot: WhySpot) -> WhyEdge {
+    WhyEdge {
+        kind,
+        depth,
+        spot,
+        of: None,
+        proven: matches!(kind, WhyKind::Recorded | WhyKind::Written),
+        by: None,
+        operation: None,
+        text: None,
+        old: None,
+        new: None,
+        others: None,
+        inputs: Vec::new(),
+    }
+}
+
+/// A value for an answer, if it is not large.
+pub(super) fn small(value: Option<&Value>) -> Option<Json> {
+    value.filter(|value| value.to_string().len() <= MAX_VALUE_BYTES).map(|value| Json(value.clone()))
+}
+
+/// The beginning of a text.
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
