@@ -21,7 +21,7 @@ fn an_agent_finds_why_a_run_failed() {
     assert_eq!(names(&agent.request("tools/list", json!({}))), SEVEN);
 
     let failed = agent.get("find", json!({ "what": "errors" }));
-    assert!(failed.text.starts_with("1 request failed."), "{}", failed.text);
+    assert!(failed.text.starts_with("1 of the newest 3 requests failed or caught an error."), "{}", failed.text);
     assert_eq!(failed.structured["rows"][0]["request"], "bad");
     assert!(failed.text.contains("too much: 206"), "{}", failed.text);
 
@@ -38,6 +38,14 @@ fn an_agent_finds_why_a_run_failed() {
         json!({ "at": format!("flows/main.ts:{line}"), "expressions": ["sum", "item.price"], "request": "bad" }),
     );
     assert!(printed.text.contains("sum = 6 · item.price = 50"), "{}", printed.text);
+
+    // State is read through a view that refuses writes: what is shown is the value behind it.
+    let line = line_of(&place, "await ctx.session.patchState");
+    let printed = agent.get(
+        "print",
+        json!({ "at": format!("flows/main.ts:{line}"), "expressions": ["ctx.session.state", "plan.deep"], "request": "bad" }),
+    );
+    assert!(printed.text.contains(r#"ctx.session.state = {"plan":0}"#), "{}", printed.text);
 
     let source = agent.get("look", json!({ "request": "bad", "at": "root/step:total", "what": "source" }));
     assert!(source.text.contains("2×| "), "{}", source.text);

@@ -149,6 +149,16 @@ pub(crate) enum Instant {
     Block { path: String, attempt: Option<u32> },
 }
 
+impl std::fmt::Display for Instant {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Instant::Seq(seq) => write!(out, "{seq}"),
+            Instant::Block { path, attempt: None } => write!(out, "{path}"),
+            Instant::Block { path, attempt: Some(attempt) } => write!(out, "{path}#{attempt}"),
+        }
+    }
+}
+
 impl Instant {
     fn parse(name: &str, text: &str) -> Result<Self, Refused> {
         if let Ok(seq) = text.parse() {

@@ -1,13 +1,16 @@
 //! `find`: requests, blocks, texts and errors.
 
 use engine::event::RequestStatus;
-use runner::{ListedRequest, RequestQuery, SearchQuery, ViewRow};
+use runner::{ListedRequest, RequestQuery, RequestRow, SearchQuery, ViewRow};
 use serde_json::json;
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on};
 use crate::server::Door;
 use crate::shown::{name, quoted, word};
+
+/// How many requests are looked through for errors.
+const LOOKED_AT: u64 = 500;
 
 pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
     let request = arguments.text("request")?;
@@ -37,19 +40,11 @@ pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<
         ("blocks", Some(request)) => blocks(door, &request, filter.as_deref(), page),
         ("blocks", None) => Err(Refused("argument `request` is missing: the request whose blocks to find".to_owned())),
         ("errors", Some(request)) => errors_in(door, &request, page),
-        ("errors", None) => {
-            let status = Some(query.status.unwrap_or(RequestStatus::Failed));
-            let found = requests(door, RequestQuery { status, ..query }, "failed")?;
-            let first = found.rows.first().map(|row| row.json["request"].clone());
-            Ok(match first {
-                Some(id) => found.then("find", json!({ "what": "errors", "request": id })),
-                None => found,
-            })
-        }
+        ("errors", None) => errors(door, query, page),
         (_, Some(request)) => Err(Refused(format!(
             "argument `request`: requests are listed without it; look {{\"request\": {request:?}}}"
         ))),
-        (_, None) => requests(door, query, "found"),
+        (_, None) => requests(door, query),
     }
 }
 
@@ -63,13 +58,13 @@ pub(crate) fn status_of(text: &str) -> Result<RequestStatus, Refused> {
     })
 }
 
-fn requests(door: &Door, query: RequestQuery, what: &str) -> Result<Answer, Refused> {
+fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     let wanted = query.limit.unwrap_or_default();
     let found = door.workspace.listed_requests(query)?;
     let mut answer = Answer::new(match found.len() {
         0 => "No request matches.".to_owned(),
-        1 => format!("1 request {what}."),
-        count => format!("{count} requests {what}, newest first."),
+        1 => "1 request.".to_owned(),
+        count => format!("{count} requests, newest first."),
     });
     answer.has_more = found.len() as u64 >= wanted;
     for request in &found {
@@ -168,6 +163,33 @@ fn blocks(door: &Door, request: &str, filter: Option<&str>, page: Page) -> Resul
         answer = answer.then("look", json!({ "request": request, "at": path }));
     }
     Ok(answer)
+}
+
+/// Requests that failed, and those in which a block failed and something caught that.
+fn errors(door: &Door, query: RequestQuery, page: Page) -> Result<Answer, Refused> {
+    let rows = door.workspace.requests_with_totals(RequestQuery { offset: None, limit: Some(LOOKED_AT), ..query })?;
+    let failures = |row: &RequestRow| row.totals.as_ref().map_or(0, |totals| totals.failed);
+    let bad: Vec<&RequestRow> =
+        rows.iter().filter(|row| row.status == RequestStatus::Failed || failures(row) > 0).collect();
+    let (count, of) = (bad.len(), rows.len());
+    let mut answer = Answer::new(format!("{count} of the newest {of} requests failed or caught an error."));
+    answer.total = Some(count as u64);
+    for row in bad.iter().skip(usize::try_from(page.offset).unwrap_or(usize::MAX)) {
+        let error = row.error.as_ref().map(|error| format!("{}: {}", error.name, error.message));
+        let what = match &error {
+            Some(error) => quoted(error, 160),
+            None => format!("{} failed blocks were caught", failures(row)),
+        };
+        let (id, status) = (&row.id, row.status.as_str());
+        let text = format!("{} · {status} · {}.{} · {what}", name(id), name(&row.flow), name(&row.action));
+        let json = json!({ "request": id, "status": status, "flow": row.flow, "action": row.action,
+            "failedBlocks": failures(row), "error": error.as_deref().map(short) });
+        answer.row(text, json);
+    }
+    Ok(match bad.first() {
+        Some(row) => answer.then("find", json!({ "what": "errors", "request": row.id })),
+        None => answer,
+    })
 }
 
 fn errors_in(door: &Door, request: &str, page: Page) -> Result<Answer, Refused> {

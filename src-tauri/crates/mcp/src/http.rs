@@ -56,7 +56,9 @@ pub fn serve_http(workspace: Arc<Workspace>) -> Result<Endpoint, Fault> {
     let (stop, stopped) = watch::channel(false);
     // A workspace owns a runtime itself, which must not be dropped inside of another one: not by the server.
     let held = workspace.clone();
-    let server = Server::new(workspace);
+    // A person has opened both the folder and the endpoint in a window.
+    let may_run = workspace.is_trusted();
+    let server = Server::new(workspace, may_run);
     let expected: Arc<str> = format!("Bearer {token}").into();
     let run = move || {
         runtime.block_on(accept(listener, server, expected, stopped));

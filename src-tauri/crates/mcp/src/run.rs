@@ -216,7 +216,7 @@ fn planned(what: &str, id: &str, plan: &PlanRow, confirm: &str) -> Answer {
 }
 
 fn act(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
-    if !door.workspace.is_trusted_by_person() {
+    if !door.may_run {
         return Err(Refused(
             "run acts only in a folder that a person trusts: start the server with `flowglass mcp --trust`, or trust \
              the folder in the window"

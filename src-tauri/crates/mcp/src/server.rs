@@ -29,6 +29,8 @@ const STACK: usize = 64 << 20;
 #[derive(Clone)]
 pub(crate) struct Door {
     pub(crate) workspace: Arc<Workspace>,
+    /// Whether flows may be run for the client.
+    pub(crate) may_run: bool,
     /// Whether the client has cancelled the call.
     pub(crate) is_cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
 }
@@ -37,12 +39,14 @@ pub(crate) struct Door {
 #[derive(Clone)]
 pub(crate) struct Server {
     workspace: Arc<Workspace>,
+    may_run: bool,
     places: Arc<Semaphore>,
 }
 
 impl Server {
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Self {
-        Server { workspace, places: Arc::new(Semaphore::new(AT_ONCE)) }
+    /// `may_run` says whether a person lets this client run flows.
+    pub(crate) fn new(workspace: Arc<Workspace>, may_run: bool) -> Self {
+        Server { workspace, may_run, places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// Runs a call on a thread of its own.
@@ -53,7 +57,8 @@ impl Server {
     ) -> Result<T, Refused> {
         let place = self.places.clone().acquire_owned().await;
         let cancelled = context.ct.clone();
-        let door = Door { workspace: self.workspace.clone(), is_cancelled: Arc::new(move || cancelled.is_cancelled()) };
+        let (workspace, may_run) = (self.workspace.clone(), self.may_run);
+        let door = Door { workspace, may_run, is_cancelled: Arc::new(move || cancelled.is_cancelled()) };
         let running = tokio::task::spawn_blocking(move || {
             let _place = place;
             call(door)
@@ -148,7 +153,9 @@ pub fn serve_stdio(workspace: Arc<Workspace>) -> Result<(), Fault> {
     let runtime = runtime()?;
     // A workspace owns a runtime itself, which must not be dropped inside of another one: not by the server.
     let _held = workspace.clone();
-    let server = Server::new(workspace);
+    // The settings of a client name the folder, and a repository can bring settings along.
+    let may_run = workspace.is_trusted_by_person();
+    let server = Server::new(workspace, may_run);
     runtime.block_on(async {
         // A client that goes away before it has said anything wanted nothing, and that is no failure.
         if let Ok(served) = server.serve(rmcp::transport::stdio()).await {

@@ -82,7 +82,7 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
             Some("request"),
         ),
         "why" => (
-            "Who wrote a place of state; where a value or text of a block comes from; the first difference of two runs.",
+            "Who wrote a place of state; where a value or text of a block comes from; where two requests differ first.",
             json!({
                 "request": text, "at": of("PATH[#ATTEMPT] or event number"),
                 "place": of("state, as session.total"),

@@ -1,5 +1,8 @@
 //! `why`: who wrote a place of state, where a value or a text comes from, and where two requests part.
 
+mod origin;
+
+use runner::WhyQuery;
 use serde_json::json;
 
 use crate::address::Address;
@@ -12,14 +15,25 @@ use crate::shown::{IN_ROW, name, shown};
 pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
     let request = arguments.required("request", "the id of a request")?;
     let at = arguments.at("at")?;
+    let place_of_block = |what: &str| {
+        let at = at.as_ref().map(|at| at.to_string());
+        at.ok_or_else(|| Refused(format!("argument `at` is missing: the block whose {what} it is, as root/step:plan")))
+    };
     let place = arguments.text("place")?;
     let (value, text) = (arguments.text("value")?, arguments.text("text")?);
     let with = arguments.text("with")?;
     arguments.finish()?;
     door.workspace.request(&request).map_err(on("request"))?;
-    let _ = at;
     match (place, value, text, with) {
         (Some(place), None, None, None) => writers(door, &request, &place, page),
+        (None, Some(value), None, None) => {
+            let at = place_of_block("value")?;
+            origin::origin(door, &request, &WhyQuery { at, value: Some(value), ..WhyQuery::default() }, page)
+        }
+        (None, None, Some(text), None) => {
+            let at = place_of_block("text")?;
+            origin::origin(door, &request, &WhyQuery { at, text: Some(text), ..WhyQuery::default() }, page)
+        }
         (None, None, None, Some(with)) => first_difference(door, &request, &with),
         (None, None, None, None) => Err(Refused(
             "one of the arguments `place`, `value`, `text` and `with` is missing: what to explain".to_owned(),

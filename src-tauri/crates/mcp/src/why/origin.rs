@@ -1,0 +1,110 @@
+//! Where a value or a text of a block comes from, as rows: each is one step back to the cause.
+
+use runner::{WhyEdge, WhyKind, WhyPlace, WhyQuery, WhySpot, WhyView};
+use serde_json::{Value, json};
+
+use crate::answer::{Answer, Page};
+use crate::arguments::{Refused, on};
+use crate::look::skipped;
+use crate::server::Door;
+use crate::shown::{head, name, quoted};
+
+/// How many steps are looked at.
+const EDGES: u32 = 200;
+/// How much of a text or a value is shown.
+const TEXT: usize = 120;
+
+pub(super) fn origin(door: &Door, request: &str, query: &WhyQuery, page: Page) -> Result<Answer, Refused> {
+    let argument = if query.text.is_some() { "at` or `text" } else { "at` or `value" };
+    let query = WhyQuery { limit: Some(EDGES), ..query.clone() };
+    let view = door.workspace.why(request, &query).map_err(on(argument))?;
+    // The sentence is ours; the texts that it quotes are recorded.
+    let mut answer = Answer::new(view.answer.replace('\n', " "));
+    answer.total = Some(view.edges.len() as u64);
+    for edge in view.edges.iter().skip(skipped(page)) {
+        answer.row(line(&view, edge), row(edge));
+    }
+    let end = view.edges.last().map(|edge| edge.of.as_ref().unwrap_or(&edge.spot));
+    Ok(match end {
+        Some(WhySpot { path: Some(path), request_id, attempt, .. }) => {
+            let at = attempt.map_or(path.clone(), |attempt| format!("{path}#{attempt}"));
+            answer.then("look", json!({ "request": request_id, "at": at }))
+        }
+        Some(WhySpot { request_id, .. }) => answer.then("look", json!({ "request": request_id })),
+        None => answer,
+    })
+}
+
+fn line(view: &WhyView, edge: &WhyEdge) -> String {
+    let mut text = "  ".repeat(edge.depth.min(12) as usize);
+    text.push_str(match edge.kind {
+        WhyKind::Recorded => "recorded: ",
+        WhyKind::Copied if edge.proven => "copied: ",
+        WhyKind::Copied => "same content: ",
+        WhyKind::Computed => "computed: ",
+        WhyKind::Written => "written: ",
+    });
+    text.push_str(&spot(view, &edge.spot));
+    if let Some(of) = &edge.of {
+        text.push_str(&format!(" from {}", spot(view, of)));
+    }
+    if let Some(by) = &edge.by {
+        text.push_str(&format!(" by {}", name(&by.path)));
+        if let (Some(file), Some(line)) = (&by.file, by.line) {
+            text.push_str(&format!(" ({}:{line})", name(file)));
+        }
+    }
+    if let Some(operation) = &edge.operation {
+        text.push_str(&format!(" · {}", operation.replace('_', " ")));
+    }
+    if edge.old.is_some() || edge.new.is_some() {
+        text.push_str(&format!(" · {} -> {}", side(edge.old.as_ref()), side(edge.new.as_ref())));
+    }
+    if let Some(words) = &edge.text {
+        text.push_str(&format!(" · {}", quoted(words, TEXT)));
+    }
+    if let Some(others) = edge.others {
+        text.push_str(&format!(" · {others} others"));
+    }
+    text
+}
+
+fn side(value: Option<&runner::Json>) -> String {
+    let text = value.map_or("nothing".to_owned(), |value| value.0.to_string());
+    head(&text, TEXT).to_owned()
+}
+
+fn spot(view: &WhyView, spot: &WhySpot) -> String {
+    let mut text = spot.place.as_str().to_owned();
+    if let Some(scope) = &spot.scope {
+        text.push_str(&format!(" {}", name(scope)));
+    }
+    if let Some(pointer) = spot.pointer.as_deref().filter(|pointer| !pointer.is_empty()) {
+        text.push_str(&format!(" {}", name(pointer)));
+    }
+    if let (Some(from), Some(to)) = (spot.from, spot.to) {
+        text.push_str(&format!(" bytes {from}..{to}"));
+    }
+    if let Some(path) = &spot.path {
+        text.push_str(&format!(" of {}", name(path)));
+    }
+    if spot.request_id != view.request_id {
+        text.push_str(&format!(" of {}", name(&spot.request_id)));
+    }
+    if spot.place != WhyPlace::RequestInput {
+        text.push_str(&format!(" (event {})", spot.seq));
+    }
+    text
+}
+
+/// A step as JSON, without the parts that may be long.
+fn row(edge: &WhyEdge) -> Value {
+    let of = |spot: &WhySpot| {
+        json!({ "where": spot.place, "request": spot.request_id, "path": spot.path, "seq": spot.seq,
+            "pointer": spot.pointer, "from": spot.from, "to": spot.to })
+    };
+    json!({
+        "kind": edge.kind, "proven": edge.proven, "in": of(&edge.spot), "of": edge.of.as_ref().map(of), "by": edge.by,
+        "text": edge.text.as_deref().map(|text| head(text, TEXT)),
+    })
+}
