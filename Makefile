@@ -38,7 +38,10 @@ APT_BUILD := build-essential pkg-config libwebkit2gtk-4.1-dev libgtk-3-dev librs
 # desktop is told.
 APT_TEST := xvfb webkit2gtk-driver fonts-dejavu-core x11-utils dbus-daemon dbus-bin
 
-UI_SOURCES := $(shell find ui/src ui/index.html ui/package.json ui/tsconfig.json ui/vite.config.ts ui/svelte.config.js -type f)
+# The window's pages, and the page that `export --html` writes a request into: both are in the program.
+PAGES := ui/dist/index.html ui/page/dist/page.html
+UI_SOURCES := $(shell find ui/src ui/index.html ui/page.html ui/package.json ui/tsconfig.json ui/vite.config.ts \
+	ui/vite.page.config.ts ui/svelte.config.js -type f)
 FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass -prune -o -type f \( -name '*.ts' -o -name '*.json' \) -print)
 
 BEHAVIOUR_FLOWS := $(wildcard tests/flows/*.ts) $(wildcard tests/flows/agent-fields/*.ts tests/flows/planted/*.ts) tests/tsconfig.json
@@ -71,7 +74,7 @@ run: app
 # The window is tested on a display of its own, whatever this machine has.
 test: check-ui test-ui check-flows test-rust
 
-dist: $(STAMPS)/apt-build ui/dist/index.html $(NOTICES)
+dist: $(STAMPS)/apt-build $(PAGES) $(NOTICES)
 	@echo "Compiling for release"
 	cargo build --release --locked -p flowglass
 	@echo "Packing $(DIST)"
@@ -86,7 +89,7 @@ dist: $(STAMPS)/apt-build ui/dist/index.html $(NOTICES)
 
 # Every screen and sheet of the real window in light and dark; four of the examples, with fewer colours, go to the README.
 PICTURES := timeline compare home failed
-screenshots: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/apt-pictures $(STAMPS)/tauri-driver ui/dist/index.html
+screenshots: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/apt-pictures $(STAMPS)/tauri-driver $(PAGES)
 	cargo build --workspace --all-targets
 	env -u DISPLAY -u WAYLAND_DISPLAY cargo test -p tests --test it -- --include-ignored pictures_of
 	@for name in $(PICTURES); do \
@@ -116,7 +119,7 @@ setup: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver \
        ui/node_modules/.package-lock.json flows/node_modules/.package-lock.json \
        src-tauri/crates/script/sdk/node_modules/.package-lock.json
 
-app: $(STAMPS)/apt-build ui/dist/index.html src-tauri/crates/script/sdk/node_modules/.package-lock.json
+app: $(STAMPS)/apt-build $(PAGES) src-tauri/crates/script/sdk/node_modules/.package-lock.json
 	@echo "Compiling the app (about ten minutes the first time)"
 	cargo build -p flowglass
 
@@ -128,7 +131,7 @@ test-ui: ui/node_modules/.package-lock.json
 	@$(call timed,cd ui && npm run --silent test)
 
 # The tests drive the program, so all targets are built at once: program and tests then share every artifact.
-test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html \
+test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES) \
            src-tauri/crates/script/sdk/node_modules/.package-lock.json
 	@echo "Compiling the app and its tests (about ten minutes the first time)"
 	@$(call timed,cargo build --workspace --all-targets)
@@ -137,7 +140,7 @@ test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist
 
 # Whole processes held against a bare commit or a target, in one table; then parts by themselves. BENCH="steps --json file"
 # measures one section, and writes it.
-bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
+bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES)
 	@echo "Compiling for release"
 	cargo build --release --workspace --bin flowglass --example line --example function
 	@[ -x $(PEER)/bin/python ] || python3 -m venv $(PEER) || true
@@ -152,7 +155,7 @@ endif
 # Several processes on one database, killed, stopped and kept waiting: each storm ten times as long as in `make test`.
 # Requests that the window opens are as large as they get: a million events.
 # Then what a flow, a model, a file or a folder may hold: ten minutes of fresh inputs for each target of tests/fuzz.
-soak: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/index.html
+soak: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES)
 	cargo build --workspace --all-targets
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- storms crash seen window_large journey_sizes
 	env -u DISPLAY -u WAYLAND_DISPLAY FLOWGLASS_SOAK=1 cargo test -p tests --test it -- --ignored soak_
@@ -160,7 +163,7 @@ soak: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver ui/dist/inde
 
 clean:
 	cargo clean
-	rm -rf gen ui/dist ui/node_modules flows/node_modules src-tauri/crates/script/sdk/node_modules
+	rm -rf gen ui/dist ui/page ui/node_modules flows/node_modules src-tauri/crates/script/sdk/node_modules
 
 $(STAMPS)/check-ui: $(UI_SOURCES) ui/node_modules/.package-lock.json
 	@echo "Checking the types of the window's pages"
@@ -184,9 +187,9 @@ $(STAMPS)/check-flows: $(FLOW_SOURCES) $(BEHAVIOUR_FLOWS) $(SDK_SOURCES) flows/n
 	@flows/node_modules/.bin/tsc -p src-tauri/crates/script/sdk
 	@mkdir -p $(@D) && touch $@
 
-ui/dist/index.html: $(UI_SOURCES) ui/node_modules/.package-lock.json
-	@echo "Building the window's pages"
-	@cd ui && npm run --silent build -- --logLevel warn
+$(PAGES) &: $(UI_SOURCES) ui/node_modules/.package-lock.json
+	@echo "Building the window's pages, and the page that a request is exported into"
+	@cd ui && npm run --silent build -- --logLevel warn && npm run --silent build:page -- --logLevel warn
 
 # npm writes this file last, so it tells a whole installation from half of one.
 %/node_modules/.package-lock.json: %/package-lock.json

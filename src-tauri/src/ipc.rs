@@ -118,6 +118,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             desktop::set_theme,
             payload::block_parts,
             payload::event_parts,
+            database::export_page,
+            database::export_trace,
             payload::state_scopes,
             payload::diff_page,
             payload::payload,

@@ -73,6 +73,8 @@ mod node_errors;
 mod orgs;
 mod ownership;
 mod packages;
+mod page;
+mod page_browser;
 mod papers;
 mod payloads;
 mod pictures;

@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 use playing::{Asked, record};
 use runner::{
-    At, ComparedQuery, ComparisonHead, Fault, Mock, OpenOptions, RequestQuery, RunOptions, SessionQuery, ViewBatch,
-    Workspace,
+    At, Audience, ComparedQuery, ComparisonHead, Fault, Mock, OpenOptions, RequestQuery, RunOptions, SessionQuery,
+    ViewBatch, Workspace,
 };
 use serde_json::{Value, json};
 use shape::{shape, write_lines};
@@ -127,6 +127,18 @@ fn of_the_workspace(place: &Place, workspace: &Arc<Workspace>) -> Value {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
+/// Writes what a page of a request would hold beside its answers: the tests of the page compare the two.
+fn write_page(place: &Place, workspace: &Workspace, name: &str, request: &str) {
+    let file = place.dir().join(format!("{name}.html"));
+    let data = "<!--flowglass-data-->";
+    workspace.export_html(request, (&file, true), Audience::All, data).expect("it is written");
+    let committed = repository().join(format!("ui/src/host/recorded/{name}.page.txt"));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::copy(&file, &committed).expect("writable");
+    }
+    assert!(committed.is_file(), "run `UPDATE=1 cargo test -p tests --test it -- recorded`");
+}
+
 #[test]
 fn the_answers_that_the_page_plays_are_of_the_form_that_the_engine_gives() {
     let place = Place::new();
@@ -149,6 +161,9 @@ fn the_answers_that_the_page_plays_are_of_the_form_that_the_engine_gives() {
     let mut answers: Vec<(&str, Value)> =
         runs.into_iter().map(|(name, run, asked)| (name, record(&workspace, &batches, run, asked))).collect();
     answers.push(("workspace", of_the_workspace(&place, &workspace)));
+    for (name, request) in [("chat", "req-1"), ("research", "req-2"), ("failed", "req-3"), ("stress", "req-4")] {
+        write_page(&place, &workspace, name, request);
+    }
     let mut stale = Vec::new();
     for (name, fresh) in answers {
         let file: PathBuf = repository().join(format!("ui/src/host/recorded/{name}.json"));

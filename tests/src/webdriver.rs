@@ -3,6 +3,7 @@
 //! Every wait is for a condition and has an end. Must not know what the window shows, and must end
 //! all processes that it started and no other.
 
+mod browsing;
 mod checking;
 mod starting;
 

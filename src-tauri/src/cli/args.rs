@@ -349,8 +349,11 @@ pub(crate) struct Export {
     pub(crate) session: Option<String>,
     #[arg(long, group = "whose")]
     pub(crate) request: Option<String>,
+    /// Write a request as one HTML page that any browser opens, without Flowglass and without a network
+    #[arg(long, value_name = "FILE", requires = "request", conflicts_with_all = ["out", "otlp", "session"])]
+    pub(crate) html: Option<PathBuf>,
     /// The file to write
-    #[arg(long, value_name = "FILE", required_unless_present = "otlp")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["otlp", "html"])]
     pub(crate) out: Option<PathBuf>,
     /// Export a request as an OpenTelemetry trace: to a collector (OTLP over HTTP), or into a file (OTLP JSON)
     #[arg(long, value_name = "URL|FILE", requires = "request", conflicts_with_all = ["out", "session", "view"])]

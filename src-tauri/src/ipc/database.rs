@@ -162,6 +162,38 @@ pub(super) async fn export_session(state: State<'_, WindowState>, options: Expor
 }
 
 /// Reads the sessions of a file.
+/// One request for people without Flowglass: which, into which file.
+#[derive(Debug, Deserialize, specta::Type)]
+pub(super) struct PageOptions {
+    request: String,
+    file: String,
+    /// Whether a file that is there is replaced.
+    replace: bool,
+    view: Audience,
+}
+
+/// Writes a request as one HTML page that any browser opens.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn export_page(state: State<'_, WindowState>, options: PageOptions) -> Result<Exported, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        workspace.export_html(&options.request, (Path::new(&options.file), options.replace), options.view, PAGE)
+    })
+    .await
+}
+
+/// Writes a request as an OpenTelemetry trace, into a file or to the address of a collector.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn export_trace(
+    state: State<'_, WindowState>,
+    request: String,
+    to: String,
+    replace: bool,
+) -> Result<ExportedTrace, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.export_trace(&request, &to, replace)).await
+}
+
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn import_file(state: State<'_, WindowState>, file: String) -> Result<Imported, Fault> {

@@ -55,3 +55,14 @@ export function withValue(root: unknown, steps: readonly Step[], value: unknown)
 }
 
 const step = (part: string): Step => (/^(0|[1-9]\d*)$/.test(part) ? Number(part) : part);
+
+/** What is at a place of a value; undefined where nothing is. */
+export function valueAt(value: unknown, path: string | readonly Step[]): unknown {
+  let found = value;
+  for (const step of typeof path === 'string' ? parsePath(path) : path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;
+    if (Array.isArray(found) && typeof step !== 'number') return undefined;
+    found = (found as Record<string | number, unknown>)[step];
+  }
+  return found;
+}

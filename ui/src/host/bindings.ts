@@ -179,6 +179,10 @@ export const commands = {
 	setTheme: (theme: string) => typedError<null, Fault>(__TAURI_INVOKE("set_theme", { theme })),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
+	/**  Writes a request as one HTML page that any browser opens. */
+	exportPage: (options: PageOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_page", { options })),
+	/**  Writes a request as an OpenTelemetry trace, into a file or to the address of a collector. */
+	exportTrace: (request: string, to: string, replace: boolean) => typedError<ExportedTrace, Fault>(__TAURI_INVOKE("export_trace", { request, to, replace })),
 	/**  Raw events, oldest first. */
 	eventParts: (requestId: string, from: number, limit: number) => typedError<EventParts[], Fault>(__TAURI_INVOKE("event_parts", { requestId, from, limit })),
 	/**  The scopes just after an event. */

@@ -227,21 +227,13 @@ export abstract class FakeFiles extends FakeViews {
   async checkData() {
     return lists.checkData;
   }
-  async compact(): Promise<never> {
-    throw NO_FILE;
-  }
-  async deleteSession(): Promise<never> {
-    throw NO_FILE;
-  }
-  async exportSession(): Promise<never> {
-    throw NO_FILE;
-  }
-  async importFile(): Promise<never> {
-    throw NO_FILE;
-  }
-  async checkFile(): Promise<never> {
-    throw NO_FILE;
-  }
+  compact = noFile;
+  deleteSession = noFile;
+  exportSession = noFile;
+  exportPage = noFile;
+  exportTrace = noFile;
+  importFile = noFile;
+  checkFile = noFile;
   /** A browser tab has no menu and nothing around it. */
   async desktopEvents() {
     return () => {};

@@ -1,6 +1,8 @@
 // The one interface between the window and whatever executes flows: the Rust side, or a recording held in memory.
 // It knows no transport and no screen; a failed call always throws a Fault and nothing else.
 import type { ExperimentHost } from './experiments';
+import type { RunsHost } from './runs';
+import type { SharingHost } from './sharing';
 import type {
   AgentAccess,
   Audience,
@@ -91,7 +93,9 @@ import type {
 export type * from './bindings';
 export type ItemView = Audience;
 
-export interface Host extends ExperimentHost {
+export interface Host extends ExperimentHost, RunsHost, SharingHost {
+  /** Whether this is a copy of one request in a file, in which nothing can run. */
+  readonly isCopy?: boolean;
   /** The folder that is open; null before one was chosen. */
   workspace(): Promise<Workspace | null>;
   chooseWorkspace(dir: string): Promise<Workspace>;

@@ -20,6 +20,12 @@ export type Command = {
   verb?: Verb;
 };
 
+/** What a copy of one request in a file offers: nothing can be run there, and there is nothing beside it. */
+const IN_COPIES =
+  /^(palette$|pane\.right|theme\.|back$|forward$|zone\.|go\.(view|block|state)|view\.|instant\.|timeline\.|history|diff|keys)/;
+
+export const isOffered = (app: AppModel, id: string): boolean => !app.host.isCopy || IN_COPIES.test(id);
+
 const always = () => true;
 export const isOpen = (app: AppModel) => app.request.row !== null;
 export const hasTimeline = (app: AppModel) => app.window.timeline !== null;
@@ -33,4 +39,17 @@ export const command = (
   keys: readonly string[],
   run: Command['run'],
   more: Partial<Pick<Command, 'scope' | 'when' | 'verb'>> = {},
-): Command => ({ id, group, title, icon, keys, run, scope: 'window', when: always, ...more });
+): Command => {
+  const { when = always, ...rest } = more;
+  return {
+    id,
+    group,
+    title,
+    icon,
+    keys,
+    run,
+    scope: 'window',
+    when: (app) => isOffered(app, id) && when(app),
+    ...rest,
+  };
+};

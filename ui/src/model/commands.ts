@@ -158,10 +158,6 @@ export const COMMANDS: readonly Command[] = [
     verb: 'abort',
   }),
   ...SHEETS,
-  command('link', 'Do', 'Copy a link to this place', 'copy', [], (app) => void copyLink(app), { when: hasFolder }),
-  command('keys', 'Help', 'Keyboard shortcuts', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
-  command('keys.single', 'Help', 'Turn single-key shortcuts on or off', 'keys', [], (app) =>
-    app.window.turnSingleKeys(),
   command('why', 'Go', 'Where does this value come from?', 'backout', ['o'], (app) => app.window.explain?.(), {
     when: (app) => app.window.explain !== null,
     verb: 'why',
@@ -170,6 +166,10 @@ export const COMMANDS: readonly Command[] = [
 ];
 
 /** The title of a command with its keys, for what a person sees of it elsewhere. */
+  command('link', 'Do', 'Copy a link to this place', 'copy', [], (app) => void copyLink(app), { when: hasFolder }),
+  command('keys', 'Help', 'Keyboard shortcuts', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
+  command('keys.single', 'Help', 'Turn single-key shortcuts on or off', 'keys', [], (app) =>
+    app.window.turnSingleKeys(),
 export function tip(id: string): string {
   const found = COMMANDS.find((one) => one.id === id);
   if (!found) return '';

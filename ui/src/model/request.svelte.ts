@@ -40,7 +40,7 @@ export class OpenRequest {
 
   /** The filter that the rows follow. */
   readonly filter = $derived(this.filtering.text);
-  readonly live = $derived(this.row !== null && !isOver(this.row.status));
+  readonly live = $derived.by(() => this.row !== null && !isOver(this.row.status) && !this.host.isCopy);
 
   #view: number | null = null;
   #isWatchingItems = false;

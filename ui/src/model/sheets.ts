@@ -4,14 +4,18 @@ import type { AppModel } from './app.svelte';
 import { isResumable } from './plan';
 import type { SheetName } from './window.svelte';
 
-export const canResume = (app: AppModel): boolean => isResumable(app.request.row);
+export const canResume = (app: AppModel): boolean => isResumable(app.request.row) && !app.host.isCopy;
 export const hasEnded = (app: AppModel): boolean => isOpen(app) && !app.request.live;
 /** Whether there is a block that forks can begin with. */
-export const canTry = (app: AppModel): boolean => hasEnded(app) && app.selected !== null;
+export const canTry = (app: AppModel): boolean => hasEnded(app) && app.selected !== null && !app.host.isCopy;
 /** Whether the Experiments page shows an arm whose values can be written into the source. */
 const hasArm = (app: AppModel): boolean =>
   app.route.current.at === 'experiments' && app.experiments.arm !== null && app.experiments.shown.answer !== null;
 const hasSession = (app: AppModel): boolean => app.session !== null;
+
+/** A run that is open, or runs that are selected in the list. */
+const canTag = (app: AppModel): boolean =>
+  !app.host.isCopy && (isOpen(app) || (app.route.current.at === 'runs' && app.runs.selected.size > 0));
 
 const sheet = (
   name: SheetName & Verb,
@@ -37,7 +41,7 @@ export const SHEETS: readonly Command[] = [
   sheet('check', 'Go', 'Errors and warnings of all flows', 'warn', hasFolder),
   sheet('stats', 'Go', 'Database: size, check, compact', 'info', hasFolder),
   sheet('compact', 'Do', 'Compact the database', 'info', hasFolder),
-  sheet('export', 'Do', 'Export this session or request', 'up', hasSession),
+  sheet('export', 'Do', 'Export this session or request, or share it as a page', 'up', hasSession),
   sheet('keep', 'Do', 'Keep this request as a test', 'file', hasEnded),
   sheet('mcp', 'Go', 'Coding agents (MCP)', 'chat', hasFolder),
   sheet('import', 'Do', 'Import an export', 'down', hasFolder),

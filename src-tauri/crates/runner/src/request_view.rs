@@ -8,7 +8,7 @@ mod bits;
 mod calls;
 mod clock;
 mod critical;
-mod filter;
+pub(crate) mod filter;
 mod find;
 mod histogram;
 pub(crate) mod item_list;

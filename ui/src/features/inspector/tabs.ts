@@ -17,7 +17,7 @@ export const INSPECTOR_TABS: readonly InspectorTab[] = [
 export type Counted = { changes: number; items: number; logs: number; calls: number };
 
 /** Only what asks models has a tab for that; the others are there for every block, so that they stand still. */
-export function tabsOf(block: BlockRow, counted: Counted): TabEntry[] {
+export function tabsOf(block: BlockRow, counted: Counted, hasSource = true): TabEntry[] {
   const some = (count: number) => (count > 0 ? count : null);
   const tabs: TabEntry[] = [
     { id: 'input', label: 'Input' },
@@ -27,7 +27,8 @@ export function tabsOf(block: BlockRow, counted: Counted): TabEntry[] {
   ];
   if (block.kind === 'generator' || counted.calls > 0)
     tabs.push({ id: 'model', label: 'Model', count: counted.calls > 1 ? counted.calls : null });
-  return [...tabs, { id: 'log', label: 'Log', count: some(counted.logs) }, { id: 'source', label: 'Source' }];
+  tabs.push({ id: 'log', label: 'Log', count: some(counted.logs) });
+  return hasSource ? [...tabs, { id: 'source', label: 'Source' }] : tabs;
 }
 
 /** What a person looks for in a block: why it failed, what its model did, or what it made of its input. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { BlockRow, Change, StateView } from '../../host/host';
-import { changedFirst, findIn, placeName, scopesOf, valueAt } from './scopes';
+import { valueAt } from '../../base/path';
+import { changedFirst, findIn, placeName, scopesOf } from './scopes';
 
 const state: StateView = {
   seq: 4,

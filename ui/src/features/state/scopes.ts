@@ -1,5 +1,5 @@
 // The scopes of a state view in their fixed order, what changed in each, and how a place in one is named.
-import { child, parsePath } from '../../base/path';
+import { child } from '../../base/path';
 import type { Change, StateView, ViewRow } from '../../host/host';
 import type { Watched } from '../../model/watches.svelte';
 import { isChanged, marksOf, type Marks } from './tree';
@@ -71,17 +71,6 @@ export function placeName({ name, of }: Pick<Scope, 'name' | 'of'>, path: string
 }
 
 export const watchedOf = ({ name, of }: Scope, path: string): Watched => ({ scope: name, of, path });
-
-/** What is at a place of a value; undefined where nothing is. */
-export function valueAt(value: unknown, path: string): unknown {
-  let found = value;
-  for (const step of parsePath(path)) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined;
-    if (Array.isArray(found) && typeof step !== 'number') return undefined;
-    found = (found as Record<string | number, unknown>)[step];
-  }
-  return found;
-}
 
 const MOST_FOUND = 200;
 

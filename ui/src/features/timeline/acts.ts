@@ -37,6 +37,7 @@ export function rowActs(app: AppModel): Act[] {
     const copy = () => void app.try(() => navigator.clipboard.writeText(path));
     acts.push({ id: 'path', label: 'Copy its path', icon: 'copy', run: copy });
   }
-  acts.push({ id: 'link', label: 'Copy a link to it', icon: 'copy', run: () => void copyLink(app) });
+  if (!app.host.isCopy)
+    acts.push({ id: 'link', label: 'Copy a link to it', icon: 'copy', run: () => void copyLink(app) });
   return acts;
 }

@@ -7,6 +7,7 @@
 
 mod read;
 mod take_in;
+pub(crate) mod whole;
 
 use std::collections::{HashMap, HashSet};
 

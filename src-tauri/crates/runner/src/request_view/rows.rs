@@ -1,5 +1,7 @@
 //! Windows of rows.
 
+mod whole;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

@@ -156,13 +156,13 @@ impl Workspace {
             }
         }
         let asked = questions(row, events).into_iter().filter(|one| one.path == block.path);
-        let (calls, effects): (Vec<_>, Vec<_>) =
-            effects(events, own).into_iter().partition(|effect| effect.effect == EffectKind::Model.as_str());
-        let model_calls = self.model_calls(row, calls, &events.iter().filter(own).collect::<Vec<_>>(), &items)?;
+        let of_block: Vec<&Event> = events.iter().filter(own).collect();
+        let (calls, effects) = effects(&Requests::of(events), &of_block);
+        let model_calls = self.model_calls(row, calls, &of_block, &items, &mut None)?;
         Ok(BlockDetail {
             asked: asked.map(|one| shown(row, one)).collect(),
             block: BlockRow::new(request, block),
-            kept_by: kept_by(events, block),
+            kept_by: Resumes::of(events).kept_by(block),
             input: block.input.cloned().map(Json),
             output: block.output.cloned().map(Json),
             items,
@@ -174,29 +174,44 @@ impl Workspace {
     }
 }
 
-/// Returns what kept last what a block had come to.
-fn kept_by(events: &[Event], block: &BlockView<'_>) -> Option<KeptBy> {
-    let has_come_to_something = matches!(block.status, BlockStatus::Completed | BlockStatus::ReturnedError);
-    let end = block.seq_end.filter(|_| has_come_to_something)?;
-    let forked = match events.first().map(|event| &event.kind) {
-        Some(EventKind::RequestStarted { forked_from: Some(from), .. }) => Some(from.seq),
-        _ => None,
-    };
-    let resumes = events.iter().filter(|event| event.seq > forked.unwrap_or(0)).filter_map(|event| match event.kind {
-        EventKind::RequestResumed { keeps_ended, .. } => Some(keeps_ended && event.seq > end),
-        _ => None,
-    });
-    // The first one of a fork is the fork itself.
-    let first = u32::from(forked.is_none());
-    let number = (first..).zip(resumes).filter(|(_, keeps)| *keeps).map(|(number, _)| number).last()?;
-    Some(if number == 0 { KeptBy::Fork } else { KeptBy::Resume(number) })
+/// The resumes of a request: what keeps what a block had come to.
+pub(super) struct Resumes {
+    forked: Option<u64>,
+    /// Of each resume its event, and whether it keeps what had ended.
+    resumes: Vec<(u64, bool)>,
 }
 
-/// Returns what a block did outside of itself, in the order in which it began.
-fn effects(events: &[Event], own: impl Fn(&&Event) -> bool) -> Vec<EffectRow> {
-    let requests = Requests::of(events);
+impl Resumes {
+    pub(super) fn of(events: &[Event]) -> Resumes {
+        let forked = match events.first().map(|event| &event.kind) {
+            Some(EventKind::RequestStarted { forked_from: Some(from), .. }) => Some(from.seq),
+            _ => None,
+        };
+        let own = events.iter().filter(|event| event.seq > forked.unwrap_or(0));
+        let resumes = own.filter_map(|event| match event.kind {
+            EventKind::RequestResumed { keeps_ended, .. } => Some((event.seq, keeps_ended)),
+            _ => None,
+        });
+        Resumes { forked, resumes: resumes.collect() }
+    }
+
+    /// Returns what kept last what a block had come to.
+    pub(super) fn kept_by(&self, block: &BlockView<'_>) -> Option<KeptBy> {
+        let has_come_to_something = matches!(block.status, BlockStatus::Completed | BlockStatus::ReturnedError);
+        let end = block.seq_end.filter(|_| has_come_to_something)?;
+        // The first one of a fork is the fork itself.
+        let first = u32::from(self.forked.is_none());
+        let keeps = self.resumes.iter().map(|(seq, keeps_ended)| *keeps_ended && *seq > end);
+        let number = (first..).zip(keeps).filter(|(_, keeps)| *keeps).map(|(number, _)| number).last()?;
+        Some(if number == 0 { KeptBy::Fork } else { KeptBy::Resume(number) })
+    }
+}
+
+/// Returns what a block did outside of itself, in the order in which it began: its calls of models, and the rest.
+/// `requests` are those of the whole log, `own` the events of the block's execution.
+pub(super) fn effects(requests: &Requests, own: &[&Event]) -> (Vec<EffectRow>, Vec<EffectRow>) {
     let mut rows: Vec<EffectRow> = Vec::new();
-    for event in events.iter().filter(own) {
+    for event in own {
         let begun = |effect: EffectKind, ordinal: u32| EffectRow {
             seq: event.seq,
             effect: effect.as_str().to_owned(),
@@ -226,5 +241,5 @@ fn effects(events: &[Event], own: impl Fn(&&Event) -> bool) -> Vec<EffectRow> {
             _ => {}
         }
     }
-    rows
+    rows.into_iter().partition(|effect| effect.effect == EffectKind::Model.as_str())
 }

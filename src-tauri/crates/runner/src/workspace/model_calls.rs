@@ -25,15 +25,16 @@ const MAX_PIECES: usize = 2_000;
 
 impl Workspace {
     /// The model calls of one execution of a block. `own` are the events of that execution, `emitted` its items.
+    /// `history` is what was said in the session, once it was needed: for callers that ask for many blocks.
     pub(super) fn model_calls(
         &self,
         row: &RequestRow,
         calls: Vec<EffectRow>,
         own: &[&Event],
         emitted: &[ItemRow],
+        history: &mut Option<Vec<Said>>,
     ) -> Result<Vec<ModelCallRow>, Fault> {
         let began = own.first().map_or(0, |event| event.seq);
-        let mut history: Option<Vec<Said>> = None;
         let mut earlier: Vec<EarlierCall> = Vec::new();
         let mut rows: Vec<ModelCallRow> = Vec::with_capacity(calls.len());
         for effect in calls {
@@ -42,7 +43,7 @@ impl Workspace {
             let reply = effect.result.as_ref().map_or(&empty, |reply| &reply.0);
             let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
             if history.is_none() && is_conversation(messages) {
-                history = Some(self.said_before(row)?);
+                *history = Some(self.said_before(row)?);
             }
             let known = history.as_deref().unwrap_or_default();
             // The conversation of a block is put together when it begins.

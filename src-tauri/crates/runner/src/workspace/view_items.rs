@@ -49,7 +49,7 @@ impl Workspace {
     }
 
     /// Takes in what was committed since.
-    fn bring_items_up_to_date(&self, list: &mut ItemList, row: &RequestRow) -> Result<(), Fault> {
+    pub(super) fn bring_items_up_to_date(&self, list: &mut ItemList, row: &RequestRow) -> Result<(), Fault> {
         let last = self.store.item_facts(&row.id, list.last(), |event| list.push(event)).map_err(Fault::internal)?;
         list.set_last(last, !row.status.is_terminal());
         Ok(())
@@ -86,7 +86,13 @@ impl Workspace {
         Ok(ViewItems { seq, total: counts[audience], counts: counts.into(), offset: query.offset, page })
     }
 
-    fn view_item(&self, source: &ViewSource<'_>, wanted: &Wanted, at: Seq) -> Result<Option<ViewItem>, Fault> {
+    /// An item as of an event.
+    pub(super) fn view_item(
+        &self,
+        source: &ViewSource<'_>,
+        wanted: &Wanted,
+        at: Seq,
+    ) -> Result<Option<ViewItem>, Fault> {
         let request: Arc<str> = source.request.into();
         let events = self.store.events_with_references(source.request, &wanted.events).map_err(Fault::internal)?;
         let continued = match &wanted.continued {
@@ -127,6 +133,16 @@ impl Workspace {
         item.payload.insert("terminal".to_owned(), wanted.is_over.into());
         Ok(())
     }
+}
+
+/// An item that is whole, with long texts and values cut.
+pub(super) fn view_item(mut item: ItemRow) -> ViewItem {
+    let whole = text_bytes(&item.payload);
+    let mut is_cut = false;
+    for value in item.payload.values_mut() {
+        is_cut |= cut(value, false);
+    }
+    ViewItem { item, text_bytes: whole.filter(|_| is_cut), is_tail: false, is_cut }
 }
 
 /// How many bytes the text of an item has: of its parts, or of the field that says it.

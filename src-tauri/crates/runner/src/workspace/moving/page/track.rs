@@ -1,0 +1,176 @@
+//! One scope's state in the course of a request: what each step changed, as a page reads it.
+//!
+//! A step says what an operation did to which fields, so that a list that is pushed to a thousand times is not written
+//! a thousand times. The fields of a step, each left out if it says nothing: `s` the event, `v` the version, `z` that
+//! nothing of before stays, `f` fields with their values, `p` what is pushed to fields, `k` and `d` keys of fields that
+//! are set and deleted, `r` fields that are gone, `w` the event of the write, `o` the operation's name, `b` the block's
+//! path, `x` that another request wrote it.
+
+use std::collections::HashMap;
+
+use engine::event::Seq;
+use engine::operation::Operation;
+use engine::scope::ScopeKey;
+use engine::state::State;
+use serde_json::{Map, Value, json};
+
+/// What is known of a field of the state before the next step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    List,
+    Record,
+    Other,
+}
+
+/// See the module.
+pub(super) struct Track {
+    pub(super) scope: ScopeKey,
+    /// The event with which it began, if it has.
+    pub(super) begins: Option<Seq>,
+    /// The event from which on it is not there any more.
+    pub(super) until: Option<Seq>,
+    pub(super) steps: Vec<(Seq, Map<String, Value>)>,
+    shapes: HashMap<String, Shape>,
+    /// The hashes of values as they were set, of fields that were not changed in part since.
+    set: HashMap<String, blake3::Hash>,
+}
+
+impl Track {
+    pub(super) fn new(scope: ScopeKey) -> Track {
+        Track { scope, begins: None, until: None, steps: Vec::new(), shapes: HashMap::new(), set: HashMap::new() }
+    }
+
+    /// A step that is known by its operation; without one, or if that sets everything, by the state after it.
+    pub(super) fn step(&mut self, (seq, version): (Seq, u64), state: &State, operation: Option<&Operation>) {
+        let mut step = self.begin(seq, version);
+        match operation {
+            None | Some(Operation::Set { .. }) => self.compare(state, &mut step),
+            Some(operation) => self.operate(state, operation, &mut step),
+        }
+        self.steps.push((seq, step));
+    }
+
+    /// A step after which nothing of before stays.
+    pub(super) fn reset(&mut self, (seq, version): (Seq, u64), state: &State) {
+        let mut step = self.begin(seq, version);
+        step.insert("z".to_owned(), 1.into());
+        (self.shapes, self.set) = (HashMap::new(), HashMap::new());
+        self.compare(state, &mut step);
+        self.steps.push((seq, step));
+    }
+
+    /// Says that another request made the newest step.
+    pub(super) fn written_by_another(&mut self) {
+        if let Some((_, step)) = self.steps.last_mut() {
+            step.insert("x".to_owned(), 1.into());
+        }
+    }
+
+    /// Says who made the newest step.
+    pub(super) fn written(&mut self, write: Seq, operation: &Operation, path: Option<&str>) {
+        if let Some((_, step)) = self.steps.last_mut() {
+            step.insert("w".to_owned(), write.into());
+            step.insert("o".to_owned(), operation.name().into());
+            step.extend(path.map(|path| ("b".to_owned(), path.into())));
+        }
+    }
+
+    fn begin(&self, seq: Seq, version: u64) -> Map<String, Value> {
+        let mut step = Map::new();
+        step.insert("s".to_owned(), seq.into());
+        step.insert("v".to_owned(), version.into());
+        step
+    }
+
+    fn operate(&mut self, state: &State, operation: &Operation, step: &mut Map<String, Value>) {
+        let shape = |track: &Track, field: &str| track.shapes.get(field).copied();
+        let mut part =
+            |name: &str, field: &str, what: Value| drop(step.insert(name.to_owned(), json!({ field: what })));
+        match operation {
+            Operation::Push { field, value } if shape(self, field) == Some(Shape::List) => {
+                part("p", field, json!([value]));
+                self.set.remove(field);
+            }
+            Operation::SetRecord { field, key, value } if shape(self, field) == Some(Shape::Record) => {
+                part("k", field, json!({ key: value }));
+                self.set.remove(field);
+            }
+            Operation::DeleteRecord { field, key } if shape(self, field) == Some(Shape::Record) => {
+                part("d", field, json!([key]));
+                self.set.remove(field);
+            }
+            Operation::Patch { fields } | Operation::Atomic { fields } => {
+                self.put(state, fields.keys().map(String::as_str), step);
+            }
+            Operation::Increment { by } => self.put(state, by.keys().map(String::as_str), step),
+            Operation::Update { field, .. }
+            | Operation::Push { field, .. }
+            | Operation::SetRecord { field, .. }
+            | Operation::DeleteRecord { field, .. } => self.put(state, std::iter::once(field.as_str()), step),
+            Operation::Set { .. } => self.compare(state, step),
+        }
+    }
+
+    fn compare(&mut self, state: &State, step: &mut Map<String, Value>) {
+        let gone: Vec<String> = self.shapes.keys().filter(|field| !state.has(field)).cloned().collect();
+        for field in &gone {
+            self.shapes.remove(field);
+            self.set.remove(field);
+        }
+        if !gone.is_empty() {
+            step.insert("r".to_owned(), json!(gone));
+        }
+        let names: Vec<String> = state.names().map(str::to_owned).collect();
+        self.put(state, names.iter().map(String::as_str), step);
+    }
+
+    /// Puts the values of fields that are not known to be as they were.
+    fn put<'f>(&mut self, state: &State, fields: impl Iterator<Item = &'f str>, step: &mut Map<String, Value>) {
+        let mut put = Map::new();
+        for field in fields {
+            let Some(value) = state.get(field) else { continue };
+            let hash = blake3::hash(value.to_string().as_bytes());
+            if self.set.insert(field.to_owned(), hash) != Some(hash) {
+                put.insert(field.to_owned(), (**value).clone());
+            }
+            let shape = match &**value {
+                Value::Array(_) => Shape::List,
+                Value::Object(_) => Shape::Record,
+                _ => Shape::Other,
+            };
+            self.shapes.insert(field.to_owned(), shape);
+        }
+        if !put.is_empty() {
+            step.insert("f".to_owned(), Value::Object(put));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::scope::ScopeKind;
+
+    use super::*;
+
+    #[test]
+    fn a_step_says_what_its_operation_did() {
+        let mut track = Track::new(ScopeKey::new(ScopeKind::Session, "s"));
+        let mut state = State::recorded(&json!({ "list": [1], "kept": "x" }));
+        track.step((0, 0), &state, None);
+        let mut apply = |seq: Seq, operation: Value| {
+            let operation: Operation = serde_json::from_value(operation).expect("it is one");
+            operation.apply(&mut state);
+            track.step((seq, seq), &state, Some(&operation));
+            Value::Object(track.steps.last().expect("it was added").1.clone())
+        };
+        let pushed = apply(1, json!({ "op": "push", "field": "list", "value": 2 }));
+        assert_eq!(pushed, json!({ "s": 1, "v": 1, "p": { "list": [2] } }));
+        let key = json!({ "op": "set_record", "field": "names", "key": "a", "value": true });
+        assert_eq!(apply(2, key)["f"], json!({ "names": { "a": true } }));
+        let key = json!({ "op": "set_record", "field": "names", "key": "b", "value": false });
+        assert_eq!(apply(3, key)["k"], json!({ "names": { "b": false } }));
+        let set = apply(4, json!({ "op": "set", "state": { "kept": "x", "n": 1 } }));
+        assert_eq!(set["f"], json!({ "n": 1 }));
+        assert_eq!(set["r"].as_array().map(Vec::len), Some(2));
+    }
+}

@@ -1,0 +1,67 @@
+// A group of rows as of an event: how its members stood, each as its newest execution that had begun. The same rules as
+// those of `runner/src/request_view/rows.rs`.
+import type { ViewGroup, ViewRow } from '../bindings';
+import type { PageRows } from './rows';
+
+const FAILURES = new Set(['failed', 'returned_error', 'timed_out']);
+const isFailure = (status: string | null | undefined) => FAILURES.has(status ?? '');
+
+/** Which of so many equal parts of a stretch of time an instant falls into. */
+export const partOf = (at: number, from: number, to: number, parts: number): number =>
+  Math.min(parts - 1, Math.floor((Math.max(0, at - from) * parts) / (Math.max(0, to - from) + 1)));
+
+/** The newest execution of a member that had begun, by its row. */
+function newestBegun(rows: PageRows, member: number, at: number): number | undefined {
+  const hadBegun = (row: number) => (rows.seqStart[row] ?? 0) <= at;
+  if (!rows.isGroup(member)) return hadBegun(member) ? member : undefined;
+  let found: number | undefined;
+  for (const child of rows.inside(member)) if (hadBegun(child)) found = child;
+  return found;
+}
+
+const firstOf = (rows: PageRows, member: number): number => {
+  if (!rows.isGroup(member)) return member;
+  const [first] = rows.inside(member);
+  return first === undefined ? member : firstOf(rows, first);
+};
+
+export function groupAt(rows: PageRows, row: number, at: number): Partial<ViewRow> {
+  const group = rows.table.get('group', row) as ViewGroup;
+  const tally = { failed: 0, running: 0, suspended: 0 };
+  let [hasUncaught, endedAt] = [false, NaN];
+  let newest: ViewRow['status'] = null;
+  const from = rows.startedAt[row] ?? 0;
+  const to = Math.max(from, rows.endedAt[row] || from);
+  const cells = group.cells.map(() => 0);
+  const failures = group.cells.map(() => 0);
+  for (const child of rows.inside(row)) {
+    const first = firstOf(rows, child);
+    const cell = partOf(rows.startedAt[first] ?? 0, from, to, cells.length);
+    if ((rows.seqStart[first] ?? 0) <= at) cells[cell]! += 1;
+    const member = newestBegun(rows, child, at);
+    if (member === undefined) continue;
+    const status = rows.statusAt(member, at);
+    if (isFailure(status)) {
+      tally.failed += 1;
+      failures[cell]! += 1;
+    } else if (status === 'running') tally.running += 1;
+    else if (status === 'suspended') tally.suspended += 1;
+    hasUncaught ||= status === 'failed' && rows.table.get('caught', member) !== true;
+    newest = status;
+    const hasEnded = at >= (rows.seqEnd[member] ?? Infinity);
+    const end = hasEnded ? (rows.endedAt[member] ?? NaN) : (rows.startedAt[member] ?? 0);
+    endedAt = Math.max(Number.isNaN(endedAt) ? end : endedAt, end);
+  }
+  const isOver = tally.running === 0 && newest !== null && !Number.isNaN(endedAt);
+  return {
+    status: newest === null || group.of === 'attempts' ? newest : statusOf(tally, hasUncaught),
+    durationMs: isOver ? Math.max(0, endedAt - from) : undefined,
+    group: { ...group, ...tally, cells, failures },
+  };
+}
+
+function statusOf({ running, suspended }: { running: number; suspended: number }, hasUncaught: boolean) {
+  if (running > 0) return 'running' as const;
+  if (hasUncaught) return 'failed' as const;
+  return suspended > 0 ? ('suspended' as const) : ('completed' as const);
+}

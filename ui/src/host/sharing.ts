@@ -1,0 +1,13 @@
+// What the window asks the host to write for others, and to take in from them.
+import type { Exported, ExportedTrace, ExportOptions, Imported, PageOptions } from './bindings';
+
+export interface SharingHost {
+  exportSession(options: ExportOptions): Promise<Exported>;
+  /** Writes a request as one HTML page that any browser opens. */
+  exportPage(options: PageOptions): Promise<Exported>;
+  /** Writes a request as an OpenTelemetry trace: into a file, or to the address of a collector. */
+  exportTrace(request: string, to: string, replace: boolean): Promise<ExportedTrace>;
+  importFile(file: string): Promise<Imported>;
+  /** What that would take in; writes nothing. */
+  checkFile(file: string): Promise<Imported>;
+}
