@@ -17,7 +17,8 @@ pub(crate) fn mcp(asked: &Mcp, options: OpenOptions) -> Result<Outcome, Fault> {
             details: Vec::new(),
         })?;
         let program = std::env::current_exe().map_err(|error| Fault::Internal { message: error.to_string() })?;
-        let config = ::mcp::client_config(&program, &folder);
+        let data = options.data.as_ref().map(|data| std::fs::canonicalize(data).unwrap_or_else(|_| data.clone()));
+        let config = ::mcp::client_config(&program, &folder, data.as_deref());
         let text = text(&config);
         return Ok(Outcome::done(config, text));
     }

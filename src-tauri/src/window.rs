@@ -77,8 +77,9 @@ impl WindowState {
 
     /// Lets coding agents in by HTTP, or no longer. An endpoint that is open stays as it is.
     pub(crate) fn let_agents_in(&self, is_wanted: bool) -> Result<(), Fault> {
-        let workspace = self.workspace()?;
         let mut agents = lock(&self.agents);
+        // Read under the lock: another folder may be opened at this instant, which closes the endpoint afterwards.
+        let workspace = self.workspace()?;
         match (is_wanted, &*agents) {
             (true, None) => *agents = Some(mcp::serve_http(workspace)?),
             (false, Some(_)) => *agents = None,
@@ -157,11 +158,11 @@ impl WindowState {
     fn show(&self, open: Open) -> Result<Arc<Workspace>, Fault> {
         let workspace = open.workspace.clone();
         self.is_unopened.store(false, Ordering::Relaxed);
-        // Who was let into one folder was not let into another.
-        *lock(&self.agents) = None;
         if let Some(before) = lock(&self.workspace).replace(open) {
             before.workspace.unwatch_views();
         }
+        // An endpoint for agents was opened for the folder before.
+        *lock(&self.agents) = None;
         if let Some(channel) = lock(&self.views).clone() {
             tell_views(&workspace, channel)?;
         }

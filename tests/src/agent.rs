@@ -52,7 +52,15 @@ pub struct ToolAnswer {
 impl Agent {
     /// A client of the older protocol, after its handshake.
     pub fn start(dir: &Path, more: &[&str]) -> Agent {
-        let mut agent = Agent::with(dir, more, Protocol::Handshake);
+        Agent::shake(Agent::with(dir, more, Protocol::Handshake, &[]))
+    }
+
+    /// The same with variables in the environment of the server.
+    pub fn start_in(dir: &Path, variables: &[(&str, &str)]) -> Agent {
+        Agent::shake(Agent::with(dir, &[], Protocol::Handshake, variables))
+    }
+
+    fn shake(mut agent: Agent) -> Agent {
         let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": { "name": "test", "version": "1" } });
         let answer = agent.request("initialize", hello);
@@ -62,12 +70,13 @@ impl Agent {
     }
 
     /// A client that has said nothing yet.
-    pub fn with(dir: &Path, more: &[&str], protocol: Protocol) -> Agent {
+    pub fn with(dir: &Path, more: &[&str], protocol: Protocol, variables: &[(&str, &str)]) -> Agent {
         let mut child = Command::new(program())
             .arg("mcp")
             .args(more)
             .current_dir(dir)
             .env("XDG_CONFIG_HOME", dir.join(".config"))
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -130,7 +139,9 @@ impl Agent {
         let answer = self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
         let result = &answer["result"];
         let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
-        (self.read, self.calls) = (self.read + text.len(), self.calls + 1);
+        // A client gives its model the text, or what is structured: the longer one counts.
+        let structured = result["structuredContent"].to_string();
+        (self.read, self.calls) = (self.read + text.len().max(structured.len()), self.calls + 1);
         let is_error = result["isError"] == true;
         ToolAnswer { text, structured: result["structuredContent"].clone(), is_error }
     }

@@ -1,6 +1,8 @@
 //! The window's commands about coding agents: how a client starts the program, and the endpoint for those that ask by
 //! HTTP.
 
+use std::path::Path;
+
 use runner::Fault;
 use serde::Serialize;
 use serde_json::Value;
@@ -39,9 +41,11 @@ struct AgentClient {
 }
 
 fn access(state: &WindowState) -> Result<AgentAccess, Fault> {
-    let folder = state.workspace()?.row()?.dir;
+    let row = state.workspace()?.row()?;
     let program = std::env::current_exe().map_err(|error| Fault::Internal { message: error.to_string() })?;
-    let config = mcp::client_config(&program, folder.as_ref());
+    let own = Path::new(&row.dir).join(".flowglass/flowglass.db");
+    let data = Some(Path::new(&row.data_file)).filter(|data| *data != own);
+    let config = mcp::client_config(&program, row.dir.as_ref(), data);
     let clients = config.as_object().into_iter().flatten().map(|(name, client)| AgentClient {
         name: name.clone(),
         file: client["file"].as_str().unwrap_or_default().to_owned(),

@@ -61,10 +61,12 @@ impl Row {
 pub(crate) struct Answer {
     /// What was found, in one sentence.
     pub(crate) sentence: String,
-    /// The rows from `offset` on.
+    /// The rows.
     pub(crate) rows: Vec<Row>,
     /// How many rows there are in all, if that is known.
     pub(crate) total: Option<u64>,
+    /// Whether the rows begin at the offset of the page; otherwise those before it are left out.
+    pub(crate) begins_at_offset: bool,
     /// Whether there are rows after these that were not read.
     pub(crate) has_more: bool,
     /// Calls that lead further: a tool and its arguments.
@@ -87,14 +89,29 @@ impl Answer {
 
     /// As the protocol sends it: text for the model, and the same as structured content.
     pub(crate) fn fit(self, page: Page) -> CallToolResult {
-        let room = page.bytes().saturating_sub(TAIL);
-        let mut text = clean(&self.sentence);
+        let next: Vec<(String, Value)> = self
+            .next
+            .into_iter()
+            .map(|(tool, arguments)| {
+                let line = one_line(&format!("{tool} {arguments}"));
+                (line, json!({ "tool": tool, "arguments": arguments }))
+            })
+            .collect();
+        // How to go on is never cut for what is there.
+        let kept: usize = next.iter().map(|(line, _)| 2 * line.len() + 40).sum::<usize>() + TAIL;
+        let room = page.bytes().saturating_sub(kept);
+        let mut text = one_line(&self.sentence);
         let (mut as_json, mut used) = (Vec::new(), text.len());
         let mut json_used = text.len();
-        let count = self.rows.len();
+        let skip = if self.begins_at_offset { 0 } else { usize::try_from(page.offset).unwrap_or(usize::MAX) };
+        let all = self.rows.len() as u64;
+        let rows: Vec<Row> = self.rows.into_iter().skip(skip).collect();
+        let count = rows.len();
         let mut shown = 0;
-        for row in self.rows {
-            let line = clean(&row.text);
+        for row in rows {
+            let line = one_line(&row.text);
+            let mut row = row;
+            clean_values(&mut row.json);
             let json_bytes = row.json.to_string().len();
             let is_full = used + line.len() + 1 > room || json_used + json_bytes + 1 > room;
             if is_full && shown > 0 {
@@ -107,44 +124,72 @@ impl Answer {
             as_json.push(row.json);
             shown += 1;
         }
-        let mut structured = json!({ "answer": self.sentence, "rows": as_json });
+        let mut structured = json!({ "answer": clean(&self.sentence), "rows": as_json });
+        if count == 0 && page.offset > 0 {
+            text.push_str(&format!("\nThere are no rows from offset {} on.", page.offset));
+        }
         if shown < count || self.has_more {
             let at = page.offset + shown as u64;
-            let left = match self.total {
-                Some(total) => format!("{} more rows", total.saturating_sub(at)),
-                None if self.has_more => "more rows".to_owned(),
-                None => format!("{} more rows", count - shown),
+            let left = match (self.total, self.begins_at_offset) {
+                (Some(total), _) => format!("{} more rows", total.saturating_sub(at)),
+                (None, true) => "more rows".to_owned(),
+                (None, false) => format!("{} more rows", all.saturating_sub(at)),
             };
             text.push_str(&format!("\n… {left}: the same call with offset {at}, or a higher limit"));
             structured["nextOffset"] = json!(at);
         }
-        let mut next = Vec::new();
-        for (tool, arguments) in self.next {
-            let line = format!("{tool} {arguments}");
-            if text.len() + line.len() + 8 > page.bytes() {
-                break;
-            }
-            text.push_str(if next.is_empty() { "\nNext: " } else { "\n      " });
-            text.push_str(&clean(&line));
-            next.push(json!({ "tool": tool, "arguments": arguments }));
+        for (at, (line, _)) in next.iter().enumerate() {
+            text.push_str(if at == 0 { "\nNext: " } else { "\n      " });
+            text.push_str(line);
         }
-        structured["next"] = Value::Array(next);
+        structured["next"] = next.into_iter().map(|(_, json)| json).collect();
         let mut result = CallToolResult::structured(structured);
         result.content = vec![ContentBlock::text(text)];
         result
     }
 }
 
-/// Characters that reorder, hide or move text on a screen become visible escapes; line breaks stay.
+/// Text on one line: a recorded line break never begins a line that looks like one of the answer.
+fn one_line(text: &str) -> String {
+    clean(text).replace('\n', "\\n")
+}
+
+/// The same of every text in a value.
+fn clean_values(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = clean(text),
+        Value::Array(all) => all.iter_mut().for_each(clean_values),
+        Value::Object(fields) => {
+            let cleaned = std::mem::take(fields).into_iter().map(|(name, mut value)| {
+                clean_values(&mut value);
+                (clean(&name), value)
+            });
+            *fields = cleaned.collect();
+        }
+        _ => {}
+    }
+}
+
+/// Characters that reorder, hide or move text on a screen become visible escapes; line breaks and tabs stay.
 pub(crate) fn clean(text: &str) -> String {
     let is_harmful = |c: char| {
-        (c.is_control() && c != '\n')
+        (c.is_control() && c != '\n' && c != '\t')
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
             || matches!(c, '\u{e0000}'..='\u{e007f}')
     };
     if !text.contains(is_harmful) {
         return text.to_owned();
     }
-    let escaped = |c: char| if is_harmful(c) { format!("\\u{{{:x}}}", c as u32) } else { c.to_string() };
-    text.chars().map(escaped).collect()
+    let mut cleaned = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_harmful(c) {
+            // As JSON escapes it, so that what is JSON stays JSON.
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                cleaned.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            cleaned.push(c);
+        }
+    }
+    cleaned
 }

@@ -6,6 +6,7 @@ use runner::{At, Fault};
 use serde_json::{Map, Value};
 
 use crate::answer::clean;
+use crate::server::Door;
 
 /// Why a call was not carried out, as its client reads it.
 #[derive(Debug)]
@@ -181,11 +182,15 @@ impl Instant {
         }
     }
 
-    /// As the workspace takes it.
-    pub(crate) fn at(&self) -> At {
+    /// As the workspace takes it. An attempt is found by its last event. `argument` names it in an error.
+    pub(crate) fn of(&self, door: &Door, request: &str, argument: &'static str) -> Result<At, Refused> {
         match self {
-            Instant::Seq(seq) => At::Seq(*seq),
-            Instant::Block { path, .. } => At::Path(path.clone()),
+            Instant::Seq(seq) => Ok(At::Seq(*seq)),
+            Instant::Block { path, attempt: None } => Ok(At::Path(path.clone())),
+            Instant::Block { path, attempt } => {
+                let block = door.workspace.block_at(request, path, *attempt).map_err(on(argument))?.block;
+                Ok(At::Seq(block.seq_end.unwrap_or(block.seq_start)))
+            }
         }
     }
 }

@@ -5,15 +5,20 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 /// The entries for the usual clients, each with the place where it belongs.
-pub fn client_config(program: &Path, folder: &Path) -> Value {
+///
+/// `data` is the database, if it is not the one of the folder.
+pub fn client_config(program: &Path, folder: &Path, data: Option<&Path>) -> Value {
     let (program, folder) = (program.display().to_string(), folder.display().to_string());
-    let arguments = json!(["mcp", "--dir", folder]);
+    let mut words = vec!["mcp".to_owned(), "--dir".to_owned(), folder];
+    words.extend(data.into_iter().flat_map(|data| ["--data".to_owned(), data.display().to_string()]));
+    let line: Vec<String> = words.iter().map(|word| shell(word)).collect();
+    let arguments = json!(words);
     let server = json!({ "command": program, "args": arguments });
     json!({
         "claudeCode": {
             "file": ".mcp.json",
             "entry": { "mcpServers": { "flowglass": server } },
-            "command": format!("claude mcp add flowglass -- {} mcp --dir {}", shell(&program), shell(&folder)),
+            "command": format!("claude mcp add flowglass -- {} {}", shell(&program), line.join(" ")),
         },
         "cursor": { "file": ".cursor/mcp.json", "entry": { "mcpServers": { "flowglass": server } } },
         "vscode": {

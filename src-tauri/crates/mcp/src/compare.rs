@@ -5,9 +5,8 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on};
-use crate::look::skipped;
 use crate::server::Door;
-use crate::shown::{head, name, word};
+use crate::shown::{cut, head, name, word};
 
 pub(crate) fn compare(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
     let experiment = arguments.text("experiment")?;
@@ -25,7 +24,7 @@ pub(crate) fn compare(door: &Door, mut arguments: Arguments, page: Page) -> Resu
         if view.missing > 0 { format!(", {} samples are missing", view.missing) } else { String::new() },
     ));
     answer.total = Some(arms.len() as u64);
-    for arm in arms.into_iter().skip(skipped(page)) {
+    for arm in arms {
         arm_row(&mut answer, arm);
     }
     for note in &view.notes {
@@ -41,7 +40,7 @@ pub(crate) fn compare(door: &Door, mut arguments: Arguments, page: Page) -> Resu
 fn arm_row(answer: &mut Answer, arm: &ArmView) {
     let summary = &arm.summary;
     let axes = arm.axes.0.to_string();
-    let mut text = format!("arm {} {} · {} samples", name(&arm.id), head(&axes, 300), summary.n);
+    let mut text = format!("arm {} {} · {} samples", name(&arm.id), cut(&axes, 300), summary.n);
     let interval = |low: Option<f64>, high: Option<f64>| match (low, high) {
         (Some(low), Some(high)) => format!(" ({low:.2} to {high:.2})"),
         _ => String::new(),
@@ -79,6 +78,7 @@ fn list(door: &Door, page: Page) -> Result<Answer, Refused> {
         count => format!("{count} experiments, newest first."),
     });
     answer.has_more = rows.len() as u64 >= limit;
+    answer.begins_at_offset = true;
     for row in &rows {
         let text = format!(
             "{} · forks of {} before {} · {} · {} arms · {} of {} samples",

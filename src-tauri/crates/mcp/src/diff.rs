@@ -4,45 +4,49 @@ use runner::{Change, ComparedQuery, EndOfRequest, Json};
 use serde_json::{Value, json};
 
 use crate::address::Address;
-use crate::answer::{Answer, Page, Row};
-use crate::arguments::{Arguments, Instant, Refused, on};
-use crate::look::skipped;
+use crate::answer::{Answer, Row};
+use crate::arguments::{Arguments, Refused, on};
 use crate::server::Door;
 use crate::shown::{IN_ROW, name, shown, word};
 
 /// How many differing blocks are told.
 const BLOCKS: u32 = 40;
 
-pub(crate) fn diff(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
+pub(crate) fn diff(door: &Door, mut arguments: Arguments) -> Result<Answer, Refused> {
     let request = arguments.required("request", "the id of a request")?;
     let (from, to) = (arguments.at("from")?, arguments.at("to")?);
     let with = arguments.text("with")?;
     arguments.finish()?;
     door.workspace.request(&request).map_err(on("request"))?;
-    let (from, to) = (from.as_ref().map(Instant::at), to.as_ref().map(Instant::at));
-    let changes = door
-        .workspace
-        .diff(&request, from.as_ref(), to.as_ref(), with.as_deref())
-        .map_err(on(if with.is_some() { "with" } else { "from` or `to" }))?;
-    let mut answer = Answer::default();
-    let mut first = None;
     if let Some(other) = &with {
-        first = of_two(door, &mut answer, &request, other)?;
+        door.workspace.request(other).map_err(on("with"))?;
+    }
+    let from = from.map(|from| from.of(door, &request, "from")).transpose()?;
+    let later = with.as_deref().unwrap_or(&request);
+    let to = to.map(|to| to.of(door, later, "to")).transpose()?;
+    let changes = door.workspace.diff(&request, from.as_ref(), to.as_ref(), with.as_deref());
+    let changes = changes.map_err(on("from` or `to"))?;
+    let mut answer = Answer::default();
+    let (mut first, mut differing) = (None, 0);
+    if let Some(other) = &with {
+        (first, differing) = of_two(door, &mut answer, &request, other)?;
     }
     let count = changes.len();
     answer.rows.extend(changes.iter().map(|change| row(&request, change)));
     answer.sentence = match &with {
         None => format!("{count} differences of state in {}.", name(&request)),
         Some(other) => {
-            let blocks = answer.rows.len() - count;
-            format!("{} beside {}: {blocks} other rows, {count} differences of state.", name(&request), name(other))
+            format!("{} beside {}: {differing} blocks and {count} places of state differ.", name(&request), name(other))
         }
     };
     answer.total = Some(answer.rows.len() as u64);
-    answer.rows = answer.rows.into_iter().skip(skipped(page)).collect();
-    if let Some(path) = first {
-        answer = answer.then("look", json!({ "request": request, "at": path }));
-        return Ok(answer.then("look", json!({ "request": with, "at": path })));
+    if let (Some(path), Some(other)) = (first, &with) {
+        for id in [&request, other] {
+            if door.workspace.block_at(id, &path, None).is_ok() {
+                answer = answer.then("look", json!({ "request": id, "at": path }));
+            }
+        }
+        return Ok(answer);
     }
     Ok(match changes.iter().find(|change| change.by.is_some()) {
         Some(change) => answer.then("why", json!({ "request": request, "place": place(change) })),
@@ -83,8 +87,9 @@ fn row(request: &str, change: &Change) -> Row {
     Row::new(text, json)
 }
 
-/// What two requests were asked and came to, and the blocks that differ. Returns the path of the first one.
-fn of_two(door: &Door, answer: &mut Answer, left: &str, right: &str) -> Result<Option<String>, Refused> {
+/// What two requests were asked and came to, and the blocks that differ. Returns the path of the first one, and how many
+/// there are.
+fn of_two(door: &Door, answer: &mut Answer, left: &str, right: &str) -> Result<(Option<String>, u64), Refused> {
     let ends = door.workspace.compare_ends(left, right)?;
     let side = |what: &str, end: &EndOfRequest, value: &Option<Json>| {
         let id = end.request.id.clone();
@@ -123,7 +128,12 @@ fn of_two(door: &Door, answer: &mut Answer, left: &str, right: &str) -> Result<O
             json!({ "block": row.path, "differs": differs }),
         );
     }
-    Ok(head.first.map(|first| first.path))
+    let told = answer.rows.iter().filter(|row| row.json.get("block").is_some()).count() as u64;
+    if head.differing > told {
+        let more = head.differing - told;
+        answer.row(format!("{more} more blocks differ"), json!({ "moreBlocks": more }));
+    }
+    Ok((head.first.map(|first| first.path), head.differing))
 }
 
 /// The first difference of two requests, for `why`.

@@ -1,6 +1,7 @@
 //! `find`: requests, blocks, texts and errors.
 
 use engine::event::RequestStatus;
+use engine::views::blocks::BlockStatus;
 use runner::{ListedRequest, RequestQuery, RequestRow, SearchQuery, ViewRow};
 use serde_json::json;
 
@@ -32,15 +33,26 @@ pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<
         ..RequestQuery::default()
     };
     arguments.finish()?;
+    // What a question does not look at is refused: an answer about more than was asked would be a wrong one.
+    let unused = [
+        ("text", text.is_some() && what != "text"),
+        ("filter", filter.is_some() && what != "blocks"),
+        ("flow", query.flow.is_some() && (what == "text" || request.is_some())),
+        ("status", query.status.is_some() && (what == "text" || request.is_some())),
+        ("session", query.session.is_some() && request.is_some()),
+    ];
+    if let Some((argument, _)) = unused.iter().find(|(_, is_unused)| *is_unused) {
+        return Err(Refused(format!("argument `{argument}` has no effect on {what} of this kind: leave it out")));
+    }
     match (what, request) {
         ("text", request) => {
             let text = text.ok_or_else(|| Refused("argument `text` is missing: the text to find".to_owned()))?;
             texts(door, text, request, query.session, page)
         }
-        ("blocks", Some(request)) => blocks(door, &request, filter.as_deref(), page),
+        ("blocks", Some(request)) => blocks(door, &request, filter.as_deref()),
         ("blocks", None) => Err(Refused("argument `request` is missing: the request whose blocks to find".to_owned())),
-        ("errors", Some(request)) => errors_in(door, &request, page),
-        ("errors", None) => errors(door, query, page),
+        ("errors", Some(request)) => errors_in(door, &request),
+        ("errors", None) => errors(door, query),
         (_, Some(request)) => Err(Refused(format!(
             "argument `request`: requests are listed without it; look {{\"request\": {request:?}}}"
         ))),
@@ -59,14 +71,17 @@ pub(crate) fn status_of(text: &str) -> Result<RequestStatus, Refused> {
 }
 
 fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
-    let wanted = query.limit.unwrap_or_default();
+    let (wanted, offset) = (query.limit.unwrap_or_default(), query.offset.unwrap_or_default());
     let found = door.workspace.listed_requests(query)?;
     let mut answer = Answer::new(match found.len() {
+        0 if offset > 0 => "No further request matches.".to_owned(),
         0 => "No request matches.".to_owned(),
         1 => "1 request.".to_owned(),
+        count if count as u64 >= wanted => format!("{count} requests and more, newest first."),
         count => format!("{count} requests, newest first."),
     });
     answer.has_more = found.len() as u64 >= wanted;
+    answer.begins_at_offset = true;
     for request in &found {
         request_row(&mut answer, request);
     }
@@ -115,7 +130,8 @@ pub(crate) fn block_row(row: &ViewRow) -> crate::answer::Row {
     let path = row.path.as_deref().unwrap_or(&row.label);
     let mut text = "  ".repeat(row.depth.min(12) as usize);
     text.push_str(&name(path));
-    if let Some(attempt) = row.attempt.filter(|attempt| *attempt > 0) {
+    let is_given_up = row.status == Some(BlockStatus::Abandoned);
+    if let Some(attempt) = row.attempt.filter(|attempt| *attempt > 0 || is_given_up) {
         text.push_str(&format!("#{attempt}"));
     }
     if let Some(group) = &row.group {
@@ -150,7 +166,7 @@ pub(crate) fn block_row(row: &ViewRow) -> crate::answer::Row {
     crate::answer::Row::new(text, json)
 }
 
-fn blocks(door: &Door, request: &str, filter: Option<&str>, page: Page) -> Result<Answer, Refused> {
+fn blocks(door: &Door, request: &str, filter: Option<&str>) -> Result<Answer, Refused> {
     let known = door.workspace.request(request).map_err(on("request"))?;
     let tree = door.workspace.tree(request, filter, filter.is_some()).map_err(on("filter"))?;
     let mut answer = Answer::new(match tree.matches {
@@ -158,7 +174,7 @@ fn blocks(door: &Door, request: &str, filter: Option<&str>, page: Page) -> Resul
         None => format!("{} has {} blocks, {} failed.", name(&known.id), tree.counts.blocks, tree.counts.failed),
     });
     answer.total = Some(tree.rows.len() as u64);
-    answer.rows = tree.rows.iter().skip(usize::try_from(page.offset).unwrap_or(usize::MAX)).map(block_row).collect();
+    answer.rows = tree.rows.iter().map(block_row).collect();
     if let Some(path) = tree.rows.iter().rev().find(|row| row.matches).and_then(|row| row.path.clone()) {
         answer = answer.then("look", json!({ "request": request, "at": path }));
     }
@@ -166,7 +182,7 @@ fn blocks(door: &Door, request: &str, filter: Option<&str>, page: Page) -> Resul
 }
 
 /// Requests that failed, and those in which a block failed and something caught that.
-fn errors(door: &Door, query: RequestQuery, page: Page) -> Result<Answer, Refused> {
+fn errors(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     let rows = door.workspace.requests_with_totals(RequestQuery { offset: None, limit: Some(LOOKED_AT), ..query })?;
     let failures = |row: &RequestRow| row.totals.as_ref().map_or(0, |totals| totals.failed);
     let bad: Vec<&RequestRow> =
@@ -174,7 +190,7 @@ fn errors(door: &Door, query: RequestQuery, page: Page) -> Result<Answer, Refuse
     let (count, of) = (bad.len(), rows.len());
     let mut answer = Answer::new(format!("{count} of the newest {of} requests failed or caught an error."));
     answer.total = Some(count as u64);
-    for row in bad.iter().skip(usize::try_from(page.offset).unwrap_or(usize::MAX)) {
+    for row in &bad {
         let error = row.error.as_ref().map(|error| format!("{}: {}", error.name, error.message));
         let what = match &error {
             Some(error) => quoted(error, 160),
@@ -192,23 +208,24 @@ fn errors(door: &Door, query: RequestQuery, page: Page) -> Result<Answer, Refuse
     })
 }
 
-fn errors_in(door: &Door, request: &str, page: Page) -> Result<Answer, Refused> {
+fn errors_in(door: &Door, request: &str) -> Result<Answer, Refused> {
     let known = door.workspace.request(request).map_err(on("request"))?;
-    let tree = door.workspace.tree(request, Some("status:failed"), true)?;
-    let failed: Vec<&ViewRow> = tree.rows.iter().filter(|row| row.matches && row.error.is_some()).collect();
+    // An attempt that failed and was retried is abandoned.
+    let tree = door.workspace.tree(request, None, true)?;
+    let is_abandoned = |row: &ViewRow| row.status == Some(BlockStatus::Abandoned);
+    let failed: Vec<&ViewRow> = tree.rows.iter().filter(|row| row.error.is_some() || is_abandoned(row)).collect();
     let mut answer = Answer::new(match failed.len() {
         0 => format!("No block of {} failed; the request is {}.", name(&known.id), known.status.as_str()),
-        count => format!("{count} blocks of {} failed; the request is {}.", name(&known.id), known.status.as_str()),
+        count => {
+            let status = known.status.as_str();
+            format!("{count} blocks of {} failed or were given up; the request is {status}.", name(&known.id))
+        }
     });
     answer.total = Some(failed.len() as u64);
-    answer.rows = failed
-        .iter()
-        .skip(usize::try_from(page.offset).unwrap_or(usize::MAX))
-        .map(|row| block_row(&ViewRow { depth: 0, ..(*row).clone() }))
-        .collect();
+    answer.rows = failed.iter().map(|row| block_row(&ViewRow { depth: 0, ..(*row).clone() })).collect();
     // The innermost failure of a chain of failures is the last one in start order.
-    if let Some(path) = failed.last().and_then(|row| row.path.clone()) {
-        answer = answer.then("look", json!({ "request": request, "at": path }));
+    if let Some((path, attempt)) = failed.last().and_then(|row| Some((row.path.clone()?, row.attempt?))) {
+        answer = answer.then("look", json!({ "request": request, "at": format!("{path}#{attempt}") }));
     }
     Ok(answer)
 }
@@ -228,10 +245,13 @@ fn texts(
     let query = SearchQuery { text, session, request, limit: Some(limit), offset: Some(page.offset) };
     let hits = door.workspace.search(&query).map_err(on("text"))?;
     let mut answer = Answer::new(match hits.len() {
+        0 if page.offset > 0 => format!("{asked} is in no further event."),
         0 => format!("{asked} is nowhere in inputs, outputs, items, state, errors and log lines."),
+        count if count as u64 >= limit => format!("{asked} is in {count} events and more, the newest request first."),
         count => format!("{asked} is in {count} events, the newest request first."),
     });
     answer.has_more = hits.len() as u64 >= limit;
+    answer.begins_at_offset = true;
     for hit in &hits {
         let path = hit.path.as_deref().unwrap_or("the request");
         let place = word(&hit.place);

@@ -8,6 +8,7 @@
 mod address;
 mod answer;
 mod arguments;
+mod begun;
 mod client_config;
 mod compare;
 mod diff;

@@ -4,6 +4,7 @@ mod block;
 mod request;
 mod source;
 
+use engine::event::BlockKind;
 use runner::{Audience, EventQuery};
 use serde_json::{Value, json};
 
@@ -30,32 +31,27 @@ pub(crate) fn look(door: &Door, mut arguments: Arguments, page: Page) -> Result<
     let id = id.ok_or_else(|| Refused("argument `request` is missing: the id of a request, or a `uri`".to_owned()))?;
     let known = door.workspace.request(&id).map_err(on("request"))?;
     match (what, at) {
-        (None | Some("request"), None) => request::overview(door, &known, page),
+        (None | Some("request"), None) => request::overview(door, &known),
         (None | Some("block"), Some(Instant::Block { path, attempt })) => block::block(door, &id, &path, attempt),
-        (None | Some("state"), Some(at)) => state(door, &id, Some(&at), page),
-        (Some("state"), None) => state(door, &id, None, page),
+        (None | Some("state"), Some(at)) => state(door, &id, Some(&at)),
+        (Some("state"), None) => state(door, &id, None),
         (Some("block" | "prompt"), None | Some(Instant::Seq(_))) => Err(Refused(format!(
             "argument `at` is missing: the path of a block; look {{\"request\": {id:?}}} lists them"
         ))),
-        (Some("prompt"), Some(Instant::Block { path, attempt })) => block::prompt(door, &id, &path, attempt, page),
+        (Some("prompt"), Some(Instant::Block { path, attempt })) => block::prompt(door, &id, &path, attempt),
         (Some("items"), at) => items(door, &id, view, at.as_ref(), page),
-        (Some("source"), at) => source::source(door, &id, at.as_ref(), page),
+        (Some("source"), at) => source::source(door, &id, at.as_ref()),
         (Some("events"), at) => events(door, &id, at.as_ref(), page),
         (Some(_), Some(_)) => {
             Err(Refused("argument `what`: a request is looked at without `at`, a block with its path".to_owned()))
         }
-        (_, None) => request::overview(door, &known, page),
+        (_, None) => request::overview(door, &known),
     }
 }
 
-/// The number of rows to skip.
-pub(crate) fn skipped(page: Page) -> usize {
-    usize::try_from(page.offset).unwrap_or(usize::MAX)
-}
-
 /// The state of every scope: one row for each of its first keys.
-fn state(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
-    let asked = at.map(Instant::at);
+fn state(door: &Door, request: &str, at: Option<&Instant>) -> Result<Answer, Refused> {
+    let asked = at.map(|at| at.of(door, request, "at")).transpose()?;
     let state = door.workspace.state_at(request, asked.as_ref()).map_err(on("at"))?;
     let seq = state.seq.unwrap_or_default();
     let address = Address::State { request: request.to_owned(), seq };
@@ -63,7 +59,9 @@ fn state(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result
     let scopes = scopes.into_iter().chain([("project", state.project)]);
     let mut scopes: Vec<(String, Value)> =
         scopes.filter_map(|(scope, value)| Some((scope.to_owned(), value?.0))).collect();
-    scopes.extend(state.sequencers.into_iter().map(|(instance, value)| (format!("block {instance}"), value.0)));
+    for (instance, value) in state.sequencers {
+        scopes.push((place_of(door, request, &instance), value.0));
+    }
     scopes.extend(state.resources.into_iter().map(|(path, value)| (format!("resource {path}"), value.0)));
     scopes.extend(state.contents.into_iter().map(|(path, text)| (format!("content {path}"), Value::String(text))));
     scopes.extend(state.flow_state.map(|value| ("flowState".to_owned(), value.0)));
@@ -89,11 +87,18 @@ fn state(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result
     }
     answer.total = Some(answer.rows.len() as u64);
     let first = answer.rows.first().and_then(|row| row.json["place"].as_str().map(str::to_owned));
-    answer.rows = answer.rows.into_iter().skip(skipped(page)).collect();
     Ok(match first.filter(|place| !place.contains(' ')) {
         Some(place) => answer.then("why", json!({ "request": request, "place": place })),
         None => answer,
     })
+}
+
+/// The address of a block's own state, as `why` takes it, from `REQUEST:PATH:ATTEMPT`.
+fn place_of(door: &Door, request: &str, instance: &str) -> String {
+    let path = instance.split_once(':').and_then(|(_, rest)| Some(rest.rsplit_once(':')?.0)).unwrap_or(instance);
+    let kind = door.workspace.block_at(request, path, None).map(|detail| detail.block.kind);
+    let is_sequencer = kind.is_ok_and(|kind| kind == BlockKind::Sequencer);
+    format!("{}[{path}]", if is_sequencer { "sequencer" } else { "block" })
 }
 
 /// The items that an audience sees.
@@ -103,12 +108,15 @@ fn items(door: &Door, request: &str, view: &str, at: Option<&Instant>, page: Pag
     if let Some(Instant::Seq(seq)) = at {
         items.retain(|item| item.seq <= *seq);
     }
-    if let Some(Instant::Block { path, .. }) = at {
-        items.retain(|item| item.provenance.path == *path);
+    if let Some(Instant::Block { path, attempt }) = at {
+        let is_of = |of: u32| attempt.is_none_or(|attempt| attempt == of);
+        items.retain(|item| item.provenance.path == *path && is_of(item.provenance.attempt));
     }
     let mut answer = Answer::new(format!("{} items for the audience {view}, oldest first.", items.len()));
     answer.total = Some(items.len() as u64);
-    for item in items.iter().skip(skipped(page)).take(usize::try_from(page.rows()).unwrap_or(usize::MAX)) {
+    let first = usize::try_from(page.offset).unwrap_or(usize::MAX);
+    answer.begins_at_offset = true;
+    for item in items.iter().skip(first).take(usize::try_from(page.rows()).unwrap_or(usize::MAX)) {
         let address = Address::Item { request: request.to_owned(), id: item.id.clone() };
         let fields = shown(&Value::Object(item.payload.clone()), IN_ITEM, &address);
         let seen = match (item.visibility.client, item.visibility.history) {
@@ -141,6 +149,7 @@ fn events(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Resul
     let events = door.workspace.events(request, query).map_err(on("at"))?;
     let mut answer = Answer::new(format!("Events of {} as recorded.", name(request)));
     answer.has_more = events.len() as u64 >= limit;
+    answer.begins_at_offset = true;
     for event in &events {
         let address = Address::Event { request: request.to_owned(), seq: event.seq };
         let payload = shown(&event.payload.0, IN_ROW, &address);

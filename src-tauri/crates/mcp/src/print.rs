@@ -35,8 +35,13 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
     if let Some(request) = &query.request {
         door.workspace.request(request).map_err(on("request"))?;
     }
-    let printed = door.workspace.print(&query).map_err(on("at` or `expressions"))?;
-    let mut sentence = format!("{} was reached {} times", name(&place), printed.total);
+    let printed = door.workspace.print(&query).map_err(on("at`, `expressions` or `if"))?;
+    let mut sentence = match printed.not_asked.first() {
+        Some(_) if printed.total == 0 => {
+            format!("{} could not be looked at in {} runs", name(&place), printed.not_asked.len())
+        }
+        _ => format!("{} was reached {} times", name(&place), printed.total),
+    };
     sentence.push_str(if printed.truncated {
         ", and more; the newest request first."
     } else {
@@ -80,7 +85,9 @@ fn one(expression: &str, value: &PrintedValue) -> (String, Value) {
             let whole = captured.json.as_ref().map(|json| json.0.to_string()).filter(|json| json.len() <= VALUE);
             let is_whole = whole.is_some();
             // A preview is text that a flow has chosen.
-            let shown = whole.unwrap_or_else(|| quoted(&captured.preview, VALUE));
+            let is_plain = ["undefined", "number", "bigint", "boolean", "null"].contains(&captured.kind.as_str());
+            let preview = || if is_plain { captured.preview.clone() } else { quoted(&captured.preview, VALUE) };
+            let shown = whole.unwrap_or_else(preview);
             let json = match &captured.json {
                 Some(json) if is_whole => json.0.clone(),
                 _ => json!({ "kind": captured.kind, "preview": crate::find::short(&captured.preview) }),

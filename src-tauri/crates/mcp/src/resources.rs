@@ -40,14 +40,16 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 
 /// `resources/read`.
 pub(crate) fn read(door: &Door, uri: &str) -> Result<ReadResourceResult, Refused> {
-    let piece = piece(door, uri, USUAL_BYTES)?;
+    let is_range = Range::parse(uri).is_some_and(|range| range.to.is_some());
+    let piece = piece(door, uri, if is_range { MOST_BYTES } else { USUAL_BYTES })?;
     let mut meta = MetaObject::new();
     meta.insert("from".to_owned(), json!(piece.range.from));
     meta.insert("total".to_owned(), json!(piece.total));
     let mut contents = vec![ResourceContents::TextResourceContents {
         uri: piece.range.to_string(),
         mime_type: Some("text/plain".to_owned()),
-        text: clean(&piece.text),
+        // A carriage return belongs to the text; nothing is printed here.
+        text: piece.text.split('\r').map(clean).collect::<Vec<_>>().join("\r"),
         meta: Some(meta),
     }];
     if let Some(next) = &piece.next {
@@ -59,8 +61,17 @@ pub(crate) fn read(door: &Door, uri: &str) -> Result<ReadResourceResult, Refused
 
 /// The same for clients without resources, in a tool's answer.
 pub(crate) fn look(door: &Door, uri: &str, page: Page) -> Result<Answer, Refused> {
-    // Half of the budget: the text stands in the answer and in its structured form.
-    let piece = piece(door, uri, page.bytes() * 4 / 5)?;
+    // Quotes and escapes make a text longer: less of it is taken until it fits.
+    let room = page.bytes().saturating_sub(2 * uri.len() + 400).max(200);
+    let mut most = room;
+    let piece = loop {
+        let piece = piece(door, uri, most)?;
+        let length = Value::String(piece.text.clone()).to_string().len();
+        if length <= room || piece.text.len() <= 4 {
+            break piece;
+        }
+        most = (piece.text.len() * room / length).saturating_sub(8).max(4);
+    };
     let end = piece.range.from + piece.text.len();
     let mut answer = Answer::new(format!("Bytes {} to {end} of {}.", piece.range.from, piece.total));
     let quoted = Value::String(piece.text.clone()).to_string();
@@ -73,7 +84,7 @@ pub(crate) fn look(door: &Door, uri: &str, page: Page) -> Result<Answer, Refused
 
 fn piece(door: &Door, uri: &str, most: usize) -> Result<Piece, Refused> {
     let range = Range::parse(uri).ok_or_else(|| Refused(format!("argument `uri` is none of {FORMS}")))?;
-    let value = value(door, &range.address)?;
+    let value = door.workspace.hide_secrets(value(door, &range.address)?);
     let at = match value.pointer(&range.pointer) {
         Some(at) => at,
         None => return Err(Refused(format!("argument `uri`: {}", missing(&value, &range.pointer)))),
@@ -87,14 +98,15 @@ fn piece(door: &Door, uri: &str, most: usize) -> Result<Piece, Refused> {
     while !text.is_char_boundary(from) {
         from -= 1;
     }
-    let wanted = range.to.map_or(most, |to| to.saturating_sub(from)).min(MOST_BYTES);
-    let mut shown = head(&text[from..], wanted.min(most.max(4)));
+    let wanted = range.to.map_or(most, |to| to.saturating_sub(from)).min(most);
+    let mut shown = head(&text[from..], wanted);
     if shown.is_empty() {
         // At least one character, so that reading goes on.
         shown = head(&text[from..], 4);
     }
     let end = from + shown.len();
-    let next = (end < total).then(|| Range { from: end, to: None, ..range.clone() });
+    let asked = range.to.unwrap_or(total).min(total);
+    let next = (end < asked).then(|| Range { from: end, ..range.clone() });
     Ok(Piece { text: shown.to_owned(), total, next, range: Range { from, ..range } })
 }
 

@@ -8,11 +8,11 @@ mod checked;
 use std::time::{Duration, Instant as Clock};
 
 use engine::suspension::Reply;
-use runner::{Answered, At, Edits, Mock, PlanRow, Resolution, RunOptions, Running};
+use runner::{Answered, At, Edits, Fault, Mock, PlanRow, Resolution, RunOptions, Running};
 use serde_json::{Map, Value, json};
 
 use crate::address::Address;
-use crate::answer::{Answer, Page};
+use crate::answer::Answer;
 use crate::arguments::{Arguments, Instant, Refused, on};
 use crate::server::Door;
 use crate::shown::{name, quoted, shown};
@@ -45,7 +45,7 @@ struct Asked {
     confirm: bool,
 }
 
-pub(crate) fn run(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
+pub(crate) fn run(door: &Door, mut arguments: Arguments) -> Result<Answer, Refused> {
     let asked = Asked {
         what: arguments
             .word("do", &WORDS)?
@@ -69,7 +69,7 @@ pub(crate) fn run(door: &Door, mut arguments: Arguments, page: Page) -> Result<A
         "" => {
             Err(Refused("argument `do` is missing: one of verify, replay, run, resume, retry, fork, abort".to_owned()))
         }
-        "verify" => checked::verify(door, asked.request, asked.flow, asked.session, page),
+        "verify" => checked::verify(door, asked.request, asked.flow, asked.session),
         "replay" => checked::replay(door, &named(&asked)?),
         _ if asked.confirm => act(door, &asked),
         _ => plan(door, &asked),
@@ -123,9 +123,11 @@ fn edits(asked: &Asked) -> Edits {
     }
 }
 
-fn fork_at(asked: &Asked) -> Result<At, Refused> {
-    let at = asked.at.as_ref().map(Instant::at);
-    at.ok_or_else(|| Refused("argument `at` is missing: a finished block's path, or the number of an event".to_owned()))
+fn fork_at(door: &Door, asked: &Asked, request: &str) -> Result<At, Refused> {
+    let Some(at) = &asked.at else {
+        return Err(Refused("argument `at` is missing: a finished block's path, or the number of an event".to_owned()));
+    };
+    at.of(door, request, "at")
 }
 
 fn new_run(door: &Door, asked: &Asked) -> Result<RunOptions, Refused> {
@@ -177,7 +179,12 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
     let plan = match asked.what {
         "resume" => door.workspace.plan_resume(&id, &models(asked)?, resolution(asked)?)?,
         "retry" => door.workspace.plan_retry(&id, &models(asked)?)?,
-        "fork" => door.workspace.plan_fork(&id, &fork_at(asked)?, edits(asked), &models(asked)?)?,
+        "fork" => {
+            let at = fork_at(door, asked, &id)?;
+            door.workspace
+                .plan_fork(&id, &at, edits(asked), &models(asked)?)
+                .map_err(on("at`, `set`, `input` or `output"))?
+        }
         _ => {
             let status = known.status.as_str();
             return Ok(Answer::new(format!("This would abort {}, which is {status}. {CONFIRM}", name(&id))));
@@ -226,7 +233,12 @@ fn act(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
     let workspace = &door.workspace;
     if asked.what == "run" {
         let options = new_run(door, asked)?;
-        return ended(door, workspace.run(options).map_err(on("input"))?);
+        let running = workspace.run(options).map_err(|fault| match fault {
+            Fault::Invalid { .. } => on("input")(fault),
+            Fault::Refused { .. } => on("user` or `session")(fault),
+            _ => Refused::from(fault),
+        })?;
+        return ended(door, running);
     }
     let id = named(asked)?;
     workspace.request(&id).map_err(on("request"))?;
@@ -236,7 +248,11 @@ fn act(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
             Ok(Answer::new(format!("{} is {}.", name(&id), status.as_str())))
         }
         "retry" => ended(door, workspace.retry(&id, &models(asked)?)?),
-        "fork" => ended(door, workspace.fork(&id, &fork_at(asked)?, edits(asked), &models(asked)?)?),
+        "fork" => {
+            let at = fork_at(door, asked, &id)?;
+            let forked = workspace.fork(&id, &at, edits(asked), &models(asked)?);
+            ended(door, forked.map_err(on("at`, `set`, `input` or `output"))?)
+        }
         _ => match workspace.resume_or_answer(&id, &models(asked)?, resolution(asked)?.unwrap_or_default())? {
             Answered::Resumed(running) => ended(door, running),
             Answered::Taken { request_id, suspension, .. } => Ok(Answer::new(format!(
@@ -253,12 +269,14 @@ fn act(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
 fn ended(door: &Door, mut running: Running) -> Result<Answer, Refused> {
     let id = running.request_id.clone();
     let began = Clock::now();
+    let _unfinished = door.begun.add(&id);
     let ended = loop {
-        if let Some(ended) = running.wait_at_most(LOOK)? {
-            break Some(ended);
-        }
+        // A call that was cancelled while it waited for its turn has begun nothing that goes on.
         if (door.is_cancelled)() {
             door.workspace.abort(&id)?;
+        }
+        if let Some(ended) = running.wait_at_most(LOOK)? {
+            break Some(ended);
         }
         if began.elapsed() >= WAIT {
             break None;
@@ -266,7 +284,8 @@ fn ended(door: &Door, mut running: Running) -> Result<Answer, Refused> {
     };
     let look = json!({ "request": id });
     let Some(ended) = ended else {
-        let sentence = format!("{} still runs; look at it later, or run {{\"do\": \"abort\"}}.", name(&id));
+        let sentence =
+            format!("{} still runs while this server does; look at it later, or run {{\"do\": \"abort\"}}.", name(&id));
         return Ok(Answer::new(sentence).then("look", look));
     };
     let mut answer = Answer::new(format!("{} is {}.", name(&id), ended.status.as_str()));

@@ -18,10 +18,13 @@ use tokio::sync::Semaphore;
 
 use crate::answer::{Answer, Page, clean};
 use crate::arguments::{Arguments, Refused};
+use crate::begun::Begun;
 use crate::{compare, diff, find, look, print, resources, run, tool_list, why};
 
 /// Calls that run at the same time; more wait.
 const AT_ONCE: usize = 4;
+/// How long requests may take to end after their client has gone.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
 /// A recorded value is read, printed and dropped by its depth.
 const STACK: usize = 64 << 20;
 
@@ -31,6 +34,8 @@ pub(crate) struct Door {
     pub(crate) workspace: Arc<Workspace>,
     /// Whether flows may be run for the client.
     pub(crate) may_run: bool,
+    /// The requests that calls wait for.
+    pub(crate) begun: Begun,
     /// Whether the client has cancelled the call.
     pub(crate) is_cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
 }
@@ -40,13 +45,14 @@ pub(crate) struct Door {
 pub(crate) struct Server {
     workspace: Arc<Workspace>,
     may_run: bool,
+    begun: Begun,
     places: Arc<Semaphore>,
 }
 
 impl Server {
     /// `may_run` says whether a person lets this client run flows.
     pub(crate) fn new(workspace: Arc<Workspace>, may_run: bool) -> Self {
-        Server { workspace, may_run, places: Arc::new(Semaphore::new(AT_ONCE)) }
+        Server { workspace, may_run, begun: Begun::default(), places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// Runs a call on a thread of its own.
@@ -55,16 +61,35 @@ impl Server {
         context: RequestContext<RoleServer>,
         call: impl FnOnce(Door) -> Result<T, Refused> + Send + 'static,
     ) -> Result<T, Refused> {
-        let place = self.places.clone().acquire_owned().await;
         let cancelled = context.ct.clone();
-        let (workspace, may_run) = (self.workspace.clone(), self.may_run);
-        let door = Door { workspace, may_run, is_cancelled: Arc::new(move || cancelled.is_cancelled()) };
+        let place = tokio::select! {
+            () = cancelled.cancelled() => return Err(Refused("cancelled before it began".to_owned())),
+            place = self.places.clone().acquire_owned() => place,
+        };
+        let (workspace, may_run, begun) = (self.workspace.clone(), self.may_run, self.begun.clone());
+        let is_cancelled = Arc::new({
+            let cancelled = cancelled.clone();
+            move || cancelled.is_cancelled()
+        });
+        let door = Door { workspace, may_run, begun, is_cancelled };
         let running = tokio::task::spawn_blocking(move || {
             let _place = place;
             call(door)
         });
         // A panic has said on standard error what it was; the server lives on.
         running.await.unwrap_or_else(|_| Err(Refused("this call ended abnormally; others still work".to_owned())))
+    }
+
+    /// Aborts what its client waited for, and waits until that has ended, but not for long.
+    async fn abort_begun(&self) {
+        for id in self.begun.ids() {
+            // One that has just ended needs no abort.
+            let _ = self.workspace.abort(&id);
+        }
+        let until = tokio::time::Instant::now() + GRACE;
+        while !self.begun.ids().is_empty() && tokio::time::Instant::now() < until {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
     }
 }
 
@@ -74,14 +99,34 @@ fn tool(name: &str, door: &Door, arguments: Map<String, Value>) -> Result<CallTo
     let answer: Result<Answer, Refused> = match name {
         "find" => find::find(door, arguments, page),
         "look" => look::look(door, arguments, page),
-        "diff" => diff::diff(door, arguments, page),
-        "why" => why::why(door, arguments, page),
+        "diff" => diff::diff(door, arguments),
+        "why" => why::why(door, arguments),
         "print" => print::print(door, arguments, page),
-        "run" => run::run(door, arguments, page),
+        "run" => run::run(door, arguments),
         "compare" => compare::compare(door, arguments, page),
         _ => Err(Refused(format!("there is no tool of this name; the tools are {}", tool_list::NAMES.join(", ")))),
     };
     Ok(answer?.fit(page))
+}
+
+/// Values of secrets that flows have recorded are hidden, as in every other door.
+fn hide(door: &Door, called: Result<CallToolResult, Refused>) -> Result<CallToolResult, Refused> {
+    let hidden = |text: String| match door.workspace.hide_secrets(Value::String(text)) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    };
+    match called {
+        Ok(mut result) => {
+            result.structured_content = result.structured_content.map(|value| door.workspace.hide_secrets(value));
+            for content in &mut result.content {
+                if let ContentBlock::Text(text) = content {
+                    text.text = hidden(std::mem::take(&mut text.text));
+                }
+            }
+            Ok(result)
+        }
+        Err(Refused(message)) => Err(Refused(hidden(message))),
+    }
 }
 
 /// A call that was not carried out, so that the model reads why.
@@ -115,7 +160,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let CallToolRequestParams { name, arguments, .. } = request;
-        let called = self.run(context, move |door| tool(&name, &door, arguments.unwrap_or_default())).await;
+        let called = self.run(context, move |door| {
+            let called = tool(&name, &door, arguments.unwrap_or_default());
+            hide(&door, called)
+        });
+        let called = called.await;
         Ok(called.unwrap_or_else(refused).into())
     }
 
@@ -156,11 +205,13 @@ pub fn serve_stdio(workspace: Arc<Workspace>) -> Result<(), Fault> {
     // The settings of a client name the folder, and a repository can bring settings along.
     let may_run = workspace.is_trusted_by_person();
     let server = Server::new(workspace, may_run);
+    let ending = server.clone();
     runtime.block_on(async {
         // A client that goes away before it has said anything wanted nothing, and that is no failure.
         if let Ok(served) = server.serve(rmcp::transport::stdio()).await {
             let _ = served.waiting().await;
         }
+        ending.abort_begun().await;
     });
     // A call that still runs belongs to a client that has gone.
     runtime.shutdown_background();

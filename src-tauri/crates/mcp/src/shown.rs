@@ -38,6 +38,12 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
+/// The beginning of a text, with a mark if that is not all of it.
+pub(crate) fn cut(text: &str, bytes: usize) -> String {
+    let begin = head(text, bytes);
+    if begin.len() < text.len() { format!("{begin}…") } else { begin.to_owned() }
+}
+
 /// A recorded text in quotes, cut.
 pub(crate) fn quoted(text: &str, bytes: usize) -> String {
     let begin = head(text, bytes);

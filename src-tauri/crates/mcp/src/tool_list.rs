@@ -29,6 +29,7 @@ fn tool(name: &'static str) -> Tool {
     }
     if let Some(fields) = schema["properties"].as_object_mut() {
         fields.insert("limit".to_owned(), json!({ "type": "integer", "description": "tokens, 1500" }));
+        fields.insert("offset".to_owned(), json!({ "type": "integer" }));
     }
     let input: JsonObject = schema.as_object().cloned().unwrap_or_default();
     let annotations = match name {
@@ -57,7 +58,6 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
                 "request": text, "session": text, "flow": text, "status": text,
                 "text": text,
                 "filter": of("blocks: kind:generator status:failed dur>1s name:plan \"text\""),
-                "offset": { "type": "integer" },
             }),
             None,
         ),
@@ -69,7 +69,6 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
                 "what": word(&["request", "block", "state", "items", "prompt", "source", "events"]),
                 "view": word(&["all", "client", "history", "trace"]),
                 "uri": of("flowglass://... of an answer"),
-                "offset": { "type": "integer" },
             }),
             None,
         ),
@@ -77,7 +76,7 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
             "Differences of state between two instants, or of two requests.",
             json!({
                 "request": text, "from": of("event number or PATH"), "to": text,
-                "with": of("another request"), "offset": { "type": "integer" },
+                "with": of("another request"),
             }),
             Some("request"),
         ),
@@ -108,7 +107,7 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
                 "do": word(&["verify", "replay", "run", "resume", "retry", "fork", "abort"]),
                 "request": text, "flow": text, "action": text, "input": {}, "user": text, "session": text,
                 "at": of("fork: PATH or event number"),
-                "set": of("fork: {\"session.topic\": value}"),
+                "set": { "type": "object", "description": "fork: {\"session.topic\": value}" },
                 "output": {},
                 "answer": of("resume: approve, reject, skip or submit"),
                 "data": {},
@@ -119,7 +118,7 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
         ),
         _ => (
             "Arms of an experiment (flowglass try): rates, tokens, cost; without one, the list.",
-            json!({ "experiment": text, "offset": { "type": "integer" } }),
+            json!({ "experiment": text }),
             None,
         ),
     }

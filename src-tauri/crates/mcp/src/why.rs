@@ -6,13 +6,13 @@ use runner::WhyQuery;
 use serde_json::json;
 
 use crate::address::Address;
-use crate::answer::{Answer, Page};
+use crate::answer::Answer;
 use crate::arguments::{Arguments, Refused, on};
 use crate::diff::first_difference;
 use crate::server::Door;
 use crate::shown::{IN_ROW, name, shown};
 
-pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
+pub(crate) fn why(door: &Door, mut arguments: Arguments) -> Result<Answer, Refused> {
     let request = arguments.required("request", "the id of a request")?;
     let at = arguments.at("at")?;
     let place_of_block = |what: &str| {
@@ -25,14 +25,14 @@ pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<A
     arguments.finish()?;
     door.workspace.request(&request).map_err(on("request"))?;
     match (place, value, text, with) {
-        (Some(place), None, None, None) => writers(door, &request, &place, page),
+        (Some(place), None, None, None) => writers(door, &request, &place),
         (None, Some(value), None, None) => {
             let at = place_of_block("value")?;
-            origin::origin(door, &request, &WhyQuery { at, value: Some(value), ..WhyQuery::default() }, page)
+            origin::origin(door, &request, &WhyQuery { at, value: Some(value), ..WhyQuery::default() })
         }
         (None, None, Some(text), None) => {
             let at = place_of_block("text")?;
-            origin::origin(door, &request, &WhyQuery { at, text: Some(text), ..WhyQuery::default() }, page)
+            origin::origin(door, &request, &WhyQuery { at, text: Some(text), ..WhyQuery::default() })
         }
         (None, None, None, Some(with)) => first_difference(door, &request, &with),
         (None, None, None, None) => Err(Refused(
@@ -43,7 +43,7 @@ pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<A
 }
 
 /// Who wrote a place of state: the newest write first, because it explains what is there.
-fn writers(door: &Door, request: &str, place: &str, page: Page) -> Result<Answer, Refused> {
+fn writers(door: &Door, request: &str, place: &str) -> Result<Answer, Refused> {
     let mut writes = door.workspace.history(request, place).map_err(on("place"))?;
     writes.reverse();
     let last = writes.first().map(|write| write.by.clone());
@@ -58,7 +58,7 @@ fn writers(door: &Door, request: &str, place: &str, page: Page) -> Result<Answer
         ),
     });
     answer.total = Some(writes.len() as u64);
-    for write in writes.iter().skip(crate::look::skipped(page)) {
+    for write in &writes {
         let address = Address::Event { request: request.to_owned(), seq: write.seq };
         let side = |value: &Option<runner::Json>| value.as_ref().map(|value| shown(&value.0, IN_ROW, &address));
         let (old, new) = (side(&write.old), side(&write.new));

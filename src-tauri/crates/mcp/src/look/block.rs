@@ -3,13 +3,12 @@
 use runner::{BlockDetail, ModelCallRow};
 use serde_json::{Value, json};
 
-use super::skipped;
 use crate::address::{Address, Part};
-use crate::answer::{Answer, Page};
+use crate::answer::Answer;
 use crate::arguments::{Refused, on};
 use crate::find::short;
 use crate::server::Door;
-use crate::shown::{IN_ROW, head, name, quoted, shown, word};
+use crate::shown::{IN_ROW, cut, name, quoted, shown, word};
 
 /// How much of a value of the block is shown.
 const SHOWN: usize = 700;
@@ -143,13 +142,7 @@ fn messages(call: &ModelCallRow) -> Vec<Value> {
 }
 
 /// What a block asked models: its messages, tools and parameters, and what they answered.
-pub(super) fn prompt(
-    door: &Door,
-    request: &str,
-    path: &str,
-    attempt: Option<u32>,
-    page: Page,
-) -> Result<Answer, Refused> {
+pub(super) fn prompt(door: &Door, request: &str, path: &str, attempt: Option<u32>) -> Result<Answer, Refused> {
     let detail = door.workspace.block_at(request, path, attempt).map_err(on("at"))?;
     let of = Of { request, path, attempt: detail.block.attempt };
     if detail.model_calls.is_empty() {
@@ -187,8 +180,10 @@ pub(super) fn prompt(
         answer.row(text, json!({ "call": n, "model": call.model, "parameters": parameters.json }));
         for tool in &call.tools {
             let (args, result) = (tool.args.0.to_string(), tool.result.as_ref().map(|result| result.0.to_string()));
-            let result = result.or(tool.error.clone()).unwrap_or_else(|| "nothing yet".to_owned());
-            let (args, result) = (head(&args, IN_ROW), head(&result, IN_ROW));
+            let result = result
+                .or(tool.error.as_deref().map(|error| quoted(error, IN_ROW)))
+                .unwrap_or_else(|| "nothing yet".to_owned());
+            let (args, result) = (cut(&args, IN_ROW), cut(&result, IN_ROW));
             let text = format!("call {n} · asked for tool {} {args} -> {result}", name(&tool.name));
             answer
                 .row(text, json!({ "call": n, "tool": tool.name, "args": args, "result": result, "path": tool.path }));
@@ -198,6 +193,6 @@ pub(super) fn prompt(
         answer.row(format!("call {n} · reply {}", reply.text), json!({ "call": n, "reply": reply.json }));
     }
     answer.total = Some(answer.rows.len() as u64);
-    answer.rows = answer.rows.into_iter().skip(skipped(page)).collect();
-    Ok(answer.then("why", json!({ "request": request, "at": format!("{path}#{}", of.attempt), "text": "…" })))
+    let at = format!("{path}#{}", of.attempt);
+    Ok(answer.then("why", json!({ "request": request, "at": at, "value": "prompt:/messages/0/content" })))
 }

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use runner::{RequestRow, ShownBlock, ViewRow};
 use serde_json::{Value, json};
 
-use super::skipped;
 use crate::address::Address;
-use crate::answer::{Answer, Page};
+use crate::answer::Answer;
 use crate::arguments::Refused;
 use crate::find::block_row;
 use crate::server::Door;
@@ -32,7 +31,7 @@ fn outputs(door: &Door, id: &str) -> Result<HashMap<String, String>, Refused> {
     Ok(blocks.into_iter().filter_map(of).collect())
 }
 
-pub(super) fn overview(door: &Door, known: &RequestRow, page: Page) -> Result<Answer, Refused> {
+pub(super) fn overview(door: &Door, known: &RequestRow) -> Result<Answer, Refused> {
     let id = &known.id;
     let tree = door.workspace.folded_tree(id)?;
     let (input, output) = door.workspace.asked_and_answered(id)?;
@@ -96,7 +95,6 @@ pub(super) fn overview(door: &Door, known: &RequestRow, page: Page) -> Result<An
         shown_row
     }));
     answer.total = Some(head + tree.rows.len() as u64);
-    answer.rows = answer.rows.into_iter().skip(skipped(page)).collect();
     let is_failed = |row: &&ViewRow| row.error.is_some();
     let to = tree.rows.iter().rev().find(is_failed).or(tree.rows.last());
     if let Some(path) = to.and_then(|row| row.path.clone()) {

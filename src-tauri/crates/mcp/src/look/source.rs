@@ -4,16 +4,15 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::skipped;
-use crate::answer::{Answer, Page};
+use crate::answer::Answer;
 use crate::arguments::{Instant, Refused, on};
 use crate::server::Door;
-use crate::shown::{head, name};
+use crate::shown::{cut, name};
 
 /// How much of a line is shown.
 const LINE: usize = 160;
 
-pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
+pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>) -> Result<Answer, Refused> {
     let path = match at {
         Some(Instant::Block { path, .. }) => Some(path.clone()),
         Some(Instant::Seq(_)) => return Err(Refused("argument `at`: source is of a path, not of an event".to_owned())),
@@ -42,9 +41,9 @@ pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>, page: Pag
     }
     let mut answer = Answer::new(sentence);
     let first = source.line.unwrap_or(1);
-    for (line, text) in (first..).zip(source.text.lines()).skip(skipped(page)) {
+    for (line, text) in (first..).zip(source.text.lines()) {
         let count = hits.get(&line).map(|hits| format!("{hits}×")).unwrap_or_default();
-        let text = head(text, LINE);
+        let text = cut(text, LINE);
         answer.row(
             format!("{line:>4} {count:>5}| {text}"),
             json!({ "line": line, "hits": hits.get(&line), "text": text }),
@@ -55,13 +54,5 @@ pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>, page: Pag
         let uri = crate::address::Address::Source { request: request.to_owned(), file: import.file.clone() };
         answer = answer.then("look", json!({ "uri": uri.to_string() }));
     }
-    let ran =
-        (first..first + u32::try_from(source.text.lines().count()).unwrap_or(0)).find(|line| hits.get(line) > Some(&0));
-    Ok(match ran {
-        Some(line) => answer.then(
-            "print",
-            json!({ "at": format!("{}:{line}", source.file), "expressions": ["…"], "request": request }),
-        ),
-        None => answer,
-    })
+    Ok(answer)
 }

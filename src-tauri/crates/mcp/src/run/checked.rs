@@ -3,18 +3,17 @@
 use runner::{Cancel, Verdict, VerifyQuery};
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Page};
+use crate::answer::Answer;
 use crate::arguments::{Refused, on};
-use crate::look::skipped;
 use crate::server::Door;
-use crate::shown::{head, name, word};
+use crate::shown::{cut, name, word};
 
 /// How much of each side of a difference is shown.
 const SIDE: usize = 300;
 
 fn side(value: Option<&runner::Json>) -> String {
     let text = value.map_or("nothing".to_owned(), |value| value.0.to_string());
-    head(&text, SIDE).to_owned()
+    cut(&text, SIDE)
 }
 
 pub(super) fn replay(door: &Door, request: &str) -> Result<Answer, Refused> {
@@ -41,7 +40,6 @@ pub(super) fn verify(
     request: Option<String>,
     flow: Option<String>,
     session: Option<String>,
-    page: Page,
 ) -> Result<Answer, Refused> {
     if let Some(request) = &request {
         door.workspace.request(request).map_err(on("request"))?;
@@ -70,7 +68,7 @@ pub(super) fn verify(
     let mut answer = Answer::new(format!("{} recorded runs with today's code: {told}.", verified.results.len()));
     let bad = verified.results.iter().filter(|run| !run.verdict.is_good());
     answer.total = Some(bad.clone().count() as u64);
-    for run in bad.skip(skipped(page)).take(usize::try_from(page.rows()).unwrap_or(usize::MAX)) {
+    for run in bad {
         let id = run.request_id.clone().or(run.file.clone()).unwrap_or_default();
         let at = run.path.as_deref().map(|path| format!(" · {}", name(path))).unwrap_or_default();
         let field = run.field.as_ref().map(|field| format!(" · {}", word(field))).unwrap_or_default();

@@ -3,26 +3,28 @@
 use runner::{WhyEdge, WhyKind, WhyPlace, WhyQuery, WhySpot, WhyView};
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Page};
+use crate::answer::Answer;
 use crate::arguments::{Refused, on};
-use crate::look::skipped;
 use crate::server::Door;
-use crate::shown::{head, name, quoted};
+use crate::shown::{cut, name, quoted};
 
 /// How many steps are looked at.
 const EDGES: u32 = 200;
 /// How much of a text or a value is shown.
 const TEXT: usize = 120;
 
-pub(super) fn origin(door: &Door, request: &str, query: &WhyQuery, page: Page) -> Result<Answer, Refused> {
+pub(super) fn origin(door: &Door, request: &str, query: &WhyQuery) -> Result<Answer, Refused> {
     let argument = if query.text.is_some() { "at` or `text" } else { "at` or `value" };
     let query = WhyQuery { limit: Some(EDGES), ..query.clone() };
     let view = door.workspace.why(request, &query).map_err(on(argument))?;
-    // The sentence is ours; the texts that it quotes are recorded.
-    let mut answer = Answer::new(view.answer.replace('\n', " "));
+    let mut answer = Answer::new(view.answer.clone());
     answer.total = Some(view.edges.len() as u64);
-    for edge in view.edges.iter().skip(skipped(page)) {
+    for edge in &view.edges {
         answer.row(line(&view, edge), row(edge));
+    }
+    if view.truncated {
+        let text = format!("there are more than these {EDGES} steps; ask `why` about the last one");
+        answer.row(text, json!({ "truncated": true }));
     }
     let end = view.edges.last().map(|edge| edge.of.as_ref().unwrap_or(&edge.spot));
     Ok(match end {
@@ -71,7 +73,7 @@ fn line(view: &WhyView, edge: &WhyEdge) -> String {
 
 fn side(value: Option<&runner::Json>) -> String {
     let text = value.map_or("nothing".to_owned(), |value| value.0.to_string());
-    head(&text, TEXT).to_owned()
+    cut(&text, TEXT)
 }
 
 fn spot(view: &WhyView, spot: &WhySpot) -> String {
@@ -105,6 +107,6 @@ fn row(edge: &WhyEdge) -> Value {
     };
     json!({
         "kind": edge.kind, "proven": edge.proven, "in": of(&edge.spot), "of": edge.of.as_ref().map(of), "by": edge.by,
-        "text": edge.text.as_deref().map(|text| head(text, TEXT)),
+        "text": edge.text.as_deref().map(|text| cut(text, TEXT)),
     })
 }

@@ -7,10 +7,24 @@ use store::Owner;
 use super::{At, Workspace};
 use crate::catalogue::STACK;
 use crate::catalogue::fatal_signals::FlowOnThread;
+use crate::core::config::EnvValue;
 use crate::core::fault::Fault;
 use crate::views::{Json, StateView};
 
 impl Workspace {
+    /// The variables that the settings name for secrets and that this environment does not have: recorded values of them
+    /// cannot be recognized, and so not hidden.
+    pub fn missing_secrets(&self) -> Vec<String> {
+        self.config.env.values().filter_map(EnvValue::missing_variable).map(str::to_owned).collect()
+    }
+
+    /// A value without the values of known secrets: those that `flowglass.json` names by `valueEnv`, wherever flows put
+    /// them. Costs the length of the value.
+    pub fn hide_secrets(&self, mut value: Value) -> Value {
+        self.config.redaction().known(&mut value);
+        value
+    }
+
     /// The newest state of a session, with what a client sees of it and of its user and project.
     pub fn session_state(&self, session: &str) -> Result<StateView, Fault> {
         let row = self.session(session)?;

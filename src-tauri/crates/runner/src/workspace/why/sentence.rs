@@ -15,7 +15,7 @@ pub(super) fn answer(question: &Question, value: Option<&Value>, edges: &[WhyEdg
         Found::Recorded(spot) => &spot.log.row.id,
         Found::State(spot) => &spot.log.row.id,
     };
-    let words = Words { request };
+    let words = Words { request, is_by_structure: value.is_some_and(is_short) };
     let of_question: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.depth == 0).collect();
     let mut text = match of_question.as_slice() {
         [] => "Nothing is recorded of it.".to_owned(),
@@ -37,6 +37,8 @@ pub(super) fn answer(question: &Question, value: Option<&Value>, edges: &[WhyEdg
 
 struct Words<'r> {
     request: &'r str,
+    /// Whether the value is too short to be compared by content.
+    is_by_structure: bool,
 }
 
 impl Words<'_> {
@@ -48,8 +50,10 @@ impl Words<'_> {
             text.push_str(&format!(" {others} other earlier {plural} the same."));
         }
         let is_line = edges.iter().zip(0..).all(|(edge, depth)| edge.depth == depth);
-        match edges.last() {
-            Some(last) if is_line && edges.len() > 1 => {
+        // What was computed is not what it was computed from: the cause ends there.
+        let cause = edges.iter().find(|edge| edge.kind == WhyKind::Computed).or(edges.last());
+        match cause {
+            Some(last) if is_line && last.depth > 0 => {
                 text.push(' ');
                 text.push_str(&self.end(last));
             }
@@ -91,11 +95,16 @@ impl Words<'_> {
         match (&edge.by, edge.operation.as_deref()) {
             (Some(by), Some("text_of_code")) => format!("It is text of the code, {}.", source(by)),
             (Some(by), _) if edge.spot.place == WhyPlace::Input && edge.spot.path.as_deref() != Some(&by.path) => {
-                format!("A function of {} computed it; no earlier recorded value is the same.", source(by))
+                format!("A function of {} computed it{}.", source(by), self.alone())
             }
-            (Some(by), _) => format!("{} computed it; no earlier recorded value is the same.", source(by)),
+            (Some(by), _) => format!("{} computed it{}.", source(by), self.alone()),
             (None, _) => format!("Code computed it for {}.", self.place(&edge.spot)),
         }
+    }
+
+    /// What is known of earlier values that are the same as one that was computed.
+    fn alone(&self) -> &'static str {
+        if self.is_by_structure { "" } else { "; no earlier recorded value is the same" }
     }
 
     fn written(&self, edge: &WhyEdge) -> String {
@@ -126,7 +135,10 @@ impl Words<'_> {
         let copied: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.kind == WhyKind::Copied).copied().collect();
         let code: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.kind == WhyKind::Computed).copied().collect();
         let rest = match code.iter().find(|edge| edge.operation.is_some()).and_then(|edge| edge.by.as_ref()) {
-            Some(by) => format!("; the rest is text of the code, {}", source(by)),
+            Some(by) if code.iter().all(|edge| edge.operation.is_some()) => {
+                format!("; the rest is text of the code, {}", source(by))
+            }
+            Some(by) => format!("; the rest was computed or is text of the code, {}", source(by)),
             None if code.is_empty() => String::new(),
             None => "; the rest is in no earlier value".to_owned(),
         };
@@ -171,7 +183,15 @@ impl Words<'_> {
         };
         let request = if spot.request_id == self.request { "" } else { &format!(" of request {}", spot.request_id) };
         let pointer = spot.pointer.as_deref().filter(|pointer| !pointer.is_empty());
-        let pointer = pointer.map(|pointer| format!("{pointer}, ")).unwrap_or_default();
+        // Keys are recorded text: one that does not look like a key is quoted.
+        let is_plain = |c: char| c.is_alphanumeric() || "/_-~.".contains(c);
+        let pointer =
+            pointer.map(
+                |pointer| {
+                    if pointer.chars().all(is_plain) { format!("{pointer}, ") } else { format!("{pointer:?}, ") }
+                },
+            );
+        let pointer = pointer.unwrap_or_default();
         format!("{name}{request} ({pointer}event {})", spot.seq)
     }
 }
