@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{Consent, Fault, OpenOptions, RequestQuery, SearchQuery, SessionQuery, Workspace};
+use runner::{Consent, Fault, OpenOptions, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
@@ -295,16 +295,8 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let sessions = workspace.sessions(SessionQuery { limit: page.limit, offset: page.offset, ..query })?;
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }
-        Command::Requests { session, status, page } => {
-            let query =
-                RequestQuery { session, status, limit: page.limit, offset: page.offset, ..RequestQuery::default() };
-            let mut requests = workspace.requests_with_totals(query)?;
-            // Each costs about a replay, and only the JSON shows it.
-            if cli.global.json {
-                workspace.judge_resumes(&mut requests)?;
-            }
-            Ok(Outcome::done(json!(requests), print::requests(&requests)))
-        }
+        Command::Requests(asked) => crate::run_list::requests(&workspace, asked, cli.global.json),
+        Command::Tag(asked) => crate::run_list::tag(&workspace, asked),
         Command::Show { request, tree, .. } if tree.tree => crate::looking::tree(&workspace, &request, &tree),
         Command::Show { request, source, .. } => {
             crate::looking::show(&workspace, &request, source.as_deref(), cli.global.json)
@@ -353,7 +345,6 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Keep(keep) => crate::verify::keep(&workspace, &keep),
         Command::Try(given) => crate::experiment::try_out(&workspace, &given),
         Command::Experiments(given) => crate::experiment::experiments(&workspace, &given),
-        Command::Why(asked) => crate::looking::why(&workspace, asked),
         Command::Adopt(given) => crate::experiment::adopt(&workspace, &given),
         Command::Culprit(given) => crate::experiment::culprit(&workspace, &given),
         Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
@@ -362,6 +353,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let writes = page.cut(workspace.history(&request, &path)?);
             Ok(Outcome::done(json!(writes), print::writes(&writes)))
         }
+        Command::Why(asked) => crate::looking::why(&workspace, asked),
         Command::Search { text, session, page } => {
             let query = SearchQuery { text, session, request: None, limit: page.limit, offset: page.offset };
             let hits = workspace.search(&query)?;

@@ -14,6 +14,7 @@ mod home;
 mod inside;
 mod lists;
 mod payload;
+mod runs;
 mod starting;
 mod verify;
 mod view;
@@ -47,6 +48,14 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             abort,
             lists::sessions,
             lists::requests,
+            runs::runs,
+            runs::run_ids,
+            runs::count_runs,
+            runs::runs_summary,
+            runs::tag_counts,
+            runs::tags,
+            runs::tag_runs,
+            runs::sessions_of,
             home::pick_folder,
             home::pick_file,
             home::open_examples,
@@ -92,6 +101,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             going_on::suspensions,
             database::search,
             database::history,
+            database::why,
             database::written_before,
             database::journal,
             database::checkpoints,
@@ -101,7 +111,6 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             comparison::open_replay,
             comparison::comparison_rows,
             comparison::next_difference,
-            database::why,
             comparison::replayed_block,
             comparison::close_comparison,
             database::stats,
@@ -109,6 +118,8 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             database::compact,
             database::delete_session,
             database::export_session,
+            database::export_page,
+            database::export_trace,
             database::import_file,
             database::check_file,
             desktop::desktop_events,
@@ -118,8 +129,6 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             desktop::set_theme,
             payload::block_parts,
             payload::event_parts,
-            database::export_page,
-            database::export_trace,
             payload::state_scopes,
             payload::diff_page,
             payload::payload,

@@ -17,6 +17,7 @@ mod moving;
 mod opening;
 mod print;
 mod rendering;
+mod run_list;
 mod runs;
 mod samples;
 mod signals;

@@ -43,7 +43,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use runner::{DispatchEnd, EventRow, FlowRow, Json, RequestRow, SessionRow, SourceView, Stats};
+use runner::{DispatchEnd, EventRow, FlowRow, Json, RunRow, SessionRow, SourceView, Stats};
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -257,10 +257,11 @@ pub(crate) fn sessions(sessions: &[SessionRow]) -> String {
     table(&["SESSION", "FLOW", "USER", "STATUS", "REQUESTS", "ITEMS", "UPDATED (UTC)", "TITLE"], &rows)
 }
 
-pub(crate) fn requests(requests: &[RequestRow]) -> String {
-    let rows: Vec<_> = requests
+pub(crate) fn requests(runs: &[RunRow]) -> String {
+    let rows: Vec<_> = runs
         .iter()
-        .map(|r| {
+        .map(|run| {
+            let r = &run.row;
             vec![
                 r.id.clone(),
                 r.session_id.clone(),
@@ -269,11 +270,25 @@ pub(crate) fn requests(requests: &[RequestRow]) -> String {
                 duration(r.duration_ms),
                 time(r.started_at),
                 r.totals.as_ref().map(totals).unwrap_or_default(),
+                run.tags.join(" "),
+                cut(crate::run_list::subject(run)),
                 r.error.as_ref().map(|error| cut(&error.message)).unwrap_or_default(),
             ]
         })
         .collect();
-    table(&["REQUEST", "SESSION", "ACTION", "STATUS", "TOOK", "STARTED (UTC)", "TOTALS", "ERROR"], &rows)
+    let head = [
+        "REQUEST",
+        "SESSION",
+        "ACTION",
+        "STATUS",
+        "TOOK",
+        "STARTED (UTC)",
+        "TOTALS",
+        "TAGS",
+        "TITLE OR INPUT",
+        "ERROR",
+    ];
+    table(&head, &rows)
 }
 
 pub(crate) fn events(events: &[EventRow]) -> String {

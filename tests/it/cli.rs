@@ -261,7 +261,7 @@ fn requests_are_newest_first() {
         let mut row = json!({
             "id": id, "sessionId": "s1", "flow": "counter", "action": "count", "userId": "ada", "status": "completed",
             "startedAt": "<number>", "finishedAt": "<number>", "durationMs": "<number>", "mock": false, "lastSeq": "<number>",
-            "totals": { "blocks": "<number>", "failed": 0, "…": 0 },
+            "totals": { "blocks": "<number>", "failed": 0, "…": 0 }, "tags": [], "tokens": 0, "words": "<text>",
         });
         if !project.is_null() {
             row["projectId"] = project;
@@ -277,6 +277,7 @@ fn requests_are_newest_first() {
                 "startedAt": "<number>", "finishedAt": "<number>", "durationMs": "<number>", "mock": false, "lastSeq": "<number>",
                 "totals": { "blocks": "<number>", "failed": "<number>", "modelCalls": 0, "promptTokens": 0,
                             "completionTokens": 0, "changes": "<number>", "unpriced": 0 },
+                "tags": [], "tokens": 0,
                 "error": { "name": "FlowError", "code": "sold_out", "message": "no more", "…": 0 },
             },
             completed("r2", Value::Null),

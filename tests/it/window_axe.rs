@@ -34,7 +34,7 @@ fn place() -> Place {
 }
 
 /// Each screen: its name, its address, and what is there when it is whole.
-const SCREENS: [(&str, &str, &str); 13] = [
+const SCREENS: [(&str, &str, &str); 14] = [
     ("home", "", "action-paper-plan"),
     ("flow", "flow=paper", "flow-page"),
     ("broken flow", "flow=broken", "load-error"),
@@ -48,6 +48,7 @@ const SCREENS: [(&str, &str, &str); 13] = [
     ("events", "session=s&request=good&tab=events", "event-row"),
     ("compare", "compare=good&with=bad", "compare-row"),
     ("replay", "compare=good&replay=1", "compare"),
+    ("runs", "runs=", "run-row"),
 ];
 
 /// Sheets, by the title of the command that opens each.
@@ -58,7 +59,7 @@ const SHEETS: [&str; 13] = [
     "Retry this request",
     "Fork this request",
     "Replay this request",
-    "Requests of all sessions",
+    "Tag this run",
     "Search all runs",
     "State history",
     "Compare two instants",

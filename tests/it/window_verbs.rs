@@ -248,11 +248,11 @@ fn what_was_recorded_is_looked_through() {
     window.wait_for(&hook("checkpoints"));
     window.click(&hook("tab-journal"));
     window.wait_for(&hook("journal"));
-    palette(&window, "Requests of all sessions");
-    window.wait(&hook("request-found"), |rows| (rows.len() == 2).then_some(()));
-    window.type_keys('\u{E00C}');
     palette(&window, "Errors and warnings of all flows");
     window.wait_for(&hook("check-sheet"));
+    window.type_keys('\u{E00C}');
+    window.click(&hook("go-runs"));
+    window.wait(&hook("run-row"), |rows| (rows.len() == 2).then_some(()));
 }
 
 /// A session is exported, deleted and imported again; the database is measured and checked.

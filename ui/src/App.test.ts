@@ -225,7 +225,7 @@ test('a failed block shows what came with its error, and its stack', async () =>
   await open('session=ses-2&request=req-3');
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path?.endsWith('section[1]/step:check')) as HTMLElement);
-  await waitFor(() => expect(screen.getByTestId('block-error').textContent).toMatch(/flows\/research\.ts:\d+:17/));
+  await waitFor(() => expect(screen.getByTestId('block-error').textContent).toMatch(/flows\/research\.ts:\d+:13/));
   const error = screen.getByTestId('block-error');
   expect(within(error).getByTestId('error-details').textContent).toContain('expected');
   expect(within(error).getByTestId('error-stack').textContent).toContain('at execute');

@@ -54,6 +54,18 @@ test('Enter in the field exports; its button stands in the foot, its fields in w
   expect(write).toHaveBeenCalledOnce();
 });
 
+test('a request is shared as a page, for the audience that is chosen, under a name that fits', async () => {
+  const host = await open('export');
+  const write = vi.spyOn(host, 'exportPage').mockResolvedValue({ file: '/x', bytes: 1 } as never);
+  await fireEvent.click(await screen.findByText('HTML page'));
+  const file = screen.getByTestId('export-file') as HTMLInputElement;
+  await waitFor(() => expect(file.value).toMatch(/\/req-\d\.html$/));
+  await fireEvent.click(screen.getByText('As client'));
+  await fireEvent.click(screen.getByTestId('do-export'));
+  await waitFor(() => expect(app.window.sheet).toBeNull());
+  expect(write).toHaveBeenCalledWith(expect.objectContaining({ view: 'client', replace: false, file: file.value }));
+});
+
 test('a file is chosen in the dialog of the system, which asks before one is replaced', async () => {
   const host = await open('export');
   vi.spyOn(host, 'pickFile').mockResolvedValue('/home/ada/out.jsonl');

@@ -44,10 +44,12 @@ const CONTROLS: readonly KeyGroup[] = [
   },
 ];
 
-export function keyGroups(): KeyGroup[] {
+/** `isOffered` says which commands there are where the list is shown. */
+export function keyGroups(isOffered: (id: string) => boolean = () => true): KeyGroup[] {
   const groups = new Map<string, Line[]>();
   for (const command of COMMANDS) {
     const { id, group, keys, title } = command;
+    if (!isOffered(id)) continue;
     if (keys.length === 0 && !keymap.isChanged(id)) continue;
     const name = TITLES[group];
     const list = groups.get(name) ?? [];

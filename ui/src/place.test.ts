@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatRoute, HOME, NOWHERE, parseRoute, placeOf, VIEW, type Route } from './place';
+import { ALL_RUNS, formatRoute, HOME, NOWHERE, parseRoute, placeOf, VIEW, type Route } from './place';
 
 const request = (view: Partial<typeof VIEW> = {}, session: string | null = 's1'): Route => ({
   at: 'request',
@@ -25,6 +25,12 @@ test.each<[string, Route, string]>([
   ['compare', { at: 'compare', left: 'r1', right: 'r2' }, '#compare=r1&with=r2'],
   ['the verdicts on all flows', { at: 'verify', only: null }, '#verify='],
   ['the verdicts on one', { at: 'verify', only: 'chat bot' }, '#verify=chat+bot'],
+  ['all runs', { at: 'runs', ...ALL_RUNS }, '#runs='],
+  [
+    'runs by a filter and in an order',
+    { at: 'runs', runs: 'status:failed "a b"', sort: 'cost', descending: false },
+    '#runs=status%3Afailed+%22a+b%22&sort=cost&ascending=1',
+  ],
   ['the experiments', { at: 'experiments', experiment: null }, '#experiments='],
   ['one of them', { at: 'experiments', experiment: 'exp_1' }, '#experiments=exp_1'],
   ['a replay', { at: 'compare', left: 'r1', right: null }, '#compare=r1&replay=1'],

@@ -21,6 +21,11 @@ export type View = {
   filter: string;
 };
 
+/** Which runs are listed, and by what they are ordered; the word of the order is the host's. */
+export type RunsPlace = { runs: string; sort: string; descending: boolean };
+/** The newest first. */
+export const ALL_RUNS: RunsPlace = { runs: '', sort: 'started', descending: true };
+
 export type Route =
   | { at: 'home' }
   | { at: 'flow'; flow: string }
@@ -28,6 +33,8 @@ export type Route =
   | { at: 'waiting' }
   /** What recorded runs do with the current code: of one flow, or of all. */
   | { at: 'verify'; only: string | null }
+  /** The requests of all sessions that fit a filter, and their order. */
+  | ({ at: 'runs' } & RunsPlace)
   /** The experiments, and the one that is looked at. */
   | { at: 'experiments'; experiment: string | null }
   | { at: 'run'; flow: string; action: string }
@@ -74,7 +81,7 @@ export const NOWHERE: Place = { ...VIEW, flow: null, action: null, session: null
 export function placeOf(route: Route): Place {
   // The word for the kind of route is no part of a place.
   const { at: _, ...named } = route;
-  const isElsewhere = route.at === 'compare' || route.at === 'verify' || route.at === 'experiments';
+  const isElsewhere = ['compare', 'verify', 'experiments', 'runs'].includes(route.at);
   return { ...NOWHERE, ...(isElsewhere ? {} : named) };
 }
 
@@ -87,6 +94,10 @@ export function parseRoute(hash: string): Route {
   };
   if (found.has('waiting')) return { at: 'waiting' };
   if (found.has('verify')) return { at: 'verify', only: text('verify') };
+  if (found.has('runs')) {
+    const sort = text('sort') ?? ALL_RUNS.sort;
+    return { at: 'runs', runs: text('runs') ?? '', sort, descending: !found.has('ascending') };
+  }
   if (found.has('experiments')) return { at: 'experiments', experiment: text('experiments') };
   const [left, right] = [text('compare'), text('with')];
   if (left && (right || found.has('replay'))) return { at: 'compare', left, right };
@@ -121,7 +132,11 @@ export function formatRoute(route: Route): string {
   if (route.at === 'waiting') text.set('waiting', '');
   else if (route.at === 'verify') text.set('verify', route.only ?? '');
   else if (route.at === 'experiments') text.set('experiments', route.experiment ?? '');
-  else if (route.at === 'compare') {
+  else if (route.at === 'runs') {
+    text.set('runs', route.runs);
+    if (route.sort !== ALL_RUNS.sort) text.set('sort', route.sort);
+    if (!route.descending) text.set('ascending', '1');
+  } else if (route.at === 'compare') {
     text.set('compare', route.left);
     if (route.right === null) text.set('replay', '1');
     else text.set('with', route.right);

@@ -10,10 +10,11 @@ mod page;
 mod place;
 mod read;
 mod run;
+mod runs;
 mod value;
 mod verify;
-
 mod why;
+
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -33,10 +34,11 @@ pub(crate) use page::Page;
 pub(crate) use place::Place;
 pub(crate) use read::read;
 pub(crate) use run::{How, Run, Trigger};
+pub(crate) use runs::{Requests, Tag};
 pub(crate) use verify::{Keep, Verify};
+pub(crate) use why::Why;
 
 #[derive(Parser)]
-pub(crate) use why::Why;
 #[command(
     name = "flowglass",
     version,
@@ -143,14 +145,9 @@ pub(crate) enum Command {
         page: Page,
     },
     /// List requests, newest first
-    Requests {
-        #[arg(long)]
-        session: Option<String>,
-        #[arg(long, value_parser = status)]
-        status: Option<RequestStatus>,
-        #[command(flatten)]
-        page: Page,
-    },
+    Requests(Requests),
+    /// Add and remove tags of a request, or give it a note or a title; without changes show them
+    Tag(Tag),
     /// Show one request with every block's input and output
     Show {
         request: String,
@@ -277,11 +274,11 @@ pub(crate) enum Command {
         /// Such as session.topic, sequencer[root/step:plan].steps[0] or block[root/step:ask].tries
         #[arg(long, value_name = "SCOPE.PATH")]
         path: String,
-    /// Where a value or a text of a block comes from: recorded, copied, computed or written, back to its first cause
-    Why(Why),
         #[command(flatten)]
         page: Page,
     },
+    /// Where a value or a text of a block comes from: recorded, copied, computed or written, back to its first cause
+    Why(Why),
     /// Find a text in inputs, outputs, items, state, errors and log lines, newest request first
     Search {
         /// Upper and lower case are the same; nothing in it is a pattern
@@ -349,12 +346,12 @@ pub(crate) struct Export {
     pub(crate) session: Option<String>,
     #[arg(long, group = "whose")]
     pub(crate) request: Option<String>,
-    /// Write a request as one HTML page that any browser opens, without Flowglass and without a network
-    #[arg(long, value_name = "FILE", requires = "request", conflicts_with_all = ["out", "otlp", "session"])]
-    pub(crate) html: Option<PathBuf>,
     /// The file to write
     #[arg(long, value_name = "FILE", required_unless_present_any = ["otlp", "html"])]
     pub(crate) out: Option<PathBuf>,
+    /// Write a request as one HTML page that any browser opens, without Flowglass and without a network
+    #[arg(long, value_name = "FILE", requires = "request", conflicts_with_all = ["out", "otlp", "session"])]
+    pub(crate) html: Option<PathBuf>,
     /// Export a request as an OpenTelemetry trace: to a collector (OTLP over HTTP), or into a file (OTLP JSON)
     #[arg(long, value_name = "URL|FILE", requires = "request", conflicts_with_all = ["out", "session", "view"])]
     pub(crate) otlp: Option<String>,

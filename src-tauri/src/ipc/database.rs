@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tauri::State;
 
 use super::off_the_main_thread;
+use crate::moving::PAGE;
 use crate::window::WindowState;
 
 /// What to look for.
@@ -49,7 +50,6 @@ pub(super) async fn history(
     off_the_main_thread(state, move |workspace| workspace.history(&request_id, &place)).await
 }
 
-/// The newest write of another request to a place, as of an event of this one; null where there is none.
 /// Where a value or a text of a request comes from.
 #[tauri::command]
 #[specta::specta]
@@ -57,6 +57,7 @@ pub(super) async fn why(state: State<'_, WindowState>, request_id: String, query
     off_the_main_thread(state, move |workspace| workspace.why(&request_id, &query)).await
 }
 
+/// The newest write of another request to a place, as of an event of this one; null where there is none.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn written_before(
@@ -161,7 +162,6 @@ pub(super) async fn export_session(state: State<'_, WindowState>, options: Expor
     .await
 }
 
-/// Reads the sessions of a file.
 /// One request for people without Flowglass: which, into which file.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct PageOptions {
@@ -194,6 +194,7 @@ pub(super) async fn export_trace(
     off_the_main_thread(state, move |workspace| workspace.export_trace(&request, &to, replace)).await
 }
 
+/// Reads the sessions of a file.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn import_file(state: State<'_, WindowState>, file: String) -> Result<Imported, Fault> {

@@ -33,6 +33,22 @@ export const commands = {
 	sessions: (query: SessionQuery) => typedError<ListedSession[], Fault>(__TAURI_INVOKE("sessions", { query })),
 	/**  Requests, newest first, or those that changed last first. */
 	requests: (query: RequestQuery) => typedError<ListedRequest[], Fault>(__TAURI_INVOKE("requests", { query })),
+	/**  Runs, in the order that is asked for. Of a note they have the begin. */
+	runs: (query: RunsQuery) => typedError<RunRow[], Fault>(__TAURI_INVOKE("runs", { query })),
+	/**  The ids of runs, in the order that is asked for. */
+	runIds: (query: RunsQuery) => typedError<string[], Fault>(__TAURI_INVOKE("run_ids", { query })),
+	/**  How many runs fit a filter. */
+	countRuns: (filter: string) => typedError<number, Fault>(__TAURI_INVOKE("count_runs", { filter })),
+	/**  What the runs that fit a filter come to, altogether and by day. */
+	runsSummary: (filter: string) => typedError<RunsSummary, Fault>(__TAURI_INVOKE("runs_summary", { filter })),
+	/**  All tags, the most used first. */
+	tagCounts: () => typedError<TagCount[], Fault>(__TAURI_INVOKE("tag_counts")),
+	/**  The tags, the note and the title of a request. */
+	tags: (requestId: string) => typedError<Tags, Fault>(__TAURI_INVOKE("tags", { requestId })),
+	/**  Changes the tags, notes or titles of requests; answers how many were changed. Requests that are gone are left out. */
+	tagRuns: (requests: string[], edits: TagEdits) => typedError<number, Fault>(__TAURI_INVOKE("tag_runs", { requests, edits })),
+	/**  The sessions of requests, each once: what is deleted if they are. */
+	sessionsOf: (requests: string[]) => typedError<SessionRow[], Fault>(__TAURI_INVOKE("sessions_of", { requests })),
 	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
 	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
 	/**
@@ -129,6 +145,8 @@ export const commands = {
 	search: (query: TextQuery) => typedError<SearchPage, Fault>(__TAURI_INVOKE("search", { query })),
 	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
 	history: (requestId: string, place: string) => typedError<WriteRow[], Fault>(__TAURI_INVOKE("history", { requestId, place })),
+	/**  Where a value or a text of a request comes from. */
+	why: (requestId: string, query: WhyQuery) => typedError<WhyView, Fault>(__TAURI_INVOKE("why", { requestId, query })),
 	/**  The newest write of another request to a place, as of an event of this one; null where there is none. */
 	writtenBefore: (requestId: string, place: string, seq: number) => typedError<EarlierWrite | null, Fault>(__TAURI_INVOKE("written_before", { requestId, place, seq })),
 	/**  A session's journal, oldest first. */
@@ -145,8 +163,6 @@ export const commands = {
 	openReplay: (requestId: string) => typedError<ComparisonHead, Fault>(__TAURI_INVOKE("open_replay", { requestId })),
 	/**  Rows of a comparison. */
 	comparisonRows: (comparison: number, query: ComparedQuery) => typedError<ComparedRow[], Fault>(__TAURI_INVOKE("comparison_rows", { comparison, query })),
-	/**  Where a value or a text of a request comes from. */
-	why: (requestId: string, query: WhyQuery) => typedError<WhyView, Fault>(__TAURI_INVOKE("why", { requestId, query })),
 	/**  The next row whose blocks differ themselves. */
 	nextDifference: (comparison: number, query: DifferenceQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("next_difference", { comparison, query })),
 	/**  What a block of a replay got and made, by its first event. */
@@ -163,6 +179,10 @@ export const commands = {
 	deleteSession: (session: string) => typedError<DeletedRow, Fault>(__TAURI_INVOKE("delete_session", { session })),
 	/**  Writes a session, or one request, into a file. */
 	exportSession: (options: ExportOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_session", { options })),
+	/**  Writes a request as one HTML page that any browser opens. */
+	exportPage: (options: PageOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_page", { options })),
+	/**  Writes a request as an OpenTelemetry trace, into a file or to the address of a collector. */
+	exportTrace: (request: string, to: string, replace: boolean) => typedError<ExportedTrace, Fault>(__TAURI_INVOKE("export_trace", { request, to, replace })),
 	/**  Reads the sessions of a file. */
 	importFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("import_file", { file })),
 	/**  What a file would bring, checked as an import does; nothing is written. */
@@ -179,10 +199,6 @@ export const commands = {
 	setTheme: (theme: string) => typedError<null, Fault>(__TAURI_INVOKE("set_theme", { theme })),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
-	/**  Writes a request as one HTML page that any browser opens. */
-	exportPage: (options: PageOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_page", { options })),
-	/**  Writes a request as an OpenTelemetry trace, into a file or to the address of a collector. */
-	exportTrace: (request: string, to: string, replace: boolean) => typedError<ExportedTrace, Fault>(__TAURI_INVOKE("export_trace", { request, to, replace })),
 	/**  Raw events, oldest first. */
 	eventParts: (requestId: string, from: number, limit: number) => typedError<EventParts[], Fault>(__TAURI_INVOKE("event_parts", { requestId, from, limit })),
 	/**  The scopes just after an event. */
@@ -234,7 +250,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","history","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","history","why","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -1262,6 +1278,16 @@ export type Exported = {
 	bytes: number,
 };
 
+/**  A trace that was exported. */
+export type ExportedTrace = {
+	/**  Whose. */
+	request: string,
+	/**  The collector's address, or the file. */
+	to: string,
+	/**  How many spans it has: the request, its blocks, and their calls of models and of the network. */
+	spans: number,
+};
+
 /**  A request to the workspace that could not be carried out. */
 export type Fault = 
 /**  No such flow, action, session, request. */
@@ -1907,6 +1933,15 @@ export type OverviewQuery = {
 	to?: number | null,
 };
 
+/**  One request for people without Flowglass: which, into which file. */
+export type PageOptions = {
+	request: string,
+	file: string,
+	/**  Whether a file that is there is replaced. */
+	replace: boolean,
+	view: Audience,
+};
+
 /**  A parameter of model calls, and its values. */
 export type ParameterAxis = {
 	/**  As `temperature`. */
@@ -2307,6 +2342,20 @@ export type RowsQuery = {
 	at?: number | null,
 };
 
+/**  What the runs of one day come to. */
+export type RunDay = {
+	/**  The day here, like `2026-11-20`. */
+	day: string,
+	/**  How many began. */
+	runs: number,
+	/**  How many of them failed. */
+	failed: number,
+	/**  Tokens that models were told and said. */
+	tokens: number,
+	/**  What was spent in US dollars, where models have prices. */
+	costUsd?: number | null,
+};
+
 /**  A `.run` file of a folder. */
 export type RunFileRow = {
 	/**  Relative to the folder. */
@@ -2332,6 +2381,73 @@ export type RunOptions = {
 	/**  Left out for an action that is called without any; `null` is an input. */
 	input?: unknown,
 	mock: boolean,
+};
+
+/**  A request of a list of runs. */
+export type RunRow = {
+	/**  What a person named it. */
+	title?: string | null,
+	/**  Its tags. */
+	tags: string[],
+	/**  What a person noted about it. */
+	note?: string | null,
+	/**  Tokens that models were told and said. */
+	tokens: number,
+	/**
+	 *  What its model calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it
+	 *  knows none of them.
+	 */
+	costUsd?: number | null,
+	/**  The first words of what it was asked. */
+	words?: string | null,
+} & RequestRow;
+
+/**  By what runs are ordered. */
+export type RunSort = 
+/**  When they began. */
+"started" | 
+/**  How long they took. */
+"duration" | 
+/**  Tokens that models were told and said. */
+"tokens" | 
+/**  What their model calls cost. */
+"cost" | 
+/**  Their status. */
+"status" | 
+/**  Flow and action. */
+"flow" | 
+/**  The title, or the first words of the input. */
+"title" | 
+/**  The user. */
+"user" | 
+/**  The session. */
+"session" | 
+/**  Their first tag. */
+"tags";
+
+/**  Which runs, and in which order. */
+export type RunsQuery = {
+	/**  In the language of the filter line. */
+	filter?: string,
+	sort?: RunSort,
+	/**  Whether the largest or newest come first. */
+	descending?: boolean,
+	limit: number,
+	offset: number,
+};
+
+/**  What runs come to. */
+export type RunsSummary = {
+	/**  How many there are. */
+	runs: number,
+	/**  How many failed. */
+	failed: number,
+	/**  Tokens that models were told and said. */
+	tokens: number,
+	/**  What was spent in US dollars, where models have prices. Calls that forks share with their origins count once. */
+	costUsd?: number | null,
+	/**  By the day on which they began, oldest first; days without runs are left out. */
+	days: RunDay[],
 };
 
 /**  What of a sample's end is not as the request's. */
@@ -2719,6 +2835,36 @@ export type SuspensionStatus =
 "skipped" | 
 /**  Nobody answered in time, or the request went on without the answer. */
 "expired";
+
+/**  A tag, and how many requests have it. */
+export type TagCount = {
+	/**  The tag. */
+	tag: string,
+	/**  How many. */
+	requests: number,
+};
+
+/**  What to change of tags, notes and titles. */
+export type TagEdits = {
+	add?: string[],
+	remove?: string[],
+	/**  Another note; an empty one removes it. */
+	note?: string | null,
+	/**  Another title; an empty one removes it. */
+	title?: string | null,
+};
+
+/**  The tags, the note and the title of a request. */
+export type Tags = {
+	/**  The request. */
+	requestId: string,
+	/**  Its tags. */
+	tags: string[],
+	/**  What a person noted about it. */
+	note?: string | null,
+	/**  What a person named it. */
+	title?: string | null,
+};
 
 /**  What to look for. */
 export type TextQuery = {
@@ -3241,54 +3387,6 @@ export type WhereDecided =
 /**  Nobody can tell from so few forks. */
 "not_enough_samples";
 
-/**  What the window shows of the workspace itself. */
-export type Workspace = {
-	/**  The folder. */
-	dir: string,
-	/**  The folder's name. */
-	name: string,
-	/**  The database. */
-	dataFile: string,
-	/**  Flowglass's version. */
-	version: string,
-	/**  Users that ran something. */
-	users: string[],
-	/**  Projects that something ran in. */
-	projects: string[],
-	/**  Whether flows of this folder are loaded and run. */
-	isTrusted: boolean,
-	/**  What the folder's settings let flows reach: hosts they may fetch from, and addresses of models. */
-	hosts: string[],
-	/**  Why the database is only read, where it is. */
-	unwritable: string | null,
-};
-
-/**  One operation that changed a place of a scope's state. */
-export type WriteRow = {
-	/**  Its event. */
-	seq: number,
-	/**  The path of the block that wrote it; null for the request itself. */
-	by: string | null,
-	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */
-	operation: string,
-	/**  The value before; null where there was none. */
-	old: Json | null,
-	/**  The value after; null where there is none. */
-	new: Json | null,
-	/**  When, in milliseconds since the epoch. */
-	at: number,
-};
-
-/* Tauri Specta runtime */
-async function typedError<T, E>(result: Promise<T>): Promise<{ status: "ok"; data: T } | { status: "error"; error: E }> {
-    try {
-        return { status: "ok", data: await result };
-    } catch (e) {
-        if (e instanceof Error) throw e;
-        return { status: "error", error: e as any };
-    }
-}
-
 /**  What was asked for. */
 export type WhyAsked = {
 	/**  What has the value. */
@@ -3435,4 +3533,52 @@ export type WhyView = {
 	/**  Whether the edges were cut at the limit. */
 	truncated: boolean,
 };
+
+/**  What the window shows of the workspace itself. */
+export type Workspace = {
+	/**  The folder. */
+	dir: string,
+	/**  The folder's name. */
+	name: string,
+	/**  The database. */
+	dataFile: string,
+	/**  Flowglass's version. */
+	version: string,
+	/**  Users that ran something. */
+	users: string[],
+	/**  Projects that something ran in. */
+	projects: string[],
+	/**  Whether flows of this folder are loaded and run. */
+	isTrusted: boolean,
+	/**  What the folder's settings let flows reach: hosts they may fetch from, and addresses of models. */
+	hosts: string[],
+	/**  Why the database is only read, where it is. */
+	unwritable: string | null,
+};
+
+/**  One operation that changed a place of a scope's state. */
+export type WriteRow = {
+	/**  Its event. */
+	seq: number,
+	/**  The path of the block that wrote it; null for the request itself. */
+	by: string | null,
+	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */
+	operation: string,
+	/**  The value before; null where there was none. */
+	old: Json | null,
+	/**  The value after; null where there is none. */
+	new: Json | null,
+	/**  When, in milliseconds since the epoch. */
+	at: number,
+};
+
+/* Tauri Specta runtime */
+async function typedError<T, E>(result: Promise<T>): Promise<{ status: "ok"; data: T } | { status: "error"; error: E }> {
+    try {
+        return { status: "ok", data: await result };
+    } catch (e) {
+        if (e instanceof Error) throw e;
+        return { status: "error", error: e as any };
+    }
+}
 

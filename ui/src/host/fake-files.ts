@@ -43,6 +43,8 @@ import { lists, type Comparison } from './recorded';
 const NO_ENGINE: Fault = { kind: 'refused', message: 'This is a recording: nothing in it can go on.' };
 const NO_FILE: Fault = { kind: 'refused', message: 'This is a recording: there is no file behind it.' };
 
+const noFile = (): Promise<never> => Promise.reject(NO_FILE);
+
 const planOf = (again: PlanRow['again'], fromLog: number): PlanRow => ({
   fromLog,
   runsAgain: again.length,
@@ -141,18 +143,14 @@ export abstract class FakeFiles extends FakeViews {
   async culprit(_query: CulpritQuery, _onProgress: (progress: TryProgress) => void): Promise<CulpritView> {
     throw NO_ENGINE;
   }
-  async openInEditor(): Promise<string> {
-    throw NO_FILE;
-  }
+  openInEditor = noFile;
   async replay(requestId: string): Promise<Replay> {
     return this.find(requestId).recorded.answers.replay;
   }
   async suspensions(): Promise<SuspensionRow[]> {
     return lists.suspensions;
   }
-  async openSource(): Promise<void> {
-    throw NO_FILE;
-  }
+  openSource = noFile;
   async pickFolder(): Promise<string | null> {
     return null;
   }
@@ -160,9 +158,7 @@ export abstract class FakeFiles extends FakeViews {
   async pickFile(_proposed: string | null): Promise<string | null> {
     return null;
   }
-  async writeFirstFlow(): Promise<string> {
-    throw NO_FILE;
-  }
+  writeFirstFlow = (): Promise<string> => noFile();
   async search(): Promise<SearchPage> {
     return { hits: [], requests: [] };
   }
@@ -170,12 +166,12 @@ export abstract class FakeFiles extends FakeViews {
     const found = this.find(requestId).recorded.answers.history[place];
     if (!found) throw notRecorded(`who wrote to ${place}`);
     return found;
-  async why(_request: string, _query: WhyQuery): Promise<WhyView> {
-    throw notRecorded('where a value comes from');
-  }
   }
   async writtenBefore(): Promise<EarlierWrite | null> {
     return null;
+  }
+  async why(_request: string, _query: WhyQuery): Promise<WhyView> {
+    throw notRecorded('where a value comes from');
   }
   async journal(): Promise<unknown[]> {
     return [];

@@ -9,7 +9,7 @@ test('a recorded run answers every question about itself', async () => {
   await host.viewFold(view, { node: null, folded: false });
   const blocks = (await host.viewRows(view, { offset: 0, limit: 1000 })).page;
   expect(request?.status).toBe('completed');
-  expect(blocks.find((block) => block.path === 'root/forEach:section[1]/step:check')?.depth).toBe(2);
+  expect(blocks.find((block) => block.path === 'root/forEach:section[1]/step:check')?.depth).toBe(3);
   const state = await host.stateAt(request?.id ?? '', seq);
   expect(state.session).toMatchObject({ words: 81 });
   const diff = await host.diff(request?.id ?? '', 0, seq);

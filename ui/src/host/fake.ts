@@ -2,6 +2,7 @@
 // again as if they were happening. For unit tests and for a browser tab; `tests/it/recorded.rs` writes what it plays.
 import { FakeFiles } from './fake-files';
 import { pageOfRequests, pageOfSessions, sessionOf } from './fake-lists';
+import { FakeRuns } from './fake-runs';
 import type { EventParts, Host, ListedSession, Notice, RunOptions, TriggerOptions, Workspace } from './host';
 import { notRecorded, Recording } from './recording';
 import { lists, runs } from './recorded';
@@ -15,6 +16,10 @@ export class FakeHost extends FakeFiles implements Host {
   readonly #sessions = new Map<string, ListedSession>();
   readonly #watchers = new Set<(notice: Notice) => void>();
   readonly #workspace: Workspace;
+  readonly #runs = new FakeRuns(
+    () => this.#played.values(),
+    () => this.#watchers.forEach((tell) => tell({ kind: 'sessions', workspace: this.#workspace.dataFile })),
+  );
   #ids: number;
 
   /** `pace` stretches the frames of a request that is played; 0 plays it at once. `large` adds a long request. */
@@ -105,6 +110,14 @@ export class FakeHost extends FakeFiles implements Host {
   async requests(query: Parameters<Host['requests']>[0]) {
     return pageOfRequests(this.#played.values(), query);
   }
+  runs: Host['runs'] = (query) => this.#runs.runs(query);
+  runIds: Host['runIds'] = (query) => this.#runs.runIds(query);
+  countRuns: Host['countRuns'] = (filter) => this.#runs.countRuns(filter);
+  runsSummary: Host['runsSummary'] = (filter) => this.#runs.runsSummary(filter);
+  tagCounts: Host['tagCounts'] = () => this.#runs.tagCounts();
+  tags: Host['tags'] = (requestId) => this.#runs.tags(requestId);
+  tagRuns: Host['tagRuns'] = (requests, edits) => this.#runs.tagRuns(requests, edits);
+  sessionsOf: Host['sessionsOf'] = (requests) => this.#runs.sessionsOf(requests);
   async block(requestId: string, instanceId: string) {
     const detail = this.find(requestId).recorded.answers.blocks[instanceId];
     if (!detail) throw notRecorded(`the block ${instanceId}`);

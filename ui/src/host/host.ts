@@ -21,8 +21,6 @@ import type {
   DifferenceQuery,
   EventParts,
   EventRow,
-  Exported,
-  ExportOptions,
   Fault,
   FileCoverage,
   Filtered,
@@ -32,7 +30,6 @@ import type {
   ForkOptions,
   FoundRow,
   GoingOn,
-  Imported,
   ImportedSource,
   InsideQuery,
   Instant,
@@ -84,9 +81,9 @@ import type {
   ViewItems,
   ViewRow,
   ViewRows,
+  Workspace,
   WhyQuery,
   WhyView,
-  Workspace,
   WriteRow,
 } from './bindings';
 
@@ -143,7 +140,6 @@ export interface Host extends ExperimentHost, RunsHost, SharingHost {
   openValue(handle: string): Promise<OpenedValue>;
   /** Replays recorded runs with the current code. What was being verified before ends. */
   verify(query: VerifyQuery, onProgress: (progress: VerifyProgress) => void): Promise<Verified>;
-  /** Ends what is being verified; what has a verdict keeps it. */
   cancelVerify(): Promise<void>;
   /** The `.run` files of the folder. */
   runFiles(): Promise<RunFileRow[]>;
@@ -182,10 +178,6 @@ export interface Host extends ExperimentHost, RunsHost, SharingHost {
   checkData(): Promise<DataCheck>;
   compact(): Promise<CompactedRow>;
   deleteSession(session: string): Promise<DeletedRow>;
-  exportSession(options: ExportOptions): Promise<Exported>;
-  importFile(file: string): Promise<Imported>;
-  /** What that would take in; writes nothing. */
-  checkFile(file: string): Promise<Imported>;
   /** What is done outside of the page. */
   desktopEvents(onEvent: (event: DesktopEvent) => void): Promise<() => void>;
   showMenu(entries: MenuEntry[]): Promise<void>;

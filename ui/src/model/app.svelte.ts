@@ -22,6 +22,7 @@ import { isResumable, planAhead, type PlanQuestion } from './plan';
 import { ShownTime } from './shown-time.svelte';
 import { stateAt, type Instant, type StateAt } from './state-at';
 import { SessionRequests } from './requests.svelte';
+import { Runs } from './runs.svelte';
 import { Verification } from './verification.svelte';
 import { Watches } from './watches.svelte';
 import { WindowModel } from './window.svelte';
@@ -46,6 +47,7 @@ export class AppModel {
   /** What a resume of the open request would do. */
   readonly ahead: LatestQuery<PlanQuestion, PlanRow>;
   readonly requests: SessionRequests;
+  readonly runs: Runs;
   readonly verification: Verification;
   readonly experiments: Experiments;
   readonly culprit: CulpritSearch;
@@ -68,21 +70,18 @@ export class AppModel {
       () => this.#look(),
       (update) => this.items.advance(update),
     );
-    this.events = new EventPages(host);
     this.calls = new CallBlocks(this.request, () => this.#look());
     this.stateAt = new LatestQuery((instant) => stateAt(host, this.request, instant), 40);
     this.time = new ShownTime(this.request, () => (this.instant === this.request.seq ? null : this.instant));
     const block = ({ request, block }: Selection) => host.block(request, block);
     // A block that is not on screen says when it ended only then.
     this.detail = new LatestQuery(block, 100, () => this.#look());
-    this.call = new LatestQuery(block, 100);
-    this.tick = new LatestQuery(block, 100);
-    this.items = new ItemPages(this.request);
+    [this.call, this.tick] = [new LatestQuery(block, 100), new LatestQuery(block, 100)];
+    [this.items, this.events] = [new ItemPages(this.request), new EventPages(host)];
     this.ahead = new LatestQuery((question) => planAhead(host, question), 500);
-    this.requests = new SessionRequests(host);
+    [this.requests, this.runs] = [new SessionRequests(host), new Runs(host)];
     this.verification = new Verification(host, this.workspace);
-    this.experiments = new Experiments(host);
-    this.culprit = new CulpritSearch(host);
+    [this.experiments, this.culprit] = [new Experiments(host), new CulpritSearch(host)];
     route.onchange((place, before) => {
       this.window.arrive(place, before);
       this.#arrive(place, before);
@@ -158,7 +157,8 @@ export class AppModel {
   entered({ dataFile }: Info): void {
     this.#database = dataFile;
     // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
-    for (const part of [this.workspace, this.verification, this.experiments, this.culprit, this.kept]) part.clear();
+    for (const part of [this.workspace, this.runs, this.verification, this.experiments]) part.clear();
+    for (const part of [this.culprit, this.kept]) part.clear();
     this.template = null;
     this.route.to(HOME);
     this.requests.open(null);
@@ -214,7 +214,7 @@ export class AppModel {
     void this.request.setFilter(this.route.place.filter);
     this.requests.open(row.sessionId);
     this.watches.open(row.flow);
-    if (isResumable(row)) this.ahead.ask({ request: id, seq: row.lastSeq });
+    if (isResumable(row) && !this.host.isCopy) this.ahead.ask({ request: id, seq: row.lastSeq });
     else if (this.ahead.question) this.ahead.clear();
     const { cursor: seq, selected: block } = this;
     this.time.look();

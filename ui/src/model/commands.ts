@@ -3,7 +3,7 @@
 import { keyName } from '../base/keys';
 import { THEMES, type Theme } from '../base/theme';
 import { goToZone, stepZone } from '../base/zones';
-import { HOME, TABS, type Tab } from '../place';
+import { ALL_RUNS, HOME, TABS, type Tab } from '../place';
 import { abort, copyLink, step, tabsOf } from './actions';
 import { runAgain } from './arrival';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
@@ -69,6 +69,10 @@ export const COMMANDS: readonly Command[] = [
   command('waiting', 'Go', 'Pending approvals', 'pause', [], (app) => app.route.to({ at: 'waiting' }), {
     when: hasFolder,
     verb: 'suspensions',
+  }),
+  command('runs', 'Go', 'Runs', 'list', ['Ctrl+Shift+e'], (app) => app.route.to({ at: 'runs', ...ALL_RUNS }), {
+    when: hasFolder,
+    verb: 'requests',
   }),
   command(
     'verify',
@@ -162,14 +166,14 @@ export const COMMANDS: readonly Command[] = [
     when: (app) => app.window.explain !== null,
     verb: 'why',
   }),
-  ),
-];
-
-/** The title of a command with its keys, for what a person sees of it elsewhere. */
   command('link', 'Do', 'Copy a link to this place', 'copy', [], (app) => void copyLink(app), { when: hasFolder }),
   command('keys', 'Help', 'Keyboard shortcuts', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
   command('keys.single', 'Help', 'Turn single-key shortcuts on or off', 'keys', [], (app) =>
     app.window.turnSingleKeys(),
+  ),
+];
+
+/** The title of a command with its keys, for what a person sees of it elsewhere. */
 export function tip(id: string): string {
   const found = COMMANDS.find((one) => one.id === id);
   if (!found) return '';

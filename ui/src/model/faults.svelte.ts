@@ -48,3 +48,10 @@ export const faultWords = (fault: Fault) => ({ ...WORDS[fault.kind], message: fa
 
 /** The same of anything that was thrown. */
 export const thrownWords = (thrown: unknown) => faultWords(asFault(thrown));
+
+/** What is wrong with a filter, in one text; empty where nothing is. */
+export function filterWords(fault: Fault | null): string {
+  if (!fault) return '';
+  const details = 'details' in fault ? fault.details.map((detail) => detail.message) : [];
+  return [fault.message, ...details.filter((detail) => !fault.message.includes(detail))].join(' ');
+}

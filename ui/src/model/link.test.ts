@@ -48,6 +48,13 @@ test('experiments are listed by the terminal, or one is shown', () => {
   expect(link({ at: 'experiments', experiment: 'exp_1' })).toBe('flowglass experiments exp_1 --dir=/home/ada/flows');
 });
 
+test('runs are listed by the terminal, in an order that it has', () => {
+  const runs = { at: 'runs', runs: 'status:failed -tag:x', sort: 'cost', descending: true } as const;
+  const words = "flowglass requests '--filter=status:failed -tag:x'";
+  expect(link(runs)).toBe(`${words} --order=cost --dir=/home/ada/flows`);
+  expect(link({ ...runs, sort: 'user' })).toBe(`${words} --dir=/home/ada/flows`);
+});
+
 test('a database elsewhere is named', () => {
   expect(link({ at: 'session', session: 's1' }, { ...folder, dataFile: '/tmp/my data.db' })).toBe(
     `${OPEN} '--data=/tmp/my data.db' --session=s1`,

@@ -3,6 +3,9 @@ import { commandLine } from '../base/shell';
 import type { BlockRow, Workspace } from '../host/host';
 import { VIEW, type Route } from '../place';
 
+/** Orders of the command line; the window has more. */
+const ORDERS: readonly string[] = ['duration', 'tokens', 'cost'];
+
 type Request = Extract<Route, { at: 'request' }>;
 
 type Named = Pick<BlockRow, 'path' | 'attempt' | 'instanceId'>;
@@ -29,12 +32,17 @@ export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]
         data,
       ),
     );
+  if (route.at === 'runs') {
+    const order = ORDERS.includes(route.sort) ? [`--order=${route.sort}`] : [];
+    const filter = route.runs ? [`--filter=${route.runs}`] : [];
+    return commandLine(['flowglass', 'requests', ...filter, ...order, `--dir=${folder.dir}`, ...data]);
+  }
   return commandLine(['flowglass', 'open', folder.dir, ...data, ...flagsOf(route, blocks)]);
 }
 
 /** With `=`, because a value that begins with a dash would be read as another flag. */
 function flagsOf(
-  route: Exclude<Route, { at: 'compare' | 'verify' | 'experiments' }>,
+  route: Exclude<Route, { at: 'compare' | 'verify' | 'experiments' | 'runs' }>,
   blocks: readonly Named[],
 ): string[] {
   switch (route.at) {

@@ -16,6 +16,7 @@ export function heed(app: AppModel, notice: Notice): void {
     return app.faults.tell('Another process keeps the database locked. What you run waits until it lets go.', BUSY);
   if (notice.kind === 'halted') return app.faults.add({ kind: 'storage', message: notice.message });
   app.workspace.reloadSessions();
+  app.runs.changed();
   if (notice.kind === 'sessions') {
     app.verification.requestsChanged();
     app.experiments.requestsChanged();

@@ -3,6 +3,9 @@ import type { DifferingField, Verdict, VerifiedRun } from '../host/host';
 import { plural } from '../base/json';
 import type { Look } from './status';
 
+/** Verdicts that are shown. `notRun` runs were left without one, because it was cancelled. */
+export type Shown = { runs: VerifiedRun[]; notRun: number };
+
 /** From what a person looks at first to what needs no look. */
 export const VERDICTS: readonly Verdict[] = [
   'differs',

@@ -2,18 +2,14 @@
 // for the badges of the flows. The host verifies one thing at a time, so this is the only place that asks it to.
 import { asFault, type Fault, type Host, type RunFileRow, type VerifiedRun } from '../host/host';
 import type { Verified, VerifyProgress, VerifyQuery } from '../host/host';
-import { badgesOf, keyOfRun, merged, type Badge } from './verdicts';
+import { badgesOf, keyOfRun, merged, type Badge, type Shown } from './verdicts';
 
 export type Source = 'requests' | 'files';
-/** Verdicts that are shown. `notRun` runs were left without one, because it was cancelled. */
-type Shown = { runs: VerifiedRun[]; notRun: number };
 
 /** Editors save several files at once, and a person saves often. */
-const PAUSE_MS = 800;
-const DAY_MS = 86_400_000;
+const [PAUSE_MS, PROGRESS_EVERY_MS] = [800, 100];
 /** With more recorded requests than this, the background verifies those of the last days only. */
 export const [MOST_IN_BACKGROUND, RECENT_DAYS] = [2000, 7];
-const PROGRESS_EVERY_MS = 100;
 
 export class Verification {
   source: Source = $state('requests');
@@ -31,6 +27,8 @@ export class Verification {
   /** What the page shows, by key; kept while a person looks at a request and comes back. */
   group: string | null = $state(null);
   run: string | null = $state(null);
+  /** The requests that are verified instead of all, as a person selected them. */
+  only: readonly string[] | null = $state.raw(null);
   /** What the confirm sheet asks about. */
   toAccept: readonly VerifiedRun[] = $state.raw([]);
 
@@ -72,6 +70,14 @@ export class Verification {
     this.#isOpen = false;
   }
 
+  /** Verifies these requests only, also if they ran the current code; `null` is all again. */
+  select(requests: readonly string[] | null): void {
+    this.only = requests;
+    this.source = 'requests';
+    this.#shown = { ...this.#shown, requests: null };
+    if (this.#isOpen && this.isTrusted) void this.verify();
+  }
+
   choose(source: Source): void {
     if (source === this.source) return;
     this.source = source;
@@ -92,9 +98,9 @@ export class Verification {
     await this.#work(async (ask) => {
       if (source === 'files') await this.#readFiles();
       const files = this.files.map((one) => one.file);
-      const query = source === 'files' ? { files } : {};
+      const query = source === 'files' ? { files } : this.only ? { requests: [...this.only], all: true } : {};
       // No file at all is no question: it would mean the requests of the database.
-      const found = source === 'files' && files.length === 0 ? NOTHING : await ask(query);
+      const found = source === 'files' && files.length === 0 ? { results: [], notRun: 0 } : await ask(query);
       if (found) this.#show(source, { runs: found.results, notRun: found.notRun ?? 0 });
     });
   }
@@ -102,7 +108,7 @@ export class Verification {
   /** Replays also what runs with the code that it ran with: all of a flow, or of all flows. */
   async verifyAll(flow: string | null): Promise<void> {
     const { source } = this;
-    if (source === 'files') return this.verify();
+    if (source === 'files' || this.only) return this.verify();
     await this.#work(async (ask) => {
       const found = await ask({ all: true, ...(flow !== null && { flow }) });
       const known = this.#shown[source]?.runs ?? [];
@@ -160,7 +166,7 @@ export class Verification {
     this.#isStale = { requests: false, files: false };
     this.badges = new Map();
     Object.assign(this, { source: 'requests', files: [], busy: false, progress: null, fault: null });
-    Object.assign(this, { isRecent: false, group: null, run: null, toAccept: [] });
+    Object.assign(this, { isRecent: false, group: null, run: null, only: null, toAccept: [] });
   }
 
   async #afterPause() {
@@ -177,14 +183,14 @@ export class Verification {
       if (round !== this.#round) return;
       // Half of the processors stay with what a person does.
       const jobs = Math.max(1, Math.floor((navigator.hardwareConcurrency || 2) / 2));
-      const query = { jobs, ...(isMany && { since: Date.now() - RECENT_DAYS * DAY_MS }) };
+      const query = { jobs, ...(isMany && { since: Date.now() - RECENT_DAYS * 86_400_000 }) };
       const found = await this.host.verify(query, () => {});
       this.folder.loaded();
       // What was cancelled says nothing of the whole; whoever cancelled it verifies next.
       if (round !== this.#round || found.notRun) return;
-      if (isMany) {
+      if (isMany || this.only) {
         this.badges = badgesOf(found.results);
-        this.isRecent = true;
+        this.isRecent = isMany;
       } else this.#show('requests', { runs: found.results, notRun: 0 });
     } catch {
       // Nobody asked for it: what is wrong is said where a person verifies.
@@ -228,7 +234,7 @@ export class Verification {
     this.#shown = { ...this.#shown, [source]: shown };
     if (isWhole) this.#isStale = { ...this.#isStale, [source]: false };
     // A part of the verdicts would make the badges too small.
-    if (source !== 'requests' || shown.notRun > 0) return;
+    if (source !== 'requests' || shown.notRun > 0 || this.only) return;
     this.badges = badgesOf(shown.runs);
     this.isRecent = false;
   }
@@ -241,4 +247,3 @@ export class Verification {
 }
 
 type Ask = (query: VerifyQuery) => Promise<Verified | null>;
-const NOTHING: Pick<Verified, 'results' | 'notRun'> = { results: [] };

@@ -20,7 +20,6 @@ export type SheetName =
   | 'retry'
   | 'fork'
   | 'replay'
-  | 'requests'
   | 'search'
   | 'history'
   | 'diff'
@@ -36,7 +35,10 @@ export type SheetName =
   | 'adopt'
   | 'culprit'
   | 'import'
-  | 'delete';
+  | 'delete'
+  | 'tag'
+  | 'exportRuns'
+  | 'deleteRuns';
 
 /** In a narrower window the left pane gives its room to the centre. */
 const NARROW = 1100;
@@ -55,10 +57,10 @@ export class WindowModel {
   file: string | null = $state(null);
   /** The tab that the inspector is to show next, by its id; null leaves the one that is open. */
   inspectorTab: string | null = $state(null);
-  timeline: TimelinePart | null = $state.raw(null);
-  form: FormPart | null = $state.raw(null);
   /** Shows where the value comes from that is selected in the inspector, while one is there. */
   explain: (() => void) | null = $state.raw(null);
+  timeline: TimelinePart | null = $state.raw(null);
+  form: FormPart | null = $state.raw(null);
   source: SourcePart | null = $state.raw(null);
   /** Whether the inspector shows a source, or is about to. */
   isSourceShown = $state(false);

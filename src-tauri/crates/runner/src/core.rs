@@ -7,6 +7,7 @@ pub(crate) mod allowed_hosts;
 pub(crate) mod config;
 pub(crate) mod fault;
 pub(crate) mod id;
+pub(crate) mod instants;
 pub(crate) mod notice;
 pub(crate) mod ordinary_files;
 pub(crate) mod prices;

@@ -20,14 +20,18 @@ pub use catalogue::fatal_signals::record_fatal_signals;
 pub use catalogue::trust::Consent;
 pub use core::config::Durability;
 pub use core::fault::{Detail, Fault};
+pub use core::instants::past_instant;
 pub use core::notice::Notice;
 pub use core::ordinary_files::read_given as read_text;
 pub use engine::views::items::Audience;
 pub use run::batch::Cancel;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
-pub use store::{EventQuery, RequestOrder, RequestQuery, SearchQuery, SessionOrder, SessionQuery};
+pub use store::{
+    EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, SearchQuery, SessionOrder, SessionQuery,
+};
 pub use views::*;
+pub use workspace::runs::{RunsQuery, TagChanges};
 pub use workspace::{
     Answered, At, Breakpoint, Budget, CulpritQuery, DispatchEnd, Edits, InsideAt, Mock, ModelsBy, Move, OpenOptions,
     ParameterAxis, PrintQuery, PromptText, Resolution, RunOptions, Schedule, Score, SetAxis, StepQuery, Stopped, Stops,

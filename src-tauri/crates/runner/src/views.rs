@@ -19,6 +19,7 @@ mod payload;
 mod plan;
 mod replay;
 mod request_view;
+mod runs;
 mod soundness;
 mod source;
 mod states;
@@ -27,8 +28,8 @@ mod sums;
 mod suspensions;
 mod verify;
 mod view_items;
-mod workspace;
 mod why;
+mod workspace;
 
 use std::collections::HashMap;
 
@@ -65,6 +66,7 @@ pub use request_view::{
     BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,
     TreeView, ViewBatch, ViewCalls, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
 };
+pub use runs::{RunDay, RunRow, RunsSummary, TagCount, Tags};
 pub use soundness::{DataCheck, ProblemRow};
 pub use source::{ImportedSource, SourceView};
 pub use states::{CheckpointRow, StateView};
@@ -73,9 +75,9 @@ pub use sums::{Sums, Totals};
 pub use suspensions::SuspensionRow;
 pub use verify::*;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};
+pub use why::*;
 pub use workspace::WorkspaceRow;
 
-pub use why::*;
 /// Any JSON value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
 #[serde(transparent)]

@@ -3,6 +3,7 @@
 //! Not everything can be detected: if the newest events of a request that has not ended are missing, no row shows it.
 //! Nothing is repaired, and an error in one part does not end the check of the others.
 
+mod lists;
 mod pages;
 mod request_row;
 mod request_scopes;
@@ -143,6 +144,9 @@ fn check_pages(connection: &Connection, found: &mut Checked) -> Result<(), Error
         ("rolled-back attempts", "attempt_rollback", "scope"),
         ("journal entries", "journal", "session"),
         ("scopes", "scope", "request"),
+        ("annotations", "annotation", "request"),
+        ("tags", "tag", "request"),
+        ("sums of what models used", "model_usage", "request"),
     ] {
         // Rows of deleted or unfinished things are in the queue of removals. Boundary events belong to no request.
         let sql = format!(

@@ -2,12 +2,15 @@
 //!
 //! Must not depend on who reads or writes them.
 
+pub(crate) mod annotation;
 pub(crate) mod attempts;
 pub(crate) mod body;
 pub(crate) mod error;
 pub(crate) mod filter_block;
+pub(crate) mod input_words;
 pub(crate) mod item_text;
 pub(crate) mod measure;
+pub(crate) mod model_usage;
 pub(crate) mod payload;
 pub(crate) mod query;
 pub(crate) mod references;

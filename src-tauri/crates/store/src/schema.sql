@@ -2,8 +2,8 @@
 --
 -- The source of truth is `event`, with the large values of its bodies in `payload`. Every other table is derived
 -- for speed: its rows are written in the same transaction as the events they follow from, and could be made from
--- them again; `check --data` compares. (Exceptions: `code`, `expectation`, and some rows of `keyframe`, see there.)
--- Only a keyframe holds a whole state.
+-- them again; `check --data` compares. (Exceptions: `code`, `expectation`, `annotation`, and some rows of `keyframe`,
+-- see there.) Only a keyframe holds a whole state.
 --
 -- `n` is the number of a row inside this file. `id`, where a table has both, is what the rest of the program uses.
 
@@ -45,7 +45,9 @@ CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
 -- One execution of one action. `owner` names the job that runs it, `epoch` counts its owners from 1: an append
 -- under another owner or epoch is refused. At most one request in progress holds the key `claim`. A fork has copies
 -- of the events 2 to `forked_at` of request `forked_from` and continues after them. `unindexed_from` is the `seq` of
--- its first event that no filter block covers, NULL if all are covered.
+-- its first event that no filter block covers, NULL if all are covered. `words` are the first words of its input, see
+-- `row/input_words.rs`, and `tokens` the sum of its rows in `model_usage`. `title` is what a person named it, from the
+-- newest such row of `annotation`.
 CREATE TABLE request (
     n           INTEGER PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
@@ -65,10 +67,20 @@ CREATE TABLE request (
     forked_from TEXT,
     forked_at   INTEGER,
     unindexed_from INTEGER DEFAULT 1,
-    epoch       INTEGER NOT NULL DEFAULT 1
+    epoch       INTEGER NOT NULL DEFAULT 1,
+    words       TEXT,
+    tokens      INTEGER NOT NULL DEFAULT 0,
+    title       TEXT
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
-CREATE INDEX request_by_user ON request (user);
+-- By what lists of requests are ordered, see `read/run_order.rs`: by text with the newest first, by numbers one way.
+CREATE INDEX request_by_start ON request (started_at, n);
+CREATE INDEX request_by_status ON request (status, started_at DESC, n DESC);
+CREATE INDEX request_by_flow ON request (flow, action, started_at DESC, n DESC);
+CREATE INDEX request_by_label ON request (lower(coalesce(title, words)), started_at DESC, n DESC);
+CREATE INDEX request_by_user ON request (user, started_at DESC, n DESC);
+CREATE INDEX request_by_duration ON request (max(finished_at - started_at, 0), n);
+CREATE INDEX request_by_tokens ON request (tokens, n);
 CREATE INDEX request_by_project ON request (project) WHERE project IS NOT NULL;
 CREATE INDEX request_by_claim ON request (claim, n)
     WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');
@@ -81,6 +93,50 @@ CREATE TABLE expectation (
     at      INTEGER NOT NULL,
     body    TEXT    NOT NULL
 ) STRICT;
+
+-- What people add to requests: tags, notes and titles. Rows are only added; of a note, a title and each tag the row
+-- with the highest `n` counts. `kind` is `tag_added`, `tag_removed`, `note` or `title`; an empty note or title is none.
+-- `by` is who, if that is known, and `at` when, in milliseconds since 1970. Not derived from events, and no event names
+-- them.
+CREATE TABLE annotation (
+    n       INTEGER PRIMARY KEY,
+    request INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    by      TEXT,
+    kind    TEXT    NOT NULL,
+    value   TEXT    NOT NULL
+) STRICT;
+CREATE INDEX annotation_by_request ON annotation (request, kind, n);
+
+-- The tags that requests have, derived from `annotation`.
+CREATE TABLE tag (
+    name    TEXT    NOT NULL,
+    request INTEGER NOT NULL,
+    PRIMARY KEY (name, request)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tag_by_request ON tag (request, name);
+
+-- The models that were called: the name that a flow asked for, and the one that the provider answered with.
+CREATE TABLE model (
+    n        INTEGER PRIMARY KEY,
+    asked    TEXT NOT NULL,
+    answered TEXT NOT NULL,
+    UNIQUE (asked, answered)
+) STRICT;
+
+-- What requests used of models, see `row/model_usage.rs`. `is_copied` is 1 for the calls that a fork has in common with
+-- its origin. `counted` is how many of the calls say what they used, and `cached` a part of `input`, in tokens.
+CREATE TABLE model_usage (
+    request   INTEGER NOT NULL,
+    model     INTEGER NOT NULL,
+    is_copied INTEGER NOT NULL,
+    calls     INTEGER NOT NULL,
+    counted   INTEGER NOT NULL,
+    input     INTEGER NOT NULL,
+    cached    INTEGER NOT NULL,
+    output    INTEGER NOT NULL,
+    PRIMARY KEY (request, model, is_copied)
+) STRICT, WITHOUT ROWID;
 
 -- Forks that were made to compare them. `body` is JSON: what the experiment varies. Requests are named by their ids,
 -- because somebody may delete them. Not derived from events.
@@ -108,7 +164,7 @@ CREATE TABLE path (
 
 -- The event log. `id` is global and ascends in the order of commits; `seq` counts the events of one request from 1.
 -- `at` is in milliseconds since 1970. `body` holds the fields of the kind as JSON; instead of a large value it has
--- a reference to `payload`, see `row/body.rs`. `checksum` is that of `body`, the first 32 bits of its BLAKE3 hash;
+-- a reference to `payload`, see `row/body.rs`. `body_checksum` is that of `body`, the first 32 bits of its BLAKE3 hash;
 -- NULL for events of no request. Those (`request` is 0) are of kind `records_imported`: one before and one
 -- after the events that an import brought.
 CREATE TABLE event (
@@ -120,7 +176,7 @@ CREATE TABLE event (
     path    INTEGER,
     attempt INTEGER NOT NULL,
     body    TEXT    NOT NULL,
-    checksum INTEGER
+    body_checksum INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX event_by_seq ON event (request, seq);
 CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';

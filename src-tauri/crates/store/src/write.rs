@@ -2,6 +2,7 @@
 //!
 //! Must not do work that grows with the size of the database: that belongs to `transfer`.
 
+pub(crate) mod annotations;
 pub(crate) mod append_batch;
 pub(crate) mod claims;
 pub(crate) mod code;

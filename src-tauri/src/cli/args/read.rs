@@ -7,18 +7,19 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
 use super::Cli;
+use super::runs::REMOVES;
 
 /// The commands that may ask models: only there `--trust` does something.
-const ASK_MODELS: &[&str] = &["open", "run", "trigger", "resume", "retry", "fork"];
+const ASK_MODELS: &[&str] = &["open", "run", "trigger", "resume", "retry", "fork", "mcp"];
 
 /// The commands that write: only there `--durability` does something.
 const WRITE: &[&str] =
-    &["open", "run", "trigger", "resume", "retry", "fork", "abort", "import", "delete", "compact", "demo"];
+    &["open", "run", "trigger", "resume", "retry", "fork", "abort", "tag", "import", "delete", "compact", "demo"];
 
 /// What the program was asked to do.
 pub(crate) fn read() -> Result<Cli, clap::Error> {
     let mut command = command();
-    let arguments = without_bare_data(std::env::args_os().collect());
+    let arguments = with_removed_tags(without_bare_data(std::env::args_os().collect()));
     let matches = command.try_get_matches_from_mut(&arguments);
     let cli = matches
         .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command)));
@@ -37,6 +38,31 @@ fn without_bare_data(arguments: Vec<OsString>) -> Vec<OsString> {
         return arguments;
     }
     (0..arguments.len()).filter(|at| !is_bare(*at)).map(|at| arguments[at].clone()).collect()
+}
+
+/// The flags that take the next argument, whatever it begins with.
+const TAKE_ONE: [&str; 6] = ["--dir", "--data", "--durability", "--note", "--title", "--by"];
+
+/// The arguments of `tag` with a minus sign (U+2212) in place of the hyphen of `-TAG`, which clap would read as flags.
+fn with_removed_tags(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    let mut words = 0;
+    let mut at = 1;
+    while at < arguments.len() {
+        let Some(argument) = arguments[at].to_str() else { return arguments };
+        if argument == "--" || words == 1 && arguments.iter().take(at).all(|before| before != "tag") {
+            return arguments;
+        }
+        let is_short = argument.len() > 1 && argument.starts_with('-') && !argument.starts_with("--");
+        if TAKE_ONE.contains(&argument) {
+            at += 1;
+        } else if is_short && words > 1 {
+            arguments[at] = format!("{REMOVES}{}", &argument[1..]).into();
+        } else if !argument.starts_with('-') {
+            words += 1;
+        }
+        at += 1;
+    }
+    arguments
 }
 
 /// The commands with their flags. Every command takes the global ones; its help names those that do something there.
@@ -76,4 +102,28 @@ fn file_of_mock<'a>(arguments: &'a [OsString], unknown: Option<&str>) -> Option<
     let at = arguments.iter().position(|argument| argument == "--mock")?;
     let file = arguments.get(at + 1)?.to_str()?;
     (unknown == Some(file) || file.ends_with(".json")).then_some(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hyphen_before_a_tag_is_no_flag() {
+        let read = |line: &str| {
+            let arguments = with_removed_tags(line.split(' ').map(OsString::from).collect());
+            arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+        };
+        for (line, expected) in [
+            ("f tag r +a -b", "f tag r +a \u{2212}b"),
+            ("f tag r -b --note -x --json", "f tag r \u{2212}b --note -x --json"),
+            ("f --dir tag run -b", "f --dir tag run -b"),
+            ("f --json --dir d tag r -h", "f --json --dir d tag r \u{2212}h"),
+            ("f tag -h", "f tag -h"),
+            ("f tag r -- -b", "f tag r -- -b"),
+            ("f run tag r -b", "f run tag r -b"),
+        ] {
+            assert_eq!(read(line), expected, "{line}");
+        }
+    }
 }

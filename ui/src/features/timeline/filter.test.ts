@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { completed, completionsAt } from './filter';
+import { completed } from '../../base/completion';
+import { completionsAt } from './filter';
 
 const offered = (text: string) => completionsAt(text, text.length).options.map((option) => option.text);
 

@@ -68,6 +68,11 @@ impl EnvValue {
         }
     }
 
+    /// The variable that it names, if the environment does not have it.
+    pub(crate) fn missing_variable(&self) -> Option<&str> {
+        self.variable().filter(|name| std::env::var_os(name).is_none())
+    }
+
     /// The value now; `None` where the environment has none.
     fn read(&self) -> Option<String> {
         match self {
@@ -191,6 +196,17 @@ impl Config {
     pub(crate) fn price_of(&self, asked: &str, tokens: CallTokens) -> Option<f64> {
         let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
         self.prices.cost([Some(asked), configured].into_iter().flatten(), tokens)
+    }
+
+    /// What a token costs in US dollars that a model was told, that it was told from the provider's cache, and that it
+    /// said; `None` without a price. `answered` is the name that the provider gave.
+    pub(crate) fn token_prices(&self, asked: &str, answered: &str) -> Option<[f64; 3]> {
+        let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
+        let cost = |input, cached, output| {
+            let names = [Some(asked), configured, Some(answered)];
+            self.prices.cost(names.into_iter().flatten(), CallTokens { input, cached, output })
+        };
+        Some([cost(1, 0, 0)?, cost(1, 1, 0)?, cost(0, 0, 1)?])
     }
 
     /// `env` as flows see it.

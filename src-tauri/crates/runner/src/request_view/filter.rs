@@ -2,7 +2,7 @@
 //!
 //! All terms must fit. What is wrong is told with its place, and with what would be right.
 
-mod parse;
+pub(crate) mod parse;
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The file that carries sessions and requests from one machine to another.
 //!
 //! ```text
-//! flowglass export 3          what it is, and its format
+//! flowglass export 4          what it is, and its format
 //! <BLAKE3 of the rest, in hexadecimal>
 //! <lines of JSON, compressed by zstd>
 //! ```
@@ -32,8 +32,10 @@ use body::Unreadable;
 
 /// What every file begins with, before its format.
 const NAME: &str = "flowglass export ";
-/// The format this version writes, and the newest it reads.
-const FORMAT: u32 = 3;
+/// The newest format: what people added to requests, which an older version could not read, is in it.
+const FORMAT: u32 = 4;
+/// The format of a file without that.
+const PLAIN_FORMAT: u32 = 3;
 /// The newest format whose events are in the words of before.
 const OLD_WORDS: u32 = 1;
 /// How many levels a line has around a value: the event, its record, and what a chain has put around it.
@@ -81,6 +83,15 @@ pub(crate) enum Line {
         #[serde(serialize_with = "with_kind")]
         event: Box<EventKind>,
     },
+    /// A tag, a note or a title that a person gave a request.
+    Annotation {
+        request: Arc<str>,
+        at: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        kind: String,
+        value: String,
+    },
     /// A request, as far as an audience may know it.
     Request {
         #[serde(deserialize_with = "engine::json::exact")]
@@ -107,7 +118,9 @@ pub(crate) fn write((file, replace): (&Path, bool), view: &str, lines: &[Line]) 
         line(serde_json::to_string(one))?;
     }
     let body = body.finish()?;
-    let mut bytes = format!("{NAME}{FORMAT}\n{}\n", blake3::hash(&body).to_hex()).into_bytes();
+    let is_plain = !lines.iter().any(|line| matches!(line, Line::Annotation { .. }));
+    let format = if is_plain { PLAIN_FORMAT } else { FORMAT };
+    let mut bytes = format!("{NAME}{format}\n{}\n", blake3::hash(&body).to_hex()).into_bytes();
     bytes.extend(body);
     put(file, replace, &bytes)?;
     Ok(bytes.len() as u64)

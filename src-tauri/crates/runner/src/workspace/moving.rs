@@ -4,6 +4,8 @@
 //! over there as it is here. What is exported for an audience holds that audience's items and nothing
 //! that they were made from, so it cannot be imported.
 
+mod page;
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind};
 use engine::scope::ScopeKey;
 use serde_json::json;
-use store::{BundleRecord, EventQuery, ImportError, RequestQuery};
+use store::{Annotation, AnnotationKind, BundleRecord, EventQuery, ImportError, RequestQuery};
 
 use super::Workspace;
 use super::verify::run_file::RunFile;
@@ -99,6 +101,9 @@ impl Workspace {
                 let Event { seq, at, path, attempt, kind } = *event;
                 Line::Event { request, seq, at, path, attempt, event: Box::new(kind) }
             }
+            BundleRecord::Annotation { request, annotation: Annotation { at, by, kind, value } } => {
+                Line::Annotation { request, at, by, kind: kind.as_str().to_owned(), value }
+            }
         });
         Ok(lines.collect())
     }
@@ -142,6 +147,7 @@ impl Workspace {
                     BundleRecord::Event { request, .. } => !here.contains(request),
                     BundleRecord::Record { scope, .. } => needed.contains(scope),
                     BundleRecord::Code { .. } => true,
+                    BundleRecord::Annotation { request, .. } => !here.contains(request),
                 });
             }
             self.store.import(pieces).map_err(|error| match error {
@@ -326,6 +332,11 @@ fn piece(line: Line) -> Option<BundleRecord> {
         Line::Event { request, seq, at, path, attempt, event } => {
             Some(BundleRecord::Event { request, event: Box::new(Event { seq, at, path, attempt, kind: *event }) })
         }
+        // A kind of a later version is left out.
+        Line::Annotation { request, at, by, kind, value } => AnnotationKind::parse(&kind).map(|kind| {
+            let annotation = Annotation { at, by, kind, value };
+            BundleRecord::Annotation { request, annotation }
+        }),
         Line::Request { .. } | Line::Item { .. } => None,
     }
 }

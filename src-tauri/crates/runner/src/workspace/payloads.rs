@@ -165,7 +165,7 @@ impl Workspace {
     }
 
     /// Which state of a request an answer is made of: the same answer is right until this changes.
-    fn version_of(&self, request: &str) -> Result<Version, Fault> {
+    pub(super) fn version_of(&self, request: &str) -> Result<Version, Fault> {
         let row = self.request(request)?;
         Ok((row.id, row.started_at, row.last_seq, row.status.as_str().to_owned()))
     }

@@ -9,6 +9,7 @@ use engine::views::attempts::verdict;
 use rusqlite::Connection;
 use serde_json::Value;
 
+use super::lists::ListsCheck;
 use super::pages::PagesCheck;
 use super::request_row::{self, RequestRow};
 use super::request_scopes::{self, RequestScopes};
@@ -26,8 +27,6 @@ struct RequestCheck<'a> {
     id: &'a str,
     last: Seq,
     last_event: i64,
-    /// The last event that a fork copied, 0 if it is no fork. Changes of rows and scopes are not derived from copies.
-    last_common: Seq,
     row: Option<RequestRow>,
     /// Operations on durable records, by `seq`.
     operations: HashMap<Seq, UncommittedOperation>,
@@ -37,6 +36,7 @@ struct RequestCheck<'a> {
     request_scopes: RequestScopes,
     filters: Vec<(Seq, Seq, Vec<u8>)>,
     pages: PagesCheck,
+    lists: ListsCheck,
 }
 
 pub(super) fn check(connection: &Connection, found: &mut Checked, derived_all: &mut Derived) -> Result<(), Error> {
@@ -65,7 +65,6 @@ fn check_request(
         id,
         last: 0,
         last_event: 0,
-        last_common: 0,
         row: None,
         operations: HashMap::new(),
         items: HashSet::new(),
@@ -73,10 +72,11 @@ fn check_request(
         request_scopes: RequestScopes::default(),
         filters: filter_block::filters(connection, n)?,
         pages: PagesCheck::new(connection, n)?,
+        lists: ListsCheck::default(),
     };
     derived_all.sessions.entry(session).or_default().requests += 1;
     let mut statement = connection.prepare_cached(
-        "SELECT e.id, e.seq, e.at, e.kind, p.text, e.attempt, e.body, e.path, e.checksum FROM event e
+        "SELECT e.id, e.seq, e.at, e.kind, p.text, e.attempt, e.body, e.path, e.body_checksum FROM event e
          LEFT JOIN path p ON p.n = e.path WHERE e.request = ?1 ORDER BY e.seq",
     )?;
     let mut rows = statement.query((n,))?;
@@ -93,6 +93,7 @@ fn check_request(
         derived_all.counted += totals::Sums::of_stored(kind.as_ref().ok(), text.len());
         let (at, attempt) = (row.get(2)?, row.get(5)?);
         check.pages.add(found, (connection, id), (seq, at), (row.get(7)?, attempt), kind.as_ref().ok())?;
+        check.lists.add(seq, kind.as_ref().ok());
         let kind = match kind {
             Ok(kind) => kind,
             Err(error) => {
@@ -112,10 +113,8 @@ fn check_request(
             let what = format!("its user is {user:?}; its session \"{name}\" belongs to user {:?}", known.user);
             found.add(Some(id), Some(seq), what);
         }
-        if let EventKind::RequestStarted { forked_from: Some(from), .. } = &kind {
-            check.last_common = from.seq;
-        }
-        if (2..=check.last_common).contains(&seq) {
+        // Changes of rows and scopes are not derived from what a fork has in common with its origin.
+        if check.lists.is_copied(seq) {
             continue;
         }
         check.derive_row(found, seq, at, &kind);
@@ -368,6 +367,7 @@ impl RequestCheck<'_> {
                 self.add(found, None, format!("its {field} is {stored}; its events say {derived}"));
             }
         }
+        std::mem::take(&mut self.lists).compare(self.connection, found, (self.n, self.id))?;
         self.check_coverage(found)?;
         self.pages.compare(found, (self.connection, self.id), &self.filters)?;
         request_scopes::check(self.connection, found, (self.n, self.id), &self.request_scopes)

@@ -3,6 +3,8 @@
 //! Each migration takes a database from one format to the next. All migrations that a file needs run in one
 //! transaction, after a backup of the file was made in its folder. A newer format is refused.
 
+mod steps;
+
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -10,121 +12,15 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use engine::event::upgrade::Upgrade;
 use engine::scope::{ScopeKey, ScopeKind};
 
+use self::steps::MIGRATIONS;
 use crate::file::open::APPLICATION_ID;
 use crate::read::{rebased_values, states};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
-use crate::row::{attempts, body, filter_block, span_page, totals};
+use crate::row::{attempts, body, filter_block, input_words, model_usage, span_page, totals};
 
-/// The migration at index `n` takes format `n + 1` to `n + 2`. One that was released never changes.
-const MIGRATIONS: &[&str] = &[
-    "ALTER TABLE request ADD COLUMN claim TEXT;
-     CREATE INDEX request_by_claim ON request (claim, n)
-         WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",
-    "CREATE INDEX event_suspended ON event (request, seq) WHERE kind = 'suspended';
-     ALTER TABLE request ADD COLUMN forked_from TEXT;
-     ALTER TABLE request ADD COLUMN forked_at INTEGER;",
-    // Events from before have no filter block (here `digest`): all are unindexed tail (`tail`) until format 5.
-    "ALTER TABLE request ADD COLUMN tail INTEGER DEFAULT 1;
-     CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
-     CREATE TABLE digest (
-         n       INTEGER PRIMARY KEY,
-         request INTEGER NOT NULL,
-         first   INTEGER NOT NULL,
-         last    INTEGER NOT NULL,
-         grams   BLOB    NOT NULL
-     ) STRICT;
-     CREATE UNIQUE INDEX digest_by_request ON digest (request, first);
-     ALTER TABLE keyframe ADD COLUMN stands_in INTEGER NOT NULL DEFAULT 0;
-     ALTER TABLE total ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;",
-    // From here on totals leave unindexed tails out. A process of an older version that has the file open must not go
-    // on counting them: with the column renamed, its commits fail.
-    "ALTER TABLE total RENAME COLUMN events TO covered",
-    // New names for tables and columns; epochs, the database's id, stored code. Bodies follow in `upgrade_events`.
-    "CREATE TABLE database (id TEXT NOT NULL) STRICT;
-     INSERT INTO database VALUES (lower(hex(randomblob(8))));
-     CREATE TABLE code (hash TEXT NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID;
-     CREATE TABLE ticket (
-         kind    TEXT    NOT NULL,
-         id      TEXT    NOT NULL,
-         n       INTEGER NOT NULL,
-         request INTEGER NOT NULL,
-         at      INTEGER NOT NULL,
-         PRIMARY KEY (kind, id, n)
-     ) STRICT, WITHOUT ROWID;
-     ALTER TABLE request RENAME COLUMN tail TO unindexed_from;
-     DROP INDEX request_by_tail;
-     CREATE INDEX request_unindexed ON request (n) WHERE unindexed_from IS NOT NULL;
-     ALTER TABLE request ADD COLUMN epoch INTEGER NOT NULL DEFAULT 1;
-     ALTER TABLE digest RENAME TO filter_block;
-     ALTER TABLE filter_block RENAME COLUMN grams TO trigrams;
-     DROP INDEX digest_by_request;
-     CREATE UNIQUE INDEX filter_block_by_request ON filter_block (request, first);
-     ALTER TABLE withdrawal RENAME TO attempt_rollback;
-     ALTER TABLE keyframe RENAME COLUMN stands_in TO tombstone;
-     ALTER TABLE total RENAME COLUMN covered TO indexed_events;
-     ALTER TABLE total RENAME COLUMN floor TO id_floor;
-     UPDATE event SET kind = 'records_imported' WHERE request = 0;
-     ALTER TABLE event ADD COLUMN sum INTEGER;
-     CREATE TABLE removal (
-         kind   TEXT    NOT NULL,
-         n      INTEGER NOT NULL,
-         import TEXT    NOT NULL DEFAULT '',
-         name   TEXT,
-         last   INTEGER,
-         PRIMARY KEY (kind, n, import)
-     ) STRICT, WITHOUT ROWID;",
-    // The structure of requests. The rows follow in `span_page::add_missing`. A process of an older version that has
-    // the file open must not go on making filters without pages: with the column renamed, they stay in the tail.
-    "ALTER TABLE filter_block RENAME COLUMN trigrams TO trigram_filter;
-     CREATE TABLE span_page (
-         request INTEGER NOT NULL,
-         first   INTEGER NOT NULL,
-         last    INTEGER NOT NULL,
-         numbered INTEGER NOT NULL,
-         has_repeats INTEGER NOT NULL,
-         body    BLOB    NOT NULL,
-         PRIMARY KEY (request, first)
-     ) STRICT, WITHOUT ROWID;
-     CREATE TABLE path_event (
-         request INTEGER NOT NULL,
-         path    INTEGER NOT NULL,
-         first   INTEGER NOT NULL,
-         seqs    BLOB    NOT NULL,
-         PRIMARY KEY (request, path, first)
-     ) STRICT, WITHOUT ROWID;",
-    // A resume keeps what had ended, and blocks go on as the same instance, which older versions do not know. A process
-    // of an older version that has the file open must not go on writing: with the column renamed, its commits fail.
-    // Pages of spans say more of `step_error` items: those that have one are made again by `span_page::add_missing`.
-    "ALTER TABLE event RENAME COLUMN sum TO checksum;
-     DELETE FROM span_page WHERE EXISTS (
-         SELECT 1 FROM event e WHERE e.request = span_page.request AND e.seq BETWEEN span_page.first AND span_page.last
-         AND e.kind = 'item_added' AND instr(e.body, 'step_error') > 0);
-     DELETE FROM path_event WHERE NOT EXISTS (
-         SELECT 1 FROM span_page s WHERE s.request = path_event.request AND s.first = path_event.first);",
-    // What a person has accepted that a request does.
-    "CREATE TABLE expectation (
-         request INTEGER NOT NULL PRIMARY KEY,
-         at      INTEGER NOT NULL,
-         body    TEXT    NOT NULL
-     ) STRICT;",
-    // Experiments.
-    "CREATE TABLE experiment (
-         n       INTEGER PRIMARY KEY,
-         id      TEXT    NOT NULL UNIQUE,
-         request TEXT    NOT NULL,
-         at      INTEGER NOT NULL,
-         body    TEXT    NOT NULL
-     ) STRICT;
-     CREATE TABLE sample (
-         experiment INTEGER NOT NULL,
-         arm     INTEGER NOT NULL,
-         number  INTEGER NOT NULL,
-         request TEXT    NOT NULL,
-         score   TEXT,
-         PRIMARY KEY (experiment, arm, number)
-     ) STRICT, WITHOUT ROWID;",
-];
+/// The first format whose requests have what lists show of them.
+const FIRST_FORMAT_WITH_LISTS: u32 = 11;
 /// The first format with today's pages of spans.
 const FIRST_FORMAT_WITH_CURRENT_SPANS: u32 = 8;
 /// The first format with the current names in tables and bodies.
@@ -225,6 +121,9 @@ fn migrate(
         if found < FIRST_FORMAT_WITH_CURRENT_SPANS && target >= FIRST_FORMAT_WITH_CURRENT_SPANS {
             span_page::add_missing(&transaction)?;
         }
+        if found < FIRST_FORMAT_WITH_LISTS && target >= FIRST_FORMAT_WITH_LISTS {
+            derive_lists(&transaction)?;
+        }
         transaction.pragma_update(None, "user_version", target.max(found))?;
         transaction.commit()?;
         if found < FIRST_FORMAT_WITH_CURRENT_TERMS && target >= FIRST_FORMAT_WITH_CURRENT_TERMS {
@@ -288,10 +187,25 @@ fn upgrade_events(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+/// Derives what lists of requests show, which older versions did not store.
+fn derive_lists(connection: &Connection) -> Result<(), Error> {
+    let mut events = connection.prepare(
+        "SELECT e.request, e.body FROM request r JOIN event e ON e.request = r.n AND e.seq = 1
+         WHERE e.kind = 'request_started'",
+    )?;
+    let mut update = connection.prepare("UPDATE request SET words = ?2 WHERE n = ?1")?;
+    let mut rows = events.query(())?;
+    while let Some(row) = rows.next()? {
+        let kind = body::event_if_readable(connection, "request_started", &body::lossy(row, 1)?)?;
+        update.execute((row.get::<_, i64>(0)?, kind.as_ref().and_then(input_words::of_first_event)))?;
+    }
+    model_usage::add_all(connection)
+}
+
 /// Adds checksums, which older versions did not store.
 fn add_checksums(connection: &Connection) -> Result<(), Error> {
-    let mut events = connection.prepare("SELECT id, body FROM event WHERE checksum IS NULL AND request <> 0")?;
-    let mut update = connection.prepare("UPDATE event SET checksum = ?2 WHERE id = ?1")?;
+    let mut events = connection.prepare("SELECT id, body FROM event WHERE body_checksum IS NULL AND request <> 0")?;
+    let mut update = connection.prepare("UPDATE event SET body_checksum = ?2 WHERE id = ?1")?;
     let mut rows = events.query(())?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {

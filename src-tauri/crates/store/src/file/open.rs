@@ -14,6 +14,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::file::{migrate, read_only};
+use crate::read::run_filter;
 use crate::row::error::OpenError;
 use crate::row::waiting::{BUSY_TIMEOUT, OnBusy, Waiting, is_busy};
 
@@ -189,7 +190,7 @@ pub(crate) fn reader(path: &Path, access: Access) -> Result<Connection, OpenErro
     }
     .map_err(explain)?;
     connection.busy_timeout(READABLE_TIMEOUT).map_err(explain)?;
-    configure_statement_cache(&connection).map_err(explain)?;
+    configure_statement_cache(&connection).and_then(|()| run_filter::add_function(&connection)).map_err(explain)?;
     Ok(connection)
 }
 

@@ -60,8 +60,8 @@ pub(crate) fn with_seqs(connection: &Connection, request: &str, seqs: &[Seq]) ->
     collect(connection, &mut rows)
 }
 
-pub(crate) const EVENTS: &str =
-    "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.checksum FROM event e LEFT JOIN path p ON p.n = e.path";
+pub(crate) const EVENTS: &str = "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.body_checksum
+    FROM event e LEFT JOIN path p ON p.n = e.path";
 
 const TIME: &str = "SELECT at FROM event WHERE request = (SELECT n FROM request WHERE id = ?1) AND seq = ?2";
 
@@ -282,7 +282,7 @@ pub(crate) fn of_session(
 /// request. Events that a fork copied are left out.
 pub(crate) fn of_requests(connection: &Connection, names: &str) -> Result<Vec<(i64, Arc<str>, Event)>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.checksum, e.id, r.id FROM event e
+        "SELECT e.seq, e.at, p.text, e.attempt, e.kind, e.body, e.body_checksum, e.id, r.id FROM event e
          JOIN request r ON r.n = e.request LEFT JOIN path p ON p.n = e.path
          WHERE r.id IN (SELECT value FROM json_each(?1))
          AND NOT (r.forked_at IS NOT NULL AND e.seq BETWEEN 2 AND r.forked_at) ORDER BY e.id",

@@ -120,7 +120,7 @@ fn write_rebased(connection: &Connection, event: i64, key: &ScopeKey, values: Ve
         stored += payload::insert(connection, payload)? as i64;
     }
     let now = Sums::of_stored(Some(&kind), written.text.len());
-    connection.prepare_cached("UPDATE event SET body = ?2, checksum = ?3 WHERE id = ?1")?.execute((
+    connection.prepare_cached("UPDATE event SET body = ?2, body_checksum = ?3 WHERE id = ?1")?.execute((
         event,
         &written.text,
         body::checksum(&written.text),

@@ -72,10 +72,11 @@ pub struct RequestRow {
     pub forked_from: Option<ForkedFrom>,
 }
 
-const COLUMNS: &str = "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
+pub(super) const COLUMNS: &str =
+    "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
     r.started_at, r.finished_at, (SELECT max(e.seq) FROM event e WHERE e.request = r.n), r.error, r.forked_from,
     r.forked_at, r.epoch";
-const FROM: &str = "FROM request r JOIN session s ON s.n = r.session";
+pub(super) const FROM: &str = "FROM request r JOIN session s ON s.n = r.session";
 
 impl Store {
     /// One request.
@@ -299,7 +300,7 @@ fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>,
     Ok(found)
 }
 
-fn request(row: &Row<'_>) -> Result<RequestRow, Error> {
+pub(super) fn request(row: &Row<'_>) -> Result<RequestRow, Error> {
     let error: Option<String> = row.get(13)?;
     Ok(RequestRow {
         id: row.get(0)?,

@@ -24,7 +24,7 @@ const BATCHES: usize = 8;
 /// Reads all events of a request, oldest first.
 pub(crate) fn read(connection: &Connection, id: &str) -> Result<Vec<Event>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT seq, at, path, attempt, kind, body, checksum FROM event
+        "SELECT seq, at, path, attempt, kind, body, body_checksum FROM event
          WHERE request = (SELECT n FROM request WHERE id = ?1) ORDER BY seq",
     )?;
     let mut rows = statement.query((id,))?;

@@ -169,12 +169,6 @@ pub(crate) fn value(connection: &Connection, text: &str) -> Result<Value, Error>
     Ok(value)
 }
 
-/// The hash of the payload that stands in place of a value, as hex; `None` for a list in parts, and for what is no
-/// reference.
-pub(crate) fn referenced_payload(fields: &Map<String, Value>) -> Option<&str> {
-    fields.get(PAYLOAD_KEY).filter(|_| fields.len() == 1).and_then(Value::as_str)
-}
-
 /// The hashes of the payloads that a body refers to, as hex; not those that these payloads refer to in turn.
 pub(crate) fn referenced_payloads(text: &str) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::Store;
 use crate::read::{events, owners, states};
+use crate::row::annotation::{self, Annotation};
 use crate::row::error::Error;
 use crate::transfer::{import, stored_code};
 
@@ -45,6 +46,13 @@ pub enum BundleRecord {
         request: Arc<str>,
         /// The event.
         event: Box<Event>,
+    },
+    /// What a person added to a request of the bundle; after its events.
+    Annotation {
+        /// The id of the request.
+        request: Arc<str>,
+        /// What was added.
+        annotation: Annotation,
     },
 }
 
@@ -104,6 +112,7 @@ impl Store {
             }
             let mut all = stored_code::bundled_code(connection, &records)?;
             all.extend(records);
+            all.extend(annotations_of(connection, &names)?);
             Ok(all)
         })
     }
@@ -113,6 +122,21 @@ impl Store {
     pub fn import(&self, records: Vec<BundleRecord>) -> Result<(), ImportError> {
         import::import(self, records)
     }
+}
+
+fn annotations_of(connection: &Connection, names: &str) -> Result<Vec<BundleRecord>, Error> {
+    let mut statement = connection
+        .prepare_cached("SELECT n, id FROM request WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY n")?;
+    let mut rows = statement.query((names,))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let request: Arc<str> = row.get(1)?;
+        let added = annotation::all_of(connection, row.get(0)?)?;
+        found.extend(
+            added.into_iter().map(|annotation| BundleRecord::Annotation { request: request.clone(), annotation }),
+        );
+    }
+    Ok(found)
 }
 
 /// The ids of a bundle's requests and sessions, each after the word `request` or `session`.

@@ -146,7 +146,7 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         }
     }
     let mut statement = connection.prepare(
-        "SELECT e.kind, e.body, r.unindexed_from IS NULL OR e.seq < r.unindexed_from, e.checksum, e.id
+        "SELECT e.kind, e.body, r.unindexed_from IS NULL OR e.seq < r.unindexed_from, e.body_checksum, e.id
          FROM event e JOIN request r ON r.n = e.request WHERE r.session = ?1",
     )?;
     let mut rows = statement.query((n,))?;

@@ -10,6 +10,7 @@
 //! Until then all of it is in the queue of removals under the import's name. A lock on a file of that name shows that
 //! the import's process is alive; if it is not, the copied rows are removed.
 
+mod lists;
 mod lock;
 mod publish;
 mod reserve;

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `shared` | a scope that stays: tombstones replace its changes by deleted requests |
 //! | `scope` | a deleted scope: its changes and keyframes |
-//! | `request` | a deleted request, whose id was `name`: its scopes, filters, expectation and events |
+//! | `request` | a deleted request, whose id was `name`: its scopes, filters, expectation, annotations and events |
 //! | `session` | a deleted session: its journal |
 //! | `payload` | a payload that something deleted referred to: removed unless something else refers to it |
 //! | `range` | the id of an import's first boundary event; `last` is that of the second |
@@ -27,11 +27,10 @@ use rusqlite::{Connection, InterruptHandle, OptionalExtension};
 use crate::read::states;
 use crate::row::body::{self, Body};
 use crate::row::error::Error;
-use crate::row::{measure, payload, totals};
+use crate::row::{filter_block, measure, payload, totals};
 use crate::transfer::sliced_work::{SlicedWork, TimeSlice, check_rows_deleted};
 use crate::transfer::{import, unreferenced_payloads};
-use crate::write::removal_queue::queue_references;
-use crate::write::writer::WriterHandle;
+use crate::write::{annotations, removal_queue::queue_references, writer::WriterHandle};
 
 /// How many rows one statement deletes, between two looks at the clock.
 const ROWS_AT_ONCE: usize = 64;
@@ -216,7 +215,8 @@ fn delete_request_rows(connection: &Connection, slice: &TimeSlice, n: i64) -> Re
         }
     }
     crate::write::expectations::forget(connection, n)?;
-    let mut derived = crate::row::filter_block::DELETE_SOME.iter().map(|sql| delete_rows(connection, slice, sql, n));
+    let some = filter_block::DELETE_SOME.iter().chain(&annotations::DELETE_SOME);
+    let mut derived = some.map(|sql| delete_rows(connection, slice, sql, n));
     Ok(derived.try_fold(true, |is_done, deleted| deleted.map(|none_left| is_done && none_left))?
         && delete_events(connection, slice, n)?)
 }

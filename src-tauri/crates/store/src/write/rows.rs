@@ -2,7 +2,7 @@
 //!
 //! Counters that change with every event are updated once for each transaction, by `TransactionRows::finish`.
 
-use crate::row::{body, totals};
+use crate::row::{body, input_words, model_usage, totals};
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
 use engine::log::{AppendError, Lease};
 use rusqlite::{Connection, params};
@@ -73,10 +73,10 @@ pub(crate) fn insert_request(
         .prepare_cached(
             "INSERT INTO request
              (n, id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
-              forked_from, forked_at)
+              forked_from, forked_at, words)
              VALUES (max(coalesce((SELECT max(n) FROM request), 0),
                  coalesce((SELECT max(n) FROM removal WHERE kind = 'request'), 0)) + 1,
-                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
         )?
         .execute(params![
             id,
@@ -92,7 +92,8 @@ pub(crate) fn insert_request(
             event.at,
             claim.as_ref().map(|claim| &*claim.key),
             forked_from.as_ref().map(|from| &from.request_id),
-            forked_from.as_ref().map(|from| from.seq)
+            forked_from.as_ref().map(|from| from.seq),
+            input_words::of_first_event(&event.kind)
         ])?;
     let n = connection.last_insert_rowid();
     connection
@@ -141,6 +142,10 @@ pub(crate) fn update(connection: &Connection, request: &CachedRequest, event: &E
                 .execute((request.session, row))?;
             Ok(())
         }
+        EventKind::EffectFinished { .. } => match model_usage::of_event(connection, request.n, &event.kind)? {
+            Some(used) => model_usage::add(connection, request.n, &used, false),
+            None => Ok(()),
+        },
         _ => Ok(()),
     }
 }
@@ -181,8 +186,8 @@ pub(crate) fn copy_common_events(
 ) -> Result<(i64, i64), Error> {
     let events = connection
         .prepare_cached(
-            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, checksum)
-             SELECT ?4 + e.seq - 1, ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body, e.checksum
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, body_checksum)
+             SELECT ?4 + e.seq - 1, ?1, e.seq, e.at, e.kind, e.path, e.attempt, e.body, e.body_checksum
              FROM event e JOIN request r ON r.n = e.request
              WHERE r.id = ?2 AND e.seq BETWEEN 2 AND ?3 ORDER BY e.seq",
         )?
@@ -197,6 +202,7 @@ pub(crate) fn copy_common_events(
     if let Some(title) = title_of(connection, session)? {
         connection.prepare_cached("UPDATE session SET title = ?2 WHERE id = ?1")?.execute((session, title))?;
     }
+    model_usage::add_copied(connection, request, from.seq)?;
     let added = events::of_kind(connection, request, "item_added")?;
     Ok((events as i64, added.iter().map(totals::items).sum()))
 }

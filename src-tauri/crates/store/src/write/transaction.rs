@@ -63,7 +63,7 @@ impl<'a> TransactionRows<'a> {
         owners: &'a Owners,
     ) -> Result<Self, Error> {
         let insert = connection.prepare_cached(
-            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, checksum)
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, body_checksum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?;
         Ok(TransactionRows {

@@ -200,7 +200,7 @@ fn every_damage_is_found_and_named() {
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("PRAGMA foreign_keys = OFF; PRAGMA writable_schema = ON").unwrap();
         // What checksums find they find at once; here they are not there, as in a database of before.
-        connection.execute_batch("UPDATE event SET checksum = NULL").unwrap();
+        connection.execute_batch("UPDATE event SET body_checksum = NULL").unwrap();
         connection.execute_batch(damage).unwrap_or_else(|error| panic!("{damage}: {error}"));
         drop(connection);
         let found = Store::open(&path, Options::default()).unwrap().check().unwrap();

@@ -8,7 +8,7 @@ use engine::item::{ItemStatus, NewItem};
 use rusqlite::Connection;
 use store::{Options, Store};
 
-use crate::support::{Request, block_finished, block_started, open_in, wait_for_filters};
+use crate::support::{Request, WITHOUT_LISTS, block_finished, block_started, open_in, wait_for_filters};
 
 /// The database that the tests of the program have, in a folder of its own.
 fn older(folder: &Path) -> PathBuf {
@@ -58,7 +58,7 @@ fn of_several_who_open_it_at_once_all_keep_the_old_file() {
                 scope.spawn(|| Store::open(&path, Options::default()).unwrap().stats().unwrap());
             }
         });
-        assert_eq!(format_of(&path), 10);
+        assert_eq!(format_of(&path), 11);
         assert_eq!(format_of(&folder.path().join("log.db.format-5")), 5);
         let mut names: Vec<String> = fs::read_dir(folder.path())
             .unwrap()
@@ -97,13 +97,14 @@ fn pages_that_say_less_of_failures_are_made_again() {
     let old = Connection::open(&path).unwrap();
     assert_eq!(old.execute("UPDATE span_page SET body = zeroblob(8)", ()).unwrap(), 1);
     old.execute_batch(
-        "ALTER TABLE event RENAME COLUMN checksum TO sum; DROP TABLE expectation;
+        "ALTER TABLE event RENAME COLUMN body_checksum TO sum; DROP TABLE expectation;
          DROP TABLE experiment; DROP TABLE sample; PRAGMA user_version = 7",
     )
+    .and_then(|()| old.execute_batch(WITHOUT_LISTS))
     .unwrap();
     drop(old);
     let store = open_in(&folder);
-    assert_eq!(format_of(&path), 10);
+    assert_eq!(format_of(&path), 11);
     let problems = store.check().unwrap().problems;
     assert!(problems.is_empty(), "{problems:?}");
 }

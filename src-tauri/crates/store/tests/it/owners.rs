@@ -51,7 +51,7 @@ fn a_check_finds_owners_and_users_that_the_events_do_not_name() {
     let other = started("second").name().to_owned();
     Request::begin_in(&bed, "second", "second");
     change(&format!(
-        "UPDATE event SET checksum = NULL;
+        "UPDATE event SET body_checksum = NULL;
          UPDATE event SET body = replace(body, '\"session\":\"second\"', '\"session\":\"ses\"') WHERE kind = '{other}';
          UPDATE event SET body = json_set(body, '$.user', 'bob') WHERE id = (SELECT max(id) FROM event);
          UPDATE request SET session = 1, user = 'bob'"

@@ -347,7 +347,7 @@ fn copies_that_an_old_version_left_behind_go_with_the_migration() {
     connection.execute_batch(as_of_before).unwrap();
     let left: i64 = connection.query_row("SELECT count(*) FROM scope", (), |row| row.get(0)).unwrap();
     assert_eq!(left, 2);
-    connection.execute_batch(OLDER).unwrap();
+    connection.execute_batch(&format!("{WITHOUT_LISTS}; {OLDER}")).unwrap();
     drop(connection);
     let store = open(&path);
     assert!(store.record_of(&copy).unwrap().is_none());

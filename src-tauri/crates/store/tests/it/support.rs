@@ -264,11 +264,19 @@ impl Chance {
     }
 }
 
-/// Makes a database of today one of the format before, as far as tables go.
+/// Takes away what format 11 added.
+pub(crate) const WITHOUT_LISTS: &str =
+    "DROP TABLE annotation; DROP TABLE tag; DROP TABLE model; DROP TABLE model_usage;
+    DROP INDEX request_by_start; DROP INDEX request_by_status; DROP INDEX request_by_flow; DROP INDEX request_by_label;
+    DROP INDEX request_by_user; DROP INDEX request_by_duration; DROP INDEX request_by_tokens;
+    CREATE INDEX request_by_user ON request (user); ALTER TABLE request DROP COLUMN words;
+    ALTER TABLE request DROP COLUMN tokens; ALTER TABLE request DROP COLUMN title";
+
+/// Makes a database of today one of format 5, as far as tables go, after [`WITHOUT_LISTS`].
 pub(crate) const OLDER: &str = "DROP TABLE database; DROP TABLE code; DROP TABLE removal; DROP TABLE ticket;
     ALTER TABLE request RENAME COLUMN unindexed_from TO tail; DROP INDEX request_unindexed;
     CREATE INDEX request_by_tail ON request (n) WHERE tail IS NOT NULL;
-    ALTER TABLE request DROP COLUMN epoch; ALTER TABLE event DROP COLUMN checksum;
+    ALTER TABLE request DROP COLUMN epoch; ALTER TABLE event DROP COLUMN body_checksum;
     DROP TABLE span_page; DROP TABLE path_event; DROP TABLE expectation;
     DROP TABLE experiment; DROP TABLE sample;
     ALTER TABLE filter_block RENAME TO digest; ALTER TABLE digest RENAME COLUMN trigram_filter TO grams;

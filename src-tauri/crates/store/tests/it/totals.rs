@@ -147,7 +147,7 @@ fn reopened_as_of_before(bed: Bed, damage: &str) -> (tempfile::TempDir, Store) {
     let path = store.path().to_owned();
     drop(store);
     let connection = Connection::open(&path).unwrap();
-    connection.execute_batch(OLDER).unwrap();
+    connection.execute_batch(&format!("{WITHOUT_LISTS}; {OLDER}")).unwrap();
     connection.execute_batch(damage).unwrap();
     connection.execute_batch("ALTER TABLE total RENAME COLUMN covered TO events").unwrap();
     let sql = "UPDATE total SET events = ?1, items = ?2, payload_bytes = ?3, unique_payload_bytes = ?4";

@@ -1,4 +1,4 @@
-//! Reads filters.
+//! Reads filters, and the words that filters of other lists are made of.
 
 use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
@@ -34,7 +34,7 @@ const SIGNS: [(&str, Compare); 6] = [
     (":", Compare::Equal),
 ];
 /// Longer ones first: `ms` is not `s`.
-const UNITS: [(&str, f64); 4] = [("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
+pub(crate) const UNITS: [(&str, f64); 4] = [("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
 const FIELDS: &str = "kind, status, dur, name, path, attempt, items, writes and tokens";
 
 /// Every term is asked of every block, so a text that somebody pasted by mistake would keep a view busy for minutes.
@@ -42,7 +42,7 @@ const MAX_TERMS: usize = 64;
 const MAX_LETTERS: usize = 4_096;
 
 /// What is wrong, and at which letter of the text, from 1.
-fn wrong(at: usize, what: impl Into<String>) -> Fault {
+pub(crate) fn wrong(at: usize, what: impl Into<String>) -> Fault {
     let what = what.into();
     Fault::Invalid {
         message: format!("the filter is wrong at letter {at}: {what}"),
@@ -51,11 +51,22 @@ fn wrong(at: usize, what: impl Into<String>) -> Fault {
 }
 
 /// A word of a filter, where it begins, and where quotes begin in it.
-struct Word {
+pub(crate) struct Word {
     at: usize,
     text: String,
     /// How many bytes of `text` stand before the first quote; all of them where there is none.
     plain: usize,
+}
+
+/// A word as `-NAME SIGN VALUE`, or as a text.
+pub(crate) struct Part<'a> {
+    pub(crate) is_negated: bool,
+    /// At which letter of the filter the name or the text begins, from 1.
+    pub(crate) at: usize,
+    /// What stands before the first `:`, `<`, `>` or `=`; `None` of a text.
+    pub(crate) name: Option<&'a str>,
+    /// The text, or the sign and the value.
+    pub(crate) rest: &'a str,
 }
 
 /// The words of a filter: between blanks, where quotes keep blanks together.
@@ -84,8 +95,8 @@ fn words(text: &str) -> Result<Vec<Word>, Fault> {
     Ok(words)
 }
 
-/// The terms of a filter.
-pub(super) fn terms(text: &str) -> Result<Vec<Term>, Fault> {
+/// The words of a filter that is not too long.
+pub(crate) fn checked_words(text: &str) -> Result<Vec<Word>, Fault> {
     if text.chars().nth(MAX_LETTERS).is_some() {
         return Err(wrong(MAX_LETTERS + 1, format!("a filter has at most {MAX_LETTERS} letters")));
     }
@@ -94,29 +105,45 @@ pub(super) fn terms(text: &str) -> Result<Vec<Term>, Fault> {
         let count = words.len();
         return Err(wrong(word.at, format!("there are {count} terms, and a filter has at most {MAX_TERMS}")));
     }
-    words.into_iter().map(term).collect()
+    Ok(words)
 }
 
-fn term(word: Word) -> Result<Term, Fault> {
-    let Word { at, text, plain } = word;
-    let is_negated = text.starts_with('-') && plain > 0;
-    let (rest, at) = if is_negated { (&text[1..], at + 1) } else { (text.as_str(), at) };
-    let plain = plain.saturating_sub(usize::from(is_negated)).min(rest.len());
-    if rest.is_empty() {
-        let what = if is_negated {
-            "there is nothing after \"-\"; write what is not wanted, like -status:completed"
-        } else {
-            "there is nothing between the quotes"
+impl Word {
+    /// Takes the word apart.
+    pub(crate) fn part(&self) -> Result<Part<'_>, Fault> {
+        let Word { at, text, plain } = self;
+        let is_negated = text.starts_with('-') && *plain > 0;
+        let (rest, at) = if is_negated { (&text[1..], at + 1) } else { (text.as_str(), *at) };
+        let plain = plain.saturating_sub(usize::from(is_negated)).min(rest.len());
+        if rest.is_empty() {
+            let what = if is_negated {
+                "there is nothing after \"-\"; write what is not wanted, like -status:completed"
+            } else {
+                "there is nothing between the quotes"
+            };
+            return Err(wrong(at, what));
+        }
+        // What a sign separates stands outside of quotes.
+        let (name, rest) = match rest[..plain].find([':', '<', '>', '=']) {
+            None => (None, rest),
+            Some(end) => (Some(&rest[..end]), &rest[end..]),
         };
-        return Err(wrong(at, what));
+        Ok(Part { is_negated, at, name, rest })
     }
-    // What a sign separates stands outside of quotes.
-    let sign = rest[..plain].find([':', '<', '>', '=']);
-    let test = match sign {
-        None => Test::Text(rest.to_lowercase()),
-        Some(end) => field(&rest[..end], &rest[end..], at)?,
+}
+
+/// The terms of a filter.
+pub(super) fn terms(text: &str) -> Result<Vec<Term>, Fault> {
+    let words = checked_words(text)?;
+    let term = |word: Word| {
+        let Part { is_negated, at, name, rest } = word.part()?;
+        let test = match name {
+            None => Test::Text(rest.to_lowercase()),
+            Some(name) => field(name, rest, at)?,
+        };
+        Ok(Term { is_negated, test })
     };
-    Ok(Term { is_negated, test })
+    words.into_iter().map(term).collect()
 }
 
 fn field(name: &str, rest: &str, at: usize) -> Result<Test, Fault> {

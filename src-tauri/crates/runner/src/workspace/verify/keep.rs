@@ -82,7 +82,7 @@ impl Workspace {
         for piece in pieces {
             match piece {
                 // It is verified against the code of the day.
-                BundleRecord::Code { .. } => {}
+                BundleRecord::Code { .. } | BundleRecord::Annotation { .. } => {}
                 // Records that the kept requests did not see.
                 BundleRecord::Record { scope, state, .. }
                     if !needed.contains(&scope) && (scope.kind == ScopeKind::Resource || state.is_empty()) => {}

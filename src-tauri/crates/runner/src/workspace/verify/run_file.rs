@@ -127,7 +127,7 @@ impl RunFile {
         line(serde_json::to_value(&self.label).map_err(Fault::internal)?);
         for piece in &self.pieces {
             match piece {
-                BundleRecord::Code { .. } => {}
+                BundleRecord::Code { .. } | BundleRecord::Annotation { .. } => {}
                 BundleRecord::Record { scope, version, state } => {
                     let state = long.take_out_of(Value::Object(state.clone()));
                     line(json!({ "record": scope, "state": state, "version": version }));

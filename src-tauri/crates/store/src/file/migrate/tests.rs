@@ -36,7 +36,12 @@ fn the_first_format_becomes_todays() {
         ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
         ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch;
         DROP TABLE filter_block; DROP TABLE span_page; DROP TABLE path_event;
-        ALTER TABLE event DROP COLUMN checksum;
+        ALTER TABLE event DROP COLUMN body_checksum;
+        DROP TABLE annotation; DROP TABLE tag; DROP TABLE model; DROP TABLE model_usage;
+        DROP INDEX request_by_start; DROP INDEX request_by_status; DROP INDEX request_by_flow; DROP INDEX request_by_label;
+        DROP INDEX request_by_user; DROP INDEX request_by_duration; DROP INDEX request_by_tokens;
+        CREATE INDEX request_by_user ON request (user); ALTER TABLE request DROP COLUMN words;
+        ALTER TABLE request DROP COLUMN tokens; ALTER TABLE request DROP COLUMN title;
         DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
         DROP TABLE expectation; DROP TABLE experiment; DROP TABLE sample;
         ALTER TABLE attempt_rollback RENAME TO withdrawal;

@@ -202,7 +202,8 @@ impl BundleCopy<'_> {
         })?;
         self.copy_filters()?;
         self.copy_span_pages()?;
-        self.copy_path_events()
+        self.copy_path_events()?;
+        self.copy_lists()
     }
 
     fn copy_filters(&self) -> Result<(), Error> {
@@ -306,7 +307,7 @@ fn insert_event(connection: &Connection, row: EventRow) -> Result<usize, Error> 
     let sum = body::checksum(&row.body);
     connection
         .prepare_cached(
-            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, checksum)
+            "INSERT INTO event (id, request, seq, at, kind, path, attempt, body, body_checksum)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
         .execute(params![row.id, request, row.seq, row.at, row.kind, path, row.attempt, row.body, sum])?;

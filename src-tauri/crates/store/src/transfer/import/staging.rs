@@ -9,7 +9,7 @@ use engine::event::{Event, ScopeCommit};
 use engine::log::Record;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::Committed;
 use crate::check;
@@ -20,6 +20,7 @@ use crate::row::error::Error;
 use crate::row::filter_block;
 use crate::row::totals::{self, Sums};
 use crate::transfer::bundle::{BundleRecord, ImportError};
+use crate::write::annotations;
 use crate::write::append_batch::AppendBatch;
 use crate::write::transaction::TransactionRows;
 use crate::write::writer_cache::WriterCache;
@@ -73,7 +74,10 @@ impl StagedBundle {
             session: number("SELECT coalesce(max(n), 0) FROM session")?,
         };
         let before = totals_without_payloads(&connection)?;
+        let (annotations, bundle) =
+            bundle.into_iter().partition(|record| matches!(record, BundleRecord::Annotation { .. }));
         let committed = write(&connection, &mut cache, bundle)?;
+        annotate(&connection, origin_end.request, annotations)?;
         rebased_values::add_missing(&connection, origin_end.event)?;
         let (after, last) = (totals_without_payloads(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
         // References between events can be checked only when all are there.
@@ -130,6 +134,19 @@ fn write(
     Ok(committed)
 }
 
+/// Adds what people added to the bundle's requests, whose rows come after `origin`.
+fn annotate(connection: &Connection, origin: i64, records: Vec<BundleRecord>) -> Result<(), ImportError> {
+    let mut row = connection.prepare("SELECT n FROM request WHERE id = ?1 AND n > ?2")?;
+    for record in records {
+        let BundleRecord::Annotation { request, annotation } = record else { continue };
+        let unfit = |what: &str| ImportError::Unfit(format!("an annotation of request \"{request}\" is wrong: {what}"));
+        annotation.check().map_err(|what| unfit(&what))?;
+        let n = row.query_row((&*request, origin), |row| row.get(0)).optional()?;
+        annotations::insert(connection, n.ok_or_else(|| unfit("the request is not in the file"))?, &annotation)?;
+    }
+    Ok(())
+}
+
 /// Consecutive entries of a bundle that are written together.
 enum Group {
     Records(Vec<(ScopeKey, Record)>),
@@ -144,7 +161,7 @@ fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
     let mut whose: Arc<str> = "".into();
     for record in records {
         let ends = match &record {
-            BundleRecord::Record { .. } | BundleRecord::Code { .. } => true,
+            BundleRecord::Record { .. } | BundleRecord::Code { .. } | BundleRecord::Annotation { .. } => true,
             BundleRecord::Event { request, .. } => *request != whose || events.len() >= EVENTS_PER_BATCH,
         };
         if ends && !events.is_empty() {
@@ -157,8 +174,8 @@ fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
                 }
                 run.push((scope, Record { version, state: Arc::new(State::from(state)) }));
             }
-            // Stored separately, see `copy_code`.
-            BundleRecord::Code { .. } => {}
+            // Stored separately, see `copy_code` and `annotate`.
+            BundleRecord::Code { .. } | BundleRecord::Annotation { .. } => {}
             BundleRecord::Event { request, event } => {
                 if event.at.unsigned_abs() > LATEST_MS {
                     let what = format!("event {} of \"{request}\" is at {} ms, which is no date", event.seq, event.at);

@@ -1,0 +1,45 @@
+//! Instants as people write them: how long ago, or a date here.
+
+use jiff::civil::{Date, DateTime};
+use jiff::{Span, SpanRelativeTo, Timestamp, tz::TimeZone};
+
+/// Reads an instant, in milliseconds since the epoch: a time before now (`2h`, `7d`), or a date with or without a time,
+/// here unless it names its offset.
+pub fn past_instant(text: &str) -> Result<i64, String> {
+    let wrong =
+        || "write a time before now, like 2h or 7d, or an instant, like 2026-11-20 or 2026-11-20T14:00".to_owned();
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Ok(instant.as_millisecond());
+    }
+    let local = |at: DateTime| at.to_zoned(TimeZone::system()).map(|at| at.timestamp()).map_err(|_| wrong());
+    if let Ok(date) = text.parse::<Date>() {
+        return Ok(local(date.at(0, 0, 0, 0))?.as_millisecond());
+    }
+    if let Ok(at) = text.parse::<DateTime>() {
+        return Ok(local(at)?.as_millisecond());
+    }
+    let span: Span = text.parse().map_err(|_| wrong())?;
+    // A day has 24 hours here.
+    let ago = span.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
+    Ok(Timestamp::now().checked_sub(ago.abs()).map_err(|_| wrong())?.as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_is_given_by_a_date_or_by_how_long_ago_it_was() {
+        let now = Timestamp::now().as_millisecond();
+        let ago = |text: &str| (now - past_instant(text).unwrap_or(i64::MAX / 2)) / 1_000;
+        for (text, seconds) in [("2h", 7_200), ("30m", 1_800), ("1d", 86_400), ("2w", 1_209_600), ("90s", 90)] {
+            assert!((seconds - 5..=seconds).contains(&ago(text)), "{text}: {}", ago(text));
+        }
+        for text in ["2026-11-20", "2026-11-20T14:00", "2026-11-20T14:00:00Z", "2026-11-20T14:00:00+02:00"] {
+            assert!(past_instant(text).is_ok(), "{text}");
+        }
+        for text in ["", "x", "yesterday", "2026-13-01", "2", "-"] {
+            assert!(past_instant(text).is_err(), "{text}");
+        }
+    }
+}

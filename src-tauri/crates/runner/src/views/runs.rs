@@ -1,0 +1,96 @@
+//! Rows of lists of runs, what runs come to, and what people add to requests.
+
+use serde::Serialize;
+
+use super::RequestRow;
+
+/// A request of a list of runs.
+#[derive(Clone, Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct RunRow {
+    /// Its row.
+    #[serde(flatten)]
+    pub row: RequestRow,
+    /// What a person named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// What a person noted about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Tokens that models were told and said.
+    pub tokens: u64,
+    /// What its model calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it
+    /// knows none of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The first words of what it was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
+}
+
+/// What runs come to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct RunsSummary {
+    /// How many there are.
+    pub runs: u64,
+    /// How many failed.
+    pub failed: u64,
+    /// Tokens that models were told and said.
+    pub tokens: u64,
+    /// What was spent in US dollars, where models have prices. Calls that forks share with their origins count once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// By the day on which they began, oldest first; days without runs are left out.
+    pub days: Vec<RunDay>,
+}
+
+/// What the runs of one day come to.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct RunDay {
+    /// The day here, like `2026-11-20`.
+    pub day: String,
+    /// How many began.
+    pub runs: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Tokens that models were told and said.
+    pub tokens: u64,
+    /// What was spent in US dollars, where models have prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+/// The tags, the note and the title of a request.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct Tags {
+    /// The request.
+    pub request_id: String,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// What a person noted about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What a person named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+impl Tags {
+    pub(crate) fn new(request: &str, found: store::Annotated) -> Tags {
+        Tags { request_id: request.to_owned(), tags: found.tags, note: found.note, title: found.title }
+    }
+}
+
+/// A tag, and how many requests have it.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+pub struct TagCount {
+    /// The tag.
+    pub tag: String,
+    /// How many.
+    pub requests: u64,
+}

@@ -1,0 +1,84 @@
+//! What lists show of a request: the first words of its input, what it used of models, its tags and its title.
+
+use std::collections::BTreeSet;
+
+use engine::event::{EventKind, Seq};
+use rusqlite::Connection;
+
+use super::{Checked, debug_difference, difference};
+use crate::row::annotation::{self, AnnotationKind};
+use crate::row::error::Error;
+use crate::row::input_words;
+use crate::row::model_usage::DerivedUsage;
+
+/// What the events of one request derive.
+#[derive(Default)]
+pub(super) struct ListsCheck {
+    words: Option<String>,
+    usage: DerivedUsage,
+    /// The last event that a fork has in common with its origin, 0 if the request is no fork.
+    last_copied: Seq,
+    /// Whether an event cannot be read: then it is not known what it derived.
+    is_damaged: bool,
+}
+
+impl ListsCheck {
+    /// Takes the next event in, if it can be read.
+    pub(super) fn add(&mut self, seq: Seq, kind: Option<&EventKind>) {
+        let Some(kind) = kind else {
+            self.is_damaged = true;
+            return;
+        };
+        if seq == 1 {
+            self.words = input_words::of_first_event(kind);
+        }
+        if let EventKind::RequestStarted { forked_from: Some(from), .. } = kind {
+            self.last_copied = from.seq;
+        }
+        self.usage.add(seq, kind, self.is_copied(seq));
+    }
+
+    /// Whether a fork has an event in common with its origin.
+    pub(super) fn is_copied(&self, seq: Seq) -> bool {
+        (2..=self.last_copied).contains(&seq)
+    }
+
+    /// Compares it, and what follows from the annotations, with the rows.
+    pub(super) fn compare(
+        self,
+        connection: &Connection,
+        found: &mut Checked,
+        (n, id): (i64, &str),
+    ) -> Result<(), Error> {
+        let (words, tokens, title): (Option<String>, i64, Option<String>) = connection
+            .prepare_cached("SELECT words, tokens, title FROM request WHERE n = ?1")?
+            .query_row((n,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut wrong = |what: &str, by: &str, difference: Option<(String, String)>| {
+            if let Some((stored, derived)) = difference {
+                found.add(Some(id), None, format!("its {what} is {stored}; its {by} say {derived}"));
+            }
+        };
+        if !self.is_damaged {
+            let used = DerivedUsage::stored(connection, n)?;
+            wrong("line of first words", "events", debug_difference(&words, &self.words));
+            wrong("number of tokens", "events", difference(&tokens, &self.usage.tokens()));
+            wrong("use of models", "events", debug_difference(&used, &self.usage.used));
+        }
+        let (mut tags, mut named) = (BTreeSet::new(), None);
+        for added in annotation::all_of(connection, n)? {
+            if let Err(what) = added.check() {
+                wrong("annotations", "rules", Some((format!("{:?}", added.value), what)));
+            }
+            match added.kind {
+                AnnotationKind::TagAdded => _ = tags.insert(added.value),
+                AnnotationKind::TagRemoved => _ = tags.remove(&added.value),
+                AnnotationKind::Title => named = Some(added.value).filter(|title| !title.is_empty()),
+                AnnotationKind::Note => {}
+            }
+        }
+        let stored: BTreeSet<String> = annotation::of_row(connection, n)?.tags.into_iter().collect();
+        wrong("list of tags", "annotations", debug_difference(&stored, &tags));
+        wrong("title", "annotations", debug_difference(&title, &named));
+        Ok(())
+    }
+}

@@ -1,0 +1,244 @@
+//! Which requests a list of runs shows: terms that must all hold, as a condition of SQL.
+//!
+//! Values are always bound, never written into SQL; prices are, because they are numbers.
+
+use engine::event::RequestStatus;
+use engine::views::search::Needle;
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::types::Value;
+
+/// How a number is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Less than.
+    Below,
+    /// Not more than.
+    AtMost,
+    /// The same.
+    Equal,
+    /// Not less than.
+    AtLeast,
+    /// More than.
+    Above,
+}
+
+impl Comparison {
+    fn sql(self) -> &'static str {
+        match self {
+            Comparison::Below => "<",
+            Comparison::AtMost => "<=",
+            Comparison::Equal => "=",
+            Comparison::AtLeast => ">=",
+            Comparison::Above => ">",
+        }
+    }
+}
+
+/// What a term asks for. In names `*` stands for anything.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunCondition {
+    /// The session's id.
+    Session(String),
+    /// The user.
+    User(String),
+    /// The project.
+    Project(String),
+    /// The flow's kind.
+    Flow(String),
+    /// The action.
+    Action(String),
+    /// How the request stands. What has not ended and is not in [`RunFilter::gone`] is running or queued.
+    Status(RequestStatus),
+    /// A tag.
+    Tag(String),
+    /// How long it took, in milliseconds. What has not ended took no time yet and is never found.
+    Duration(Comparison, f64),
+    /// Tokens that models were told and said.
+    Tokens(Comparison, f64),
+    /// What its model calls cost, in US dollars. A request without a price is never found.
+    Cost(Comparison, f64),
+    /// It began at this time or later, in milliseconds since 1970.
+    Since(i64),
+    /// It began before this time, in milliseconds since 1970.
+    Until(i64),
+    /// A text, whatever its case, in what a list shows of it: title, first words of the input, note, tags, id, session,
+    /// user, project, flow and action, and error.
+    Text(String),
+    /// It is a fork.
+    IsFork,
+    /// It is a retry.
+    IsRetry,
+    /// Its models are mocked.
+    IsMock,
+}
+
+/// A term of a filter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunTerm {
+    /// Whether it must not hold.
+    pub is_negated: bool,
+    /// What it asks for.
+    pub condition: RunCondition,
+}
+
+/// What a token of a model costs, in US dollars.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ModelPrice {
+    /// The number of the model, see [`Store::models`](crate::Store::models).
+    pub model: i64,
+    /// A token that the model was told.
+    pub input: f64,
+    /// The same, if it was in the provider's cache.
+    pub cached: f64,
+    /// A token that the model said.
+    pub output: f64,
+}
+
+/// Which requests; all terms must hold.
+#[derive(Clone, Debug, Default)]
+pub struct RunFilter {
+    /// The terms.
+    pub terms: Vec<RunTerm>,
+    /// The ids of the requests that have not ended and whose process is gone: they are interrupted.
+    pub gone: Vec<String>,
+    /// What models cost. Models that are missing have no price.
+    pub prices: Vec<ModelPrice>,
+}
+
+/// The columns in which [`RunCondition::Text`] looks.
+const TEXTS: [&str; 8] = [
+    "r.title",
+    "r.words",
+    "r.id",
+    "r.user",
+    "r.project",
+    "r.flow || '.' || r.action",
+    "r.error",
+    "(SELECT s.id FROM session s WHERE s.n = r.session)",
+];
+
+impl RunFilter {
+    /// Whether one of the terms asks for the session, which has an index of its own.
+    pub(super) fn is_of_session(&self) -> bool {
+        self.terms.iter().any(|term| !term.is_negated && matches!(term.condition, RunCondition::Session(_)))
+    }
+
+    /// Whether costs are needed to find the requests.
+    pub(super) fn needs_cost(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.condition, RunCondition::Cost(..)))
+    }
+
+    /// The condition, for a request with the alias `r` and its cost with the alias `c`. Adds what is bound to `values`.
+    pub(super) fn sql(&self, values: &mut Vec<Value>) -> String {
+        if self.terms.is_empty() {
+            return "1".to_owned();
+        }
+        let clauses = self.terms.iter().map(|term| {
+            let clause = self.clause(&term.condition, values);
+            if term.is_negated { format!("({clause}) IS NOT TRUE") } else { format!("({clause})") }
+        });
+        clauses.collect::<Vec<_>>().join(" AND ")
+    }
+
+    fn clause(&self, condition: &RunCondition, values: &mut Vec<Value>) -> String {
+        let mut bind = |value: Value| {
+            values.push(value);
+            format!("?{}", values.len())
+        };
+        match condition {
+            RunCondition::Session(id) => {
+                let id = is_named("s.id", id, &mut bind);
+                format!("r.session IN (SELECT s.n FROM session s WHERE {id})")
+            }
+            RunCondition::User(name) => is_named("r.user", name, &mut bind),
+            RunCondition::Project(name) => is_named("r.project", name, &mut bind),
+            RunCondition::Flow(name) => is_named("r.flow", name, &mut bind),
+            RunCondition::Action(name) => is_named("r.action", name, &mut bind),
+            RunCondition::Tag(name) => {
+                let name = is_named("t.name", name, &mut bind);
+                format!("r.n IN (SELECT t.request FROM tag t WHERE {name})")
+            }
+            RunCondition::Status(status) => {
+                let gone = serde_json::to_string(&self.gone).unwrap_or_default();
+                match status {
+                    RequestStatus::Interrupted => {
+                        format!("r.id IN (SELECT value FROM json_each({}))", bind(gone.into()))
+                    }
+                    RequestStatus::Queued | RequestStatus::InProgress => {
+                        let status = bind(status.as_str().to_owned().into());
+                        let gone = bind(gone.into());
+                        format!("r.status = {status} AND r.id NOT IN (SELECT value FROM json_each({gone}))")
+                    }
+                    status => format!("r.status = {}", bind(status.as_str().to_owned().into())),
+                }
+            }
+            RunCondition::Duration(compare, ms) => {
+                format!("max(r.finished_at - r.started_at, 0) {} {}", compare.sql(), bind((*ms).into()))
+            }
+            RunCondition::Tokens(compare, tokens) => {
+                format!("r.tokens {} {}", compare.sql(), bind((*tokens).into()))
+            }
+            RunCondition::Cost(compare, usd) => format!("c.usd {} {}", compare.sql(), bind((*usd).into())),
+            RunCondition::Since(at) => format!("r.started_at >= {}", bind((*at).into())),
+            RunCondition::Until(at) => format!("r.started_at < {}", bind((*at).into())),
+            RunCondition::Text(text) => {
+                let text = bind(text.clone().into());
+                let mut clauses: Vec<String> =
+                    TEXTS.iter().map(|column| format!("has_text({text}, {column})")).collect();
+                clauses
+                    .push(format!("EXISTS (SELECT 1 FROM tag t WHERE t.request = r.n AND has_text({text}, t.name))"));
+                clauses.push(format!(
+                    "has_text({text}, (SELECT a.value FROM annotation a WHERE a.request = r.n AND a.kind = 'note'
+                         ORDER BY a.n DESC LIMIT 1))"
+                ));
+                clauses.join(" OR ")
+            }
+            RunCondition::IsFork => "r.forked_from IS NOT NULL".to_owned(),
+            RunCondition::IsRetry => "r.retry_of IS NOT NULL".to_owned(),
+            RunCondition::IsMock => "r.mock IS NOT NULL".to_owned(),
+        }
+    }
+
+    /// The table `cost`: what the model calls of each request cost, where they have prices. Without the calls that a
+    /// fork has in common with its origin if it is asked for what was spent.
+    pub(super) fn cost_table(&self, is_spent: bool) -> String {
+        let rows: Vec<String> = self.prices.iter().map(price_row).collect();
+        let prices = if rows.is_empty() { "SELECT 0, 0, 0, 0 WHERE 0".to_owned() } else { values(&rows) };
+        let spent = if is_spent { "AND u.is_copied = 0" } else { "" };
+        format!(
+            "WITH price (model, input, cached, output) AS MATERIALIZED ({prices}),
+             cost (request, usd) AS MATERIALIZED (
+                 SELECT u.request, sum((u.input - u.cached) * p.input + u.cached * p.cached + u.output * p.output)
+                 FROM model_usage u JOIN price p ON p.model = u.model WHERE u.counted > 0 {spent} GROUP BY u.request)"
+        )
+    }
+}
+
+fn values(rows: &[String]) -> String {
+    format!("VALUES {}", rows.join(", "))
+}
+
+fn price_row(price: &ModelPrice) -> String {
+    // Settings refuse what is not finite; here it would be no SQL.
+    let number = |value: f64| if value.is_finite() { format!("{value:e}") } else { "0".to_owned() };
+    format!("({}, {}, {}, {})", price.model, number(price.input), number(price.cached), number(price.output))
+}
+
+/// A column has this name, in which `*` stands for anything.
+fn is_named(column: &str, name: &str, bind: &mut impl FnMut(Value) -> String) -> String {
+    if !name.contains('*') {
+        return format!("{column} = {}", bind(name.to_owned().into()));
+    }
+    let pattern = name.replace('[', "[[]").replace('?', "[?]");
+    format!("{column} GLOB {}", bind(pattern.into()))
+}
+
+/// Adds `has_text(text, value)` to a reading connection: whether a text is in a value, whatever its case.
+pub(crate) fn add_function(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function("has_text", 2, flags, |context| {
+        let needle = context.get_or_create_aux(0, |text| text.as_str().map(Needle::new))?;
+        Ok(context.get_raw(1).as_str_or_null()?.is_some_and(|value| needle.is_in(value)))
+    })
+}

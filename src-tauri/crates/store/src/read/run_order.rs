@@ -1,0 +1,60 @@
+//! By what lists of runs are ordered.
+//!
+//! Every order but those by cost and by tags is that of an index, so a page of a list costs what it shows.
+
+/// By what runs are ordered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunOrder {
+    /// When they began.
+    #[default]
+    Started,
+    /// How long they took.
+    Duration,
+    /// Tokens that models were told and said.
+    Tokens,
+    /// What their model calls cost.
+    Cost,
+    /// Their status, by its stored name.
+    Status,
+    /// Flow and action.
+    Flow,
+    /// The title, or the first words of the input.
+    Title,
+    /// The user.
+    User,
+    /// The session, by when it was made.
+    Session,
+    /// Their first tag.
+    Tags,
+}
+
+impl RunOrder {
+    /// Whether costs are needed.
+    pub(super) fn needs_cost(self) -> bool {
+        self == RunOrder::Cost
+    }
+
+    /// The terms of ORDER BY, for a request with the alias `r` and its cost with the alias `c`. What is equal comes
+    /// newest first if the order is that of a text and not turned round.
+    pub(super) fn sql(self, is_descending: bool, is_of_session: bool) -> String {
+        let (way, back) = if is_descending { ("DESC", "ASC") } else { ("ASC", "DESC") };
+        match self {
+            // Rows of a session are in the order of their beginnings; what was imported may have begun long before.
+            RunOrder::Started if is_of_session => format!("r.n {way}"),
+            RunOrder::Started => format!("r.started_at {way}, r.n {way}"),
+            RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way}, r.n {way}"),
+            RunOrder::Tokens => format!("r.tokens {way}, r.n {way}"),
+            RunOrder::Cost => format!("c.usd {way}, r.n {way}"),
+            RunOrder::Status => format!("r.status {way}, r.started_at {back}, r.n {back}"),
+            RunOrder::Flow => format!("r.flow {way}, r.action {way}, r.started_at {back}, r.n {back}"),
+            RunOrder::Title => {
+                format!("lower(coalesce(r.title, r.words)) {way}, r.started_at {back}, r.n {back}")
+            }
+            RunOrder::User => format!("r.user {way}, r.started_at {back}, r.n {back}"),
+            RunOrder::Session => format!("r.session {way}, r.n {way}"),
+            RunOrder::Tags => {
+                format!("(SELECT min(t.name) FROM tag t WHERE t.request = r.n) {way}, r.n {way}")
+            }
+        }
+    }
+}

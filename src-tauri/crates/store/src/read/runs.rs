@@ -1,0 +1,310 @@
+//! Lists of runs: requests by a filter and in an order, a page at a time, and what they come to by day.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use crate::Store;
+use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
+use crate::read::run_filter::RunFilter;
+use crate::read::run_order::RunOrder;
+use crate::row::annotation::{self, Annotated};
+use crate::row::error::Error;
+
+/// Selects runs.
+#[derive(Clone, Debug, Default)]
+pub struct RunQuery {
+    /// Which.
+    pub filter: RunFilter,
+    /// By what they are ordered.
+    pub order: RunOrder,
+    /// Whether the largest or newest come first.
+    pub is_descending: bool,
+    /// At most this many.
+    pub limit: Option<u64>,
+    /// How many to skip.
+    pub offset: Option<u64>,
+}
+
+/// A request with what lists show of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRow {
+    /// Its row.
+    pub request: RequestRow,
+    /// The first words of its input.
+    pub words: Option<String>,
+    /// Its tags, note and title.
+    pub annotated: Annotated,
+    /// Tokens that models were told and said.
+    pub tokens: u64,
+    /// What it used of each model.
+    pub used: Vec<ModelUsed>,
+}
+
+/// What a request used of one model, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModelUsed {
+    /// The number of the model.
+    pub model: i64,
+    /// How many calls.
+    pub calls: u64,
+    /// How many of them say what they used.
+    pub counted: u64,
+    /// What the model was told.
+    pub input: u64,
+    /// What of it was in the provider's cache.
+    pub cached: u64,
+    /// What the model said.
+    pub output: u64,
+}
+
+/// A model that was called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelName {
+    /// Its number.
+    pub n: i64,
+    /// The name that a flow asked for.
+    pub asked: String,
+    /// The name that the provider answered with; empty if it gave none.
+    pub answered: String,
+}
+
+/// What runs come to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RunsSummary {
+    /// By the day on which they began here, oldest first; days without runs are left out.
+    pub days: Vec<RunDay>,
+}
+
+/// What the runs of one day come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunDay {
+    /// The day, like `2026-11-20`; empty of a time that no calendar has.
+    pub day: String,
+    /// How many runs began.
+    pub runs: u64,
+    /// How many of them failed.
+    pub failed: u64,
+    /// Tokens that models were told and said.
+    pub tokens: u64,
+    /// What was spent, in US dollars: without what forks have in common with their origins. `None` without a price.
+    pub usd: Option<f64>,
+}
+
+impl Store {
+    /// Runs, in the order that is asked for.
+    pub fn runs(&self, query: &RunQuery) -> Result<Vec<RunRow>, Error> {
+        let (sql, values) = statement(query);
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let numbers = statement.query_map(params_from_iter(&values), |row| row.get::<_, i64>(0))?;
+            let numbers: Vec<i64> = numbers.collect::<Result<_, _>>()?;
+            numbers.into_iter().map(|n| run(connection, n)).collect()
+        })
+    }
+
+    /// The ids of runs, in the order that is asked for.
+    pub fn run_ids(&self, query: &RunQuery) -> Result<Vec<String>, Error> {
+        let (sql, values) = statement(query);
+        let sql = sql.replacen("SELECT r.n FROM", "SELECT r.id FROM", 1);
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let ids = statement.query_map(params_from_iter(&values), |row| row.get(0))?;
+            Ok(ids.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// How many runs there are.
+    pub fn count_runs(&self, filter: &RunFilter) -> Result<u64, Error> {
+        let mut values = Vec::new();
+        let condition = filter.sql(&mut values);
+        let (with, join) = cost(filter, filter.needs_cost(), false);
+        let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {condition}");
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
+        })
+    }
+
+    /// What runs come to by day. Reads all of them.
+    pub fn runs_by_day(&self, filter: &RunFilter) -> Result<RunsSummary, Error> {
+        let mut values = Vec::new();
+        let condition = filter.sql(&mut values);
+        let priced = !filter.prices.is_empty();
+        let (with, join) = cost(filter, priced || filter.needs_cost(), true);
+        let usd = if priced { "sum(c.usd)" } else { "NULL" };
+        // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
+        // towards 0, so times before 1970 are moved above it first.
+        let sql = format!(
+            "{with} SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') day, sum(runs), sum(failed),
+                 sum(tokens), sum(usd)
+             FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 quarter, count(*) runs,
+                 sum(r.status = 'failed') failed, sum(r.tokens) tokens, {usd} usd
+                 FROM request r {join} WHERE {condition} GROUP BY quarter)
+             GROUP BY day ORDER BY min(quarter)"
+        );
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&sql)?;
+            let rows = statement.query_map(params_from_iter(&values), |row| {
+                Ok(RunDay {
+                    day: row.get::<_, Option<String>>(0)?.unwrap_or_default(),
+                    runs: row.get(1)?,
+                    failed: row.get(2)?,
+                    tokens: row.get(3)?,
+                    usd: row.get(4)?,
+                })
+            })?;
+            Ok(RunsSummary { days: rows.collect::<Result<_, _>>()? })
+        })
+    }
+
+    /// The requests that have not ended, each with its owner.
+    pub fn unfinished_runs(&self) -> Result<Vec<(String, String)>, Error> {
+        self.read(|connection| {
+            let sql = "SELECT id, owner FROM request WHERE status IN ('queued', 'in_progress')";
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The models that were called.
+    pub fn models(&self) -> Result<Vec<ModelName>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached("SELECT n, asked, answered FROM model ORDER BY n")?;
+            let rows = statement
+                .query_map((), |row| Ok(ModelName { n: row.get(0)?, asked: row.get(1)?, answered: row.get(2)? }))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// All tags, each with how many requests have it; the most used first.
+    pub fn tags(&self) -> Result<Vec<(String, u64)>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(
+                "SELECT t.name, count(*) FROM tag t WHERE EXISTS (SELECT 1 FROM request r WHERE r.n = t.request)
+                 GROUP BY t.name ORDER BY 2 DESC, 1",
+            )?;
+            let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// What holds of a request, if there is such a request.
+    pub fn annotated(&self, request: &str) -> Result<Option<Annotated>, Error> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached("SELECT n FROM request WHERE id = ?1")?;
+            let mut rows = statement.query((request,))?;
+            let n = rows.next()?.map(|row| row.get(0)).transpose()?;
+            n.map(|n| annotation::of_row(connection, n)).transpose()
+        })
+    }
+}
+
+/// The table of costs, and how it is joined, if it is needed.
+fn cost(filter: &RunFilter, is_needed: bool, is_spent: bool) -> (String, &'static str) {
+    if is_needed { (filter.cost_table(is_spent), "LEFT JOIN cost c ON c.request = r.n") } else { (String::new(), "") }
+}
+
+/// The statement that selects the numbers of rows, and what is bound in it.
+fn statement(query: &RunQuery) -> (String, Vec<Value>) {
+    let RunQuery { filter, order, is_descending, limit, offset } = query;
+    let mut values = Vec::new();
+    let condition = filter.sql(&mut values);
+    let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost(), false);
+    let order = order.sql(*is_descending, filter.is_of_session());
+    let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
+    let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
+    // Bound, so that a page further down is the same statement.
+    values.extend([Value::from(limit), Value::from(offset)]);
+    let (last, at) = (values.len(), values.len() - 1);
+    let sql = format!(
+        "{with} SELECT r.n FROM request r {join} WHERE {condition} ORDER BY {order} LIMIT ?{at} OFFSET ?{last}"
+    );
+    (sql, values)
+}
+
+fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
+    let mut statement = connection.prepare_cached(&format!("{COLUMNS}, r.words, r.tokens {FROM} WHERE r.n = ?1"))?;
+    let mut rows = statement.query((n,))?;
+    let row = rows.next()?.ok_or_else(|| Error::Damaged(format!("there is no request {n}")))?;
+    let mut used = connection.prepare_cached(
+        "SELECT model, sum(calls), sum(counted), sum(input), sum(cached), sum(output) FROM model_usage
+         WHERE request = ?1 GROUP BY model",
+    )?;
+    let used = used.query_map((n,), |row| {
+        Ok(ModelUsed {
+            model: row.get(0)?,
+            calls: row.get(1)?,
+            counted: row.get(2)?,
+            input: row.get(3)?,
+            cached: row.get(4)?,
+            output: row.get(5)?,
+        })
+    })?;
+    Ok(RunRow {
+        request: request(row)?,
+        words: row.get(17)?,
+        tokens: row.get(18)?,
+        annotated: annotation::of_row(connection, n)?,
+        used: used.collect::<Result<_, _>>()?,
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use engine::event::RequestStatus;
+
+    use super::*;
+    use crate::read::run_filter::{RunCondition, RunTerm};
+
+    fn plan(query: &RunQuery) -> Vec<String> {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(include_str!("../schema.sql")).unwrap();
+        crate::read::run_filter::add_function(&connection).unwrap();
+        let (sql, values) = statement(query);
+        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps = plan.query_map(params_from_iter(&values), |row| row.get::<_, String>(3)).unwrap();
+        steps.map(Result::unwrap).collect()
+    }
+
+    /// A page of a list reads the rows that it shows and those that it skips, in whichever order.
+    #[test]
+    fn orders_are_those_of_indexes() {
+        for (order, index) in [
+            (RunOrder::Started, "request_by_start"),
+            (RunOrder::Duration, "request_by_duration"),
+            (RunOrder::Tokens, "request_by_tokens"),
+            (RunOrder::Status, "request_by_status"),
+            (RunOrder::Flow, "request_by_flow"),
+            (RunOrder::Title, "request_by_label"),
+            (RunOrder::User, "request_by_user"),
+            (RunOrder::Session, "request_by_session"),
+        ] {
+            for is_descending in [false, true] {
+                let steps = plan(&RunQuery { order, is_descending, limit: Some(50), ..RunQuery::default() });
+                assert_eq!(steps.len(), 1, "{order:?}: {steps:?}");
+                assert!(steps[0].contains(&format!("USING COVERING INDEX {index}")), "{order:?}: {steps:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_filtered_by_is_found_by_an_index() {
+        let (name, status) = ("x".to_owned(), RequestStatus::Failed);
+        for (condition, index) in [
+            (RunCondition::Status(status), "request_by_status (status=?)"),
+            (RunCondition::User(name.clone()), "request_by_user (user=?)"),
+            (RunCondition::Tag(name.clone()), "SEARCH t USING PRIMARY KEY (name=?)"),
+            (RunCondition::Session(name), "request_by_session (session=?)"),
+            (RunCondition::Since(5), "request_by_start (started_at>?)"),
+        ] {
+            let filter = RunFilter {
+                terms: vec![RunTerm { is_negated: false, condition: condition.clone() }],
+                ..RunFilter::default()
+            };
+            let steps = plan(&RunQuery { filter, is_descending: true, limit: Some(50), ..RunQuery::default() });
+            assert!(steps.iter().any(|step| step.contains(index)), "{condition:?}: {steps:?}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Copies what lists show of the bundle's requests: what they used of models, their annotations and tags.
+
+use super::BundleCopy;
+use crate::row::error::Error;
+use crate::row::model_usage::{self, ModelName};
+
+impl BundleCopy<'_> {
+    pub(super) fn copy_lists(&self) -> Result<(), Error> {
+        let origin = self.staged.origin_end.request;
+        let mut statement = self.staged.connection.prepare(
+            "SELECT u.request, m.asked, m.answered, u.is_copied, u.calls, u.counted, u.input, u.cached, u.output
+             FROM model_usage u JOIN model m ON m.n = u.model WHERE u.request > ?1",
+        )?;
+        let mut rows = statement.query((origin,))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let model = ModelName { asked: row.get(1)?, answered: row.get(2)? };
+            let mut numbers = [0_i64; 6];
+            for (at, number) in (3..).zip(&mut numbers) {
+                *number = row.get(at)?;
+            }
+            found.push((self.request_row(row.get(0)?)?, model, numbers));
+        }
+        self.copy_rows(found, |connection, (request, model, [is_copied, calls, counted, input, cached, output])| {
+            let model = model_usage::number_of(connection, &model)?;
+            connection
+                .prepare_cached(
+                    "INSERT INTO model_usage (request, model, is_copied, calls, counted, input, cached, output)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                )?
+                .execute((request, model, is_copied, calls, counted, input, cached, output))?;
+            Ok(0)
+        })?;
+        let mut statement = self
+            .staged
+            .connection
+            .prepare("SELECT request, at, by, kind, value FROM annotation WHERE request > ?1 ORDER BY n")?;
+        let mut rows = statement.query((origin,))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let (by, kind): (Option<String>, String) = (row.get(2)?, row.get(3)?);
+            found.push((self.request_row(row.get(0)?)?, row.get::<_, i64>(1)?, by, kind, row.get::<_, String>(4)?));
+        }
+        self.copy_rows(found, |connection, row| {
+            connection
+                .prepare_cached("INSERT INTO annotation (request, at, by, kind, value) VALUES (?1, ?2, ?3, ?4, ?5)")?
+                .execute(row)?;
+            Ok(0)
+        })?;
+        let mut statement = self.staged.connection.prepare("SELECT request, name FROM tag WHERE request > ?1")?;
+        let mut rows = statement.query((origin,))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push((self.request_row(row.get(0)?)?, row.get::<_, String>(1)?));
+        }
+        self.copy_rows(found, |connection, row| {
+            connection.prepare_cached("INSERT INTO tag (request, name) VALUES (?1, ?2)")?.execute(row)?;
+            Ok(0)
+        })
+    }
+}

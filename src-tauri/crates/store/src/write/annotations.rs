@@ -1,0 +1,97 @@
+//! What people add to requests: tags, notes and titles.
+//!
+//! An annotation is a fact of its own, outside the request's log: it changes no replay, no verdict and no event. Rows
+//! are only added, so it stays known who added what and when; the newest one counts. Must not write events.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::Store;
+use crate::row::annotation::{Annotated, Annotation, AnnotationKind, of_row};
+use crate::row::error::Error;
+
+/// The most tags that one request has.
+const MAX_TAGS: usize = 100;
+
+/// Statements that delete the rows of a request that no event has, and of what it used, a few at a time.
+pub(crate) const DELETE_SOME: [&str; 3] = [
+    "DELETE FROM annotation WHERE n IN (SELECT n FROM annotation WHERE request = ?1 LIMIT ?2)",
+    "DELETE FROM tag WHERE request = ?1 AND name IN (SELECT name FROM tag WHERE request = ?1 LIMIT ?2)",
+    "DELETE FROM model_usage WHERE request = ?1 AND (model, is_copied) IN
+         (SELECT model, is_copied FROM model_usage WHERE request = ?1 LIMIT ?2)",
+];
+
+/// What became of annotations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Annotating {
+    /// They are stored; this holds now.
+    Done(Annotated),
+    /// There is no such request. Nothing was stored.
+    Unknown,
+    /// The request would have more tags than it may have; this many are allowed. Nothing was stored.
+    TooManyTags(usize),
+}
+
+impl Store {
+    /// Adds annotations to a request, all or none, in their order. One that changes nothing adds no row. They must have
+    /// been [checked](Annotation::check).
+    pub fn annotate(&self, request: &str, added: Vec<Annotation>) -> Result<Annotating, Error> {
+        let request = request.to_owned();
+        self.sliced_work()?.write(move |connection, _| {
+            let Some(n) = row_of(connection, &request)? else { return Ok(Annotating::Unknown) };
+            let before = of_row(connection, n)?;
+            if count_after(&before, &added) > MAX_TAGS {
+                return Ok(Annotating::TooManyTags(MAX_TAGS));
+            }
+            for annotation in &added {
+                if changes(&of_row(connection, n)?, annotation) {
+                    insert(connection, n, annotation)?;
+                }
+            }
+            Ok(Annotating::Done(of_row(connection, n)?))
+        })
+    }
+}
+
+fn row_of(connection: &Connection, request: &str) -> Result<Option<i64>, Error> {
+    let mut statement = connection.prepare_cached("SELECT n FROM request WHERE id = ?1")?;
+    Ok(statement.query_row((request,), |row| row.get(0)).optional()?)
+}
+
+fn changes(before: &Annotated, annotation: &Annotation) -> bool {
+    let value = &annotation.value;
+    match annotation.kind {
+        AnnotationKind::TagAdded => !before.tags.contains(value),
+        AnnotationKind::TagRemoved => before.tags.contains(value),
+        AnnotationKind::Note => before.note.as_deref().unwrap_or_default() != value,
+        AnnotationKind::Title => before.title.as_deref().unwrap_or_default() != value,
+    }
+}
+
+fn count_after(before: &Annotated, added: &[Annotation]) -> usize {
+    let mut tags: std::collections::BTreeSet<&str> = before.tags.iter().map(String::as_str).collect();
+    for annotation in added {
+        match annotation.kind {
+            AnnotationKind::TagAdded => _ = tags.insert(&annotation.value),
+            AnnotationKind::TagRemoved => _ = tags.remove(annotation.value.as_str()),
+            AnnotationKind::Note | AnnotationKind::Title => {}
+        }
+    }
+    // Tags that are there already may be more than are allowed now.
+    if tags.len() > before.tags.len() { tags.len() } else { 0 }
+}
+
+/// Adds a row, and brings what follows from it up to date.
+pub(crate) fn insert(connection: &Connection, request: i64, annotation: &Annotation) -> Result<(), Error> {
+    let Annotation { at, by, kind, value } = annotation;
+    connection
+        .prepare_cached("INSERT INTO annotation (request, at, by, kind, value) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute((request, at, by, kind.as_str(), value))?;
+    let sql = match kind {
+        AnnotationKind::TagAdded => "INSERT INTO tag (name, request) VALUES (?2, ?1) ON CONFLICT DO NOTHING",
+        AnnotationKind::TagRemoved => "DELETE FROM tag WHERE name = ?2 AND request = ?1",
+        AnnotationKind::Title => "UPDATE request SET title = nullif(?2, '') WHERE n = ?1",
+        AnnotationKind::Note => return Ok(()),
+    };
+    connection.prepare_cached(sql)?.execute((request, value))?;
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! Lists of runs and what people add to requests: which rows are found in which order, what is derived, and what
+//! `check` sees.
+
+use engine::effects::EffectKind;
+use engine::event::{EventKind, RequestStatus};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use store::{
+    Annotating, Annotation, AnnotationKind, Comparison, ModelPrice, RunCondition, RunFilter, RunOrder, RunQuery,
+    RunTerm, Store,
+};
+
+use crate::support::{Bed, Request, bed, finished, open_in};
+
+fn add(kind: AnnotationKind, value: &str) -> Annotation {
+    Annotation { at: 5, by: None, kind, value: value.to_owned() }
+}
+
+fn tag(store: &Store, request: &str, tags: &[&str]) {
+    let added = tags.iter().map(|tag| add(AnnotationKind::TagAdded, tag)).collect();
+    assert!(matches!(store.annotate(request, added).unwrap(), Annotating::Done(_)));
+}
+
+/// A request that asked a model so often, with these tokens each time.
+fn asks(store: &Store, id: &str, calls: &[(u64, u64)]) {
+    let mut request = Request::begin_in(store, id, &format!("s-{id}"));
+    for (at, (prompt, completion)) in calls.iter().enumerate() {
+        let ordinal = at as u32;
+        let asked = Some(json!({ "model": "mini", "messages": [] }));
+        request.commit(EventKind::EffectStarted { effect: EffectKind::Model, ordinal, request: asked }).unwrap();
+        let started = Some(request.last);
+        let usage = json!({ "promptTokens": prompt, "completionTokens": completion, "cacheReadInputTokens": 1 });
+        let result = json!({ "model": "mini-2026", "text": "x", "usage": usage });
+        request
+            .commit(EventKind::EffectFinished {
+                effect: EffectKind::Model,
+                ordinal,
+                started,
+                request: None,
+                result,
+                error: None,
+                memoized: false,
+            })
+            .unwrap();
+    }
+    request.commit(finished(RequestStatus::Completed)).unwrap();
+}
+
+fn ids(store: &Store, query: &RunQuery) -> Vec<String> {
+    let rows = store.runs(query).unwrap();
+    let ids: Vec<String> = rows.into_iter().map(|row| row.request.id).collect();
+    assert_eq!(store.run_ids(query).unwrap(), ids);
+    ids
+}
+
+fn filtered(store: &Store, condition: RunCondition, is_negated: bool) -> Vec<String> {
+    let filter = RunFilter { terms: vec![RunTerm { is_negated, condition }], ..RunFilter::default() };
+    assert_eq!(
+        store.count_runs(&filter).unwrap() as usize,
+        store.runs_by_day(&filter).unwrap().days.iter().map(|day| day.runs).sum::<u64>() as usize
+    );
+    ids(store, &RunQuery { filter, ..RunQuery::default() })
+}
+
+fn three() -> Bed {
+    let bed = bed();
+    asks(&bed, "a", &[(100, 5), (10, 5)]);
+    asks(&bed, "b", &[(1_000, 1)]);
+    asks(&bed, "c", &[]);
+    bed
+}
+
+#[test]
+fn what_a_model_used_is_derived_with_the_event() {
+    let bed = three();
+    let rows = bed.runs(&RunQuery::default()).unwrap();
+    let used =
+        |at: usize| rows[at].used.iter().map(|one| (one.calls, one.input, one.cached, one.output)).collect::<Vec<_>>();
+    assert_eq!(rows.iter().map(|row| row.tokens).collect::<Vec<_>>(), [120, 1_001, 0]);
+    assert_eq!((used(0), used(1), used(2)), (vec![(2, 110, 2, 10)], vec![(1, 1_000, 1, 1)], vec![]));
+    let models = bed.models().unwrap();
+    assert_eq!((models.len(), &*models[0].asked, &*models[0].answered), (1, "mini", "mini-2026"));
+    assert_eq!(rows[0].words.as_deref(), Some("why?"));
+    assert!(bed.check().unwrap().problems.is_empty());
+}
+
+#[test]
+fn runs_come_in_any_order_and_by_any_term() {
+    let bed = three();
+    tag(&bed, "b", &["seen", "odd"]);
+    bed.annotate("c", vec![add(AnnotationKind::Title, "Ärger"), add(AnnotationKind::Note, "a long note")]).unwrap();
+    let order = |order, is_descending| ids(&bed, &RunQuery { order, is_descending, ..RunQuery::default() });
+    assert_eq!(order(RunOrder::Started, true), ["c", "b", "a"]);
+    assert_eq!(order(RunOrder::Tokens, true), ["b", "a", "c"]);
+    assert_eq!(order(RunOrder::Title, false)[2], "c");
+    assert_eq!(order(RunOrder::Tags, true)[0], "b");
+    for by in [RunOrder::Duration, RunOrder::Status, RunOrder::Flow, RunOrder::User, RunOrder::Session] {
+        let (one, mut other) = (order(by, false), order(by, true));
+        other.reverse();
+        assert_eq!(one, other, "{by:?}");
+    }
+    let page = RunQuery { is_descending: true, limit: Some(1), offset: Some(1), ..RunQuery::default() };
+    assert_eq!(ids(&bed, &page), ["b"]);
+
+    let find = |condition| filtered(&bed, condition, false);
+    assert_eq!(find(RunCondition::Tag("seen".to_owned())), ["b"]);
+    assert_eq!(find(RunCondition::Tag("s*".to_owned())), ["b"]);
+    assert_eq!(find(RunCondition::Session("s-a".to_owned())), ["a"]);
+    assert_eq!(find(RunCondition::Session("s-?".to_owned())), [""; 0], "only a star is a pattern");
+    assert_eq!(find(RunCondition::Tokens(Comparison::Above, 120.0)), ["b"]);
+    assert_eq!(find(RunCondition::Tokens(Comparison::AtLeast, 120.0)), ["a", "b"]);
+    assert_eq!(find(RunCondition::Text("ÄRGER".to_owned())), ["c"]);
+    assert_eq!(find(RunCondition::Text("LONG".to_owned())), ["c"]);
+    assert_eq!(find(RunCondition::Text("odd".to_owned())), ["b"]);
+    assert_eq!(find(RunCondition::Text("%".to_owned())), [""; 0]);
+    assert_eq!(find(RunCondition::Status(RequestStatus::Completed)).len(), 3);
+    assert_eq!(filtered(&bed, RunCondition::Tag("seen".to_owned()), true), ["a", "c"]);
+    assert_eq!(filtered(&bed, RunCondition::Cost(Comparison::Above, 0.0), true).len(), 3, "no price, no cost");
+}
+
+#[test]
+fn costs_are_tokens_times_prices() {
+    let bed = three();
+    let price = ModelPrice { model: 1, input: 1.0, cached: 0.5, output: 10.0 };
+    let filter = RunFilter { prices: vec![price], ..RunFilter::default() };
+    let order = RunQuery { filter: filter.clone(), order: RunOrder::Cost, is_descending: true, ..RunQuery::default() };
+    assert_eq!(ids(&bed, &order), ["b", "a", "c"]);
+    let days = bed.runs_by_day(&filter).unwrap().days;
+    let (a, b) = (108.0 + 1.0 + 100.0, 999.0 + 0.5 + 10.0);
+    assert_eq!((days.len(), days[0].runs, days[0].usd), (1, 3, Some(a + b)));
+    let terms = vec![RunTerm { is_negated: false, condition: RunCondition::Cost(Comparison::Above, 500.0) }];
+    assert_eq!(ids(&bed, &RunQuery { filter: RunFilter { terms, ..filter }, ..RunQuery::default() }), ["b"]);
+}
+
+/// Whether a request that has not ended runs is not in the database, so whoever asks says which are gone.
+#[test]
+fn requests_whose_process_is_gone_are_interrupted() {
+    let bed = bed();
+    Request::begin_in(&bed.store, "gone", "one");
+    Request::begin_in(&bed.store, "runs", "two");
+    let find = |status| {
+        let terms = vec![RunTerm { is_negated: false, condition: RunCondition::Status(status) }];
+        let filter = RunFilter { terms, gone: vec!["gone".to_owned()], ..RunFilter::default() };
+        ids(&bed, &RunQuery { filter, ..RunQuery::default() })
+    };
+    assert_eq!(find(RequestStatus::InProgress), ["runs"]);
+    assert_eq!(find(RequestStatus::Interrupted), ["gone"]);
+    let mut unfinished: Vec<String> = bed.unfinished_runs().unwrap().into_iter().map(|(id, _)| id).collect();
+    unfinished.sort();
+    assert_eq!(unfinished, ["gone", "runs"]);
+}
+
+#[test]
+fn the_newest_annotation_counts_and_the_others_stay() {
+    let bed = three();
+    tag(&bed, "a", &["x", "y", "x"]);
+    let again =
+        vec![add(AnnotationKind::TagRemoved, "x"), add(AnnotationKind::Note, "1"), add(AnnotationKind::Note, "2")];
+    let Annotating::Done(now) = bed.annotate("a", again).unwrap() else { panic!("it is there") };
+    assert_eq!((now.tags, now.note.as_deref(), now.title), (vec!["y".to_owned()], Some("2"), None));
+    assert_eq!(bed.annotate("nobody", vec![add(AnnotationKind::Note, "x")]).unwrap(), Annotating::Unknown);
+    assert_eq!(bed.annotated("nobody").unwrap(), None);
+    let connection = Connection::open(bed.path()).unwrap();
+    let count = |table: &str| {
+        connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get::<_, i64>(0)).unwrap()
+    };
+    assert_eq!((count("annotation"), count("tag")), (5, 1), "what changes nothing adds no row");
+    assert_eq!(bed.tags().unwrap(), [("y".to_owned(), 1)]);
+
+    // What follows from them is compared by `check`.
+    connection
+        .execute_batch("DELETE FROM tag; UPDATE request SET title = 'x', tokens = 3, words = 'y' WHERE id = 'a'")
+        .unwrap();
+    let told: Vec<String> = bed.check().unwrap().problems.into_iter().map(|problem| problem.what).collect();
+    for wrong in ["its list of tags is", "its title is", "its number of tokens is 3", "its line of first words is"] {
+        assert!(told.iter().any(|what| what.contains(wrong)), "{wrong}: {told:?}");
+    }
+}
+
+#[test]
+fn all_of_it_goes_with_the_session() {
+    let bed = three();
+    tag(&bed, "b", &["seen"]);
+    bed.delete_session("s-b").unwrap();
+    assert_eq!(bed.tags().unwrap(), []);
+    let connection = Connection::open(bed.path()).unwrap();
+    for table in ["annotation", "tag", "model_usage"] {
+        let sql = format!("SELECT count(*) FROM {table} WHERE request = 2");
+        assert_eq!(connection.query_row(&sql, (), |row| row.get::<_, i64>(0)).unwrap(), 0, "{table}");
+    }
+    assert!(bed.check().unwrap().problems.is_empty());
+}
+
+#[test]
+fn they_travel_with_their_request() {
+    let (here, there) = (three(), bed());
+    tag(&here, "a", &["x", "y"]);
+    here.annotate("a", vec![add(AnnotationKind::TagRemoved, "x"), add(AnnotationKind::Title, "T")]).unwrap();
+    asks(&there, "other", &[(7, 7)]);
+    there.import(here.bundle(&["a".to_owned(), "b".to_owned()]).unwrap()).unwrap();
+    assert_eq!(there.annotated("a").unwrap(), here.annotated("a").unwrap());
+    let tokens = |store: &Store| -> Vec<(String, u64)> {
+        store.runs(&RunQuery::default()).unwrap().into_iter().map(|row| (row.request.id, row.tokens)).collect()
+    };
+    assert!(tokens(&there).contains(&("a".to_owned(), 120)), "{:?}", tokens(&there));
+    assert!(there.check().unwrap().problems.is_empty(), "{:?}", there.check().unwrap().problems);
+}
+
+/// A file of format 10 has no lists: what they show is derived when it is opened.
+#[test]
+fn an_older_file_gets_its_lists() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_in(&folder);
+    asks(&store, "a", &[(100, 5)]);
+    let path = store.path().to_owned();
+    drop(store);
+    let old = Connection::open(&path).unwrap();
+    let back = format!(
+        "{}; ALTER TABLE event RENAME COLUMN body_checksum TO checksum; PRAGMA user_version = 10",
+        crate::support::WITHOUT_LISTS
+    );
+    old.execute_batch(&back).unwrap();
+    drop(old);
+    let store = open_in(&folder);
+    let row: Vec<Value> =
+        store.runs(&RunQuery::default()).unwrap().iter().map(|row| json!([row.words, row.tokens])).collect();
+    assert_eq!(row, [json!(["why?", 105])]);
+    assert!(store.check().unwrap().problems.is_empty());
+    assert!(folder.path().join("log.db.format-10").is_file());
+}

@@ -1,0 +1,58 @@
+// The columns of the list of runs: what they are called, how wide they are, and which of them are left out first where
+// there is little room.
+import type { RunSort } from '../../host/host';
+
+export type ColumnId =
+  'status' | 'flow' | 'title' | 'user' | 'session' | 'from' | 'duration' | 'tokens' | 'cost' | 'tags' | 'started';
+
+export type Column = {
+  id: ColumnId;
+  label: string;
+  /** What it is ordered by; null where it cannot be. */
+  sort: RunSort | null;
+  /** In pixels; the title takes what is left. */
+  width: number;
+  isRight?: boolean;
+  /** Which order comes first when it is asked for. */
+  isDescending?: boolean;
+  /** The lowest is left out first where there is little room. */
+  rank: number;
+};
+
+export const COLUMNS: readonly Column[] = [
+  { id: 'status', label: 'Status', sort: 'status', width: 24, rank: 99 },
+  { id: 'flow', label: 'Flow', sort: 'flow', width: 148, rank: 98 },
+  { id: 'title', label: 'Input or title', sort: 'title', width: 0, rank: 99 },
+  { id: 'user', label: 'User', sort: 'user', width: 84, rank: 3 },
+  { id: 'session', label: 'Session', sort: 'session', width: 100, rank: 2 },
+  { id: 'from', label: 'Forked or retried from', sort: null, width: 116, rank: 1 },
+  { id: 'duration', label: 'Took', sort: 'duration', width: 66, isRight: true, isDescending: true, rank: 6 },
+  { id: 'tokens', label: 'Tokens', sort: 'tokens', width: 62, isRight: true, isDescending: true, rank: 5 },
+  { id: 'cost', label: 'Cost', sort: 'cost', width: 74, isRight: true, isDescending: true, rank: 4 },
+  { id: 'tags', label: 'Tags', sort: 'tags', width: 128, rank: 7 },
+  { id: 'started', label: 'Started', sort: 'started', width: 84, isRight: true, isDescending: true, rank: 97 },
+];
+
+/** Columns that a person may leave out. */
+export const OPTIONAL = COLUMNS.filter((column) => column.rank < 97);
+/** Left out until somebody wants it. */
+export const HIDDEN_FIRST: readonly ColumnId[] = ['from'];
+
+const CHECK = 28;
+const GAP = 10;
+const PADDING = 28;
+/** A title that is shorter says nothing. */
+const MIN_TITLE = 180;
+
+/** The columns that are shown in this much room, and their widths for CSS. */
+export function shownColumns(hidden: readonly ColumnId[], room: number): { columns: Column[]; template: string } {
+  let columns = COLUMNS.filter((column) => !hidden.includes(column.id));
+  const needed = () => CHECK + PADDING + MIN_TITLE + columns.reduce((sum, { width }) => sum + width + GAP, 0);
+  while (room > 0 && needed() > room) {
+    const first = columns.reduce((least, column) => (column.rank < least.rank ? column : least));
+    if (first.rank >= 97) break;
+    columns = columns.filter((column) => column !== first);
+  }
+  const widths = columns.map(({ id, width }) => (id === 'title' ? 'minmax(0, 1fr)' : `${width}px`));
+  return { columns, template: [`${CHECK}px`, ...widths].join(' ') };
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { RunRow } from '../../host/host';
+import { completionsAt } from './filter';
+import { inCommon, tagsIn } from './words';
+
+const run = (more: Partial<RunRow>): RunRow => ({
+  id: 'r',
+  sessionId: 's',
+  flow: 'cart',
+  action: 'pay',
+  userId: 'ada',
+  status: 'completed',
+  startedAt: 0,
+  mock: false,
+  lastSeq: 1,
+  tags: [],
+  tokens: 0,
+  ...more,
+});
+const error = { name: 'Error', message: 'no stock', file: 'lib/cart.ts', line: 45 };
+
+test('runs that fail at one place are said to', () => {
+  expect(inCommon([run({ error }), run({ error: { ...error, message: 'other' } })])).toEqual({
+    text: 'both fail at',
+    code: 'lib/cart.ts:45',
+  });
+  const elsewhere = { name: 'Error', message: 'no stock' };
+  expect(inCommon([run({ error: elsewhere }), run({ error: elsewhere }), run({ error: elsewhere })])).toEqual({
+    text: 'all 3 fail with',
+    code: 'Error: no stock',
+  });
+  expect(inCommon([run({ error }), run({})])).toEqual({ text: 'both ran', code: 'cart.pay' });
+  expect(inCommon([run({}), run({ flow: 'other' })])).toBeNull();
+  expect(inCommon([run({})])).toBeNull();
+});
+
+test('tags are parted by commas and blanks, each once', () => {
+  expect(tagsIn(' a, b  a,,c ')).toEqual(['a', 'b', 'c']);
+});
+
+test('values of a folder complete a term', () => {
+  const known = { flows: ['cart', 'my flow'], users: ['ada'], tags: ['seen'] };
+  const offered = (text: string) => completionsAt(known, text, text.length).options.map((one) => one.text);
+  expect(offered('flow:')).toEqual(['cart', '"my flow"']);
+  expect(offered('status:failed tag:')).toEqual(['seen']);
+  expect(offered('-us')).toEqual(['user:']);
+});

@@ -1,0 +1,33 @@
+// What is said of the selected runs: what they have in common.
+import type { RunRow } from '../../host/host';
+
+/** Where a run failed, as a file and a line. */
+const placeOf = (row: RunRow): string | null =>
+  row.error?.file ? `${row.error.file}${row.error.line == null ? '' : `:${row.error.line}`}` : null;
+
+/** The one value that all of these have; null where they differ or one has none. */
+function shared<T>(rows: readonly RunRow[], of: (row: RunRow) => T | null | undefined): T | null {
+  const [first] = rows;
+  const value = first ? of(first) : null;
+  return value != null && rows.every((row) => of(row) === value) ? value : null;
+}
+
+export type InCommon = { text: string; code: string | null };
+
+/** What several runs have in common, the most telling first; null where nothing is worth saying. */
+export function inCommon(rows: readonly RunRow[]): InCommon | null {
+  if (rows.length < 2) return null;
+  const who = rows.length === 2 ? 'both' : `all ${rows.length}`;
+  const place = shared(rows, placeOf);
+  if (place) return { text: `${who} fail at`, code: place };
+  const error = shared(rows, (row) => row.error && `${row.error.name}: ${row.error.message}`);
+  if (error) return { text: `${who} fail with`, code: error };
+  const flow = shared(rows, (row) => `${row.flow}.${row.action}`);
+  return flow ? { text: `${who} ran`, code: flow } : null;
+}
+
+/** What a list calls a run: its title, or the first words of its input. */
+export const subjectOf = (row: RunRow): string => row.title ?? row.words ?? '';
+
+/** A typed list of tags: between commas and blanks, without the ones that are there twice. */
+export const tagsIn = (text: string): string[] => [...new Set(text.split(/[\s,]+/).filter(Boolean))];

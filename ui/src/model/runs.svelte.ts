@@ -1,0 +1,245 @@
+// The runs of the folder by a filter and in an order: how many there are, the rows in view, what they come to by day, and
+// which of them are selected. Rows are read a page at a time, so that a hundred thousand runs cost no more than a
+// screenful.
+import { chartedBy } from '../base/day-terms';
+import { asFault, type Fault, type Host, type RunRow, type RunSort, type RunsSummary } from '../host/host';
+import { ALL_RUNS, type RunsPlace } from '../place';
+
+export const RUN_PAGE = 100;
+/** Pages that are kept; those that were looked at last. */
+const MAX_PAGES = 24;
+/** The most runs that are selected at once. */
+export const MAX_SELECTED = 10_000;
+/** A run that is going on changes many times a second, and nobody reads so fast. */
+const READ_EVERY_MS = 400;
+/** The chart reads all runs. */
+const SUMMARY_EVERY_MS = 2_000;
+
+type Range = { first: number; last: number };
+
+export class Runs {
+  /** What the rows are of. */
+  place: RunsPlace = $state.raw(ALL_RUNS);
+  /** How many runs fit the filter; null before that is known. */
+  count: number | null = $state.raw(null);
+  /** How many runs there are without a filter. */
+  total: number | null = $state.raw(null);
+  summary: RunsSummary | null = $state.raw(null);
+  /** Why the rows could not be read. What was read before stays. */
+  fault: Fault | null = $state.raw(null);
+  busy = $state(false);
+  /** The filter that `count`, `summary` and `fault` are about. */
+  judged: string | null = $state.raw(null);
+  /** The row that the keys act on. */
+  cursor = $state(0);
+  /** The selected runs by id, each with its row if it was on screen. */
+  selected: ReadonlyMap<string, RunRow | null> = $state.raw(new Map());
+
+  #pages: ReadonlyMap<number, RunRow[]> = $state.raw(new Map());
+  #range: Range = { first: 0, last: 0 };
+  /** From where a range is selected. */
+  #anchor = 0;
+  #round = 0;
+  #isOpen = false;
+  #isStale = false;
+  #isFilling = false;
+  #summaryTimer: ReturnType<typeof setTimeout> | undefined;
+  #summaryAt = 0;
+
+  constructor(readonly host: Host) {}
+
+  /** The page is on screen, at this place. */
+  open(place: RunsPlace): void {
+    const isSame = this.#isOpen && JSON.stringify(place) === JSON.stringify(this.place);
+    this.#isOpen = true;
+    if (isSame) return;
+    const isOtherFilter = place.runs !== this.place.runs || this.judged === null;
+    this.place = place;
+    this.#round++;
+    this.cursor = this.#anchor = 0;
+    this.#isStale = false;
+    if (isOtherFilter) {
+      this.selected = new Map();
+      this.#summaryAt = 0;
+    }
+    void this.#read(isOtherFilter);
+  }
+
+  close(): void {
+    this.#isOpen = false;
+    clearTimeout(this.#summaryTimer);
+  }
+
+  /** Requests came, changed or went. */
+  changed(): void {
+    if (!this.#isOpen) return void (this.judged = null);
+    this.#isStale = true;
+    if (!this.busy) void this.#read(true);
+  }
+
+  /** Another folder is open. */
+  clear(): void {
+    this.#round++;
+    this.close();
+    this.place = ALL_RUNS;
+    this.count = this.total = this.summary = this.fault = this.judged = null;
+    this.busy = this.#isStale = false;
+    this.#pages = new Map();
+    this.selected = new Map();
+  }
+
+  rowAt(index: number): RunRow | null {
+    return this.#pages.get(Math.floor(index / RUN_PAGE))?.[index % RUN_PAGE] ?? null;
+  }
+
+  /** These rows are in view. */
+  look(first: number, last: number): void {
+    this.#range = { first, last };
+    void this.#fill();
+  }
+
+  /** Selects one more row, or one less. */
+  toggle(index: number): void {
+    const row = this.rowAt(index);
+    if (!row) return;
+    const selected = new Map(this.selected);
+    if (!selected.delete(row.id)) selected.set(row.id, row);
+    this.selected = selected;
+    this.#anchor = index;
+  }
+
+  /** Selects the rows from where the last selection began. */
+  async extend(index: number): Promise<void> {
+    const [first, last] = [Math.min(this.#anchor, index), Math.max(this.#anchor, index)];
+    await this.#select(first, last + 1 - first);
+  }
+
+  async selectAll(): Promise<void> {
+    this.#anchor = 0;
+    await this.#select(0, this.count ?? 0);
+  }
+
+  selectNone(): void {
+    this.selected = new Map();
+  }
+
+  /** Where a range begins that is selected next. */
+  anchorAt(index: number): void {
+    this.#anchor = index;
+  }
+
+  get isAllSelected(): boolean {
+    return this.count !== null && this.count > 0 && this.selected.size >= Math.min(this.count, MAX_SELECTED);
+  }
+
+  async #select(offset: number, wanted: number) {
+    const limit = Math.min(wanted, MAX_SELECTED);
+    const [round, known] = [this.#round, this.#known()];
+    const ids = await this.host.runIds({ ...this.#query(), offset, limit });
+    if (round === this.#round) this.selected = new Map(ids.map((id) => [id, known.get(id) ?? null]));
+  }
+
+  #known(): Map<string, RunRow> {
+    return new Map([...this.#pages.values()].flat().map((row) => [row.id, row]));
+  }
+
+  #query() {
+    const { runs, sort, descending } = this.place;
+    return { filter: runs, sort: sort as RunSort, descending };
+  }
+
+  /** Reads the rows in view again, and how many there are. */
+  async #read(withCount: boolean) {
+    const round = this.#round;
+    this.busy = true;
+    try {
+      do {
+        this.#isStale = false;
+        await this.#front(round, withCount);
+        if (round !== this.#round) return;
+        withCount = true;
+        this.#summarize();
+        await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS));
+      } while (this.#isStale && round === this.#round && this.#isOpen);
+    } catch (thrown) {
+      if (round === this.#round) {
+        this.fault = asFault(thrown);
+        this.judged = this.place.runs;
+      }
+    } finally {
+      if (round === this.#round) this.busy = false;
+    }
+  }
+
+  async #front(round: number, withCount: boolean) {
+    const { runs } = this.place;
+    const isFirst = this.judged !== runs || this.fault !== null;
+    const pages = isFirst ? [0] : this.#pagesIn(this.#range);
+    const [count, total, ...rows] = await Promise.all([
+      withCount || this.count === null ? this.host.countRuns(runs) : this.count,
+      runs === '' ? null : this.total === null || withCount ? this.host.countRuns('') : this.total,
+      ...pages.map((page) => this.#page(page)),
+    ]);
+    if (round !== this.#round) return;
+    this.count = count;
+    this.total = total ?? count;
+    this.#pages = new Map(pages.map((page, at) => [page, rows[at] ?? []]));
+    this.fault = null;
+    this.judged = runs;
+    this.cursor = Math.max(0, Math.min(this.cursor, count - 1));
+    this.#refresh();
+    void this.#fill();
+  }
+
+  /** What is selected and on screen is known as it is now. */
+  #refresh() {
+    if (this.selected.size === 0) return;
+    const known = this.#known();
+    this.selected = new Map([...this.selected].map(([id, row]) => [id, known.get(id) ?? row]));
+  }
+
+  #page(page: number): Promise<RunRow[]> {
+    return this.host.runs({ ...this.#query(), offset: page * RUN_PAGE, limit: RUN_PAGE });
+  }
+
+  #pagesIn({ first, last }: Range): number[] {
+    const end = Math.max(0, Math.ceil(Math.min(last, this.count ?? last) / RUN_PAGE));
+    const begin = Math.min(Math.floor(first / RUN_PAGE), Math.max(0, end - 1));
+    return Array.from({ length: Math.max(1, end - begin) }, (_, n) => begin + n);
+  }
+
+  /** Reads the pages in view that are missing, one after the other: what was scrolled past meanwhile is left out. */
+  async #fill() {
+    if (this.#isFilling || this.count === null) return;
+    this.#isFilling = true;
+    try {
+      for (;;) {
+        const round = this.#round;
+        const missing = this.#pagesIn(this.#range).find((page) => !this.#pages.has(page));
+        if (missing === undefined) return;
+        const rows = await this.#page(missing);
+        if (round !== this.#round) continue;
+        const kept = [...this.#pages].filter(([page]) => page !== missing).slice(1 - MAX_PAGES);
+        this.#pages = new Map([...kept, [missing, rows]]);
+      }
+    } catch (thrown) {
+      this.fault = asFault(thrown);
+    } finally {
+      this.#isFilling = false;
+    }
+  }
+
+  #summarize() {
+    clearTimeout(this.#summaryTimer);
+    const wait = Math.max(0, this.#summaryAt + SUMMARY_EVERY_MS - performance.now());
+    this.#summaryTimer = setTimeout(() => void this.#readSummary(), this.#summaryAt === 0 ? 0 : wait);
+  }
+
+  async #readSummary() {
+    const round = this.#round;
+    this.#summaryAt = performance.now();
+    const { runs } = this.place;
+    const summary = await this.host.runsSummary(chartedBy(runs)).catch(() => null);
+    if (round === this.#round || runs === this.place.runs) this.summary = summary ?? this.summary;
+  }
+}

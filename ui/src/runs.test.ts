@@ -1,0 +1,204 @@
+// The list of runs over a recorded host: order, filter, keys, selection, tags, columns, and what it says when there is
+// nothing or something is wrong.
+import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import App from './App.svelte';
+import { FakeHost } from './host/fake';
+import type { RunRow } from './host/host';
+import { AppModel } from './model/app.svelte';
+import { Router } from './model/route.svelte';
+
+let app: AppModel;
+let host: FakeHost;
+
+async function open(address = '#runs=', prepare: (host: FakeHost) => void = () => {}) {
+  history.replaceState(null, '', address);
+  host = new FakeHost(0, 5);
+  prepare(host);
+  app = new AppModel(host, new Router(window));
+  render(App, { props: { app } });
+  await screen.findByTestId('runs-page');
+}
+
+const rows = () => screen.getAllByTestId('run-row').map((row) => row.getAttribute('data-request'));
+const until = (...ids: string[]) => waitFor(() => expect(rows()).toEqual(ids));
+const table = () => screen.getByTestId('runs-table');
+const key = (name: string, more = {}) => fireEvent.keyDown(table(), { key: name, ...more });
+const said = (id: string) => screen.getByTestId(id).textContent.replaceAll(/\s+/g, ' ').trim();
+
+beforeEach(() => localStorage.clear());
+afterEach(cleanup);
+
+test('the newest run comes first, and a click on a head orders anew', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  expect(said('runs-count')).toBe('3');
+  await fireEvent.click(screen.getByTestId('runs-sort-flow'));
+  await until('req-1', 'req-2', 'req-3');
+  expect(location.hash).toContain('runs=');
+  await fireEvent.click(screen.getByTestId('runs-sort-flow'));
+  await waitFor(() => expect(rows()[2]).toBe('req-1'));
+  expect(app.route.current).toMatchObject({ at: 'runs', sort: 'flow', descending: true });
+});
+
+test('a filter narrows the list, the chart and the count; a wrong one is said at its place', async () => {
+  await open('#runs=status%3Afailed');
+  await until('req-3');
+  expect(said('runs-count')).toBe('1 of 3');
+  await waitFor(() => expect(said('runs-totals')).toContain('1 of 1 failed'));
+  const line = screen.getByTestId('runs-filter');
+  await fireEvent.input(line, { target: { value: 'colour:red' } });
+  await fireEvent.keyDown(line, { key: 'Enter' });
+  await waitFor(() => expect(said('runs-filter-fault')).toContain('"colour:red" is not a field'));
+  expect(rows(), 'what was found before stays').toEqual(['req-3']);
+  await fireEvent.input(line, { target: { value: 'flow:none' } });
+  await fireEvent.keyDown(line, { key: 'Enter' });
+  await screen.findByTestId('runs-none');
+  await fireEvent.click(screen.getByText('Clear the filter'));
+  await until('req-3', 'req-2', 'req-1');
+});
+
+test('keys walk the list, select, extend and open', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  await key('ArrowDown');
+  expect(app.runs.cursor).toBe(1);
+  await key(' ');
+  expect([...app.runs.selected.keys()]).toEqual(['req-2']);
+  await key('ArrowDown', { shiftKey: true });
+  await waitFor(() => expect([...app.runs.selected.keys()]).toEqual(['req-2', 'req-1']));
+  expect(said('runs-selection')).toContain('2 selected');
+  await key('a', { ctrlKey: true });
+  await waitFor(() => expect(app.runs.selected.size).toBe(3));
+  await key('Escape');
+  expect(app.runs.selected.size).toBe(0);
+  await key('/');
+  expect(document.activeElement).toBe(screen.getByTestId('runs-filter'));
+  await key('Home');
+  await key('Enter');
+  await waitFor(() => expect(app.route.current).toMatchObject({ at: 'request', request: 'req-3' }));
+});
+
+test('selected runs are tagged at once, and the list shows it', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  await key(' ');
+  await key('ArrowDown', { shiftKey: true });
+  await waitFor(() => expect(app.runs.selected.size).toBe(2));
+  await fireEvent.click(screen.getByTestId('runs-tag'));
+  await fireEvent.input(await screen.findByTestId('tag-add'), { target: { value: 'seen, odd' } });
+  await fireEvent.click(screen.getByTestId('do-tag'));
+  await waitFor(() => expect(screen.getAllByTestId('run-tag').map((one) => one.textContent)).toHaveLength(4));
+  expect((await host.tags('req-2')).tags).toEqual(['odd', 'seen']);
+  expect((await host.tags('req-1')).tags).toEqual([]);
+});
+
+test('one run gets a title and a note, which are text whatever they say', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  await key(' ');
+  await fireEvent.click(screen.getByTestId('runs-tag'));
+  const hostile = '<img src=x onerror=alert(1)> \u202etxt';
+  await fireEvent.input(await screen.findByTestId('tag-title'), { target: { value: hostile } });
+  await fireEvent.input(screen.getByTestId('tag-note'), { target: { value: 'Looked at' } });
+  await fireEvent.click(screen.getByTestId('do-tag'));
+  await waitFor(() => expect(screen.getAllByTestId('run-subject')[0]?.textContent).toBe(hostile));
+  expect(table().querySelector('img')).toBeNull();
+  expect(table().textContent).toContain('Note: Looked at');
+});
+
+test('selected runs are verified, and nothing else', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  const verify = vi.spyOn(host, 'verify');
+  await key(' ');
+  await fireEvent.click(screen.getByTestId('runs-verify'));
+  await screen.findByTestId('verify-page');
+  await waitFor(() => expect(verify.mock.calls[0]?.[0]).toEqual({ requests: ['req-3'], all: true }));
+  expect(said('verify-only')).toBe('1 selected run');
+  await fireEvent.click(screen.getByTestId('verify-not-only'));
+  await waitFor(() => expect(verify.mock.calls.at(-1)?.[0]).toEqual({}));
+});
+
+test('a column that is hidden stays hidden', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  await fireEvent.click(screen.getByTestId('runs-columns'));
+  await fireEvent.click(await screen.findByTestId('runs-column-user'));
+  await waitFor(() => expect(screen.queryByTestId('runs-sort-user')).toBeNull());
+  cleanup();
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  expect(screen.queryByTestId('runs-sort-user')).toBeNull();
+  expect(screen.getByTestId('runs-sort-flow')).toBeTruthy();
+});
+
+test('deleting says which sessions and how many runs go with it', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  const remove = vi.fn().mockResolvedValue({ sessionId: 'ses-2', requests: 2, events: 9 });
+  Object.assign(host, { deleteSession: remove });
+  await key(' ');
+  await fireEvent.click(screen.getByTestId('runs-delete'));
+  await waitFor(() => expect(said('delete-runs-about')).toContain('1 run that is not selected is deleted as well'));
+  await fireEvent.click(screen.getByTestId('do-delete-runs'));
+  await waitFor(() => expect(remove).toHaveBeenCalledWith('ses-2'));
+});
+
+test('a bar of the chart filters by its day', async () => {
+  await open();
+  const bars = await screen.findAllByTestId('runs-bar');
+  const last = bars[bars.length - 1] as HTMLElement;
+  expect(last.getAttribute('aria-label')).toMatch(/: \d runs? · 1 failed/);
+  await fireEvent.click(last);
+  await waitFor(() => expect(said('runs-page')).toContain('All days'));
+  expect(app.route.current).toMatchObject({ runs: expect.stringMatching(/^since:\d{4}-\d\d-\d\d until:\d{4}/) });
+});
+
+test('it says when there is nothing, and when it cannot be read', async () => {
+  await open('#runs=', (host) => {
+    vi.spyOn(host, 'runs').mockResolvedValue([]);
+    vi.spyOn(host, 'countRuns').mockResolvedValue(0);
+  });
+  expect(await screen.findByTestId('runs-empty')).toBeTruthy();
+  cleanup();
+  await open('#runs=', (host) => {
+    vi.spyOn(host, 'countRuns').mockRejectedValueOnce({ kind: 'storage', message: 'the disk is gone' });
+  });
+  const fault = await screen.findByTestId('runs-fault');
+  expect(fault.textContent).toContain('the disk is gone');
+  await fireEvent.click(within(fault).getByRole('button', { name: /again/i }));
+  await until('req-3', 'req-2', 'req-1');
+});
+
+test('of a hundred thousand runs only pages in view are read', async () => {
+  const COUNT = 100_000;
+  let asked: number[] = [];
+  await open('#runs=', (host) => {
+    const row = (n: number): RunRow => ({
+      id: `r-${n}`,
+      sessionId: 's',
+      flow: 'cart',
+      action: 'pay',
+      userId: 'ada',
+      status: 'completed',
+      startedAt: Date.now() - n,
+      mock: false,
+      lastSeq: 1,
+      tags: [],
+      tokens: n,
+    });
+    vi.spyOn(host, 'countRuns').mockResolvedValue(COUNT);
+    vi.spyOn(host, 'runs').mockImplementation(async ({ offset, limit }) => {
+      asked.push(offset);
+      return Array.from({ length: limit }, (_, n) => row(offset + n));
+    });
+  });
+  await waitFor(() => expect(screen.getAllByTestId('run-row').length).toBeGreaterThan(10));
+  expect(screen.getAllByTestId('run-row').length).toBeLessThan(60);
+  expect(table().getAttribute('aria-rowcount')).toBe('100001');
+  asked = [];
+  await key('End');
+  await waitFor(() => expect(app.runs.rowAt(COUNT - 1)?.id).toBe('r-99999'));
+  expect(new Set(asked)).toEqual(new Set([99_900]));
+});
