@@ -87,8 +87,8 @@ fn row(request: &str, change: &Change) -> Row {
     Row::new(text, json)
 }
 
-/// What two requests were asked and came to, and the blocks that differ. Returns the path of the first one, and how many
-/// there are.
+/// What two requests were asked and came to, and the blocks that differ. Returns the path of the first one, and how
+/// many there are.
 fn of_two(door: &Door, answer: &mut Answer, left: &str, right: &str) -> Result<(Option<String>, u64), Refused> {
     let ends = door.workspace.compare_ends(left, right)?;
     let side = |what: &str, end: &EndOfRequest, value: &Option<Json>| {

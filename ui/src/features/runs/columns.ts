@@ -48,7 +48,9 @@ const MIN_TITLE = 180;
 export function shownColumns(hidden: readonly ColumnId[], room: number): { columns: Column[]; template: string } {
   let columns = COLUMNS.filter((column) => !hidden.includes(column.id));
   const needed = () => CHECK + PADDING + MIN_TITLE + columns.reduce((sum, { width }) => sum + width + GAP, 0);
-  while (room > 0 && needed() > room) {
+  // Before it is measured there is room for all.
+  const limit = room > 0 ? room : Infinity;
+  while (needed() > limit) {
     const first = columns.reduce((least, column) => (column.rank < least.rank ? column : least));
     if (first.rank >= 97) break;
     columns = columns.filter((column) => column !== first);

@@ -12,8 +12,8 @@ use crate::core::fault::Fault;
 use crate::views::{Json, StateView};
 
 impl Workspace {
-    /// The variables that the settings name for secrets and that this environment does not have: recorded values of them
-    /// cannot be recognized, and so not hidden.
+    /// The variables that the settings name for secrets and that this environment does not have: recorded values of
+    /// them cannot be recognized, and so not hidden.
     pub fn missing_secrets(&self) -> Vec<String> {
         self.config.env.values().filter_map(EnvValue::missing_variable).map(str::to_owned).collect()
     }

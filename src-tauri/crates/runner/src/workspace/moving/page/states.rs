@@ -30,17 +30,25 @@ impl Workspace {
         let mut before: HashMap<usize, (u64, engine::state::State)> = HashMap::new();
         let visit = |at: usize, step: store::StateStep<'_>| {
             let track = &mut tracks[at];
-            if step.is_change && track.begins.is_none() {
+            let begins = step.is_change && track.begins.is_none();
+            if begins {
                 track.begins = Some(step.seq.max(if forked > 0 { forked + 1 } else { 0 }));
             }
             if forked > 0 && step.seq <= forked {
-                before.insert(at, (step.version, step.state.clone()));
+                // The state of a block stays that of the other request until the fork goes on with the block.
+                if step.is_change || !is_of_block(&track.scope) {
+                    before.insert(at, (step.version, step.state.clone()));
+                }
                 return;
             }
             if let Some((version, state)) = before.remove(&at) {
                 track.reset((forked + 1, version), &state);
             }
-            track.step((step.seq, step.version), step.state, step.operation);
+            if begins && forked > 0 && is_of_block(&track.scope) {
+                track.reset((step.seq, step.version), step.state);
+            } else {
+                track.step((step.seq, step.version), step.state, step.operation);
+            }
             match (step.operation, step.write) {
                 (Some(operation), Some(write)) => {
                     track.written(write, operation, paths.get(&write).map(|path| &***path));
