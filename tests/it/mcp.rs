@@ -128,7 +128,11 @@ fn errors_say_which_argument_to_change() {
         ("why", json!({ "request": "bad" }), "one of the arguments `place`, `value`, `text` and `with` is missing"),
         ("why", json!({ "request": "bad", "place": "nowhere.x" }), "argument `place`: "),
         ("print", json!({ "at": "flows/main.ts", "expressions": ["a"] }), "argument `at`: write FILE:LINE"),
-        ("print", json!({ "at": "flows/main.ts:20", "expressions": ["a b"] }), "argument `at` or `expressions`: "),
+        (
+            "print",
+            json!({ "at": "flows/main.ts:20", "expressions": ["a b"] }),
+            "argument `at`, `expressions` or `if`: ",
+        ),
         ("print", json!({ "at": "flows/main.ts:20" }), "argument `expressions` is missing"),
         ("run", json!({ "do": "run", "flow": "mainn" }), "argument `flow`: there is no \"mainn\"; there are main"),
         (

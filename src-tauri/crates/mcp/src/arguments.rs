@@ -16,8 +16,12 @@ impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
         let mut message = fault.to_string();
         if let Fault::Invalid { details, .. } = &fault {
-            for detail in details {
-                message.push_str(&format!("; {}: {}", detail.path, detail.message));
+            // What the message says already is not said twice.
+            for detail in details.iter().filter(|detail| !detail.path.is_empty()) {
+                let place = format!("{}: {}", detail.path, detail.message);
+                if !message.contains(&place) {
+                    message.push_str(&format!("; {place}"));
+                }
             }
         }
         Refused(message)
