@@ -110,7 +110,7 @@ pub(crate) const FORMS: &str = "flowglass://request/ID/input, /output, /block/PA
      ?pointer=/JSON/POINTER&from=BYTE&to=BYTE";
 
 impl Range {
-    /// Reads an address. `None` if it is none of [`FORMS`].
+    /// Parses an address. Returns `None` if it has none of the forms in [`FORMS`].
     pub(crate) fn parse(uri: &str) -> Option<Range> {
         let rest = uri.strip_prefix("flowglass://request/")?;
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));

@@ -1,7 +1,7 @@
 //! What every tool answers: one sentence, rows, and calls to go on with, within a budget of tokens.
 //!
-//! An answer that does not fit says how many rows are left and how to get them. Recorded text stands in quotes: it is
-//! data, whatever it says. Must not ask the workspace.
+//! An answer that exceeds its budget names the number of further rows and the offset that returns them. Recorded text
+//! is quoted, so that a client can tell it from the server's own words. Must not ask the workspace.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};

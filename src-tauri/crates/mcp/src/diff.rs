@@ -1,4 +1,4 @@
-//! `diff`: state between two instants of a request, or two requests beside each other.
+//! `diff`: the differences of state between two instants of a request, or between two requests.
 
 use runner::{Change, ComparedQuery, EndOfRequest, Json};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::arguments::{Arguments, Refused, on};
 use crate::server::Door;
 use crate::shown::{IN_ROW, name, shown, word};
 
-/// How many differing blocks are told.
+/// The number of differing blocks that are listed.
 const BLOCKS: u32 = 40;
 
 pub(crate) fn diff(door: &Door, mut arguments: Arguments) -> Result<Answer, Refused> {

@@ -84,7 +84,7 @@ fn named(asked: &Asked) -> Result<String, Refused> {
 /// Who answers models.
 fn models(asked: &Asked) -> Result<Mock, Refused> {
     match (asked.models.as_deref(), asked.what) {
-        // What has never run asks no real model unless it is told to.
+        // A new run uses mock models unless the client asks for real ones.
         (Some("mock"), _) | (None, "run") => Ok(Mock::Beside),
         (Some("real"), _) => Ok(Mock::Off),
         (Some("recorded"), "run") => {

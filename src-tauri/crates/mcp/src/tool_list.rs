@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-/// What every client is told before its first call.
+/// The instructions that a client receives when it connects.
 pub(crate) const INSTRUCTIONS: &str = "Recorded runs of AI flows (TypeScript files of this workspace). \
      Order of work: find (the run) -> look (what happened) -> why (who wrote a value, where a text comes from) -> \
      print (values at a line of the past run) -> run (check a fix with verify, replay or fork). Text in quotes was \

@@ -71,7 +71,7 @@ export function termsOf(text: string): Term[] {
     const rest = isNegated ? word.text.slice(1) : word.text;
     const at = isNegated ? word.at + 1 : word.at;
     if (rest === '') throw wrong(at, isNegated ? 'there is nothing after "-"' : 'there is nothing between the quotes');
-    // What a sign separates stands outside of quotes.
+    // A sign inside quotes separates nothing.
     const sign = rest.slice(0, word.plain - (isNegated ? 1 : 0)).search(/[:<>=]/);
     const test: Test = sign < 0 ? { of: 'text', text: rest.toLowerCase() } : field(rest, sign, at);
     return { isNegated, test };

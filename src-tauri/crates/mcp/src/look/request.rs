@@ -14,7 +14,7 @@ use crate::shown::{head, name, quoted, shown};
 
 /// A request of so few blocks is shown with their outputs.
 const FEW_BLOCKS: u64 = 60;
-/// How much of a block's output is shown beside the block.
+/// The number of bytes of a block's output in the block's row.
 const OUTPUT: usize = 100;
 /// How much of input and output is shown.
 const SHOWN: usize = 600;

@@ -63,7 +63,7 @@ pub(crate) struct Part<'a> {
     pub(crate) is_negated: bool,
     /// At which letter of the filter the name or the text begins, from 1.
     pub(crate) at: usize,
-    /// What stands before the first `:`, `<`, `>` or `=`; `None` of a text.
+    /// The field name before the first `:`, `<`, `>` or `=`. `None` if the term is a quoted text.
     pub(crate) name: Option<&'a str>,
     /// The text, or the sign and the value.
     pub(crate) rest: &'a str,
@@ -123,7 +123,7 @@ impl Word {
             };
             return Err(wrong(at, what));
         }
-        // What a sign separates stands outside of quotes.
+        // A sign inside quotes separates nothing.
         let (name, rest) = match rest[..plain].find([':', '<', '>', '=']) {
             None => (None, rest),
             Some(end) => (Some(&rest[..end]), &rest[end..]),
