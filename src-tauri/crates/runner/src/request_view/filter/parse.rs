@@ -63,7 +63,7 @@ pub(crate) struct Part<'a> {
     pub(crate) is_negated: bool,
     /// At which letter of the filter the name or the text begins, from 1.
     pub(crate) at: usize,
-    /// The field name before the first `:`, `<`, `>` or `=`. `None` if the term is a quoted text.
+    /// The field name before the first `:`, `<`, `>` or `=`. `None` if the term is only a text.
     pub(crate) name: Option<&'a str>,
     /// The text, or the sign and the value.
     pub(crate) rest: &'a str,
