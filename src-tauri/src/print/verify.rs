@@ -16,16 +16,8 @@ pub(crate) fn verified(verified: &Verified) -> String {
     if !text.is_empty() {
         text.push('\n');
     }
-    let counts = [
-        (verified.same, Verdict::Same),
-        (verified.differs, Verdict::Differs),
-        (verified.asks_new, Verdict::AsksNew),
-        (verified.does_not_load, Verdict::DoesNotLoad),
-        (verified.not_comparable, Verdict::NotComparable),
-        (verified.unaffected, Verdict::Unaffected),
-    ];
-    let there = counts.into_iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = there.map(|(count, verdict)| format!("{count} {}", words(verdict, count))).collect();
+    let told: Vec<String> =
+        verified.counts().map(|(count, verdict)| format!("{count} {}", words(verdict, count))).collect();
     let runs = counted(verified.results.len() as u64, "run");
     if told.is_empty() && verified.not_run == 0 {
         text.push_str("no recorded run is selected\n");

@@ -51,19 +51,8 @@ pub(super) fn verify(
             cancel.cancel();
         }
     })?;
-    let counts = [
-        (verified.same, Verdict::Same),
-        (verified.differs, Verdict::Differs),
-        (verified.asks_new, Verdict::AsksNew),
-        (verified.does_not_load, Verdict::DoesNotLoad),
-        (verified.not_comparable, Verdict::NotComparable),
-        (verified.unaffected, Verdict::Unaffected),
-    ];
-    let told: Vec<String> = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, verdict)| format!("{count} {}", verdict.as_str().replace('_', " ")))
-        .collect();
+    let told: Vec<String> =
+        verified.counts().map(|(count, verdict)| format!("{count} {}", verdict.as_str().replace('_', " "))).collect();
     let told = if told.is_empty() { "none selected".to_owned() } else { told.join(", ") };
     let mut answer = Answer::new(format!("{} recorded runs with today's code: {told}.", verified.results.len()));
     let bad = verified.results.iter().filter(|run| !run.verdict.is_good());

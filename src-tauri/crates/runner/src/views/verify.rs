@@ -217,6 +217,19 @@ pub struct RunFileRow {
 }
 
 impl Verified {
+    /// How many runs have each verdict, without those that no run has; what differs before what was not run.
+    pub fn counts(&self) -> impl Iterator<Item = (u32, Verdict)> {
+        let counts = [
+            (self.same, Verdict::Same),
+            (self.differs, Verdict::Differs),
+            (self.asks_new, Verdict::AsksNew),
+            (self.does_not_load, Verdict::DoesNotLoad),
+            (self.not_comparable, Verdict::NotComparable),
+            (self.unaffected, Verdict::Unaffected),
+        ];
+        counts.into_iter().filter(|(count, _)| *count > 0)
+    }
+
     /// Whether nothing is known to differ, apart from what was accepted, and everything was run.
     pub fn is_good(&self) -> bool {
         self.not_run == 0 && self.results.iter().all(|run| run.verdict.is_good() || run.accepted)
