@@ -1,6 +1,6 @@
 //! Calls of the window's commands as any script in its page could make them.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::bench::repository;
 use crate::webdriver::Window;
@@ -38,10 +38,31 @@ pub fn commands() -> Vec<(String, Vec<String>)> {
     calls.filter(|(name, _): &(String, Vec<String>)| !NOT_CALLED.contains(&name.as_str())).collect()
 }
 
+/// The most bytes of calls in one message to the driver, which drops the connection at messages of many megabytes.
+const PORTION: usize = 4 * 1024 * 1024;
+
 /// What became of each call, `[command, arguments]`: `done`, `refused: …`, or `late` after 20 s.
 #[track_caller]
 pub fn ask(window: &Window, calls: &[Value]) -> Vec<String> {
-    window.script(ASK, &[&json!(calls).to_string()]);
+    let mut told = Vec::new();
+    let mut portion = Vec::new();
+    let mut bytes = 0;
+    for call in calls {
+        let call = call.to_string();
+        bytes += call.len();
+        portion.push(call);
+        if bytes >= PORTION {
+            told.extend(ask_portion(window, &std::mem::take(&mut portion)));
+            bytes = 0;
+        }
+    }
+    told.extend(ask_portion(window, &portion));
+    told
+}
+
+#[track_caller]
+fn ask_portion(window: &Window, calls: &[String]) -> Vec<String> {
+    window.script(ASK, &[&format!("[{}]", calls.join(","))]);
     let settled = window.until_script("return window.settled.at(-1) === 'end' && window.settled");
     let mut told: Vec<String> =
         settled.as_array().into_iter().flatten().map(|one| one.as_str().unwrap_or_default().to_owned()).collect();
