@@ -91,6 +91,7 @@ mod questions;
 mod read_only;
 mod recipes;
 mod recorded;
+mod replay_order;
 mod replays;
 mod request_views;
 mod resource_declarations;

@@ -155,6 +155,7 @@ pub(crate) fn try_block(
                 run.recorder.record(Some(&path), frame.attempt, first);
             }
             let mut result = body_until_abort(&run, &frame, &input).await;
+            run.wait_for_recorded_block_end(&frame).await;
             frame.finish();
             if let Some(given) = given_before {
                 let result = run.given_again(&frame, result, given);

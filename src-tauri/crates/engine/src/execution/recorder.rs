@@ -3,6 +3,8 @@
 //! Events that need not be durable at once are buffered here, until the next step boundary appends them with its own
 //! event or the runner flushes them (every 16 ms). So a chain costs one append for each step.
 
+mod ends;
+mod item_change;
 mod secrets;
 
 use std::cell::{Cell, Ref, RefCell};
@@ -12,53 +14,17 @@ use std::sync::Arc;
 use futures_channel::mpsc;
 
 use crate::execution::abort::Abort;
+use crate::execution::recorder::ends::PendingEnds;
 use crate::model::effects::Effects;
-use crate::model::event::{Event, EventKind, Outcome, Seq};
-use crate::model::item::ItemStatus;
+use crate::model::event::{Event, EventKind, Seq};
 use crate::model::log::{AppendError, AppendMode, Lease, Log};
 use crate::model::redaction::Redaction;
 use crate::views::items::of_items;
 
+pub(crate) use item_change::ItemChange;
+
 /// How many buffered events are flushed without waiting for the timer.
 const MAX_BUFFERED_EVENTS: usize = 256;
-
-/// What happened to an item: `added`, `updated`, `done`; an item that is complete at once is both added and done.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ItemChange {
-    /// The event that added the item.
-    pub(crate) seq: Seq,
-    pub(crate) kinds: &'static [&'static str],
-}
-
-impl ItemChange {
-    /// Returns the item changes of an event. A write to shared state is an item at once; a write to a durable record is
-    /// one when its commit names it.
-    fn of(seq: Seq, kind: &EventKind, shown: &[Event]) -> Vec<Self> {
-        // A commit also names `state_initialized` events, which are no items here.
-        let is_write = |seq: &Seq| {
-            let at = shown.binary_search_by_key(seq, |event| event.seq);
-            at.is_ok_and(|at| matches!(shown[at].kind, EventKind::StateChanged { .. }))
-        };
-        let committed = kind.commits().iter().flat_map(|commit| &commit.operations).filter(|seq| is_write(seq));
-        let mut news: Vec<_> = committed.map(|seq| ItemChange { seq: *seq, kinds: &["added", "done"] }).collect();
-        let (seq, kinds): (_, &[_]) = match kind {
-            EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => (seq, &["added"]),
-            EventKind::BlockFinished { memoized: true, .. }
-            | EventKind::BlockFinished { outcome: Outcome::Abandoned | Outcome::Suspended, .. } => return news,
-            EventKind::StateChanged { scope, .. } if scope.kind.is_durable() => return news,
-            EventKind::ItemAdded { .. }
-            | EventKind::StateChanged { .. }
-            | EventKind::StateInitialized { .. }
-            | EventKind::BlockFinished { .. }
-            | EventKind::RouteDecided { .. } => (seq, &["added", "done"]),
-            EventKind::ItemUpdated { of, .. } => (*of, &["updated"]),
-            EventKind::ItemDone { of, .. } => (*of, &["done"]),
-            _ => return news,
-        };
-        news.push(ItemChange { seq, kinds });
-        news
-    }
-}
 
 /// Which request a recorder writes, under which lease, and what it aborts when the lease is lost.
 pub struct RecorderOptions {
@@ -90,6 +56,7 @@ pub struct Recorder {
     listeners: RefCell<Vec<mpsc::UnboundedSender<ItemChange>>>,
     /// How many commits the log has not completed yet.
     pending_commits: Cell<u32>,
+    pending_ends: PendingEnds,
     redaction: Arc<Redaction>,
     /// The known secret that the newest event stores as the flow's data: its name, and where.
     stored_secret: RefCell<Option<(Arc<str>, &'static str)>>,
@@ -142,6 +109,7 @@ impl Recorder {
             items: RefCell::default(),
             listeners: RefCell::default(),
             pending_commits: Cell::default(),
+            pending_ends: PendingEnds::default(),
         }
     }
 
@@ -206,15 +174,22 @@ impl Recorder {
     }
 
     /// Records a step boundary. If it commits shared records, this returns when it is committed, because other
-    /// requests see them; otherwise when it is in the log's queue (ARCHITECTURE §2.3).
+    /// requests see them; otherwise when it is in the log's queue (ARCHITECTURE §2.3). Boundaries return in the order
+    /// of their events.
     pub(crate) async fn boundary(
         &self,
         path: Option<&Arc<str>>,
         attempt: u32,
         kind: EventKind,
     ) -> Result<Seq, AppendError> {
-        let mode = if kind.commits().is_empty() { AppendMode::Boundary } else { AppendMode::Committed };
-        self.append(path, attempt, kind, mode).await
+        let commits = !kind.commits().is_empty();
+        let mode = if commits { AppendMode::Committed } else { AppendMode::Boundary };
+        let seq = self.last.get() + 1;
+        let pending = commits.then(|| self.pending_ends.add(seq));
+        let answer = self.append(path, attempt, kind, mode).await;
+        self.pending_ends.wait_before(seq).await;
+        drop(pending);
+        answer
     }
 
     async fn append(

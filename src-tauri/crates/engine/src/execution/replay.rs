@@ -1,5 +1,6 @@
 //! Reading a request's log: for a resume, which reuses recorded results, and for a replay, which runs everything again.
 
+mod block_order;
 pub(crate) mod cache;
 pub mod effect_log;
 pub(crate) mod fork_edits;

@@ -14,6 +14,7 @@ use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value, json};
 
 use crate::execution::frame::Frame;
+use crate::execution::replay::block_order::BlockOrder;
 use crate::execution::replay::turns::{Position, Turns};
 use crate::execution::request::{Run, defaults};
 use crate::model::effects::EffectKind;
@@ -55,14 +56,12 @@ pub struct EffectLog {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
     /// When callbacks returned: by path, attempt and name.
     returned: HashMap<(Arc<str>, usize, String), Position>,
-    /// When attempts ended of blocks that a function or a model called: by path and attempt.
-    called_ends: HashMap<(Arc<str>, u32), Position>,
     /// The blocks whose functions called others, or `runOnce`: they may wait for several results at once.
     callers: HashSet<Arc<str>>,
     /// The records that others had written, as blocks saw them.
     seen: RefCell<SeenRecords>,
-    /// When attempts started that ran again after a crash or an abort: a replay starts them no earlier.
-    late_starts: HashMap<(Arc<str>, u32), Position>,
+    /// When blocks started and ended.
+    block_order: BlockOrder,
     /// Attempts that had not ended when the recording ended.
     unfinished: HashSet<(Arc<str>, u32)>,
     /// Effects that were started and did not end while their block ran: the block did not await them.
@@ -95,10 +94,6 @@ impl EffectLog {
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
         let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();
-        let tries = events.iter().filter(|event| event.seq > own && counting.is_second_try(event));
-        let late_starts = tries
-            .filter_map(|event| Some(((event.path.clone()?, counting.place(event)? as u32), (event.at, event.seq))));
-        let late_starts = late_starts.collect();
         let (mut resumes, mut resume_counts) = (0, HashMap::new());
         for event in events {
             match (&event.kind, &event.path) {
@@ -179,9 +174,8 @@ impl EffectLog {
             unawaited,
             attempts,
             returned,
-            called_ends: called_ends(events, &counting),
+            block_order: BlockOrder::of(events, &counting, own),
             callers: callers(events),
-            late_starts,
             resume_counts,
             unfinished,
             seen: RefCell::new(seen),
@@ -260,10 +254,18 @@ impl EffectLog {
         }
     }
 
-    /// Waits until an attempt may start: returns at once, unless it ran again after a crash or an abort.
+    /// Waits until an attempt may start: returns at once, unless it ran beside others, or again after a crash or an
+    /// abort.
     pub(crate) async fn wait_for_recorded_start(&self, path: &Arc<str>, attempt: u32) {
-        if let Some(due) = self.late_starts.get(&(path.clone(), attempt)) {
-            self.turns.wait(*due).await;
+        if let Some(due) = self.block_order.start(path, attempt) {
+            self.turns.wait(due).await;
+        }
+    }
+
+    /// Waits until an attempt may end: returns at once, unless it ran beside others.
+    pub(crate) async fn wait_for_recorded_end(&self, path: &Arc<str>, attempt: u32) {
+        if let Some(due) = self.block_order.end(path, attempt) {
+            self.turns.wait(due).await;
         }
     }
 
@@ -295,8 +297,8 @@ impl EffectLog {
 
     /// Returns a future that completes when an attempt is due to end, or behind everything that the log has.
     pub(crate) fn wait_until_ended(&self, path: &Arc<str>, attempt: u32) -> LocalBoxFuture<'static, ()> {
-        match self.called_ends.get(&(path.clone(), attempt)) {
-            Some(due) => self.turns.wait(*due),
+        match self.block_order.end_of_called(path, attempt) {
+            Some(due) => self.turns.wait(due),
             None => self.turns.wait_behind_log(),
         }
     }
@@ -334,17 +336,14 @@ fn callers(events: &[Event]) -> HashSet<Arc<str>> {
     events.iter().filter_map(caller).collect()
 }
 
-/// Returns when the attempts that count ended, of blocks that a function or a model called.
-fn called_ends(events: &[Event], counting: &ReplayOrder) -> HashMap<(Arc<str>, u32), Position> {
-    let ends = events.iter().filter(|event| matches!(event.kind, EventKind::BlockFinished { memoized: false, .. }));
-    ends.filter_map(|event| {
-        let path = event.path.clone().filter(|path| is_called(path))?;
-        Some(((path, counting.place(event)? as u32), (event.at, event.seq)))
-    })
-    .collect()
-}
-
 impl Run {
+    /// In a replay: waits until a block may end.
+    pub(crate) async fn wait_for_recorded_block_end(&self, frame: &Rc<Frame>) {
+        if let Some(effect_log) = &self.effect_log {
+            effect_log.wait_for_recorded_end(&frame.path, frame.attempt).await;
+        }
+    }
+
     /// In a replay: waits until a block may start, and resets transient state that a resume had reset by then.
     pub(crate) async fn wait_for_recorded_start(&self, frame: &Rc<Frame>) {
         let Some(effect_log) = &self.effect_log else { return };

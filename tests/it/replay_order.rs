@@ -1,0 +1,197 @@
+//! Blocks that ran side by side end in a replay in the order in which they ended, and whoever wins by that order wins
+//! again: in hand-written flows, and in flows of random shape.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+use tests::bench::Place;
+
+const HEAD: &str = r#"import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
+const sleep = (ms: number) => new Promise((go) => setTimeout(go, ms));
+const any = { inputSchema: z.any(), outputSchema: z.any() };
+"#;
+
+/// A flow file of one action, with session state that branches write to.
+fn flow(kind: &str, blocks: &str, root: &str) -> String {
+    format!(
+        "{HEAD}{blocks}\nexport default defineFlow({{ kind: \"{kind}\", session: {{ stateSchema: z.object({{ \
+         a: z.number().default(0), b: z.number().default(0), log: z.array(z.string()).default([]) }}) }}, \
+         actions: {{ go: {{ inputSchema: z.any(), block: {root} }} }} }});\n"
+    )
+}
+
+fn run(place: &Place, kind: &str) {
+    let ran = place.run(&["run", kind, "go", "--user", "ada", "--session", kind, "--request", kind, "--input", "1"]);
+    assert!([Some(0), Some(3)].contains(&ran.code), "{kind}: {ran}");
+}
+
+fn check_replays(place: &Place, kind: &str) {
+    let replayed = place.ask(&format!("replay {kind}")).json();
+    let source = || std::fs::read_to_string(place.dir().join(format!("flows/{kind}.ts"))).unwrap_or_default();
+    assert_eq!(replayed["identical"], true, "{replayed:#}\n{}", source());
+}
+
+/// One branch waits a little, the other has many steps that take no time in a replay; both fail, and the first failure
+/// is the request's.
+#[test]
+fn the_branch_that_failed_first_fails_first() {
+    let place = Place::new();
+    let steps = ".step(quick)".repeat(60);
+    let blocks = format!(
+        "const quick = handler({{ name: \"quick\", ...any, execute: async (input, ctx) => \
+         {{ await ctx.session.incState({{ a: 1 }}); return input; }} }});
+const late = handler({{ name: \"late\", ...any, execute: async () => {{ await sleep(MS); throw new Error(\"late\"); }} }});
+const last = handler({{ name: \"last\", ...any, execute: async () => {{ throw new Error(\"last\"); }} }});
+const long = sequencer({{ name: \"long\", inputSchema: z.any() }}){steps}.step(last);"
+    );
+    let together = "sequencer({ name: \"all\", inputSchema: z.any() }).parallel({ late, long })";
+    let each = "sequencer({ name: \"all\", inputSchema: z.any() }).map(() => [late, long]).forEach((one: any) => one, { maxConcurrency: 2 })";
+    let either = "sequencer({ name: \"all\", inputSchema: z.any() }).race([late, long])";
+    let mut firsts = Vec::new();
+    for (n, ms) in [1, 3, 8, 400].into_iter().enumerate() {
+        for (shape, root) in [("together", together), ("each", each), ("either", either)] {
+            let kind = format!("{shape}{n}");
+            place.write(&format!("flows/{kind}.ts"), flow(&kind, &blocks.replace("MS", &ms.to_string()), root));
+            run(&place, &kind);
+            check_replays(&place, &kind);
+            firsts.push(place.get(&format!("show {kind}"))["request"]["error"]["message"].clone());
+        }
+    }
+    // Both orders were seen.
+    assert!(firsts.contains(&Value::from("late")) && firsts.contains(&Value::from("last")), "{firsts:?}");
+    assert_eq!(place.get("check --data")["ok"], true);
+}
+
+/// A branch that commits shared state is told of its end later than one without writes that ended after it: the winner
+/// was the second one, and a resume or a replay, which go by the log, gave the race to the first.
+#[test]
+fn the_winner_of_a_race_is_the_first_in_the_log() {
+    let place = Place::new();
+    let blocks = "const writes = handler({ name: \"writes\", ...any, execute: async (input, ctx) => \
+        { await ctx.session.pushState(\"log\", \"x\"); return \"writes\"; } });
+const plain = handler({ name: \"plain\", ...any, execute: async () => { await Promise.resolve(); return \"plain\"; } });";
+    let races = ".race([writes, plain]).step(keep)".repeat(25);
+    let keep = "const keep = handler({ name: \"keep\", ...any, execute: async (won) => won });";
+    let root = format!("sequencer({{ name: \"all\", inputSchema: z.any() }}){races}");
+    place.write("flows/race.ts", flow("race", &format!("{blocks}\n{keep}"), &root));
+    run(&place, "race");
+    let events = place.get("events race");
+    let ends = events.as_array().into_iter().flatten().filter(|event| event["kind"] == "block_finished");
+    let mut first: Option<Value> = None;
+    let mut races = 0;
+    for end in ends {
+        let path = end["path"].as_str().unwrap_or_default();
+        let output = &end["payload"]["output"]["value"];
+        if path.contains("/race") {
+            first.get_or_insert_with(|| output.clone());
+        } else if path.contains("/step:keep") {
+            assert_eq!(Some(output), first.take().as_ref(), "at event {}", end["seq"]);
+            races += 1;
+        }
+    }
+    assert_eq!(races, 25);
+    check_replays(&place, "race");
+}
+
+/// A source of flows of random shape, the same ones for the same seed.
+struct Shapes {
+    state: u64,
+    names: u32,
+    blocks: String,
+}
+
+impl Shapes {
+    fn below(&mut self, end: u64) -> u64 {
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.state >> 33) % end
+    }
+
+    fn name(&mut self) -> String {
+        self.names += 1;
+        format!("b{}", self.names)
+    }
+
+    fn handler(&mut self) -> String {
+        let name = self.name();
+        let mut body = String::new();
+        for _ in 0..=self.below(3) {
+            match self.below(10) {
+                0..=3 => {
+                    let ms = [0, 1, 2, 3, 5, 8, 13][self.below(7) as usize];
+                    let _ = write!(body, "await sleep({ms}); ");
+                }
+                4 => body.push_str("await ctx.session.incState({ a: 2 }); "),
+                5 => body.push_str("await ctx.session.incState({ b: 3 }); "),
+                6 => {
+                    let _ = write!(body, "await ctx.session.pushState(\"log\", \"{name}\"); ");
+                }
+                7 => body.push_str("await Promise.resolve(); await Promise.resolve(); "),
+                _ => {
+                    let _ = write!(body, "ctx.emit.message(\"{name}\"); ");
+                }
+            }
+        }
+        if self.below(6) == 0 {
+            let _ = write!(body, "throw new Error(\"{name} failed\"); ");
+        }
+        let _ = writeln!(
+            self.blocks,
+            "const {name} = handler({{ name: \"{name}\", ...any, execute: async (input, ctx) => \
+             {{ {body}return \"{name}\"; }} }});"
+        );
+        name
+    }
+
+    fn sequencer(&mut self, depth: u32) -> String {
+        let name = self.name();
+        let mut steps = String::new();
+        for _ in 0..=self.below(5) {
+            let step = match self.below(20) {
+                _ if depth == 0 => format!(".step({})", self.handler()),
+                0..=9 => format!(".step({})", self.handler()),
+                10..=13 => {
+                    let arms: Vec<String> =
+                        (0..2 + self.below(3)).map(|n| format!("k{n}: {}", self.block(depth - 1))).collect();
+                    let limit = if self.below(2) == 0 { "" } else { ", { maxConcurrency: 2 }" };
+                    format!(".parallel({{ {} }}{limit})", arms.join(", "))
+                }
+                14..=15 => format!(".race([{}, {}])", self.block(depth - 1), self.block(depth - 1)),
+                16..=17 => {
+                    let limit = 1 + self.below(3);
+                    format!(
+                        ".map(() => [1, 2, 3, 4]).forEach({}, {{ maxConcurrency: {limit} }})",
+                        self.block(depth - 1)
+                    )
+                }
+                18 => format!(".tap({})", self.handler()),
+                _ => format!(".work({})", self.handler()),
+            };
+            steps.push_str(&step);
+        }
+        if self.below(4) == 0 {
+            let _ = write!(steps, ".rescue([{{ block: {} }}])", self.handler());
+        }
+        let _ = writeln!(self.blocks, "const {name} = sequencer({{ name: \"{name}\", inputSchema: z.any() }}){steps};");
+        name
+    }
+
+    fn block(&mut self, depth: u32) -> String {
+        if self.below(3) == 0 { self.handler() } else { self.sequencer(depth) }
+    }
+}
+
+#[test]
+fn flows_of_random_shape_replay_as_they_ran() {
+    let place = Place::new();
+    let kinds: Vec<String> = (0..40).map(|seed| format!("shape{seed}")).collect();
+    for (seed, kind) in kinds.iter().enumerate() {
+        let mut shapes = Shapes { state: seed as u64, names: 0, blocks: String::new() };
+        shapes.below(1);
+        let root = shapes.sequencer(3);
+        place.write(&format!("flows/{kind}.ts"), flow(kind, &shapes.blocks, &root));
+    }
+    kinds.iter().for_each(|kind| run(&place, kind));
+    kinds.iter().for_each(|kind| check_replays(&place, kind));
+    assert_eq!(place.get("check --data")["ok"], true);
+}
