@@ -337,6 +337,39 @@ export default defineFlow({ kind: "main", actions: { go: { block: leak } } });
     assert!(!read.to_string().contains(secret) && read.to_string().contains("Bearer"), "{read}");
 }
 
+/// A higher limit shows more of each value, too, not only more rows.
+#[test]
+fn a_higher_limit_shows_more_of_a_value() {
+    let place = Place::with_flow(
+        r#"
+const long = handler({ name: "long", execute: () => "word ".repeat(600) });
+export default defineFlow({ kind: "main", actions: { go: { block: long } } });
+"#,
+    );
+    place.get("run main go --user ada --request r1");
+    let mut agent = Agent::start(place.dir(), &[]);
+    let usual = agent.get("look", json!({ "request": "r1", "at": "root" }));
+    assert!(usual.text.contains("(3002 bytes: flowglass://request/r1/"), "{}", usual.text);
+    let whole = agent.get("look", json!({ "request": "r1", "at": "root", "limit": 9000 }));
+    assert_eq!(whole.text.matches("word ").count(), 600, "{}", whole.text);
+}
+
+/// A server outlives its database, as a client keeps it for hours: it says that what it has read is gone.
+#[test]
+fn a_removed_database_is_not_answered_from() {
+    let place = recorded();
+    let mut agent = Agent::start(place.dir(), &[]);
+    assert_eq!(agent.get("find", json!({})).structured["rows"].as_array().map(Vec::len), Some(3));
+    std::fs::remove_dir_all(place.dir().join(".flowglass")).expect("it is there");
+    for (tool, arguments) in [("find", json!({})), ("look", json!({ "request": "bad" }))] {
+        let refused = agent.refused(tool, arguments);
+        assert!(refused.contains("flowglass.db was removed or replaced"), "{refused}");
+        assert!(refused.contains("start the server again"), "{refused}");
+    }
+    let read = agent.request("resources/read", json!({ "uri": "flowglass://request/bad/input" }));
+    assert!(read["error"]["message"].as_str().unwrap_or_default().contains("was removed or replaced"), "{read}");
+}
+
 /// What a person pastes into a client starts this program on this folder; the skill names every tool.
 #[test]
 fn the_config_and_the_skill_are_printed() {

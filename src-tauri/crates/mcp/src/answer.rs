@@ -37,6 +37,13 @@ impl Page {
         usize::try_from(self.tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
     }
 
+    /// How many bytes of a value are shown where an answer of the usual size shows `usual`: more if the answer may be
+    /// longer.
+    pub(crate) fn bytes_of_value(self, usual: usize) -> usize {
+        let tokens = usize::try_from(self.tokens.max(USUAL_TOKENS)).unwrap_or(usize::MAX);
+        usual.saturating_mul(tokens) / USUAL_TOKENS as usize
+    }
+
     /// More rows than fit, so that nothing is read for nothing.
     pub(crate) fn rows(self) -> u64 {
         (self.bytes() / 16) as u64

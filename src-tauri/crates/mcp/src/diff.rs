@@ -4,7 +4,7 @@ use runner::{Change, ComparedQuery, EndOfRequest, Json};
 use serde_json::{Value, json};
 
 use crate::address::Address;
-use crate::answer::{Answer, Row};
+use crate::answer::{Answer, Page, Row};
 use crate::arguments::{Arguments, Refused, on};
 use crate::server::Door;
 use crate::shown::{IN_ROW, name, shown, word};
@@ -12,7 +12,7 @@ use crate::shown::{IN_ROW, name, shown, word};
 /// The number of differing blocks that are listed.
 const BLOCKS: u32 = 40;
 
-pub(crate) fn diff(door: &Door, mut arguments: Arguments) -> Result<Answer, Refused> {
+pub(crate) fn diff(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
     let request = arguments.required("request", "the id of a request")?;
     let (from, to) = (arguments.at("from")?, arguments.at("to")?);
     let with = arguments.text("with")?;
@@ -29,10 +29,10 @@ pub(crate) fn diff(door: &Door, mut arguments: Arguments) -> Result<Answer, Refu
     let mut answer = Answer::default();
     let (mut first, mut differing) = (None, 0);
     if let Some(other) = &with {
-        (first, differing) = of_two(door, &mut answer, &request, other)?;
+        (first, differing) = of_two(door, &mut answer, &request, other, page)?;
     }
     let count = changes.len();
-    answer.rows.extend(changes.iter().map(|change| row(&request, change)));
+    answer.rows.extend(changes.iter().map(|change| row(&request, change, page)));
     answer.sentence = match &with {
         None => format!("{count} differences of state in {}.", name(&request)),
         Some(other) => {
@@ -71,9 +71,10 @@ fn place(change: &Change) -> String {
     }
 }
 
-fn row(request: &str, change: &Change) -> Row {
+fn row(request: &str, change: &Change, page: Page) -> Row {
     let address = Address::Event { request: request.to_owned(), seq: change.seq.unwrap_or_default() };
-    let side = |value: &Option<Json>| value.as_ref().map(|value| shown(&value.0, IN_ROW, &address));
+    let side =
+        |value: &Option<Json>| value.as_ref().map(|value| shown(&value.0, page.bytes_of_value(IN_ROW), &address));
     let (old, new) = (side(&change.old), side(&change.new));
     let before = old.as_ref().map_or("nothing", |old| &old.text);
     let after = new.as_ref().map_or("nothing", |new| &new.text);
@@ -89,12 +90,18 @@ fn row(request: &str, change: &Change) -> Row {
 
 /// What two requests were asked and came to, and the blocks that differ. Returns the path of the first one, and how
 /// many there are.
-fn of_two(door: &Door, answer: &mut Answer, left: &str, right: &str) -> Result<(Option<String>, u64), Refused> {
+fn of_two(
+    door: &Door,
+    answer: &mut Answer,
+    left: &str,
+    right: &str,
+    page: Page,
+) -> Result<(Option<String>, u64), Refused> {
     let ends = door.workspace.compare_ends(left, right)?;
     let side = |what: &str, end: &EndOfRequest, value: &Option<Json>| {
         let id = end.request.id.clone();
         let address = if what == "input" { Address::Input(id) } else { Address::Output(id) };
-        value.as_ref().map(|value| shown(&value.0, IN_ROW, &address))
+        value.as_ref().map(|value| shown(&value.0, page.bytes_of_value(IN_ROW), &address))
     };
     for (what, one, other) in
         [("input", &ends.left.input, &ends.right.input), ("output", &ends.left.output, &ends.right.output)]
@@ -137,7 +144,7 @@ fn of_two(door: &Door, answer: &mut Answer, left: &str, right: &str) -> Result<(
 }
 
 /// The first difference of two requests, for `why`.
-pub(crate) fn first_difference(door: &Door, left: &str, right: &str) -> Result<Answer, Refused> {
+pub(crate) fn first_difference(door: &Door, left: &str, right: &str, page: Page) -> Result<Answer, Refused> {
     let head = door.workspace.open_comparison(left, right).map_err(on("with"))?;
     door.workspace.close_comparison(head.comparison);
     let Some(first) = &head.first else {
@@ -170,12 +177,12 @@ pub(crate) fn first_difference(door: &Door, left: &str, right: &str) -> Result<A
             ("output", &detail.output, crate::address::Part::Output),
         ] {
             if let Some(value) = value {
-                let shown = shown(&value.0, 500, &at(part));
+                let shown = shown(&value.0, page.bytes_of_value(500), &at(part));
                 answer.row(format!("{} {what} {}", name(id), shown.text), json!({ "request": id, what: shown.json }));
             }
         }
         if let Some(error) = &detail.block.error {
-            let text = crate::shown::quoted(&error.message, IN_ROW);
+            let text = crate::shown::quoted(&error.message, page.bytes_of_value(IN_ROW));
             answer.row(format!("{} error {text}", name(id)), json!({ "request": id, "error": error.message }));
         }
     }

@@ -260,7 +260,7 @@ fn texts(
             name(&hit.request_id),
             hit.seq,
             name(path),
-            quoted(&hit.snippet, 200)
+            quoted(&hit.snippet, page.bytes_of_value(200))
         );
         let json = json!({
             "request": hit.request_id, "seq": hit.seq, "path": hit.path, "where": place, "snippet": short(&hit.snippet),

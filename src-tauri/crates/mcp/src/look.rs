@@ -31,26 +31,26 @@ pub(crate) fn look(door: &Door, mut arguments: Arguments, page: Page) -> Result<
     let id = id.ok_or_else(|| Refused("argument `request` is missing: the id of a request, or a `uri`".to_owned()))?;
     let known = door.workspace.request(&id).map_err(on("request"))?;
     match (what, at) {
-        (None | Some("request"), None) => request::overview(door, &known),
-        (None | Some("block"), Some(Instant::Block { path, attempt })) => block::block(door, &id, &path, attempt),
-        (None | Some("state"), Some(at)) => state(door, &id, Some(&at)),
-        (Some("state"), None) => state(door, &id, None),
+        (None | Some("request"), None) => request::overview(door, &known, page),
+        (None | Some("block"), Some(Instant::Block { path, attempt })) => block::block(door, &id, &path, attempt, page),
+        (None | Some("state"), Some(at)) => state(door, &id, Some(&at), page),
+        (Some("state"), None) => state(door, &id, None, page),
         (Some("block" | "prompt"), None | Some(Instant::Seq(_))) => Err(Refused(format!(
             "argument `at` is missing: the path of a block; look {{\"request\": {id:?}}} lists them"
         ))),
-        (Some("prompt"), Some(Instant::Block { path, attempt })) => block::prompt(door, &id, &path, attempt),
+        (Some("prompt"), Some(Instant::Block { path, attempt })) => block::prompt(door, &id, &path, attempt, page),
         (Some("items"), at) => items(door, &id, view, at.as_ref(), page),
-        (Some("source"), at) => source::source(door, &id, at.as_ref()),
+        (Some("source"), at) => source::source(door, &id, at.as_ref(), page),
         (Some("events"), at) => events(door, &id, at.as_ref(), page),
         (Some(_), Some(_)) => {
             Err(Refused("argument `what`: a request is looked at without `at`, a block with its path".to_owned()))
         }
-        (_, None) => request::overview(door, &known),
+        (_, None) => request::overview(door, &known, page),
     }
 }
 
 /// The state of every scope: one row for each of its first keys.
-fn state(door: &Door, request: &str, at: Option<&Instant>) -> Result<Answer, Refused> {
+fn state(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
     let asked = at.map(|at| at.of(door, request, "at")).transpose()?;
     let state = door.workspace.state_at(request, asked.as_ref()).map_err(on("at"))?;
     let seq = state.seq.unwrap_or_default();
@@ -71,7 +71,7 @@ fn state(door: &Door, request: &str, at: Option<&Instant>) -> Result<Answer, Ref
             Value::Object(fields) if !fields.is_empty() => {
                 for (field, value) in fields {
                     let place = format!("{scope}.{field}");
-                    let shown = shown(&value, IN_ROW, &address);
+                    let shown = shown(&value, page.bytes_of_value(IN_ROW), &address);
                     answer.row(
                         format!("{} = {}", name(&place), shown.text),
                         json!({ "place": place, "value": shown.json }),
@@ -79,7 +79,7 @@ fn state(door: &Door, request: &str, at: Option<&Instant>) -> Result<Answer, Ref
                 }
             }
             value => {
-                let shown = shown(&value, IN_ROW, &address);
+                let shown = shown(&value, page.bytes_of_value(IN_ROW), &address);
                 answer
                     .row(format!("{} = {}", name(&scope), shown.text), json!({ "place": scope, "value": shown.json }));
             }
@@ -118,7 +118,7 @@ fn items(door: &Door, request: &str, view: &str, at: Option<&Instant>, page: Pag
     answer.begins_at_offset = true;
     for item in items.iter().skip(first).take(usize::try_from(page.rows()).unwrap_or(usize::MAX)) {
         let address = Address::Item { request: request.to_owned(), id: item.id.clone() };
-        let fields = shown(&Value::Object(item.payload.clone()), IN_ITEM, &address);
+        let fields = shown(&Value::Object(item.payload.clone()), page.bytes_of_value(IN_ITEM), &address);
         let seen = match (item.visibility.client, item.visibility.history) {
             (true, true) => "client, models",
             (true, false) => "client",
@@ -152,7 +152,7 @@ fn events(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Resul
     answer.begins_at_offset = true;
     for event in &events {
         let address = Address::Event { request: request.to_owned(), seq: event.seq };
-        let payload = shown(&event.payload.0, IN_ROW, &address);
+        let payload = shown(&event.payload.0, page.bytes_of_value(IN_ROW), &address);
         let path = event.path.as_deref().map(|path| format!(" · {}", name(path))).unwrap_or_default();
         let text = format!("{} · {}{path} · {}", event.seq, word(&event.kind), payload.text);
         answer.row(text, json!({ "seq": event.seq, "kind": event.kind, "path": event.path, "payload": payload.json }));

@@ -52,7 +52,8 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
     }
     let mut answer = Answer::new(sentence);
     for hit in &printed.hits {
-        let values: Vec<(String, Value)> = query.expressions.iter().zip(&hit.values).map(|(e, v)| one(e, v)).collect();
+        let values: Vec<(String, Value)> =
+            query.expressions.iter().zip(&hit.values).map(|(e, v)| one(e, v, page)).collect();
         let texts: Vec<&str> = values.iter().map(|(text, _)| text.as_str()).collect();
         let text = format!(
             "{} · {}#{}+{} · {}",
@@ -79,14 +80,20 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
     })
 }
 
-fn one(expression: &str, value: &PrintedValue) -> (String, Value) {
+fn one(expression: &str, value: &PrintedValue, page: Page) -> (String, Value) {
     match value {
         PrintedValue::Captured(captured) => {
-            let whole = captured.json.as_ref().map(|json| json.0.to_string()).filter(|json| json.len() <= VALUE);
+            let whole = captured
+                .json
+                .as_ref()
+                .map(|json| json.0.to_string())
+                .filter(|json| json.len() <= page.bytes_of_value(VALUE));
             let is_whole = whole.is_some();
             // A preview is text that a flow has chosen.
             let is_plain = ["undefined", "number", "bigint", "boolean", "null"].contains(&captured.kind.as_str());
-            let preview = || if is_plain { captured.preview.clone() } else { quoted(&captured.preview, VALUE) };
+            let preview = || {
+                if is_plain { captured.preview.clone() } else { quoted(&captured.preview, page.bytes_of_value(VALUE)) }
+            };
             let shown = whole.unwrap_or_else(preview);
             let json = match &captured.json {
                 Some(json) if is_whole => json.0.clone(),
@@ -95,7 +102,11 @@ fn one(expression: &str, value: &PrintedValue) -> (String, Value) {
             (format!("{expression} = {shown}"), json)
         }
         PrintedValue::Failed { error } => {
-            let text = format!("{expression} threw {}: {}", name(&error.name), quoted(&error.message, 160));
+            let text = format!(
+                "{expression} threw {}: {}",
+                name(&error.name),
+                quoted(&error.message, page.bytes_of_value(160))
+            );
             (text, json!({ "error": { "name": error.name, "message": error.message } }))
         }
     }

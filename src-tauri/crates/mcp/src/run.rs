@@ -12,7 +12,7 @@ use runner::{Answered, At, Edits, Fault, Mock, PlanRow, Resolution, RunOptions, 
 use serde_json::{Map, Value, json};
 
 use crate::address::Address;
-use crate::answer::Answer;
+use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Instant, Refused, on};
 use crate::server::Door;
 use crate::shown::{name, quoted, shown};
@@ -45,7 +45,7 @@ struct Asked {
     confirm: bool,
 }
 
-pub(crate) fn run(door: &Door, mut arguments: Arguments) -> Result<Answer, Refused> {
+pub(crate) fn run(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
     let asked = Asked {
         what: arguments
             .word("do", &WORDS)?
@@ -69,9 +69,9 @@ pub(crate) fn run(door: &Door, mut arguments: Arguments) -> Result<Answer, Refus
         "" => {
             Err(Refused("argument `do` is missing: one of verify, replay, run, resume, retry, fork, abort".to_owned()))
         }
-        "verify" => checked::verify(door, asked.request, asked.flow, asked.session),
-        "replay" => checked::replay(door, &named(&asked)?),
-        _ if asked.confirm => act(door, &asked),
+        "verify" => checked::verify(door, asked.request, asked.flow, asked.session, page),
+        "replay" => checked::replay(door, &named(&asked)?, page),
+        _ if asked.confirm => act(door, &asked, page),
         _ => plan(door, &asked),
     }
 }
@@ -168,7 +168,7 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
         let session =
             options.session.as_deref().map_or("a new session".to_owned(), |id| format!("session {}", name(id)));
         return Ok(Answer::new(format!(
-            "This would run {}.{} for user {} in {session} with {models}. {CONFIRM}",
+            "This would run {}.{} for user {} in {session} with {models}. Its input is checked when it begins. {CONFIRM}",
             name(&options.flow),
             name(&options.action),
             name(&options.user)
@@ -222,7 +222,7 @@ fn planned(what: &str, id: &str, plan: &PlanRow, confirm: &str) -> Answer {
     answer
 }
 
-fn act(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
+fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
     if !door.may_run {
         return Err(Refused(
             "run acts only in a folder that a person trusts: start the server with `flowglass mcp --trust`, or trust \
@@ -238,7 +238,7 @@ fn act(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
             Fault::Refused { .. } => on("user` or `session")(fault),
             _ => Refused::from(fault),
         })?;
-        return ended(door, running);
+        return ended(door, running, page);
     }
     let id = named(asked)?;
     workspace.request(&id).map_err(on("request"))?;
@@ -247,14 +247,14 @@ fn act(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
             let status = workspace.abort(&id)?;
             Ok(Answer::new(format!("{} is {}.", name(&id), status.as_str())))
         }
-        "retry" => ended(door, workspace.retry(&id, &models(asked)?)?),
+        "retry" => ended(door, workspace.retry(&id, &models(asked)?)?, page),
         "fork" => {
             let at = fork_at(door, asked, &id)?;
             let forked = workspace.fork(&id, &at, edits(asked), &models(asked)?);
-            ended(door, forked.map_err(on("at`, `set`, `input` or `output"))?)
+            ended(door, forked.map_err(on("at`, `set`, `input` or `output"))?, page)
         }
         _ => match workspace.resume_or_answer(&id, &models(asked)?, resolution(asked)?.unwrap_or_default())? {
-            Answered::Resumed(running) => ended(door, running),
+            Answered::Resumed(running) => ended(door, running, page),
             Answered::Taken { request_id, suspension, .. } => Ok(Answer::new(format!(
                 "{} took the answer to {} and runs on in another process.",
                 name(&request_id),
@@ -266,7 +266,7 @@ fn act(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
 }
 
 /// Waits for the end of a request, but not for long; a client that cancels aborts it.
-fn ended(door: &Door, mut running: Running) -> Result<Answer, Refused> {
+fn ended(door: &Door, mut running: Running, page: Page) -> Result<Answer, Refused> {
     let id = running.request_id.clone();
     let began = Clock::now();
     let _unfinished = door.begun.add(&id);
@@ -290,12 +290,12 @@ fn ended(door: &Door, mut running: Running) -> Result<Answer, Refused> {
     };
     let mut answer = Answer::new(format!("{} is {}.", name(&id), ended.status.as_str()));
     if let Some(error) = &ended.error {
-        let text = format!("error {}: {}", name(&error.name), quoted(&error.message, SHOWN));
+        let text = format!("error {}: {}", name(&error.name), quoted(&error.message, page.bytes_of_value(SHOWN)));
         answer.row(text, json!({ "error": { "name": error.name, "message": crate::find::short(&error.message) } }));
     }
     let (_, output) = door.workspace.asked_and_answered(&id)?;
     if let Some(output) = output {
-        let shown = shown(&output.0, SHOWN, &Address::Output(id.clone()));
+        let shown = shown(&output.0, page.bytes_of_value(SHOWN), &Address::Output(id.clone()));
         answer.row(format!("output {}", shown.text), json!({ "output": shown.json }));
     }
     for question in door.workspace.pending(&id)? {

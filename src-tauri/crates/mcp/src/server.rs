@@ -93,16 +93,28 @@ impl Server {
     }
 }
 
+/// Refuses to answer from a database that is no longer there.
+fn check_database(door: &Door) -> Result<(), Refused> {
+    match door.workspace.removed_database() {
+        None => Ok(()),
+        Some(file) => Err(Refused(format!(
+            "{} was removed or replaced since this server was started: start the server again to read what is there now",
+            file.display()
+        ))),
+    }
+}
+
 fn tool(name: &str, door: &Door, arguments: Map<String, Value>) -> Result<CallToolResult, Refused> {
+    check_database(door)?;
     let mut arguments = Arguments::new(arguments);
     let page = Page::read(&mut arguments)?;
     let answer: Result<Answer, Refused> = match name {
         "find" => find::find(door, arguments, page),
         "look" => look::look(door, arguments, page),
-        "diff" => diff::diff(door, arguments),
-        "why" => why::why(door, arguments),
+        "diff" => diff::diff(door, arguments, page),
+        "why" => why::why(door, arguments, page),
         "print" => print::print(door, arguments, page),
-        "run" => run::run(door, arguments),
+        "run" => run::run(door, arguments, page),
         "compare" => compare::compare(door, arguments, page),
         _ => Err(Refused(format!("there is no tool of this name; the tools are {}", tool_list::NAMES.join(", ")))),
     };
@@ -182,7 +194,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let uri = request.uri.clone();
-        let read = self.run(context, move |door| resources::read(&door, &uri)).await;
+        let read = self.run(context, move |door| {
+            check_database(&door)?;
+            resources::read(&door, &uri)
+        });
+        let read = read.await;
         match read {
             Ok(result) => Ok(result.into()),
             Err(Refused(message)) => Err(ErrorData::new(ErrorCode::INVALID_PARAMS, clean(&message), None)),

@@ -6,13 +6,13 @@ use runner::WhyQuery;
 use serde_json::json;
 
 use crate::address::Address;
-use crate::answer::Answer;
+use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on};
 use crate::diff::first_difference;
 use crate::server::Door;
 use crate::shown::{IN_ROW, name, shown};
 
-pub(crate) fn why(door: &Door, mut arguments: Arguments) -> Result<Answer, Refused> {
+pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
     let request = arguments.required("request", "the id of a request")?;
     let at = arguments.at("at")?;
     let place_of_block = |what: &str| {
@@ -25,16 +25,16 @@ pub(crate) fn why(door: &Door, mut arguments: Arguments) -> Result<Answer, Refus
     arguments.finish()?;
     door.workspace.request(&request).map_err(on("request"))?;
     match (place, value, text, with) {
-        (Some(place), None, None, None) => writers(door, &request, &place),
+        (Some(place), None, None, None) => writers(door, &request, &place, page),
         (None, Some(value), None, None) => {
             let at = place_of_block("value")?;
-            origin::origin(door, &request, &WhyQuery { at, value: Some(value), ..WhyQuery::default() })
+            origin::origin(door, &request, &WhyQuery { at, value: Some(value), ..WhyQuery::default() }, page)
         }
         (None, None, Some(text), None) => {
             let at = place_of_block("text")?;
-            origin::origin(door, &request, &WhyQuery { at, text: Some(text), ..WhyQuery::default() })
+            origin::origin(door, &request, &WhyQuery { at, text: Some(text), ..WhyQuery::default() }, page)
         }
-        (None, None, None, Some(with)) => first_difference(door, &request, &with),
+        (None, None, None, Some(with)) => first_difference(door, &request, &with, page),
         (None, None, None, None) => Err(Refused(
             "one of the arguments `place`, `value`, `text` and `with` is missing: what to explain".to_owned(),
         )),
@@ -43,7 +43,7 @@ pub(crate) fn why(door: &Door, mut arguments: Arguments) -> Result<Answer, Refus
 }
 
 /// Who wrote a place of state: the newest write first, because it explains what is there.
-fn writers(door: &Door, request: &str, place: &str) -> Result<Answer, Refused> {
+fn writers(door: &Door, request: &str, place: &str, page: Page) -> Result<Answer, Refused> {
     let mut writes = door.workspace.history(request, place).map_err(on("place"))?;
     writes.reverse();
     let last = writes.first().map(|write| write.by.clone());
@@ -60,7 +60,9 @@ fn writers(door: &Door, request: &str, place: &str) -> Result<Answer, Refused> {
     answer.total = Some(writes.len() as u64);
     for write in &writes {
         let address = Address::Event { request: request.to_owned(), seq: write.seq };
-        let side = |value: &Option<runner::Json>| value.as_ref().map(|value| shown(&value.0, IN_ROW, &address));
+        let side = |value: &Option<runner::Json>| {
+            value.as_ref().map(|value| shown(&value.0, page.bytes_of_value(IN_ROW), &address))
+        };
         let (old, new) = (side(&write.old), side(&write.new));
         let text = format!(
             "event {} · {} by {} · {} -> {}",
@@ -78,7 +80,7 @@ fn writers(door: &Door, request: &str, place: &str) -> Result<Answer, Refused> {
         && let Some(earlier) = door.workspace.written_before(request, place, u64::MAX >> 1)?
     {
         let address = Address::Event { request: earlier.request_id.clone(), seq: earlier.write.seq };
-        let value = earlier.write.new.as_ref().map(|value| shown(&value.0, IN_ROW, &address));
+        let value = earlier.write.new.as_ref().map(|value| shown(&value.0, page.bytes_of_value(IN_ROW), &address));
         let by = earlier.write.by.as_deref().map_or("the request".to_owned(), name);
         let text = format!(
             "before it: {} event {} by {by} -> {}",

@@ -275,6 +275,15 @@ impl Store {
         Ok(SlicedWork::new(&self.path, self.writer.handle(), Arc::default())?)
     }
 
+    /// Returns the database, its log or the index of its log, if that file was removed or replaced since the database
+    /// was opened: what is read here may not be what lies there now. `None` with [`Access::ReadOnly`], where
+    /// [`is_outdated`](Self::is_outdated) tells. Costs three calls of the system.
+    pub fn removed_file(&self) -> Option<PathBuf> {
+        match self.files.as_ref()?.replaced()? {
+            Replaced::Database(file) | Replaced::Log(file) => Some(file),
+        }
+    }
+
     fn reader(&self) -> Result<Connection, Error> {
         match lock(&self.readers).pop() {
             Some(idle) => Ok(idle),

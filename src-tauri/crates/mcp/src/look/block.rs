@@ -4,7 +4,7 @@ use runner::{BlockDetail, ModelCallRow};
 use serde_json::{Value, json};
 
 use crate::address::{Address, Part};
-use crate::answer::Answer;
+use crate::answer::{Answer, Page};
 use crate::arguments::{Refused, on};
 use crate::find::short;
 use crate::server::Door;
@@ -33,7 +33,13 @@ impl Of<'_> {
     }
 }
 
-pub(super) fn block(door: &Door, request: &str, path: &str, attempt: Option<u32>) -> Result<Answer, Refused> {
+pub(super) fn block(
+    door: &Door,
+    request: &str,
+    path: &str,
+    attempt: Option<u32>,
+    page: Page,
+) -> Result<Answer, Refused> {
     let detail = door.workspace.block_at(request, path, attempt).map_err(on("at"))?;
     let row = &detail.block;
     let of = Of { request, path, attempt: row.attempt };
@@ -53,7 +59,8 @@ pub(super) fn block(door: &Door, request: &str, path: &str, attempt: Option<u32>
             (Some(file), Some(line)) => format!(" at {}:{line}", name(file)),
             _ => String::new(),
         };
-        let text = format!("error {}: {}{place}", name(&error.name), quoted(&error.message, SHOWN));
+        let text =
+            format!("error {}: {}{place}", name(&error.name), quoted(&error.message, page.bytes_of_value(SHOWN)));
         answer.row(
             text,
             json!({ "error": { "name": error.name, "message": short(&error.message), "file": error.file,
@@ -62,15 +69,19 @@ pub(super) fn block(door: &Door, request: &str, path: &str, attempt: Option<u32>
     }
     for (what, value, part) in [("input", &detail.input, Part::Input), ("output", &detail.output, Part::Output)] {
         if let Some(value) = value {
-            let shown = shown(&value.0, SHOWN, &of.part(part));
+            let shown = shown(&value.0, page.bytes_of_value(SHOWN), &of.part(part));
             answer.row(format!("{what} {}", shown.text), json!({ what: shown.json }));
         }
     }
-    changes(&mut answer, &detail, request);
+    changes(&mut answer, &detail, request, page);
     for (n, call) in detail.model_calls.iter().enumerate() {
         let said = call.effect.result.as_ref().map_or(&Value::Null, |result| &result.0);
-        let said = shown(said, IN_ROW, &of.part(Part::Reply(n)));
-        let error = call.effect.error.as_ref().map(|error| format!(" failed: {}", quoted(&error.message, 160)));
+        let said = shown(said, page.bytes_of_value(IN_ROW), &of.part(Part::Reply(n)));
+        let error = call
+            .effect
+            .error
+            .as_ref()
+            .map(|error| format!(" failed: {}", quoted(&error.message, page.bytes_of_value(160))));
         let text = format!(
             "model call {n} of {}: {} messages{} -> {}",
             name(&call.model),
@@ -82,10 +93,11 @@ pub(super) fn block(door: &Door, request: &str, path: &str, attempt: Option<u32>
     }
     for (n, effect) in detail.effects.iter().enumerate() {
         let asked = effect.request.as_ref().map_or(&Value::Null, |request| &request.0);
-        let asked = shown(asked, IN_ROW, &of.part(Part::Asked(n)));
+        let asked = shown(asked, page.bytes_of_value(IN_ROW), &of.part(Part::Asked(n)));
         let result = effect.result.as_ref().map_or(&Value::Null, |result| &result.0);
-        let result = shown(result, IN_ROW, &of.part(Part::Answered(n)));
-        let error = effect.error.as_ref().map(|error| format!(" failed: {}", quoted(&error.message, 160)));
+        let result = shown(result, page.bytes_of_value(IN_ROW), &of.part(Part::Answered(n)));
+        let error =
+            effect.error.as_ref().map(|error| format!(" failed: {}", quoted(&error.message, page.bytes_of_value(160))));
         let kind = name(&effect.effect);
         let text = format!("{kind} {} -> {}{}", asked.text, result.text, error.unwrap_or_default());
         answer.row(text, json!({ "effect": kind, "asked": asked.json, "answered": result.json }));
@@ -93,18 +105,23 @@ pub(super) fn block(door: &Door, request: &str, path: &str, attempt: Option<u32>
     for asked in &detail.asked {
         let data = asked.resume_data.as_ref().map_or(Value::Null, |data| data.0.clone());
         let address = Address::Event { request: request.to_owned(), seq: asked.seq };
-        let data = shown(&data, IN_ROW, &address);
+        let data = shown(&data, page.bytes_of_value(IN_ROW), &address);
         let message = asked.message.as_deref().unwrap_or(&asked.reason);
-        let text = format!("asked a person {} · {} · {}", quoted(message, 200), word(&asked.status), data.text);
+        let text = format!(
+            "asked a person {} · {} · {}",
+            quoted(message, page.bytes_of_value(200)),
+            word(&asked.status),
+            data.text
+        );
         answer.row(text, json!({ "asked": short(message), "status": asked.status, "answer": data.json }));
     }
     for line in &detail.logs {
-        let text = format!("log {}: {}", name(&line.level), quoted(&line.text, IN_ROW));
+        let text = format!("log {}: {}", name(&line.level), quoted(&line.text, page.bytes_of_value(IN_ROW)));
         answer.row(text, json!({ "log": line.level, "text": short(&line.text) }));
     }
     for item in &detail.items {
         let address = Address::Item { request: request.to_owned(), id: item.id.clone() };
-        let fields = shown(&Value::Object(item.payload.clone()), IN_ROW, &address);
+        let fields = shown(&Value::Object(item.payload.clone()), page.bytes_of_value(IN_ROW), &address);
         answer.row(
             format!("item {} {}", name(&item.item_type), fields.text),
             json!({ "item": item.id, "fields": fields.json }),
@@ -120,10 +137,12 @@ pub(super) fn block(door: &Door, request: &str, path: &str, attempt: Option<u32>
     Ok(answer.then("look", json!({ "request": request, "at": path, "what": "source" })))
 }
 
-fn changes(answer: &mut Answer, detail: &BlockDetail, request: &str) {
+fn changes(answer: &mut Answer, detail: &BlockDetail, request: &str, page: Page) {
     for change in &detail.changes {
         let address = Address::Event { request: request.to_owned(), seq: change.seq.unwrap_or(detail.block.seq_start) };
-        let side = |value: &Option<runner::Json>| value.as_ref().map(|value| shown(&value.0, IN_ROW, &address));
+        let side = |value: &Option<runner::Json>| {
+            value.as_ref().map(|value| shown(&value.0, page.bytes_of_value(IN_ROW), &address))
+        };
         let (old, new) = (side(&change.old), side(&change.new));
         let place =
             if change.path.is_empty() { change.scope.clone() } else { format!("{}.{}", change.scope, change.path) };
@@ -142,7 +161,13 @@ fn messages(call: &ModelCallRow) -> Vec<Value> {
 }
 
 /// What a block asked models: its messages, tools and parameters, and what they answered.
-pub(super) fn prompt(door: &Door, request: &str, path: &str, attempt: Option<u32>) -> Result<Answer, Refused> {
+pub(super) fn prompt(
+    door: &Door,
+    request: &str,
+    path: &str,
+    attempt: Option<u32>,
+    page: Page,
+) -> Result<Answer, Refused> {
     let detail = door.workspace.block_at(request, path, attempt).map_err(on("at"))?;
     let of = Of { request, path, attempt: detail.block.attempt };
     if detail.model_calls.is_empty() {
@@ -165,7 +190,7 @@ pub(super) fn prompt(door: &Door, request: &str, path: &str, attempt: Option<u32
                 Value::Null => message,
                 content => content,
             };
-            let content = shown(content, MESSAGE, &address);
+            let content = shown(content, page.bytes_of_value(MESSAGE), &address);
             let text = format!("call {n} · {} · from {} · {}", name(role), name(&from), content.text);
             answer.row(text, json!({ "call": n, "role": role, "from": from, "content": content.json }));
         }
@@ -175,21 +200,21 @@ pub(super) fn prompt(door: &Door, request: &str, path: &str, attempt: Option<u32
         if !tools.is_empty() {
             answer.row(format!("call {n} · tools {}", tools.join(", ")), json!({ "call": n, "tools": tools }));
         }
-        let parameters = shown(&call.parameters.0, IN_ROW, &address);
+        let parameters = shown(&call.parameters.0, page.bytes_of_value(IN_ROW), &address);
         let text = format!("call {n} · model {} · {}", name(&call.model), parameters.text);
         answer.row(text, json!({ "call": n, "model": call.model, "parameters": parameters.json }));
         for tool in &call.tools {
             let (args, result) = (tool.args.0.to_string(), tool.result.as_ref().map(|result| result.0.to_string()));
             let result = result
-                .or(tool.error.as_deref().map(|error| quoted(error, IN_ROW)))
+                .or(tool.error.as_deref().map(|error| quoted(error, page.bytes_of_value(IN_ROW))))
                 .unwrap_or_else(|| "nothing yet".to_owned());
-            let (args, result) = (cut(&args, IN_ROW), cut(&result, IN_ROW));
+            let (args, result) = (cut(&args, page.bytes_of_value(IN_ROW)), cut(&result, page.bytes_of_value(IN_ROW)));
             let text = format!("call {n} · asked for tool {} {args} -> {result}", name(&tool.name));
             answer
                 .row(text, json!({ "call": n, "tool": tool.name, "args": args, "result": result, "path": tool.path }));
         }
         let reply = call.effect.result.as_ref().map_or(&Value::Null, |result| &result.0);
-        let reply = shown(reply, SHOWN, &of.part(Part::Reply(n)));
+        let reply = shown(reply, page.bytes_of_value(SHOWN), &of.part(Part::Reply(n)));
         answer.row(format!("call {n} · reply {}", reply.text), json!({ "call": n, "reply": reply.json }));
     }
     answer.total = Some(answer.rows.len() as u64);

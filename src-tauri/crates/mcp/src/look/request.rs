@@ -6,7 +6,7 @@ use runner::{RequestRow, ShownBlock, ViewRow};
 use serde_json::{Value, json};
 
 use crate::address::Address;
-use crate::answer::Answer;
+use crate::answer::{Answer, Page};
 use crate::arguments::Refused;
 use crate::find::block_row;
 use crate::server::Door;
@@ -20,18 +20,18 @@ const OUTPUT: usize = 100;
 const SHOWN: usize = 600;
 
 /// The beginning of what each block returned, by its instance.
-fn outputs(door: &Door, id: &str) -> Result<HashMap<String, String>, Refused> {
+fn outputs(door: &Door, id: &str, page: Page) -> Result<HashMap<String, String>, Refused> {
     let blocks = door.workspace.show(id)?.blocks;
     let of = |block: ShownBlock| {
         let text = block.output?.0.to_string();
-        let begin = head(&text, OUTPUT);
+        let begin = head(&text, page.bytes_of_value(OUTPUT));
         let mark = if begin.len() < text.len() { "…" } else { "" };
         Some((block.row.instance_id, format!("{begin}{mark}")))
     };
     Ok(blocks.into_iter().filter_map(of).collect())
 }
 
-pub(super) fn overview(door: &Door, known: &RequestRow) -> Result<Answer, Refused> {
+pub(super) fn overview(door: &Door, known: &RequestRow, page: Page) -> Result<Answer, Refused> {
     let id = &known.id;
     let tree = door.workspace.folded_tree(id)?;
     let (input, output) = door.workspace.asked_and_answered(id)?;
@@ -57,7 +57,8 @@ pub(super) fn overview(door: &Door, known: &RequestRow) -> Result<Answer, Refuse
             _ => String::new(),
         };
         let by = error.path.as_deref().map(|path| format!(" in {}", name(path))).unwrap_or_default();
-        let text = format!("error {}: {}{place}{by}", name(&error.name), quoted(&error.message, SHOWN));
+        let text =
+            format!("error {}: {}{place}{by}", name(&error.name), quoted(&error.message, page.bytes_of_value(SHOWN)));
         answer.row(
             text,
             json!({ "error": { "name": error.name, "message": crate::find::short(&error.message),
@@ -68,16 +69,21 @@ pub(super) fn overview(door: &Door, known: &RequestRow) -> Result<Answer, Refuse
         [("input", input, Address::Input(id.clone())), ("output", output, Address::Output(id.clone()))]
     {
         if let Some(value) = value {
-            let shown = shown(&value.0, SHOWN, &address);
+            let shown = shown(&value.0, page.bytes_of_value(SHOWN), &address);
             answer.row(format!("{what} {}", shown.text), json!({ what: shown.json }));
         }
     }
     for question in door.workspace.pending(id)? {
         let data = question.data.as_ref().map_or(Value::Null, |data| data.0.clone());
         let address = Address::Event { request: id.clone(), seq: question.seq };
-        let data = shown(&data, SHOWN, &address);
+        let data = shown(&data, page.bytes_of_value(SHOWN), &address);
         let message = question.message.as_deref().unwrap_or(&question.reason);
-        let text = format!("waits in {} for an answer: {} {}", name(&question.path), quoted(message, 200), data.text);
+        let text = format!(
+            "waits in {} for an answer: {} {}",
+            name(&question.path),
+            quoted(message, page.bytes_of_value(200)),
+            data.text
+        );
         answer.row(
             text,
             json!({ "suspension": question.id, "path": question.path, "allow": question.allow,
@@ -85,7 +91,7 @@ pub(super) fn overview(door: &Door, known: &RequestRow) -> Result<Answer, Refuse
         );
     }
     let head = answer.rows.len() as u64;
-    let outputs = if tree.counts.blocks <= FEW_BLOCKS { outputs(door, id)? } else { HashMap::new() };
+    let outputs = if tree.counts.blocks <= FEW_BLOCKS { outputs(door, id, page)? } else { HashMap::new() };
     answer.rows.extend(tree.rows.iter().map(|row| {
         let mut shown_row = block_row(row);
         if let Some(output) = row.instance_id.as_ref().and_then(|instance| outputs.get(instance)) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Page};
 use crate::arguments::{Instant, Refused, on};
 use crate::server::Door;
 use crate::shown::{cut, name};
@@ -12,7 +12,7 @@ use crate::shown::{cut, name};
 /// How much of a line is shown.
 const LINE: usize = 160;
 
-pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>) -> Result<Answer, Refused> {
+pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
     let path = match at {
         Some(Instant::Block { path, .. }) => Some(path.clone()),
         Some(Instant::Seq(_)) => return Err(Refused("argument `at`: source is of a path, not of an event".to_owned())),
@@ -43,7 +43,7 @@ pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>) -> Result
     let first = source.line.unwrap_or(1);
     for (line, text) in (first..).zip(source.text.lines()) {
         let count = hits.get(&line).map(|hits| format!("{hits}×")).unwrap_or_default();
-        let text = cut(text, LINE);
+        let text = cut(text, page.bytes_of_value(LINE));
         answer.row(
             format!("{line:>4} {count:>5}| {text}"),
             json!({ "line": line, "hits": hits.get(&line), "text": text }),

@@ -3,7 +3,7 @@
 use runner::{Cancel, Verdict, VerifyQuery};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Page};
 use crate::arguments::{Refused, on};
 use crate::server::Door;
 use crate::shown::{cut, name, word};
@@ -11,12 +11,12 @@ use crate::shown::{cut, name, word};
 /// How much of each side of a difference is shown.
 const SIDE: usize = 300;
 
-fn side(value: Option<&runner::Json>) -> String {
+fn side(value: Option<&runner::Json>, page: Page) -> String {
     let text = value.map_or("nothing".to_owned(), |value| value.0.to_string());
-    cut(&text, SIDE)
+    cut(&text, page.bytes_of_value(SIDE))
 }
 
-pub(super) fn replay(door: &Door, request: &str) -> Result<Answer, Refused> {
+pub(super) fn replay(door: &Door, request: &str, page: Page) -> Result<Answer, Refused> {
     door.workspace.request(request).map_err(on("request"))?;
     let replay = door.workspace.replay(request)?;
     let Some(first) = &replay.divergence else {
@@ -29,7 +29,7 @@ pub(super) fn replay(door: &Door, request: &str) -> Result<Answer, Refused> {
         name(&first.path),
         first.seq
     ));
-    let (recorded, found) = (side(Some(&first.recorded)), side(Some(&first.found)));
+    let (recorded, found) = (side(Some(&first.recorded), page), side(Some(&first.found), page));
     answer.row(format!("recorded {recorded}"), json!({ "recorded": recorded }));
     answer.row(format!("now      {found}"), json!({ "found": found }));
     Ok(answer.then("look", json!({ "request": request, "at": first.path })))
@@ -40,6 +40,7 @@ pub(super) fn verify(
     request: Option<String>,
     flow: Option<String>,
     session: Option<String>,
+    page: Page,
 ) -> Result<Answer, Refused> {
     if let Some(request) = &request {
         door.workspace.request(request).map_err(on("request"))?;
@@ -61,8 +62,12 @@ pub(super) fn verify(
         let id = run.request_id.clone().or(run.file.clone()).unwrap_or_default();
         let at = run.path.as_deref().map(|path| format!(" · {}", name(path))).unwrap_or_default();
         let field = run.field.as_ref().map(|field| format!(" · {}", word(field))).unwrap_or_default();
-        let (recorded, found) = (side(run.recorded.as_ref()), side(run.found.as_ref()));
-        let why = run.why.as_deref().map(|why| format!(" · {}", crate::shown::quoted(why, SIDE))).unwrap_or_default();
+        let (recorded, found) = (side(run.recorded.as_ref(), page), side(run.found.as_ref(), page));
+        let why = run
+            .why
+            .as_deref()
+            .map(|why| format!(" · {}", crate::shown::quoted(why, page.bytes_of_value(SIDE))))
+            .unwrap_or_default();
         let sides =
             if run.recorded.is_some() { format!(" · recorded {recorded} · now {found}") } else { String::new() };
         let verdict = run.verdict.as_str().replace('_', " ");

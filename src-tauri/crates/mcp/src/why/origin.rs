@@ -3,7 +3,7 @@
 use runner::{WhyEdge, WhyKind, WhyPlace, WhyQuery, WhySpot, WhyView};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Page};
 use crate::arguments::{Refused, on};
 use crate::server::Door;
 use crate::shown::{cut, name, quoted};
@@ -13,14 +13,14 @@ const EDGES: u32 = 200;
 /// How much of a text or a value is shown.
 const TEXT: usize = 120;
 
-pub(super) fn origin(door: &Door, request: &str, query: &WhyQuery) -> Result<Answer, Refused> {
+pub(super) fn origin(door: &Door, request: &str, query: &WhyQuery, page: Page) -> Result<Answer, Refused> {
     let argument = if query.text.is_some() { "at` or `text" } else { "at` or `value" };
     let query = WhyQuery { limit: Some(EDGES), ..query.clone() };
     let view = door.workspace.why(request, &query).map_err(on(argument))?;
     let mut answer = Answer::new(view.answer.clone());
     answer.total = Some(view.edges.len() as u64);
     for edge in &view.edges {
-        answer.row(line(&view, edge), row(edge));
+        answer.row(line(&view, edge, page), row(edge, page));
     }
     if view.truncated {
         let text = format!("there are more than these {EDGES} steps; ask `why` about the last one");
@@ -37,7 +37,7 @@ pub(super) fn origin(door: &Door, request: &str, query: &WhyQuery) -> Result<Ans
     })
 }
 
-fn line(view: &WhyView, edge: &WhyEdge) -> String {
+fn line(view: &WhyView, edge: &WhyEdge, page: Page) -> String {
     let mut text = "  ".repeat(edge.depth.min(12) as usize);
     text.push_str(match edge.kind {
         WhyKind::Recorded => "recorded: ",
@@ -60,10 +60,10 @@ fn line(view: &WhyView, edge: &WhyEdge) -> String {
         text.push_str(&format!(" · {}", operation.replace('_', " ")));
     }
     if edge.old.is_some() || edge.new.is_some() {
-        text.push_str(&format!(" · {} -> {}", side(edge.old.as_ref()), side(edge.new.as_ref())));
+        text.push_str(&format!(" · {} -> {}", side(edge.old.as_ref(), page), side(edge.new.as_ref(), page)));
     }
     if let Some(words) = &edge.text {
-        text.push_str(&format!(" · {}", quoted(words, TEXT)));
+        text.push_str(&format!(" · {}", quoted(words, page.bytes_of_value(TEXT))));
     }
     if let Some(others) = edge.others {
         text.push_str(&format!(" · {others} others"));
@@ -71,9 +71,9 @@ fn line(view: &WhyView, edge: &WhyEdge) -> String {
     text
 }
 
-fn side(value: Option<&runner::Json>) -> String {
+fn side(value: Option<&runner::Json>, page: Page) -> String {
     let text = value.map_or("nothing".to_owned(), |value| value.0.to_string());
-    cut(&text, TEXT)
+    cut(&text, page.bytes_of_value(TEXT))
 }
 
 fn spot(view: &WhyView, spot: &WhySpot) -> String {
@@ -100,13 +100,24 @@ fn spot(view: &WhyView, spot: &WhySpot) -> String {
 }
 
 /// A step as JSON, without the parts that may be long.
-fn row(edge: &WhyEdge) -> Value {
+fn row(edge: &WhyEdge, page: Page) -> Value {
     let of = |spot: &WhySpot| {
         json!({ "where": spot.place, "request": spot.request_id, "path": spot.path, "seq": spot.seq,
             "pointer": spot.pointer, "from": spot.from, "to": spot.to })
     };
     json!({
         "kind": edge.kind, "proven": edge.proven, "in": of(&edge.spot), "of": edge.of.as_ref().map(of), "by": edge.by,
-        "text": edge.text.as_deref().map(|text| cut(text, TEXT)),
+        "operation": edge.operation, "old": edge.old.as_ref().map(|value| short_json(&value.0, page)),
+        "new": edge.new.as_ref().map(|value| short_json(&value.0, page)), "others": edge.others,
+        "text": edge.text.as_deref().map(|text| cut(text, page.bytes_of_value(TEXT))),
     })
+}
+
+/// A value, or its beginning as a text if it is long.
+fn short_json(value: &Value, page: Page) -> Value {
+    let text = value.to_string();
+    if text.len() <= page.bytes_of_value(TEXT) {
+        return value.clone();
+    }
+    Value::String(cut(&text, page.bytes_of_value(TEXT)))
 }

@@ -1,7 +1,7 @@
 //! A workspace whose database cannot be written, or must not be because nobody trusts the folder yet, is read all the
 //! same, and nothing of it is run or changed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use store::{Access, OpenError, Options, Store};
 
@@ -51,6 +51,12 @@ impl Workspace {
     /// [`Notice::Outdated`](crate::Notice::Outdated).
     pub fn is_outdated(&self) -> bool {
         self.store.is_outdated()
+    }
+
+    /// The file of the database that was removed or replaced since it was opened: what is read here may not be what
+    /// lies there now.
+    pub fn removed_database(&self) -> Option<PathBuf> {
+        self.store.removed_file()
     }
 
     /// Refuses what would be written where nothing can be.
