@@ -101,6 +101,17 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// Says that variables are not set, on a line; nothing if all are.
+fn unset_variables(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [name] => format!("{name} is not set here: a flow that reads it does something else than it did\n"),
+        names => {
+            format!("{} are not set here: a flow that reads them does something else than it did\n", names.join(", "))
+        }
+    }
+}
+
 /// How many of something there are, in words: `1 request`, `2 requests`.
 pub(crate) fn counted(many: u64, one: &str) -> String {
     match many {

@@ -107,3 +107,24 @@ fn what_a_flow_stores_is_kept_and_noted_once() {
     let text = notes[0]["payload"]["text"].as_str().unwrap_or_default();
     assert!(text.contains("SECRET_T") && text.contains("state") && text.starts_with("root "), "{text}");
 }
+
+/// Where a secret is not set, a flow that reads it does something else than it did. A difference names the variable.
+#[test]
+fn a_difference_names_variables_that_are_not_set() {
+    let flow = r#"
+const greet = handler({ name: "greet", execute: () => ({ length: `${process.env.T}`.length }) });
+export default defineFlow({ kind: "main", actions: { go: { block: greet } } });
+"#;
+    let settings = json!({ "env": { "T": { "valueEnv": "SECRET_T" } } });
+    let place = Place::with_flow(flow).file("flowglass.json", &settings.to_string()).variable("SECRET_T", SECRET);
+    place.get("run main go --user ada --request r1");
+    assert_eq!(place.run(&["verify", "--all"]).stdout, "1 run: 1 same\n");
+    let place = place.without_variables();
+    let said = "SECRET_T is not set here: a flow that reads it does something else than it did";
+    for line in ["replay r1", "verify --all"] {
+        let told = place.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(told.code, Some(1), "{told}");
+        assert!(told.stdout.contains(said), "{told}");
+        assert_eq!(place.ask(line).json()["unsetVariables"], json!(["SECRET_T"]), "{line}");
+    }
+}

@@ -66,6 +66,12 @@ impl Place {
         self
     }
 
+    /// From now on no variable is set.
+    pub fn without_variables(mut self) -> Place {
+        self.variables.clear();
+        self
+    }
+
     /// Writes a file, and the folders it is in.
     pub fn write(&self, name: &str, text: impl AsRef<[u8]>) {
         let path = self.dir().join(name);

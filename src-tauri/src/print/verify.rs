@@ -2,7 +2,7 @@
 
 use runner::{Verdict, Verified, VerifiedGroup, VerifiedRun};
 
-use super::{counted, cut_to};
+use super::{counted, cut_to, unset_variables};
 
 /// How much is shown of each side.
 const SIDE: usize = 240;
@@ -34,6 +34,7 @@ pub(crate) fn verified(verified: &Verified) -> String {
     if verified.not_run > 0 {
         text.push_str(&format!("cancelled: {} not run\n", counted(verified.not_run.into(), "run")));
     }
+    text.push_str(&unset_variables(&verified.unset_variables));
     text
 }
 

@@ -15,6 +15,10 @@ pub struct Replay {
     /// The first difference in the recorded order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub divergence: Option<Divergence>,
+    /// If something differs: the variables that the settings name for secrets and that this environment does not have.
+    /// A flow that reads one of them does something else than it did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unset_variables: Vec<String>,
 }
 
 /// Where a replay left its recording.

@@ -170,6 +170,10 @@ pub struct Verified {
     /// How many were not run because it was cancelled.
     #[serde(skip_serializing_if = "is_none_left")]
     pub not_run: u32,
+    /// If something differs: the variables that the settings name for secrets and that this environment does not have.
+    /// A flow that reads one of them does something else than it did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unset_variables: Vec<String>,
 }
 
 fn is_none_left(count: &u32) -> bool {

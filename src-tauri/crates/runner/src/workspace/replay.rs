@@ -19,7 +19,11 @@ use crate::views::{Replay, RequestRow};
 impl Workspace {
     /// Runs a request again in memory, with its recorded effects and the code of today. Writes nothing.
     pub fn replay(&self, request: &str) -> Result<Replay, Fault> {
-        self.replayed(request).map(|(replay, _)| replay)
+        let (mut replay, _) = self.replayed(request)?;
+        if !replay.identical {
+            replay.unset_variables = self.missing_secrets();
+        }
+        Ok(replay)
     }
 
     /// As [`replay`](Self::replay), with the events that the replay made.

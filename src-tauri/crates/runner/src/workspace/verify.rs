@@ -157,7 +157,11 @@ impl Workspace {
             return Err(fault);
         }
         let not_run = runs.iter().filter(|run| run.is_none()).count() as u32;
-        Ok(groups::summary(runs.into_iter().flatten().collect(), not_run))
+        let mut verified = groups::summary(runs.into_iter().flatten().collect(), not_run);
+        if verified.differs > 0 {
+            verified.unset_variables = self.missing_secrets();
+        }
+        Ok(verified)
     }
 
     /// Judges one run. What cannot be judged says why.

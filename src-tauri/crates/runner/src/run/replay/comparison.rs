@@ -87,7 +87,12 @@ impl Comparison {
 impl From<Comparison> for Replay {
     fn from(comparison: Comparison) -> Replay {
         let Comparison { compared, first, .. } = comparison;
-        Replay { identical: first.is_none(), compared, divergence: first.map(|first| first.divergence) }
+        Replay {
+            identical: first.is_none(),
+            compared,
+            divergence: first.map(|first| first.divergence),
+            unset_variables: Vec::new(),
+        }
     }
 }
 
