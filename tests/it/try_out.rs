@@ -239,6 +239,9 @@ export default defineFlow({ kind: "judge", actions: { rate: { inputSchema: z.any
         let scores: Value = arms.iter().map(|arm| arm["samples"][0]["score"].clone()).collect();
         assert_eq!(scores, expected, "{flags:?}: {found}");
     }
+    // What the action asks was never recorded, so no figure of the plan can have it.
+    let planned = tried(&place, &["--output", "\"1\",\"9\"", "--score-block", "judge.rate", "--plan"]);
+    assert_eq!(planned.json()["scoredBy"], "judge.rate", "{planned}");
 }
 
 #[test]
@@ -290,6 +293,11 @@ fn what_cannot_be_tried_is_refused_and_nothing_is_written() {
     check(&["--at", AT, "--model", &many, "--samples", "10"], 2, "at most 10000");
     assert_eq!(place.ask("try nobody --at root").code, Some(6));
     assert_eq!(place.ask("try --go-on exp_nothing").code, Some(6));
+    // It keeps the models that it was begun with.
+    for flag in ["--mock", "--real"] {
+        let refused = place.ask(&format!("try --go-on exp_nothing {flag}"));
+        assert!(refused.code == Some(2) && format!("{refused}").contains("cannot be used with"), "{refused}");
+    }
     assert_eq!(server.asked().len(), 2);
 }
 

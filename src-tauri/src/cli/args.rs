@@ -67,7 +67,7 @@ pub(crate) struct Global {
     /// What was seen survives a killed process, or a lost power supply; with each, every step waits for the disk
     #[arg(long, global = true, value_name = "process|power|each", value_parser = durability)]
     pub(crate) durability: Option<Durability>,
-    /// Let keys go to the addresses that flowglass.json names
+    /// Trust the folder: keys go to the addresses that flowglass.json names, and agents may run flows
     #[arg(long, global = true)]
     pub(crate) trust: bool,
 }

@@ -36,6 +36,9 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
         text.push_str(&format!(", {cost:.4} US dollars"));
     }
     text.push_str(if plan.mock { "; models are mocked, and cost nothing\n" } else { "\n" });
+    if let Some(action) = &plan.scored_by {
+        text.push_str(&format!("scored by {action}: what that asks of models is not in these figures\n"));
+    }
     let TryPlan { models, hosts, asks_again, .. } = plan;
     for (what, names) in [("models asked", models), ("hosts fetched from", hosts), ("asks anew", asks_again)] {
         if !names.is_empty() {

@@ -2219,6 +2219,11 @@ export type Replay = {
 	compared: number,
 	/**  The first difference in the recorded order. */
 	divergence?: Divergence | null,
+	/**
+	 *  If something differs: the variables that the settings name for secrets and that this environment does not have.
+	 *  A flow that reads one of them does something else than it did.
+	 */
+	unsetVariables?: string[],
 };
 
 /**  What a block of a replay got and made; the log has none of it. */
@@ -2916,6 +2921,11 @@ export type TryPlan = {
 	baseModelCalls: number,
 	/**  How many of them score samples. */
 	scoreModelCalls: number,
+	/**
+	 *  The action, as `flow.action`, that scores samples: what it asks of models was never recorded, and is in no figure
+	 *  here.
+	 */
+	scoredBy?: string | null,
 	/**  How many tokens, if the calls were recorded with theirs. */
 	tokens?: number | null,
 	/**  What that costs in US dollars, if every model has a price. */
@@ -3042,6 +3052,11 @@ export type Verified = {
 	groups: VerifiedGroup[],
 	/**  How many were not run because it was cancelled. */
 	notRun?: number,
+	/**
+	 *  If something differs: the variables that the settings name for secrets and that this environment does not have.
+	 *  A flow that reads one of them does something else than it did.
+	 */
+	unsetVariables?: string[],
 };
 
 /**  Runs that differ for one reason. */

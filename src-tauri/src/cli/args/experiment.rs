@@ -73,7 +73,7 @@ pub(crate) struct Try {
     #[arg(long, conflicts_with = "go_on")]
     pub(crate) plan: bool,
     /// Go on with an experiment that was stopped, take more samples of it, or score it otherwise
-    #[arg(long, value_name = "EXPERIMENT")]
+    #[arg(long, value_name = "EXPERIMENT", conflicts_with_all = ["mock", "real"])]
     pub(crate) go_on: Option<String>,
     #[command(flatten)]
     models: TriedModels,

@@ -19,7 +19,7 @@ export const money = (usd: number): string => `${dollars(usd).slice(1)} US dolla
 
 /** What an experiment will take, in one sentence. */
 export function planWords(plan: TryPlan): string {
-  const { arms, samples, modelCalls, baseModelCalls, scoreModelCalls, tokens, costUsd } = plan;
+  const { arms, samples, modelCalls, baseModelCalls, scoreModelCalls, scoredBy, tokens, costUsd } = plan;
   const runs = `${plural(arms, 'arm', 'arms')} × ${plural(samples, 'sample', 'samples')}`;
   const parts = [
     ...(baseModelCalls > 0 ? [`${thousands(baseModelCalls)} with nothing changed`] : []),
@@ -31,7 +31,8 @@ export function planWords(plan: TryPlan): string {
     ...(tokens == null ? [] : [plural(Math.round(tokens), 'token', 'tokens')]),
     ...(costUsd == null ? [] : [money(costUsd)]),
   ];
-  return [`${runs}: ${calls}${beside}`, ...rest].join(', ');
+  const uncounted = scoredBy == null ? '' : `; what ${scoredBy} asks of models is not counted`;
+  return [`${runs}: ${calls}${beside}`, ...rest].join(', ') + uncounted;
 }
 
 /** `model gpt-5-mini · temperature 0.5`; the values of an arm as text. */

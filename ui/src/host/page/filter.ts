@@ -83,7 +83,7 @@ function field(text: string, end: number, at: number): Test {
   const [sign, compare] = SIGNS.find(([one]) => rest.startsWith(one)) as (typeof SIGNS)[number];
   const value = rest.slice(sign.length);
   const valueAt = at + name.length + sign.length;
-  if (!(name in EXAMPLES))
+  if (!Object.hasOwn(EXAMPLES, name))
     throw wrong(at, `"${name}" is no field; there are ${FIELDS}. Text is looked for in quotes: "${text}"`);
   if (value === '') throw wrong(valueAt, `there is nothing after "${name}${sign}"; write ${EXAMPLES[name]}`);
   if (FIGURES.includes(name)) {

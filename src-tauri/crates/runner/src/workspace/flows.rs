@@ -151,8 +151,12 @@ impl Workspace {
 
     /// The full path of a file of the workspace; refused where it leads outside.
     pub fn file_in(&self, file: &str) -> Result<PathBuf, Fault> {
-        let path =
-            std::fs::canonicalize(self.dir.join(file)).map_err(|error| Fault::not_found(format!("{file}: {error}")))?;
+        let path = std::fs::canonicalize(self.dir.join(file)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Fault::not_found(format!("there is no file {file} in {}", self.dir.display()))
+            }
+            _ => Fault::not_found(format!("{file}: {error}")),
+        })?;
         if path.starts_with(&self.dir) {
             Ok(path)
         } else {

@@ -140,6 +140,11 @@ impl Workspace {
                 models.push(model.clone());
             }
         }
+        let mut scored_by = None;
+        if let Some(Score::Block { flow, action }) = &query.score {
+            scored_by = Some(format!("{flow}.{action}"));
+            (cost, tokens) = (None, None);
+        }
         let asks = model_calls + score_model_calls > 0;
         TryPlan {
             arms: arms.len() as u32 - u32::from(has_base),
@@ -147,6 +152,7 @@ impl Workspace {
             model_calls: model_calls + score_model_calls,
             base_model_calls,
             score_model_calls,
+            scored_by,
             tokens: tokens.filter(|_| asks),
             cost_usd: cost.filter(|_| asks),
             models,

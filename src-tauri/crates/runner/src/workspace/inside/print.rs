@@ -210,8 +210,16 @@ impl Workspace {
         })
     }
 
-    /// The path of a file as stored code has it.
+    /// The path of a file as stored code has it. Of a flow's file its name is enough, if no file lies there.
     pub(super) fn file_name_in(&self, file: &str) -> String {
+        let named = self.path_in(file);
+        let lies_in_flows = [format!("flows/{named}"), format!("flows/{named}.ts"), format!("{named}.ts")];
+        let found = lies_in_flows.into_iter().find(|path| self.dir.join(path).is_file());
+        found.filter(|_| !self.dir.join(&named).is_file()).unwrap_or(named)
+    }
+
+    /// The path of a file in the workspace, without `.` and `..`.
+    fn path_in(&self, file: &str) -> String {
         let path = Path::new(file);
         let mut whole = std::path::PathBuf::new();
         for part in self.dir.join(path).components() {
