@@ -351,7 +351,7 @@ export default defineFlow({ kind: "main", actions: { go: { block: long } } });
     let usual = agent.get("look", json!({ "request": "r1", "at": "root" }));
     assert!(usual.text.contains("(3002 bytes: flowglass://request/r1/"), "{}", usual.text);
     let whole = agent.get("look", json!({ "request": "r1", "at": "root", "limit": 9000 }));
-    assert_eq!(whole.text.matches("word ").count(), 600, "{}", whole.text);
+    assert!(whole.text.contains(&"word ".repeat(600)), "{}", whole.text);
 }
 
 /// A server outlives its database, as a client keeps it for hours: it says that what it has read is gone.

@@ -98,7 +98,8 @@ fn check_database(door: &Door) -> Result<(), Refused> {
     match door.workspace.removed_database() {
         None => Ok(()),
         Some(file) => Err(Refused(format!(
-            "{} was removed or replaced since this server was started: start the server again to read what is there now",
+            "{} was removed or replaced since this server was started: start the server again to read what is there \
+             now",
             file.display()
         ))),
     }
