@@ -168,7 +168,8 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
         let session =
             options.session.as_deref().map_or("a new session".to_owned(), |id| format!("session {}", name(id)));
         return Ok(Answer::new(format!(
-            "This would run {}.{} for user {} in {session} with {models}. Its input is checked when it begins. {CONFIRM}",
+            "This would run {}.{} for user {} in {session} with {models}. Its input is checked when it begins. \
+             {CONFIRM}",
             name(&options.flow),
             name(&options.action),
             name(&options.user)

@@ -188,8 +188,8 @@ pub struct TryPlan {
     pub base_model_calls: u32,
     /// How many of them score samples.
     pub score_model_calls: u32,
-    /// The action, as `flow.action`, that scores samples: what it asks of models was never recorded, and is in no figure
-    /// here.
+    /// The action, as `flow.action`, that scores samples: what it asks of models was never recorded, and is in no
+    /// figure here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scored_by: Option<String>,
     /// How many tokens, if the calls were recorded with theirs.
