@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on};
 use crate::server::Door;
-use crate::shown::{name, quoted};
+use crate::shown::{name, quoted, times};
 
 /// How much of a value is shown.
 const VALUE: usize = 400;
@@ -40,7 +40,7 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
         Some(_) if printed.total == 0 => {
             format!("{} could not be looked at in {} runs", name(&place), printed.not_asked.len())
         }
-        _ => format!("{} was reached {} times", name(&place), printed.total),
+        _ => format!("{} was reached {}", name(&place), times(printed.total.into())),
     };
     sentence.push_str(if printed.truncated {
         ", and more; the newest request first."

@@ -61,6 +61,11 @@ pub(crate) fn name(text: &str) -> String {
     quoted(text, 200)
 }
 
+/// How often something happened, in words.
+pub(crate) fn times(count: u64) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
 /// A word of a closed list, as JSON has it.
 pub(crate) fn word(word: &impl serde::Serialize) -> String {
     json!(word).as_str().unwrap_or_default().to_owned()

@@ -10,7 +10,7 @@ use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on};
 use crate::diff::first_difference;
 use crate::server::Door;
-use crate::shown::{IN_ROW, name, shown};
+use crate::shown::{IN_ROW, name, shown, times};
 
 pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
     let request = arguments.required("request", "the id of a request")?;
@@ -50,9 +50,9 @@ fn writers(door: &Door, request: &str, place: &str, page: Page) -> Result<Answer
     let mut answer = Answer::new(match &last {
         None => format!("No block of {} wrote {}.", name(request), name(place)),
         Some(by) => format!(
-            "{} was written {} times in {}, last by {}.",
+            "{} was written {} in {}, last by {}.",
             name(place),
-            writes.len(),
+            times(writes.len() as u64),
             name(request),
             by.as_deref().map_or("the request itself".to_owned(), name)
         ),

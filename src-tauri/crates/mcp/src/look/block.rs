@@ -8,7 +8,7 @@ use crate::answer::{Answer, Page};
 use crate::arguments::{Refused, on};
 use crate::find::short;
 use crate::server::Door;
-use crate::shown::{IN_ROW, cut, name, quoted, shown, word};
+use crate::shown::{IN_ROW, cut, name, quoted, shown, times, word};
 
 /// How much of a value of the block is shown.
 const SHOWN: usize = 700;
@@ -179,7 +179,7 @@ pub(super) fn prompt(
         return Err(Refused(format!("argument `at`: {} asked no model; the blocks that did: {known}", name(path))));
     }
     let mut answer =
-        Answer::new(format!("{}#{} asked models {} times.", name(path), of.attempt, detail.model_calls.len()));
+        Answer::new(format!("{}#{} asked models {}.", name(path), of.attempt, times(detail.model_calls.len() as u64)));
     for (n, call) in detail.model_calls.iter().enumerate() {
         let address = of.part(Part::Prompt(n));
         for (message, source) in messages(call).iter().zip(call.sources.iter().map(Some).chain(std::iter::repeat(None)))
