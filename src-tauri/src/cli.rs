@@ -290,13 +290,14 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Run(run) => runs::run(&workspace, run, input),
         Command::Trigger(trigger) => runs::trigger(&workspace, trigger, input),
         Command::Abort { request } => runs::abort(&workspace, &request),
-        Command::Sessions { user, flow, project, status, search, order, page } => {
-            let query = SessionQuery { user, flow, project, status, search, order, ..SessionQuery::default() };
+        Command::Sessions { user, flow, project, status, search, tag, order, page } => {
+            let query = SessionQuery { user, flow, project, status, search, tag, order, ..SessionQuery::default() };
             let sessions = workspace.sessions(SessionQuery { limit: page.limit, offset: page.offset, ..query })?;
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }
         Command::Requests(asked) => crate::run_list::requests(&workspace, asked, cli.global.json),
         Command::Tag(asked) => crate::run_list::tag(&workspace, asked),
+        Command::Session(asked) => crate::run_list::session(&workspace, &asked),
         Command::Show { request, tree, .. } if tree.tree => crate::looking::tree(&workspace, &request, &tree),
         Command::Show { request, source, .. } => {
             crate::looking::show(&workspace, &request, source.as_deref(), cli.global.json)

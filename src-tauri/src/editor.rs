@@ -1,13 +1,13 @@
 //! Opens a file of the workspace in the editor of whoever looks, at a line.
 //!
-//! `VISUAL` and `EDITOR` name it, as for every program; without them an editor that is installed and has a window, and
+//! A person's own settings name it, or `VISUAL` and `EDITOR`, as for every program; without them an editor that is installed and has a window, and
 //! at last whatever this system opens such files with. The file is an argument and never a part of a command line that
 //! a shell reads.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use runner::Fault;
+use runner::{Fault, OwnSettings};
 
 /// Editors with a window that are looked for where nobody names one.
 const WITH_A_WINDOW: [&str; 5] = ["code", "codium", "cursor", "zed", "subl"];
@@ -33,7 +33,8 @@ pub(crate) struct Place<'p> {
 
 /// Opens a place, and does not wait for the editor's end. Answers what was started.
 pub(crate) fn open(place: &Place<'_>) -> Result<String, Fault> {
-    let named = ["VISUAL", "EDITOR"].iter().filter_map(|name| std::env::var(name).ok());
+    let own = OwnSettings::read().settings.get("editor").and_then(|editor| editor.as_str().map(str::to_owned));
+    let named = own.into_iter().chain(["VISUAL", "EDITOR"].iter().filter_map(|name| std::env::var(name).ok()));
     if let Some(editor) = named.map(|editor| editor.trim().to_owned()).find(|editor| !editor.is_empty()) {
         return start(words(&editor), place);
     }

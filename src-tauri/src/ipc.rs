@@ -15,6 +15,8 @@ mod inside;
 mod lists;
 mod payload;
 mod runs;
+mod session;
+mod settings;
 mod starting;
 mod verify;
 mod view;
@@ -56,6 +58,18 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             runs::tags,
             runs::tag_runs,
             runs::sessions_of,
+            session::conversation,
+            session::turn_of,
+            session::fork_tree,
+            session::session_tags,
+            session::tag_session,
+            settings::settings,
+            settings::plan_settings,
+            settings::write_settings,
+            settings::test_model,
+            settings::delete_backup,
+            settings::own_settings,
+            settings::change_own_settings,
             home::pick_folder,
             home::pick_file,
             home::open_examples,
@@ -127,6 +141,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             desktop::enable_in_menu,
             desktop::set_zoom,
             desktop::set_theme,
+            desktop::open_window,
             payload::block_parts,
             payload::event_parts,
             payload::state_scopes,

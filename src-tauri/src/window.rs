@@ -139,10 +139,10 @@ impl WindowState {
         self.show_instead_of(&workspace, options)
     }
 
-    /// Opens the same folder again: its database is only read, and somebody changed it since.
+    /// Opens the same folder again, where its settings were changed, or its database, which is only read.
     pub(crate) fn reopen(&self, dir: &str) -> Result<Arc<Workspace>, Fault> {
         let Open { workspace, options } = lock(&self.workspace).clone().ok_or_else(no_folder)?;
-        if workspace.row()?.dir != dir || !workspace.is_outdated() {
+        if workspace.row()?.dir != dir || !(workspace.is_outdated() || workspace.are_settings_changed()) {
             return Ok(workspace);
         }
         self.show_instead_of(&workspace, options)

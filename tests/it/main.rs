@@ -20,6 +20,7 @@ mod client_data;
 mod clock;
 mod code;
 mod conflicts;
+mod conversation;
 mod crash;
 mod damage;
 mod dap;

@@ -35,6 +35,10 @@ export type Route =
   | { at: 'verify'; only: string | null }
   /** The requests of all sessions that fit a filter, and their order. */
   | ({ at: 'runs' } & RunsPlace)
+  /** A session whole, as an audience sees it; from a request on, or its newest ones. */
+  | { at: 'conversation'; session: string; audience: Audience; from: string | null }
+  /** What can be set, and the part of it that is shown. */
+  | { at: 'settings'; section: string | null }
   /** The experiments, and the one that is looked at. */
   | { at: 'experiments'; experiment: string | null }
   | { at: 'run'; flow: string; action: string }
@@ -81,7 +85,8 @@ export const NOWHERE: Place = { ...VIEW, flow: null, action: null, session: null
 export function placeOf(route: Route): Place {
   // The word for the kind of route is no part of a place.
   const { at: _, ...named } = route;
-  const isElsewhere = ['compare', 'verify', 'experiments', 'runs'].includes(route.at);
+  if (route.at === 'conversation') return { ...NOWHERE, session: route.session };
+  const isElsewhere = ['compare', 'verify', 'experiments', 'runs', 'settings'].includes(route.at);
   return { ...NOWHERE, ...(isElsewhere ? {} : named) };
 }
 
@@ -93,6 +98,7 @@ export function parseRoute(hash: string): Route {
     return Number.isSafeInteger(seq) && seq > 0 ? seq : null;
   };
   if (found.has('waiting')) return { at: 'waiting' };
+  if (found.has('settings')) return { at: 'settings', section: text('settings') };
   if (found.has('verify')) return { at: 'verify', only: text('verify') };
   if (found.has('runs')) {
     const sort = text('sort') ?? ALL_RUNS.sort;
@@ -115,6 +121,10 @@ export function parseRoute(hash: string): Route {
       range: parseRange(text('range')),
       filter: text('filter') ?? '',
     };
+  if (session && found.has('conversation')) {
+    const audience = AUDIENCES.find((one) => one === found.get('audience')) ?? VIEW.audience;
+    return { at: 'conversation', session, audience, from: text('conversation') };
+  }
   if (session) return { at: 'session', session };
   if (flow && action) return { at: 'run', flow, action };
   return flow ? { at: 'flow', flow } : HOME;
@@ -130,8 +140,13 @@ function parseRange(text: string | null): View['range'] {
 export function formatRoute(route: Route): string {
   const text = new URLSearchParams();
   if (route.at === 'waiting') text.set('waiting', '');
+  else if (route.at === 'settings') text.set('settings', route.section ?? '');
   else if (route.at === 'verify') text.set('verify', route.only ?? '');
-  else if (route.at === 'experiments') text.set('experiments', route.experiment ?? '');
+  else if (route.at === 'conversation') {
+    text.set('session', route.session);
+    text.set('conversation', route.from ?? '');
+    if (route.audience !== VIEW.audience) text.set('audience', route.audience);
+  } else if (route.at === 'experiments') text.set('experiments', route.experiment ?? '');
   else if (route.at === 'runs') {
     text.set('runs', route.runs);
     if (route.sort !== ALL_RUNS.sort) text.set('sort', route.sort);

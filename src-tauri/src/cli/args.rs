@@ -34,7 +34,7 @@ pub(crate) use page::Page;
 pub(crate) use place::Place;
 pub(crate) use read::read;
 pub(crate) use run::{How, Run, Trigger};
-pub(crate) use runs::{Requests, Tag};
+pub(crate) use runs::{Requests, Session, Tag};
 pub(crate) use verify::{Keep, Verify};
 pub(crate) use why::Why;
 
@@ -137,6 +137,9 @@ pub(crate) enum Command {
         /// Part of an id, a title or a flow's name
         #[arg(long)]
         search: Option<String>,
+        /// Only those with this tag
+        #[arg(long)]
+        tag: Option<String>,
         /// What comes first: the last changed, the newest, or the one with the most of them
         #[arg(long, value_name = "changed|created|requests|items", default_value = "changed", value_parser = order)]
         #[arg(hide_default_value = true)]
@@ -144,9 +147,11 @@ pub(crate) enum Command {
         #[command(flatten)]
         page: Page,
     },
+    /// Show a session as a conversation: its requests with their items, oldest first, and its forks
+    Session(Session),
     /// List requests, newest first
     Requests(Requests),
-    /// Add and remove tags of a request, or give it a note or a title; without changes show them
+    /// Add and remove tags of a request or a session, or give it a note or a title; without changes show them
     Tag(Tag),
     /// Show one request with every block's input and output
     Show {

@@ -7,6 +7,7 @@ use tauri::{AppHandle, State, Theme, WebviewWindow};
 
 use crate::desktop::menu::{self, MenuEntry};
 use crate::desktop::{Desktop, DesktopEvent};
+use crate::window::WindowState;
 
 fn fault(error: impl std::fmt::Display) -> Fault {
     Fault::Internal { message: format!("the menu cannot be shown: {error}") }
@@ -56,4 +57,31 @@ pub(super) async fn show_menu(app: AppHandle, entries: Vec<MenuEntry>) -> Result
 #[specta::specta]
 pub(super) async fn enable_in_menu(app: AppHandle, ids: Vec<String>) -> Result<(), Fault> {
     menu::enable(&app, &ids.into_iter().collect::<HashSet<_>>()).map_err(fault)
+}
+
+/// The flags that say which place a window shows.
+const PLACE_FLAGS: [&str; 8] =
+    ["--request=", "--session=", "--flow=", "--action=", "--at=", "--block=", "--attempt=", "--tab="];
+
+/// Opens another window at a place of the folder that is open: a process of its own, which ends with its window.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn open_window(state: State<'_, WindowState>, flags: Vec<String>) -> Result<(), Fault> {
+    if let Some(wrong) = flags.iter().find(|flag| !PLACE_FLAGS.iter().any(|known| flag.starts_with(known))) {
+        return Err(Fault::Invalid { message: format!("\"{wrong}\" names no place of a window"), details: Vec::new() });
+    }
+    super::off_the_main_thread(state, move |workspace| {
+        let row = workspace.row()?;
+        let program = std::env::current_exe()?;
+        let mut command = std::process::Command::new(program);
+        command.arg("open").arg(&row.dir).arg(format!("--data={}", row.data_file)).args(flags);
+        if workspace.sends_keys() {
+            command.arg("--trust");
+        }
+        let mut window = command.stdin(std::process::Stdio::null()).spawn()?;
+        // Somebody has to wait for it, or it stays as a dead process until this one ends.
+        std::thread::Builder::new().name("window".to_owned()).spawn(move || window.wait())?;
+        Ok(())
+    })
+    .await
 }

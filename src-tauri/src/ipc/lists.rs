@@ -47,6 +47,9 @@ pub(super) struct SessionQuery {
     status: Option<RequestStatus>,
     #[serde(default)]
     search: Option<String>,
+    /// Only those with this tag.
+    #[serde(default)]
+    tag: Option<String>,
     /// Only those that changed at this time or later, in milliseconds since the epoch.
     #[serde(default)]
     since: Option<i64>,
@@ -67,6 +70,7 @@ pub(super) async fn sessions(state: State<'_, WindowState>, query: SessionQuery)
             project: query.project,
             status: query.status,
             search: query.search,
+            tag: query.tag,
             since: query.since,
             order: query.sort.into(),
             limit: Some(query.limit.into()),

@@ -1,6 +1,6 @@
 //! The window's list of runs: a page at a time, what they come to by day, and their tags, notes and titles.
 
-use runner::{Fault, RunOrder, RunRow, RunsSummary, SessionRow, TagChanges, TagCount, Tags};
+use runner::{Fault, RunOrder, RunRow, RunsSummary, SessionRow, Subject, TagChanges, TagCount, Tags};
 use serde::Deserialize;
 use tauri::State;
 
@@ -137,7 +137,7 @@ pub(super) async fn tag_counts(state: State<'_, WindowState>) -> Result<Vec<TagC
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn tags(state: State<'_, WindowState>, request_id: String) -> Result<Tags, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.tags(&request_id)).await
+    off_the_main_thread(state, move |workspace| workspace.tags(Subject::Request, &request_id)).await
 }
 
 /// What to change of tags, notes and titles.
@@ -155,6 +155,14 @@ pub(super) struct TagEdits {
     title: Option<String>,
 }
 
+impl TagEdits {
+    pub(super) fn changes(self) -> TagChanges {
+        let added = self.add.into_iter().map(|tag| (true, tag));
+        let tags = added.chain(self.remove.into_iter().map(|tag| (false, tag))).collect();
+        TagChanges { tags, note: self.note, title: self.title, by: None }
+    }
+}
+
 /// Changes the tags, notes or titles of requests; answers how many were changed. Requests that are gone are left out.
 #[tauri::command]
 #[specta::specta]
@@ -170,10 +178,7 @@ pub(super) async fn tag_runs(
                 details: Vec::new(),
             });
         }
-        let added = edits.add.into_iter().map(|tag| (true, tag));
-        let tags = added.chain(edits.remove.into_iter().map(|tag| (false, tag))).collect();
-        let changes = TagChanges { tags, note: edits.note, title: edits.title, by: None };
-        workspace.tag_all(&requests, &changes)
+        workspace.tag_all(&requests, &edits.changes())
     })
     .await
 }

@@ -49,6 +49,30 @@ export const commands = {
 	tagRuns: (requests: string[], edits: TagEdits) => typedError<number, Fault>(__TAURI_INVOKE("tag_runs", { requests, edits })),
 	/**  The sessions of requests, each once: what is deleted if they are. */
 	sessionsOf: (requests: string[]) => typedError<SessionRow[], Fault>(__TAURI_INVOKE("sessions_of", { requests })),
+	/**  A page of the turns of a session. */
+	conversation: (session: string, query: ConversationQuery) => typedError<Conversation, Fault>(__TAURI_INVOKE("conversation", { session, query })),
+	/**  Where in a session a request is, counted from 0. */
+	turnOf: (session: string, requestId: string) => typedError<number, Fault>(__TAURI_INVOKE("turn_of", { session, requestId })),
+	/**  The sessions that a session is a fork of, and all of their forks: parents before their forks. */
+	forkTree: (session: string) => typedError<ForkRow[], Fault>(__TAURI_INVOKE("fork_tree", { session })),
+	/**  The tags, the note and the title of a session. */
+	sessionTags: (session: string) => typedError<Tags, Fault>(__TAURI_INVOKE("session_tags", { session })),
+	/**  Changes the tags, the note or the title of a session. */
+	tagSession: (session: string, edits: TagEdits) => typedError<Tags, Fault>(__TAURI_INVOKE("tag_session", { session, edits })),
+	/**  The folder's settings: its `flowglass.json`, and what is in force. */
+	settings: () => typedError<SettingsView, Fault>(__TAURI_INVOKE("settings")),
+	/**  What another text in `flowglass.json` would change. Writes nothing. */
+	planSettings: (text: string) => typedError<SettingsPlan, Fault>(__TAURI_INVOKE("plan_settings", { text })),
+	/**  Puts another text into `flowglass.json`, if the file is still the one that this stamp names; null is no file. */
+	writeSettings: (text: string, stamp: string | null) => typedError<SettingsView, Fault>(__TAURI_INVOKE("write_settings", { text, stamp })),
+	/**  Asks a model for a word. It may cost. */
+	testModel: (model: string) => typedError<ModelTest, Fault>(__TAURI_INVOKE("test_model", { model })),
+	/**  Deletes a copy of the database that was made before its format changed. */
+	deleteBackup: (name: string) => typedError<null, Fault>(__TAURI_INVOKE("delete_backup", { name })),
+	/**  What a person chose for all folders. */
+	ownSettings: () => typedError<OwnSettingsView, Fault>(__TAURI_INVOKE("own_settings")),
+	/**  Changes fields of what a person chose for all folders; others stay as they are. */
+	changeOwnSettings: (changes: OwnChange[]) => typedError<OwnSettingsView, Fault>(__TAURI_INVOKE("change_own_settings", { changes })),
 	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
 	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
 	/**
@@ -197,6 +221,8 @@ export const commands = {
 	setZoom: (percent: number) => typedError<null, Fault>(__TAURI_INVOKE("set_zoom", { percent })),
 	/**  Colours what the system draws around the page, such as the menu: `light`, `dark`, or as the system has it. */
 	setTheme: (theme: string) => typedError<null, Fault>(__TAURI_INVOKE("set_theme", { theme })),
+	/**  Opens another window at a place of the folder that is open: a process of its own, which ends with its window. */
+	openWindow: (flags: string[]) => typedError<null, Fault>(__TAURI_INVOKE("open_window", { flags })),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
 	/**  Raw events, oldest first. */
@@ -250,7 +276,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","history","why","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","session","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","history","why","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -409,6 +435,14 @@ export type AudienceCounts = {
 	history: number,
 	/**  What only a developer may see. */
 	trace: number,
+};
+
+/**  A copy of the database in an older format. */
+export type BackupRow = {
+	/**  Its name, in the folder of the database. */
+	name: string,
+	/**  Its bytes. */
+	bytes: number,
 };
 
 /**  How an arm's scores stand beside those of the base arm. */
@@ -834,6 +868,30 @@ export type ComparisonHead = {
 	replay?: Replay | null,
 };
 
+/**  A part of a conversation. */
+export type Conversation = {
+	/**  The session. */
+	session: SessionRow,
+	/**  What people added to it. */
+	tags: Tags,
+	/**  How many turns it has. Those before a fork, in the session it was forked from, count. */
+	total: number,
+	/**  Which one is the first of these. */
+	offset: number,
+	/**  Some turns, oldest first. */
+	turns: Turn[],
+};
+
+/**  Which part of a conversation, and for whom. */
+export type ConversationQuery = {
+	/**  Who looks. */
+	audience: Audience,
+	/**  The first turn; the newest ones where it is absent. */
+	offset?: number | null,
+	/**  At most this many turns, and at most 50. */
+	limit: number,
+};
+
 /**  How many blocks of a request stand how. */
 export type Counts = {
 	/**  All executions of blocks. */
@@ -953,6 +1011,18 @@ export type DataCheck = {
 	 *  not looked at.
 	 */
 	unknown?: { [key in string]: number },
+};
+
+/**  Where the runs of a folder are kept, and how much room that takes. */
+export type DataSetting = {
+	/**  The database. */
+	file: string,
+	/**  Its bytes, with its write-ahead log. */
+	bytes: number,
+	/**  The bytes of bundled flows, which are made again when they are missing. */
+	cacheBytes: number,
+	/**  Copies of the database that were made before its format changed. */
+	backups: BackupRow[],
 };
 
 /**  A session that is gone. */
@@ -1153,6 +1223,16 @@ export type EntryType =
 "chat" | 
 /**  A clock. */
 "schedule";
+
+/**  A variable that flows see. */
+export type EnvSetting = {
+	/**  Its name. */
+	name: string,
+	/**  The variable of this program that has its value; absent where the file has it. */
+	variable?: string | null,
+	/**  Whether that variable is not there. */
+	isMissing: boolean,
+};
 
 /**  An error of a flow. */
 export type ErrorInfo = {
@@ -1386,6 +1466,18 @@ export type ForkOptions = {
 	set?: SetValue[],
 };
 
+/**  A session of a tree of forks. */
+export type ForkRow = {
+	/**  The session that it was forked from; absent for the first one. */
+	parent?: string | null,
+	/**  The request that it was forked from. */
+	forkedFromRequest?: string | null,
+	/**  The event of that request at which it was forked. */
+	forkedAt?: number | null,
+	/**  The first words of what its newest request was asked. */
+	words?: string | null,
+} & SessionRow;
+
 /**  Where a fork branches off from another request. */
 export type ForkedFrom = {
 	/**  The other request. */
@@ -1616,6 +1708,16 @@ export type LargeValue = {
 	reference?: PayloadReference | null,
 };
 
+/**  A limit, and whether the file sets it. */
+export type LimitSetting = {
+	/**  Its name in `limits`. */
+	name: string,
+	/**  What is in force. */
+	value: number,
+	/**  Whether the file says nothing of it. */
+	isDefault: boolean,
+};
+
 /**  How often a line ran. */
 export type LineHits = {
 	/**  From 1. */
@@ -1759,6 +1861,38 @@ export type ModelRetry = {
 	model: string,
 	/**  Why it failed. */
 	error: ErrorInfo,
+};
+
+/**  A model, and who answers it. */
+export type ModelSetting = {
+	/**  The name that flows use. */
+	name: string,
+	/**  Whether the file names it. */
+	isConfigured: boolean,
+	/**  Whether a recorded run called it. */
+	isCalled: boolean,
+	/**  Who answers it, if that is known. */
+	provider?: string | null,
+	/**  The variable of the environment that has its key. */
+	variable?: string | null,
+	/**  Whether the environment has that variable. */
+	hasKey: boolean,
+	/**  Why a call of it would fail. */
+	problem?: string | null,
+	/**  US dollars for a million tokens: told, told from the provider's cache, and said. */
+	price?: [(number | null), (number | null), (number | null)] | null,
+};
+
+/**  What came of a test call of a model. */
+export type ModelTest = {
+	/**  How long it took. */
+	ms: number,
+	/**  The model that answered, in the provider's words. */
+	model?: string | null,
+	/**  What it answered. */
+	text?: string | null,
+	/**  Why it did not. */
+	error?: string | null,
 };
 
 /**  Tokens of one call. */
@@ -1931,6 +2065,22 @@ export type OverviewQuery = {
 	width: number,
 	from?: number | null,
 	to?: number | null,
+};
+
+/**  A field of a person's own settings, and what stands there from now on; null removes it. */
+export type OwnChange = {
+	field: string,
+	value: unknown,
+};
+
+/**  What a person chose for all folders. */
+export type OwnSettingsView = {
+	/**  The file that they are kept in. */
+	file?: string | null,
+	/**  What is in it. */
+	settings: Json,
+	/**  Why it cannot be read. Nothing is written then. */
+	problem?: string | null,
 };
 
 /**  One request for people without Flowglass: which, into which file. */
@@ -2589,6 +2739,8 @@ export type SessionQuery = {
 	flow?: string | null,
 	status?: RequestStatus | null,
 	search?: string | null,
+	/**  Only those with this tag. */
+	tag?: string | null,
 	/**  Only those that changed at this time or later, in milliseconds since the epoch. */
 	since?: number | null,
 	sort?: SessionSort,
@@ -2606,8 +2758,10 @@ export type SessionRow = {
 	userId: string,
 	/**  The team, if any. */
 	projectId?: string | null,
-	/**  From `ctx.session.setMetadata`. */
+	/**  What a person named it, or else what its flow did with `ctx.session.setMetadata`. */
 	title?: string | null,
+	/**  Its tags. */
+	tags?: string[],
 	/**  How many requests it has. */
 	requests: number,
 	/**  How many lasting items were emitted in it. */
@@ -2646,6 +2800,40 @@ export type SetValue = {
 	/**  As `session.topic`. */
 	place: string,
 	value: unknown,
+};
+
+/**  What another text of the file would change. */
+export type SettingsPlan = {
+	/**  The lines that differ, with those around them. */
+	difference: string,
+	/**  What names the content that it is compared with; absent where there is no file. */
+	stamp?: string | null,
+};
+
+/**  The settings of a folder: its `flowglass.json`, and what is in force. */
+export type SettingsView = {
+	/**  The file's full path. */
+	file: string,
+	/**  What is in it; empty where there is none. */
+	text: string,
+	/**  What names this content; absent where there is no file. */
+	stamp?: string | null,
+	/**  Whether the folder is open with these settings. It is opened again for others to come into force. */
+	isInForce: boolean,
+	/**  What is wrong with the file. */
+	problem?: string | null,
+	/**  Models that settings name, or that were called. */
+	models: ModelSetting[],
+	/**  What is in force, also where the file does not say. */
+	limits: LimitSetting[],
+	/**  What flows see as their environment. */
+	env: EnvSetting[],
+	/**  What a commit survives: `process`, `power` or `each`. */
+	durability: string,
+	/**  Where runs are kept. */
+	data: DataSetting,
+	/**  Whether keys may go to addresses that the file names. */
+	sendsKeys: boolean,
 };
 
 /**  A function on the stack. */
@@ -2859,10 +3047,12 @@ export type TagEdits = {
 	title?: string | null,
 };
 
-/**  The tags, the note and the title of a request. */
+/**  The tags, the note and the title of a request or a session. */
 export type Tags = {
-	/**  The request. */
-	requestId: string,
+	/**  The request, if they are of one. */
+	requestId?: string | null,
+	/**  The session, if they are of one. */
+	sessionId?: string | null,
 	/**  Its tags. */
 	tags: string[],
 	/**  What a person noted about it. */
@@ -2980,6 +3170,22 @@ export type TryQuery = {
 	modelsBy?: ModelsBy,
 	/**  How many samples run at once. */
 	jobs?: number | null,
+};
+
+/**  A request of a conversation. */
+export type Turn = {
+	/**  Its row. */
+	run: RunRow,
+	/**  How many items each audience sees. */
+	counts: AudienceCounts,
+	/**  Whether the session no longer keeps it in sight: nobody sees its items. */
+	isForgotten: boolean,
+	/**  What the audience sees. Of many items the first and the last ones. */
+	items: ViewItem[],
+	/**  How many items are left out. */
+	leftOut: number,
+	/**  Before which of `items` they are left out. */
+	leftOutAt: number,
 };
 
 /**  One turn. */

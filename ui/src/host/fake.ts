@@ -1,8 +1,10 @@
 // A host that needs nothing: requests that the engine ran and whose answers were written down, and the same played
 // again as if they were happening. For unit tests and for a browser tab; `tests/it/recorded.rs` writes what it plays.
+import { FakeConversation } from './fake-conversation';
 import { FakeFiles } from './fake-files';
 import { pageOfRequests, pageOfSessions, sessionOf } from './fake-lists';
 import { FakeRuns } from './fake-runs';
+import { FakeSettings } from './fake-settings';
 import type { EventParts, Host, ListedSession, Notice, RunOptions, TriggerOptions, Workspace } from './host';
 import { notRecorded, Recording } from './recording';
 import { lists, runs } from './recorded';
@@ -20,6 +22,12 @@ export class FakeHost extends FakeFiles implements Host {
     () => this.#played.values(),
     () => this.#watchers.forEach((tell) => tell({ kind: 'sessions', workspace: this.#workspace.dataFile })),
   );
+  readonly #conversation = new FakeConversation(
+    () => this.#played.values(),
+    () => this.#runs.runs({ limit: 1_000, offset: 0 }),
+    (id) => this.#sessions.get(id) as ListedSession,
+  );
+  readonly #settings = new FakeSettings();
   #ids: number;
 
   /** `pace` stretches the frames of a request that is played; 0 plays it at once. `large` adds a long request. */
@@ -118,6 +126,19 @@ export class FakeHost extends FakeFiles implements Host {
   tags: Host['tags'] = (requestId) => this.#runs.tags(requestId);
   tagRuns: Host['tagRuns'] = (requests, edits) => this.#runs.tagRuns(requests, edits);
   sessionsOf: Host['sessionsOf'] = (requests) => this.#runs.sessionsOf(requests);
+  conversation: Host['conversation'] = (session, query) => this.#conversation.conversation(session, query);
+  turnOf: Host['turnOf'] = (session, requestId) => this.#conversation.turnOf(session, requestId);
+  forkTree: Host['forkTree'] = (session) => this.#conversation.forkTree(session);
+  sessionTags: Host['sessionTags'] = (session) => this.#conversation.sessionTags(session);
+  tagSession: Host['tagSession'] = (session, edits) => this.#conversation.tagSession(session, edits);
+  settings: Host['settings'] = () => this.#settings.settings();
+  planSettings: Host['planSettings'] = (text) => this.#settings.planSettings(text);
+  writeSettings: Host['writeSettings'] = (text, stamp) => this.#settings.writeSettings(text, stamp);
+  testModel: Host['testModel'] = () => this.#settings.testModel();
+  deleteBackup: Host['deleteBackup'] = () => this.#settings.deleteBackup();
+  ownSettings: Host['ownSettings'] = () => this.#settings.ownSettings();
+  changeOwnSettings: Host['changeOwnSettings'] = (changes) => this.#settings.changeOwnSettings(changes);
+  openWindow: Host['openWindow'] = () => this.#settings.openWindow();
   async block(requestId: string, instanceId: string) {
     const detail = this.find(requestId).recorded.answers.blocks[instanceId];
     if (!detail) throw notRecorded(`the block ${instanceId}`);

@@ -1,7 +1,9 @@
 // The one interface between the window and whatever executes flows: the Rust side, or a recording held in memory.
 // It knows no transport and no screen; a failed call always throws a Fault and nothing else.
+import type { ConversationHost } from './conversation';
 import type { ExperimentHost } from './experiments';
 import type { RunsHost } from './runs';
+import type { SettingsHost } from './settings';
 import type { SharingHost } from './sharing';
 import type {
   AgentAccess,
@@ -13,9 +15,7 @@ import type {
   ComparedRow,
   ComparisonHead,
   CheckpointRow,
-  CompactedRow,
   CompareQuery,
-  DataCheck,
   DeletedRow,
   DesktopEvent,
   DifferenceQuery,
@@ -66,7 +66,6 @@ import type {
   SessionQuery,
   Started,
   StateView,
-  Stats,
   StepQuery,
   SuspensionQuery,
   SuspensionRow,
@@ -90,7 +89,7 @@ import type {
 export type * from './bindings';
 export type ItemView = Audience;
 
-export interface Host extends ExperimentHost, RunsHost, SharingHost {
+export interface Host extends ConversationHost, ExperimentHost, RunsHost, SettingsHost, SharingHost {
   /** Whether this is a copy of one request in a file, in which nothing can run. */
   readonly isCopy?: boolean;
   /** The folder that is open; null before one was chosen. */
@@ -174,9 +173,6 @@ export interface Host extends ExperimentHost, RunsHost, SharingHost {
   nextDifference(comparison: number, query: DifferenceQuery): Promise<number | null>;
   replayedBlock(comparison: number, seq: number): Promise<ReplayedBlock>;
   closeComparison(comparison: number): Promise<void>;
-  stats(): Promise<Stats>;
-  checkData(): Promise<DataCheck>;
-  compact(): Promise<CompactedRow>;
   deleteSession(session: string): Promise<DeletedRow>;
   /** What is done outside of the page. */
   desktopEvents(onEvent: (event: DesktopEvent) => void): Promise<() => void>;

@@ -2,7 +2,7 @@
 import { asFault, type Models } from '../host/host';
 import type { Tab } from '../place';
 import type { AppModel } from './app.svelte';
-import { linkOf } from './link';
+import { flagsOf, linkOf } from './link';
 
 export type StepTo = 'previousEnd' | 'nextEnd' | 'nextFailure';
 
@@ -130,4 +130,17 @@ export async function openAtEvent(app: AppModel, request: string, seq: number | 
   const [event] = seq === null ? [] : await app.host.events(request, seq, 1).catch(() => []);
   app.findRequest(request);
   app.route.go({ seq, tab: 'timeline', block: event?.instanceId ?? null }, 'replace');
+}
+
+/** Shows the session whole; at the request that is open, if one is. */
+export function openConversation({ route, request, session }: AppModel): void {
+  if (session === null) return;
+  const from = route.place.request === null ? null : request.id;
+  route.to({ at: 'conversation', session, audience: route.place.audience, from });
+}
+
+/** Opens another window at what is open here. */
+export function openWindow(app: AppModel): void {
+  const { current } = app.route;
+  if (current.at === 'request') void app.try(() => app.host.openWindow(flagsOf(current, app.request.rows.blocks())));
 }

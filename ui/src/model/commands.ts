@@ -4,12 +4,12 @@ import { keyName } from '../base/keys';
 import { THEMES, type Theme } from '../base/theme';
 import { goToZone, stepZone } from '../base/zones';
 import { ALL_RUNS, HOME, TABS, type Tab } from '../place';
-import { abort, copyLink, step, tabsOf } from './actions';
+import { abort, copyLink, openConversation, openWindow, step, tabsOf } from './actions';
 import { runAgain } from './arrival';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
 import { INSIDE } from './inside-commands';
 import { keymap } from './keymap.svelte';
-import { setTheme, zoomText } from './look';
+import { setTheme, turnSingleKeys, zoomText } from './look';
 import { SHEETS } from './sheets';
 import type { AppModel } from './app.svelte';
 import type { TimelineAct } from './window.svelte';
@@ -69,6 +69,16 @@ export const COMMANDS: readonly Command[] = [
   command('waiting', 'Go', 'Pending approvals', 'pause', [], (app) => app.route.to({ at: 'waiting' }), {
     when: hasFolder,
     verb: 'suspensions',
+  }),
+  command('conversation', 'Go', 'Whole conversation of this session', 'chat', ['Ctrl+Shift+s'], openConversation, {
+    when: (app) => !app.host.isCopy && app.session !== null,
+    verb: 'session',
+  }),
+  command('settings', 'Go', 'Settings', 'gear', ['Ctrl+,'], (app) => app.route.to({ at: 'settings', section: null }), {
+    when: (app) => !app.host.isCopy,
+  }),
+  command('window', 'Go', 'Open this request in another window', 'enlarge', ['Ctrl+Shift+n'], openWindow, {
+    when: (app) => !app.host.isCopy && isOpen(app),
   }),
   command('runs', 'Go', 'Runs', 'list', ['Ctrl+Shift+e'], (app) => app.route.to({ at: 'runs', ...ALL_RUNS }), {
     when: hasFolder,
@@ -168,9 +178,7 @@ export const COMMANDS: readonly Command[] = [
   }),
   command('link', 'Do', 'Copy a link to this place', 'copy', [], (app) => void copyLink(app), { when: hasFolder }),
   command('keys', 'Help', 'Keyboard shortcuts', 'keys', ['?'], (app) => (app.window.sheet = 'keys')),
-  command('keys.single', 'Help', 'Turn single-key shortcuts on or off', 'keys', [], (app) =>
-    app.window.turnSingleKeys(),
-  ),
+  command('keys.single', 'Help', 'Turn single-key shortcuts on or off', 'keys', [], (app) => turnSingleKeys(app)),
 ];
 
 /** The title of a command with its keys, for what a person sees of it elsewhere. */

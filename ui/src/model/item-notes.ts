@@ -6,6 +6,35 @@ import type { Audience } from '../place';
 /** Which items are read for an audience of the window. */
 export const readFor = (audience: Audience): ItemView => (audience === 'messages' ? 'all' : audience);
 
+/** What each audience is called, what it sees, and what is said where that is nothing. */
+export const AUDIENCE_WORDS: Record<Audience, { label: string; title: string; none: string }> = {
+  messages: {
+    label: 'Messages',
+    title: 'Messages, reasoning and calls of tools; what blocks noted between them is folded',
+    none: 'Items show here when blocks emit messages, components, sources or errors.',
+  },
+  all: {
+    label: 'All',
+    title: 'Every item but those of abandoned attempts',
+    none: 'Items show here when blocks emit messages, components, sources or errors.',
+  },
+  client: {
+    label: 'Client',
+    title: 'What the client of the flow is shown',
+    none: 'Nothing was meant for the client.',
+  },
+  history: {
+    label: 'History',
+    title: 'What later model calls will read',
+    none: 'No item becomes part of the conversation that models read.',
+  },
+  trace: {
+    label: 'Trace',
+    title: 'What only a developer may see',
+    none: 'Every item is also visible to somebody else.',
+  },
+};
+
 /** How notes of a type are counted. */
 const NOTES: Record<string, [one: string, more: string]> = {
   state_change: ['state change', 'state changes'],

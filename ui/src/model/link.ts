@@ -32,6 +32,10 @@ export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]
         data,
       ),
     );
+  if (route.at === 'conversation') {
+    const view = ['messages', 'all'].includes(route.audience) ? [] : [`--view=${route.audience}`];
+    return commandLine(['flowglass', 'session', route.session, ...view, `--dir=${folder.dir}`, ...data]);
+  }
   if (route.at === 'runs') {
     const order = ORDERS.includes(route.sort) ? [`--order=${route.sort}`] : [];
     const filter = route.runs ? [`--filter=${route.runs}`] : [];
@@ -41,13 +45,14 @@ export function linkOf(route: Route, folder: Workspace, blocks: readonly Named[]
 }
 
 /** With `=`, because a value that begins with a dash would be read as another flag. */
-function flagsOf(
-  route: Exclude<Route, { at: 'compare' | 'verify' | 'experiments' | 'runs' }>,
+export function flagsOf(
+  route: Exclude<Route, { at: 'compare' | 'verify' | 'experiments' | 'runs' | 'conversation' }>,
   blocks: readonly Named[],
 ): string[] {
   switch (route.at) {
     // The program has no flag for it; the left pane leads there.
     case 'home':
+    case 'settings':
     case 'waiting':
       return [];
     case 'flow':

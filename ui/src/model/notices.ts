@@ -20,9 +20,11 @@ export function heed(app: AppModel, notice: Notice): void {
   if (notice.kind === 'sessions') {
     app.verification.requestsChanged();
     app.experiments.requestsChanged();
+    app.window.conversation?.changed();
     return void confirm(app);
   }
   if (notice.sessionId === app.session) app.requests.refresh(notice.requestId);
+  if (notice.sessionId === app.window.conversation?.session) app.window.conversation.changed(notice.requestId);
 }
 
 /** Says so where the request that is looked at was deleted. */

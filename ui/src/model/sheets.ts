@@ -13,9 +13,12 @@ const hasArm = (app: AppModel): boolean =>
   app.route.current.at === 'experiments' && app.experiments.arm !== null && app.experiments.shown.answer !== null;
 const hasSession = (app: AppModel): boolean => app.session !== null;
 
-/** A run that is open, or runs that are selected in the list. */
+/** A run or a session that is open, or runs that are selected in the list. */
 const canTag = (app: AppModel): boolean =>
-  !app.host.isCopy && (isOpen(app) || (app.route.current.at === 'runs' && app.runs.selected.size > 0));
+  !app.host.isCopy &&
+  (isOpen(app) ||
+    app.route.current.at === 'conversation' ||
+    (app.route.current.at === 'runs' && app.runs.selected.size > 0));
 
 const sheet = (
   name: SheetName & Verb,
@@ -42,7 +45,7 @@ export const SHEETS: readonly Command[] = [
   sheet('compact', 'Do', 'Compact the database', 'info', hasFolder),
   sheet('export', 'Do', 'Export this session or request, or share it as a page', 'up', hasSession),
   sheet('keep', 'Do', 'Keep this request as a test', 'file', hasEnded),
-  sheet('tag', 'Do', 'Tag this run, or give it a title or a note', 'book', canTag),
+  sheet('tag', 'Do', 'Tag this run or session, or give it a title or a note', 'book', canTag),
   sheet('mcp', 'Go', 'Coding agents (MCP)', 'chat', hasFolder),
   sheet('import', 'Do', 'Import an export', 'down', hasFolder),
   sheet('delete', 'Do', 'Delete this session', 'cross', hasSession),

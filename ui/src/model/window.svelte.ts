@@ -3,6 +3,7 @@ import { isWriting } from '../base/keys';
 import { recall, remember } from '../base/remember';
 import type { Move } from '../host/host';
 import type { Place } from '../place';
+import type { ConversationPages } from './conversation.svelte';
 
 /** A part that is on screen and does what commands ask. It comes and goes with its component. */
 export type TimelineAct = 'zoomIn' | 'zoomOut' | 'earlier' | 'later' | 'fit' | 'fitBlock' | 'find';
@@ -62,6 +63,8 @@ export class WindowModel {
   timeline: TimelinePart | null = $state.raw(null);
   form: FormPart | null = $state.raw(null);
   source: SourcePart | null = $state.raw(null);
+  /** The session whose conversation is on screen. */
+  conversation: ConversationPages | null = $state.raw(null);
   /** Whether the inspector shows a source, or is about to. */
   isSourceShown = $state(false);
   /** Whether the inspector takes as much room as it can get while it shows a source. */

@@ -5,11 +5,14 @@
 
 pub(crate) mod allowed_hosts;
 pub(crate) mod config;
+pub(crate) mod difference;
 pub(crate) mod fault;
+pub(crate) mod guarded_file;
 pub(crate) mod id;
 pub(crate) mod instants;
 pub(crate) mod notice;
 pub(crate) mod ordinary_files;
+pub(crate) mod own_settings;
 pub(crate) mod prices;
 pub(crate) mod progress;
 pub(crate) mod sync;

@@ -23,12 +23,14 @@ pub use core::fault::{Detail, Fault};
 pub use core::instants::past_instant;
 pub use core::notice::Notice;
 pub use core::ordinary_files::read_given as read_text;
+pub use core::own_settings::OwnSettings;
 pub use engine::views::items::Audience;
 pub use run::batch::Cancel;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
 pub use store::{
     EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, SearchQuery, SessionOrder, SessionQuery,
+    Subject,
 };
 pub use views::*;
 pub use workspace::runs::{RunsQuery, TagChanges};

@@ -28,6 +28,8 @@ use tokio::sync::OnceCell;
 use crate::core::config;
 use provider::Provider;
 
+pub(crate) use target::who_answers;
+
 /// The models of one request.
 pub(crate) struct Models {
     named: BTreeMap<String, config::Model>,

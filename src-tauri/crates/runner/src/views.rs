@@ -7,6 +7,7 @@ mod agents;
 mod block;
 mod clearings;
 mod comparison;
+mod conversation;
 mod entries;
 mod error;
 mod experiment;
@@ -20,6 +21,7 @@ mod plan;
 mod replay;
 mod request_view;
 mod runs;
+mod settings;
 mod soundness;
 mod source;
 mod states;
@@ -46,6 +48,7 @@ pub use agents::{AgentView, QueuedCall, TurnRow, WaitingMessage};
 pub use block::{BlockDetail, BlockSource, EffectRow, KeptBy, LogLine};
 pub use clearings::{CompactedRow, DeletedRow};
 pub use comparison::*;
+pub use conversation::*;
 pub use entries::EntryRow;
 pub use error::ErrorInfo;
 pub use experiment::*;
@@ -67,6 +70,7 @@ pub use request_view::{
     TreeView, ViewBatch, ViewCalls, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
 };
 pub use runs::{RunDay, RunRow, RunsSummary, TagCount, Tags};
+pub use settings::*;
 pub use soundness::{DataCheck, ProblemRow};
 pub use source::{ImportedSource, SourceView};
 pub use states::{CheckpointRow, StateView};
@@ -141,9 +145,12 @@ pub struct SessionRow {
     /// The team, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<String>,
-    /// From `ctx.session.setMetadata`.
+    /// What a person named it, or else what its flow did with `ctx.session.setMetadata`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// Its tags.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// How many requests it has.
     pub requests: u64,
     /// How many lasting items were emitted in it.

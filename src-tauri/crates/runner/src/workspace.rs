@@ -45,6 +45,7 @@ mod resume;
 mod rows;
 pub(crate) mod runs;
 mod search;
+mod settings;
 mod starting;
 mod synthetic;
 mod totals;
@@ -82,10 +83,9 @@ use crate::run::warm_runtimes::WarmRuntimes;
 use crate::run::{Job, OnExit, Running, start};
 use crate::views::*;
 
+use abort::{Runs, Stop};
 use read_only::{Opened, open_data};
 use resume::Next;
-
-use abort::{Runs, Stop};
 
 pub use answers::{Answered, Resolution};
 pub use dispatch::DispatchEnd;

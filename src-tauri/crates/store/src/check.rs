@@ -146,6 +146,8 @@ fn check_pages(connection: &Connection, found: &mut Checked) -> Result<(), Error
         ("scopes", "scope", "request"),
         ("annotations", "annotation", "request"),
         ("tags", "tag", "request"),
+        ("annotations", "session_annotation", "session"),
+        ("tags", "session_tag", "session"),
         ("sums of what models used", "model_usage", "request"),
     ] {
         // Rows of deleted or unfinished things are in the queue of removals. Boundary events belong to no request.

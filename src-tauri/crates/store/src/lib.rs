@@ -50,6 +50,7 @@ use serde_json::Value;
 
 pub use check::{Checked, Problem};
 pub use file::open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
+pub use read::conversation::ForkNode;
 pub use read::digests::Digests;
 pub use read::event_query::EventQuery;
 pub use read::events::Step;
@@ -66,7 +67,7 @@ pub use read::sessions::{SessionOrder, SessionQuery, SessionRow};
 pub use read::state_steps::StateStep;
 pub use read::stats::Stats;
 pub use read::writes::{LastWrite, Write};
-pub use row::annotation::{Annotated, Annotation, AnnotationKind};
+pub use row::annotation::{Annotated, Annotation, AnnotationKind, Subject};
 pub use row::error::{Error, OpenError};
 pub use row::waiting::OnBusy;
 pub use transfer::bundle::{BundleRecord, ImportError};

@@ -3,6 +3,7 @@
 //! Must not write.
 
 pub(crate) mod commits;
+pub(crate) mod conversation;
 pub(crate) mod digests;
 pub(crate) mod event_query;
 pub(crate) mod events;

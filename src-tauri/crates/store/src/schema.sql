@@ -2,8 +2,8 @@
 --
 -- The source of truth is `event`, with the large values of its bodies in `payload`. Every other table is derived
 -- for speed: its rows are written in the same transaction as the events they follow from, and could be made from
--- them again; `check --data` compares. (Exceptions: `code`, `expectation`, `annotation`, and some rows of `keyframe`,
--- see there.) Only a keyframe holds a whole state.
+-- them again; `check --data` compares. (Exceptions: `code`, `expectation`, `annotation`, `session_annotation`, and some
+-- rows of `keyframe`, see there.) Only a keyframe holds a whole state.
 --
 -- `n` is the number of a row inside this file. `id`, where a table has both, is what the rest of the program uses.
 
@@ -22,25 +22,28 @@ CREATE TABLE code (
 ) STRICT, WITHOUT ROWID;
 
 -- A conversation. Its counters are derived from the events of its requests. The session of a fork also shows the
--- requests that precede request `forked_from` in the session of that request.
+-- requests that precede request `forked_from` in the session of that request. `flow_title` is what its flow named it,
+-- and `given_title` what a person did, from the newest such row of `session_annotation`.
 CREATE TABLE session (
     n            INTEGER PRIMARY KEY,
     id           TEXT    NOT NULL UNIQUE,
     flow         TEXT    NOT NULL,
     user         TEXT    NOT NULL,
     project      TEXT,
-    title        TEXT,
+    flow_title   TEXT,
     ephemeral    INTEGER NOT NULL,
     created_at   INTEGER NOT NULL,
     updated_at   INTEGER NOT NULL,
     requests     INTEGER NOT NULL DEFAULT 0,
     items        INTEGER NOT NULL DEFAULT 0,
     last_request INTEGER,
-    forked_from  TEXT
+    forked_from  TEXT,
+    given_title  TEXT
 ) STRICT;
 CREATE INDEX session_by_time ON session (updated_at DESC, n DESC);
 CREATE INDEX session_by_user ON session (user);
 CREATE INDEX session_by_project ON session (project) WHERE project IS NOT NULL;
+CREATE INDEX session_by_fork ON session (forked_from) WHERE forked_from IS NOT NULL;
 
 -- One execution of one action. `owner` names the job that runs it, `epoch` counts its owners from 1: an append
 -- under another owner or epoch is refused. At most one request in progress holds the key `claim`. A fork has copies
@@ -115,6 +118,23 @@ CREATE TABLE tag (
     PRIMARY KEY (name, request)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tag_by_request ON tag (request, name);
+
+-- The same of sessions.
+CREATE TABLE session_annotation (
+    n       INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    at      INTEGER NOT NULL,
+    by      TEXT,
+    kind    TEXT    NOT NULL,
+    value   TEXT    NOT NULL
+) STRICT;
+CREATE INDEX annotation_by_session ON session_annotation (session, kind, n);
+CREATE TABLE session_tag (
+    name    TEXT    NOT NULL,
+    session INTEGER NOT NULL,
+    PRIMARY KEY (name, session)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tag_by_session ON session_tag (session, name);
 
 -- The models that were called: the name that a flow asked for, and the one that the provider answered with.
 CREATE TABLE model (

@@ -41,7 +41,7 @@ fn without_bare_data(arguments: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// The flags that take the next argument, whatever it begins with.
-const TAKE_ONE: [&str; 6] = ["--dir", "--data", "--durability", "--note", "--title", "--by"];
+const TAKE_ONE: [&str; 7] = ["--dir", "--data", "--durability", "--note", "--title", "--by", "--session"];
 
 /// The arguments of `tag` with a minus sign (U+2212) in place of the hyphen of `-TAG`, which clap would read as flags.
 fn with_removed_tags(mut arguments: Vec<OsString>) -> Vec<OsString> {
@@ -55,6 +55,8 @@ fn with_removed_tags(mut arguments: Vec<OsString>) -> Vec<OsString> {
         let is_short = argument.len() > 1 && argument.starts_with('-') && !argument.starts_with("--");
         if TAKE_ONE.contains(&argument) {
             at += 1;
+            // It stands for the request.
+            words += i32::from(argument == "--session");
         } else if is_short && words > 1 {
             arguments[at] = format!("{REMOVES}{}", &argument[1..]).into();
         } else if !argument.starts_with('-') {

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use engine::event::RequestStatus;
-use runner::{RunCondition, RunOrder, RunTerm, RunsQuery, TagChanges, past_instant};
+use runner::{Audience, RunCondition, RunOrder, RunTerm, RunsQuery, Subject, TagChanges, past_instant};
 
 use super::page::Page;
-use super::value::status;
+use super::value::{audience, status};
 
 /// What stands before a tag that is removed: a minus sign, because clap reads a hyphen as the begin of a flag.
 pub(super) const REMOVES: char = '\u{2212}';
@@ -95,9 +95,14 @@ fn order(text: &str) -> Result<RunOrder, String> {
   flowglass tag req_3f2a +checked -todo
   flowglass tag req_3f2a --title 'Refund over the limit' --note 'Limit was read before the patch.'
   flowglass tag req_3f2a                     shows them
+  flowglass tag --session chat-7 +demo --title 'The long one'
 They are kept beside the request's log, which stays as it is: no replay, verdict or event changes.")]
 pub(crate) struct Tag {
-    pub(crate) request: String,
+    #[arg(required_unless_present = "session")]
+    request: Option<String>,
+    /// Of a session instead of a request
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
     /// Tags to add and to remove
     #[arg(value_name = "+TAG|-TAG", value_parser = change)]
     changes: Vec<(bool, String)>,
@@ -113,9 +118,34 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    pub(crate) fn changes(self) -> TagChanges {
-        TagChanges { tags: self.changes, note: self.note, title: self.title, by: self.by }
+    /// Of what, and what to change of it.
+    pub(crate) fn asked(self) -> Result<(Subject, String, TagChanges), String> {
+        let Tag { request, session, mut changes, note, title, by } = self;
+        let (subject, id) = match (session, request) {
+            (Some(session), first) => {
+                // What stands where a request would is the first change.
+                changes.splice(0..0, first.map(|first| change(&first)).transpose()?);
+                (Subject::Session, session)
+            }
+            (None, request) => (Subject::Request, request.unwrap_or_default()),
+        };
+        Ok((subject, id, TagChanges { tags: changes, note, title, by }))
     }
+}
+
+/// `session`.
+#[derive(Args)]
+pub(crate) struct Session {
+    pub(crate) session: String,
+    /// Who looks
+    #[arg(long, default_value = "all", value_parser = audience)]
+    pub(crate) view: Audience,
+    /// At most this many requests, and at most 50; the newest ones without --offset
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=50))]
+    pub(crate) limit: u32,
+    /// Leave out this many of the oldest first
+    #[arg(long)]
+    pub(crate) offset: Option<u64>,
 }
 
 fn change(text: &str) -> Result<(bool, String), String> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ArmSummary, ExperimentView, SampleView, TryPlan } from '../../host/host';
-import { lineOf } from './difference';
+import { lineOf } from '../../base/difference';
 import {
   armTitle,
   countWords,

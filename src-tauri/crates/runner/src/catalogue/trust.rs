@@ -5,14 +5,13 @@
 //! (ARCHITECTURE §6.8).
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::core::fault::Fault;
-use crate::core::ordinary_files;
+use crate::core::{ordinary_files, own_settings};
 
 /// Who says that the flows of a folder may be loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,27 +42,18 @@ pub(crate) fn keep(folder: &Path, hosts: &[String]) -> Result<(), Fault> {
     let name = name(folder).ok_or_else(|| {
         Fault::internal(format!("the path {} is no text, so that it cannot be kept", folder.display()))
     })?;
-    let wrong = |error: io::Error| Fault::internal(format!("{} cannot be kept: {error}", file.display()));
-    let home = file.parent().unwrap_or(Path::new(""));
-    std::fs::create_dir_all(home).map_err(wrong)?;
     // Two windows may ask at the same time, and neither answer may be lost.
-    let lock = OpenOptions::new().create(true).truncate(false).write(true).open(file.with_extension("lock"));
-    let lock = lock.and_then(|lock| lock.lock().map(|()| lock)).map_err(wrong)?;
-    let mut answers = read(&file).map_err(wrong)?;
-    answers.folders.insert(name, hash_of(hosts));
-    let text = serde_json::to_vec_pretty(&answers).map_err(Fault::internal)?;
-    let new = file.with_extension("new");
-    let written = File::create(&new).and_then(|mut new| new.write_all(&text).and_then(|()| new.sync_all()));
-    written.and_then(|()| std::fs::rename(&new, &file)).map_err(wrong)?;
-    drop(lock);
-    Ok(())
+    let kept = own_settings::replace_locked(&file, || {
+        let mut answers = read(&file)?;
+        answers.folders.insert(name, hash_of(hosts));
+        Ok(serde_json::to_vec_pretty(&answers)?)
+    });
+    kept.map_err(|error| Fault::internal(format!("{} cannot be kept: {error}", file.display())))
 }
 
 /// Where answers are kept.
 fn file() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let home = set("XDG_CONFIG_HOME").or_else(|| set("HOME").map(|home| home.join(".config")))?;
-    Some(home.join("flowglass").join("trust.json"))
+    Some(own_settings::folder()?.join("trust.json"))
 }
 
 fn read(file: &Path) -> io::Result<Answers> {

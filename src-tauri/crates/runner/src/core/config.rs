@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::core::allowed_hosts::AllowedHost;
 use crate::core::fault::Fault;
+use crate::core::guarded_file;
 use crate::core::ordinary_files::{self, short};
 use crate::core::prices::{CallTokens, Prices};
 
@@ -32,6 +33,9 @@ pub(crate) struct Config {
     pub(crate) prices: Prices,
     /// Names under which secrets stand, besides those of SEMANTICS §14.
     redact: Vec<String>,
+    /// What names the content of the file that this was read from; `None` without a file.
+    #[serde(skip)]
+    pub(crate) stamp: Option<String>,
 }
 
 /// A model by the name flows use.
@@ -61,7 +65,7 @@ pub(crate) struct NamedValue {
 
 impl EnvValue {
     /// The variable of the environment that has it.
-    fn variable(&self) -> Option<&str> {
+    pub(crate) fn variable(&self) -> Option<&str> {
         match self {
             EnvValue::Text(_) => None,
             EnvValue::Named(named) => Some(&named.value_env),
@@ -156,16 +160,25 @@ pub enum Durability {
 impl Config {
     /// Reads a workspace's settings; none is fine.
     pub(crate) fn read(workspace: &Path) -> Result<Config, Fault> {
-        let file = workspace.join(FILE);
-        let text = match ordinary_files::read_text(&file, ordinary_files::SETTINGS_BYTES) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Config::default()),
-            Err(error) => return Err(Fault::invalid(format!("{FILE} cannot be read: {error}"))),
-        };
-        let config: Config =
-            engine::json::from_input(&text).map_err(|error| Fault::invalid(short(&format!("{FILE}: {error}"))))?;
+        Config::text(workspace)?.map_or_else(|| Ok(Config::default()), |text| Config::parse(&text))
+    }
+
+    /// The text of a workspace's file of settings, if there is one.
+    pub(crate) fn text(workspace: &Path) -> Result<Option<String>, Fault> {
+        match ordinary_files::read_text(&workspace.join(FILE), ordinary_files::SETTINGS_BYTES) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Fault::invalid(format!("{FILE} cannot be read: {error}"))),
+        }
+    }
+
+    /// The settings that a text is.
+    pub(crate) fn parse(text: &str) -> Result<Config, Fault> {
+        let mut config: Config =
+            engine::json::from_input(text).map_err(|error| Fault::invalid(short(&format!("{FILE}: {error}"))))?;
         let checked = config.limits.check().and_then(|()| config.prices.check());
         checked.map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
+        config.stamp = Some(guarded_file::stamp_of(text.as_bytes()));
         Ok(config)
     }
 

@@ -98,6 +98,40 @@ pub(crate) fn find(
     Ok(Target { asked: call.model.clone(), kind: chosen, model, base, key, variable, timeout, host })
 }
 
+/// Who would answer a model, as far as settings and the environment tell.
+pub(crate) struct Answerer {
+    pub(crate) provider: Option<String>,
+    pub(crate) variable: Option<String>,
+    pub(crate) has_key: bool,
+    pub(crate) problem: Option<String>,
+}
+
+/// Finds out who would answer a model that a flow names so. Nothing is asked.
+pub(crate) fn who_answers(asked: &str, named: &BTreeMap<String, Model>) -> Answerer {
+    let call = ModelCall {
+        generator: "settings".to_owned(),
+        model: asked.to_owned(),
+        messages: Vec::new(),
+        tools: Vec::new(),
+        output_schema: None,
+        step: 0,
+        max_tokens: None,
+        provider_options: None,
+        defined_models: BTreeMap::new(),
+        coerces: false,
+    };
+    let real = |name: &str| std::env::var(name).ok();
+    // With any key in the place of one that is missing, the rest of what is known is still told.
+    let found = find(&call, named, |name| Some(real(name).unwrap_or_else(|| "missing".to_owned())));
+    let (provider, variable) = match found {
+        Ok(target) => (Some(target.kind.as_lower_str().to_owned()), target.variable),
+        Err(_) => (None, named.get(asked).and_then(|model| model.api_key_env.clone())),
+    };
+    let has_key = variable.as_deref().is_some_and(|name| real(name).is_some_and(|key| !key.trim().is_empty()));
+    let problem = find(&call, named, real).err().map(|error| error.message);
+    Answerer { provider, variable, has_key, problem }
+}
+
 impl Target {
     /// Knows the provider's own address. A key goes there, to this machine, or where the person who
     /// runs the flow has said so (ARCHITECTURE §6.6).

@@ -1,6 +1,7 @@
 //! Rows of lists of runs, what runs come to, and what people add to requests.
 
 use serde::Serialize;
+use store::Subject;
 
 use super::RequestRow;
 
@@ -64,12 +65,16 @@ pub struct RunDay {
     pub cost_usd: Option<f64>,
 }
 
-/// The tags, the note and the title of a request.
+/// The tags, the note and the title of a request or a session.
 #[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct Tags {
-    /// The request.
-    pub request_id: String,
+    /// The request, if they are of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+    /// The session, if they are of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
     /// Its tags.
     pub tags: Vec<String>,
     /// What a person noted about it.
@@ -81,8 +86,10 @@ pub struct Tags {
 }
 
 impl Tags {
-    pub(crate) fn new(request: &str, found: store::Annotated) -> Tags {
-        Tags { request_id: request.to_owned(), tags: found.tags, note: found.note, title: found.title }
+    pub(crate) fn new(subject: Subject, id: &str, found: store::Annotated) -> Tags {
+        let id = |wanted: Subject| (subject == wanted).then(|| id.to_owned());
+        let (request_id, session_id) = (id(Subject::Request), id(Subject::Session));
+        Tags { request_id, session_id, tags: found.tags, note: found.note, title: found.title }
     }
 }
 

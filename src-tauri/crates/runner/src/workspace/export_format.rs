@@ -32,9 +32,11 @@ use body::Unreadable;
 
 /// What every file begins with, before its format.
 const NAME: &str = "flowglass export ";
-/// The newest format: what people added to requests, which an older version could not read, is in it.
-const FORMAT: u32 = 4;
-/// The format of a file without that.
+/// The newest format: what people added to sessions, which an older version could not read, is in it.
+const FORMAT: u32 = 5;
+/// The format of a file without that, in which is what people added to requests.
+const WITH_REQUESTS_ANNOTATED: u32 = 4;
+/// The format of a file without either.
 const PLAIN_FORMAT: u32 = 3;
 /// The newest format whose events are in the words of before.
 const OLD_WORDS: u32 = 1;
@@ -92,6 +94,15 @@ pub(crate) enum Line {
         kind: String,
         value: String,
     },
+    /// A tag, a note or a title that a person gave a session.
+    SessionAnnotation {
+        session: Arc<str>,
+        at: i64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        kind: String,
+        value: String,
+    },
     /// A request, as far as an audience may know it.
     Request {
         #[serde(deserialize_with = "engine::json::exact")]
@@ -118,8 +129,12 @@ pub(crate) fn write((file, replace): (&Path, bool), view: &str, lines: &[Line]) 
         line(serde_json::to_string(one))?;
     }
     let body = body.finish()?;
-    let is_plain = !lines.iter().any(|line| matches!(line, Line::Annotation { .. }));
-    let format = if is_plain { PLAIN_FORMAT } else { FORMAT };
+    let needs = |line: &Line| match line {
+        Line::SessionAnnotation { .. } => FORMAT,
+        Line::Annotation { .. } => WITH_REQUESTS_ANNOTATED,
+        _ => PLAIN_FORMAT,
+    };
+    let format = lines.iter().map(needs).max().unwrap_or(PLAIN_FORMAT);
     let mut bytes = format!("{NAME}{format}\n{}\n", blake3::hash(&body).to_hex()).into_bytes();
     bytes.extend(body);
     put(file, replace, &bytes)?;

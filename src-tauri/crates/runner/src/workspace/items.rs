@@ -1,5 +1,7 @@
 //! The items of a session or a request, as an audience sees them.
 
+mod conversation;
+
 use std::sync::Arc;
 
 use engine::event::RequestStatus;

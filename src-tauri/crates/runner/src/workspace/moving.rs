@@ -13,7 +13,7 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind};
 use engine::scope::ScopeKey;
 use serde_json::json;
-use store::{Annotation, AnnotationKind, BundleRecord, EventQuery, ImportError, RequestQuery};
+use store::{Annotation, AnnotationKind, BundleRecord, EventQuery, ImportError, RequestQuery, Subject};
 
 use super::Workspace;
 use super::verify::run_file::RunFile;
@@ -101,8 +101,12 @@ impl Workspace {
                 let Event { seq, at, path, attempt, kind } = *event;
                 Line::Event { request, seq, at, path, attempt, event: Box::new(kind) }
             }
-            BundleRecord::Annotation { request, annotation: Annotation { at, by, kind, value } } => {
-                Line::Annotation { request, at, by, kind: kind.as_str().to_owned(), value }
+            BundleRecord::Annotation { subject, id, annotation: Annotation { at, by, kind, value } } => {
+                let kind = kind.as_str().to_owned();
+                match subject {
+                    Subject::Request => Line::Annotation { request: id, at, by, kind, value },
+                    Subject::Session => Line::SessionAnnotation { session: id, at, by, kind, value },
+                }
             }
         });
         Ok(lines.collect())
@@ -143,11 +147,14 @@ impl Workspace {
             // A fork's origin may have come before, by a file of its own.
             if !here.is_empty() {
                 let needed = scopes_of(&pieces, &here);
+                let sessions = annotated_here(&self.store, &pieces)?;
                 pieces.retain(|piece| match piece {
                     BundleRecord::Event { request, .. } => !here.contains(request),
                     BundleRecord::Record { scope, .. } => needed.contains(scope),
                     BundleRecord::Code { .. } => true,
-                    BundleRecord::Annotation { request, .. } => !here.contains(request),
+                    BundleRecord::Annotation { subject: Subject::Request, id, .. } => !here.contains(id),
+                    // All requests of such a session are in the file, and some are here: the session is, too.
+                    BundleRecord::Annotation { subject: Subject::Session, id, .. } => !sessions.contains(id),
                 });
             }
             self.store.import(pieces).map_err(|error| match error {
@@ -259,6 +266,20 @@ fn is_same(one: &Event, other: &Event) -> bool {
     plain(one) == plain(other)
 }
 
+/// The sessions to which people added something in a file, and which are here.
+fn annotated_here(store: &store::Store, pieces: &[BundleRecord]) -> Result<HashSet<Arc<str>>, Fault> {
+    let mut here = HashSet::new();
+    for piece in pieces {
+        if let BundleRecord::Annotation { subject: Subject::Session, id, .. } = piece
+            && !here.contains(id)
+            && store.session(id).map_err(Fault::internal)?.is_some()
+        {
+            here.insert(id.clone());
+        }
+    }
+    Ok(here)
+}
+
 /// The records that requests other than these saw or wrote.
 pub(super) fn scopes_of(pieces: &[BundleRecord], without: &HashSet<Arc<str>>) -> HashSet<ScopeKey> {
     let mut scopes = HashSet::new();
@@ -335,7 +356,11 @@ fn piece(line: Line) -> Option<BundleRecord> {
         // A kind of a later version is left out.
         Line::Annotation { request, at, by, kind, value } => AnnotationKind::parse(&kind).map(|kind| {
             let annotation = Annotation { at, by, kind, value };
-            BundleRecord::Annotation { request, annotation }
+            BundleRecord::Annotation { subject: Subject::Request, id: request, annotation }
+        }),
+        Line::SessionAnnotation { session, at, by, kind, value } => AnnotationKind::parse(&kind).map(|kind| {
+            let annotation = Annotation { at, by, kind, value };
+            BundleRecord::Annotation { subject: Subject::Session, id: session, annotation }
         }),
         Line::Request { .. } | Line::Item { .. } => None,
     }

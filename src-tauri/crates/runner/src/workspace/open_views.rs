@@ -9,11 +9,14 @@ use std::time::Duration;
 use super::lock;
 use crate::core::notice::Notice;
 use crate::request_view::RequestView;
+use crate::request_view::item_list::ItemList;
 
 /// So many views are kept when they are closed, as long as they have no more blocks than this together: whoever goes
 /// back to a request does not wait for it again.
 const MOST_CLOSED: usize = 2;
 const MOST_CLOSED_BLOCKS: u64 = 1_000_000;
+/// So many item lists of turns of conversations are kept.
+const MOST_LISTS: usize = 4;
 /// How often the thread looks whether the workspace is still there.
 const LIVENESS_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -33,6 +36,8 @@ struct State {
     is_answered: bool,
     /// Counts who heard of views: only the newest one does.
     subscriber: u64,
+    /// The items of requests that run and are turns of a conversation that is looked at, the newest last.
+    lists: VecDeque<(Arc<str>, ItemList)>,
 }
 
 /// A view of a request.
@@ -120,6 +125,23 @@ impl Views {
         };
         // Giving back much memory takes a while, which nobody waits for.
         drop(forgotten);
+    }
+
+    /// The items of a request that ran when they were last looked at. Nobody else has them meanwhile.
+    pub(super) fn take_list(&self, request: &str) -> Option<ItemList> {
+        let mut state = lock(&self.0.0);
+        let at = state.lists.iter().position(|(of, _)| **of == *request)?;
+        state.lists.remove(at).map(|(_, list)| list)
+    }
+
+    /// Keeps the items of a request that runs.
+    pub(super) fn keep_list(&self, request: &str, list: ItemList) {
+        let mut state = lock(&self.0.0);
+        state.lists.retain(|(of, _)| **of != *request);
+        state.lists.push_back((request.into(), list));
+        while state.lists.len() > MOST_LISTS {
+            state.lists.pop_front();
+        }
     }
 
     /// Closes all views, and ends whoever hears of them.

@@ -56,6 +56,7 @@ impl Workspace {
             user_id: row.user,
             project_id: row.project,
             title: row.title,
+            tags: row.tags,
             requests: row.requests,
             items: row.items,
             last_status: row.last_status,

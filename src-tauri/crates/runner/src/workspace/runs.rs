@@ -1,23 +1,21 @@
-//! Lists of runs: requests of all sessions by a filter and in an order, what they come to by day, and their tags, notes
-//! and titles.
+//! Lists of runs: requests of all sessions by a filter and in an order, what they come to by day, and their tags.
 //!
 //! A list reads the rows that it shows. Costs are computed when they are shown, because prices change.
 
 mod filter;
+mod tags;
 
 use std::collections::HashMap;
 
 use engine::event::RequestStatus;
 use indexmap::IndexSet;
-use store::{
-    Annotating, Annotation, AnnotationKind, Liveness, ModelPrice, RunCondition, RunFilter, RunOrder, RunQuery, RunTerm,
-};
+use store::{Liveness, ModelPrice, RunCondition, RunFilter, RunOrder, RunQuery, RunTerm};
 
 use super::Workspace;
-use crate::core::fault::{Detail, Fault};
-use crate::core::notice::Notice;
-use crate::effects::outside::now_ms;
-use crate::views::{RunDay, RunRow, RunsSummary, SessionRow, TagCount, Tags};
+use crate::core::fault::Fault;
+use crate::views::{RunDay, RunRow, RunsSummary, SessionRow};
+
+pub use tags::TagChanges;
 
 /// Which runs, and in which order.
 #[derive(Clone, Debug, Default)]
@@ -36,47 +34,6 @@ pub struct RunsQuery {
     pub offset: Option<u64>,
 }
 
-/// What to change of a request's tags, note and title.
-#[derive(Clone, Debug, Default)]
-pub struct TagChanges {
-    /// Tags to add (`true`) or to remove, in this order.
-    pub tags: Vec<(bool, String)>,
-    /// Another note; an empty one removes it.
-    pub note: Option<String>,
-    /// Another title; an empty one removes it.
-    pub title: Option<String>,
-    /// Who changes it.
-    pub by: Option<String>,
-}
-
-impl TagChanges {
-    /// Whether nothing is to be changed.
-    pub fn is_empty(&self) -> bool {
-        self.tags.is_empty() && self.note.is_none() && self.title.is_none()
-    }
-
-    /// As annotations, or what is wrong with them.
-    fn annotations(&self) -> Result<Vec<Annotation>, Fault> {
-        let tags = self.tags.iter().map(|(is_added, tag)| {
-            let (kind, sign) =
-                if *is_added { (AnnotationKind::TagAdded, "+") } else { (AnnotationKind::TagRemoved, "-") };
-            (kind, sign, tag.as_str())
-        });
-        let note = self.note.iter().map(|note| (AnnotationKind::Note, "--note", note.as_str()));
-        let title = self.title.iter().map(|title| (AnnotationKind::Title, "--title", title.trim()));
-        let at = now_ms();
-        let annotation = |(kind, field, value): (AnnotationKind, &str, &str)| {
-            let annotation = Annotation { at, by: self.by.clone(), kind, value: value.to_owned() };
-            annotation.check().map_err(|what| Fault::Invalid {
-                message: what.clone(),
-                details: vec![Detail { path: field.to_owned(), message: what }],
-            })?;
-            Ok(annotation)
-        };
-        tags.chain(note).chain(title).map(annotation).collect()
-    }
-}
-
 impl Workspace {
     /// Runs, in the order that is asked for.
     pub fn runs(&self, query: &RunsQuery) -> Result<Vec<RunRow>, Fault> {
@@ -86,9 +43,19 @@ impl Workspace {
             }
         }
         let query = self.run_query(query)?;
-        let prices: HashMap<i64, ModelPrice> = query.filter.prices.iter().map(|price| (price.model, *price)).collect();
         let rows = self.store.runs(&query).map_err(Fault::internal)?;
-        Ok(rows.into_iter().map(|row| self.run_row(row, &prices)).collect())
+        Ok(self.priced(rows, &query.filter.prices))
+    }
+
+    /// Runs with what they cost.
+    fn priced(&self, rows: Vec<store::RunRow>, prices: &[ModelPrice]) -> Vec<RunRow> {
+        let prices: HashMap<i64, ModelPrice> = prices.iter().map(|price| (price.model, *price)).collect();
+        rows.into_iter().map(|row| self.run_row(row, &prices)).collect()
+    }
+
+    /// Runs as the store has them, as people see them.
+    pub(super) fn run_rows(&self, rows: Vec<store::RunRow>) -> Result<Vec<RunRow>, Fault> {
+        Ok(self.priced(rows, &self.model_prices()?))
     }
 
     /// As [`runs`](Self::runs), each with what it came to.
@@ -135,51 +102,6 @@ impl Workspace {
     /// How many runs there are.
     pub fn count_runs(&self, filter: &str) -> Result<u64, Fault> {
         self.store.count_runs(&self.run_filter(filter, Vec::new())?).map_err(Fault::internal)
-    }
-
-    /// All tags, the most used first.
-    pub fn tag_counts(&self) -> Result<Vec<TagCount>, Fault> {
-        let counts = self.store.tags().map_err(Fault::internal)?;
-        Ok(counts.into_iter().map(|(tag, requests)| TagCount { tag, requests }).collect())
-    }
-
-    /// The tags, the note and the title of a request.
-    pub fn tags(&self, request: &str) -> Result<Tags, Fault> {
-        let found = self.store.annotated(request).map_err(Fault::internal)?;
-        let found = found.ok_or_else(|| Fault::not_found(format!("unknown request \"{request}\"")))?;
-        Ok(Tags::new(request, found))
-    }
-
-    /// Changes the tags, the note or the title of a request. Its log stays as it is.
-    pub fn tag(&self, request: &str, changes: &TagChanges) -> Result<Tags, Fault> {
-        let annotations = changes.annotations()?;
-        if annotations.is_empty() {
-            return self.tags(request);
-        }
-        self.check_writable()?;
-        match self.store.annotate(request, annotations).map_err(Fault::of_write)? {
-            Annotating::Done(now) => {
-                self.notices.tell(&Notice::Sessions { workspace: self.name.clone() });
-                Ok(Tags::new(request, now))
-            }
-            Annotating::Unknown => Err(Fault::not_found(format!("unknown request \"{request}\""))),
-            Annotating::TooManyTags(most) => Err(Fault::invalid(format!(
-                "request \"{request}\" would have more than {most} tags; remove some first"
-            ))),
-        }
-    }
-
-    /// As [`tag`](Self::tag) of several requests; answers how many there were. Those that are gone are left out.
-    pub fn tag_all(&self, requests: &[String], changes: &TagChanges) -> Result<u32, Fault> {
-        let mut changed = 0;
-        for request in requests {
-            match self.tag(request, changes) {
-                Ok(_) => changed += 1,
-                Err(Fault::NotFound { .. }) => {}
-                Err(fault) => return Err(fault),
-            }
-        }
-        Ok(changed)
     }
 
     /// The sessions of requests, each once, in the order of the requests.

@@ -6,7 +6,7 @@ use engine::event::{EventKind, Seq};
 use rusqlite::Connection;
 
 use super::{Checked, debug_difference, difference};
-use crate::row::annotation::{self, AnnotationKind};
+use crate::row::annotation::{self, AnnotationKind, Subject};
 use crate::row::error::Error;
 use crate::row::input_words;
 use crate::row::model_usage::DerivedUsage;
@@ -64,21 +64,32 @@ impl ListsCheck {
             wrong("number of tokens", "events", difference(&tokens, &self.usage.tokens()));
             wrong("use of models", "events", debug_difference(&used, &self.usage.used));
         }
-        let (mut tags, mut named) = (BTreeSet::new(), None);
-        for added in annotation::all_of(connection, n)? {
-            if let Err(what) = added.check() {
-                wrong("annotations", "rules", Some((format!("{:?}", added.value), what)));
-            }
-            match added.kind {
-                AnnotationKind::TagAdded => _ = tags.insert(added.value),
-                AnnotationKind::TagRemoved => _ = tags.remove(&added.value),
-                AnnotationKind::Title => named = Some(added.value).filter(|title| !title.is_empty()),
-                AnnotationKind::Note => {}
-            }
-        }
-        let stored: BTreeSet<String> = annotation::of_row(connection, n)?.tags.into_iter().collect();
-        wrong("list of tags", "annotations", debug_difference(&stored, &tags));
-        wrong("title", "annotations", debug_difference(&title, &named));
-        Ok(())
+        check_annotations(connection, (Subject::Request, n), title, &mut wrong)
     }
+}
+
+/// Compares what follows from the annotations of a request or a session with its rows. `wrong` hears what it is, which
+/// rows say otherwise, and what was stored and derived where they differ.
+pub(super) fn check_annotations(
+    connection: &Connection,
+    (subject, n): (Subject, i64),
+    title: Option<String>,
+    wrong: &mut impl FnMut(&str, &str, Option<(String, String)>),
+) -> Result<(), Error> {
+    let (mut tags, mut named) = (BTreeSet::new(), None);
+    for added in annotation::all_of(connection, subject, n)? {
+        if let Err(what) = added.check() {
+            wrong("annotations", "rules", Some((format!("{:?}", added.value), what)));
+        }
+        match added.kind {
+            AnnotationKind::TagAdded => _ = tags.insert(added.value),
+            AnnotationKind::TagRemoved => _ = tags.remove(&added.value),
+            AnnotationKind::Title => named = Some(added.value).filter(|title| !title.is_empty()),
+            AnnotationKind::Note => {}
+        }
+    }
+    let stored: BTreeSet<String> = annotation::tags_of(connection, subject, n)?.into_iter().collect();
+    wrong("list of tags", "annotations", debug_difference(&stored, &tags));
+    wrong("title", "annotations", debug_difference(&title, &named));
+    Ok(())
 }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::lists::check_annotations;
 use super::{Checked, debug_difference, difference};
+use crate::row::annotation::Subject;
 use crate::row::error::Error;
 
 /// A session's row as derived from events, or as stored.
@@ -62,6 +64,15 @@ pub(super) fn check(
                 found.add(None, None, format!("session \"{id}\": its {field} is {stored}; its events say {derived}"));
             }
         }
+        let given: Option<String> = connection
+            .prepare_cached("SELECT given_title FROM session WHERE n = ?1")?
+            .query_row((n,), |row| row.get(0))?;
+        check_annotations(connection, (Subject::Session, *n), given, &mut |what, by, difference| {
+            if let Some((stored, derived)) = difference {
+                let id = &sessions[n].id;
+                found.add(None, None, format!("session \"{id}\": its {what} is {stored}; its {by} say {derived}"));
+            }
+        })?;
     }
     let mut statement = connection.prepare("SELECT n, id FROM session")?;
     let mut rows = statement.query(())?;
@@ -76,7 +87,7 @@ pub(super) fn check(
 fn read(connection: &Connection, n: i64) -> Result<Option<Expected>, Error> {
     Ok(connection
         .prepare_cached(
-            "SELECT id, flow, user, project, ephemeral, title, created_at, updated_at, requests, items, last_request
+            "SELECT id, flow, user, project, ephemeral, flow_title, created_at, updated_at, requests, items, last_request
              FROM session WHERE n = ?1",
         )?
         .query_row((n,), |row| {

@@ -7,7 +7,7 @@ use crate::Store;
 use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
 use crate::read::run_filter::RunFilter;
 use crate::read::run_order::RunOrder;
-use crate::row::annotation::{self, Annotated};
+use crate::row::annotation::{self, Annotated, Subject};
 use crate::row::error::Error;
 
 /// Selects runs.
@@ -189,13 +189,11 @@ impl Store {
         })
     }
 
-    /// What holds of a request, if there is such a request.
-    pub fn annotated(&self, request: &str) -> Result<Option<Annotated>, Error> {
+    /// What people added to a request or a session, if there is one with this id.
+    pub fn annotated(&self, subject: Subject, id: &str) -> Result<Option<Annotated>, Error> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT n FROM request WHERE id = ?1")?;
-            let mut rows = statement.query((request,))?;
-            let n = rows.next()?.map(|row| row.get(0)).transpose()?;
-            n.map(|n| annotation::of_row(connection, n)).transpose()
+            let n = annotation::row_of(connection, subject, id)?;
+            n.map(|n| annotation::of_row(connection, subject, n)).transpose()
         })
     }
 }
@@ -223,7 +221,8 @@ fn statement(query: &RunQuery) -> (String, Vec<Value>) {
     (sql, values)
 }
 
-fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
+/// The request with this number.
+pub(super) fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
     let mut statement = connection.prepare_cached(&format!("{COLUMNS}, r.words, r.tokens {FROM} WHERE r.n = ?1"))?;
     let mut rows = statement.query((n,))?;
     let row = rows.next()?.ok_or_else(|| Error::Damaged(format!("there is no request {n}")))?;
@@ -245,7 +244,7 @@ fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
         request: request(row)?,
         words: row.get(17)?,
         tokens: row.get(18)?,
-        annotated: annotation::of_row(connection, n)?,
+        annotated: annotation::of_row(connection, Subject::Request, n)?,
         used: used.collect::<Result<_, _>>()?,
     })
 }

@@ -48,9 +48,11 @@ pub struct SessionQuery {
     pub project: Option<String>,
     /// Only those whose newest request has this status, as in [`RequestQuery`](crate::RequestQuery).
     pub status: Option<RequestStatus>,
-    /// Part of what a list shows of a session: its id, title, user, flow and last action, the first words of its
+    /// Part of what a list shows of a session: its id, title, tags, user, flow and last action, the first words of its
     /// newest input, and its newest error. The case of letters does not matter.
     pub search: Option<String>,
+    /// Only those with this tag.
+    pub tag: Option<String>,
     /// Only those that changed at this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
     /// By what they are ordered.
@@ -72,8 +74,10 @@ pub struct SessionRow {
     pub user: String,
     /// Its project, if any.
     pub project: Option<String>,
-    /// The `title` in its metadata.
+    /// What a person named it, or else the `title` in its metadata.
     pub title: Option<String>,
+    /// Its tags, in the order of their characters.
+    pub tags: Vec<String>,
     /// Whether it was made for one request alone.
     pub ephemeral: bool,
     /// How many requests it has.
@@ -110,15 +114,18 @@ pub(crate) const LINEAGE: &str = "WITH RECURSIVE lineage (session, before) AS (
         SELECT r.session, r.n FROM lineage
             JOIN session s ON s.n = lineage.session JOIN request r ON r.id = s.forked_from)";
 
-const SESSIONS: &str = "SELECT s.id, s.flow, s.user, s.project, s.title, s.ephemeral, s.requests, s.items,
-    r.status, r.owner, s.created_at, s.updated_at, s.forked_from, r.id, r.action, r.started_at, r.finished_at, r.error
-    FROM session s JOIN request r ON r.n = s.last_request";
+/// What is read of a session `s` whose newest request is `r`.
+pub(super) const COLUMNS: &str =
+    "SELECT s.id, s.flow, s.user, s.project, coalesce(s.given_title, s.flow_title), s.ephemeral, s.requests, s.items,
+    r.status, r.owner, s.created_at, s.updated_at, s.forked_from, r.id, r.action, r.started_at, r.finished_at, r.error,
+    (SELECT json_group_array(name) FROM (SELECT name FROM session_tag WHERE session = s.n ORDER BY name))";
+const FROM: &str = "FROM session s JOIN request r ON r.n = s.last_request";
 
 impl Store {
     /// One session.
     pub fn session(&self, id: &str) -> Result<Option<SessionRow>, Error> {
         self.read(|connection| {
-            let mut statement = connection.prepare_cached(&format!("{SESSIONS} WHERE s.id = ?1"))?;
+            let mut statement = connection.prepare_cached(&format!("{COLUMNS} {FROM} WHERE s.id = ?1"))?;
             let mut rows = statement.query((id,))?;
             rows.next()?.map(session).transpose()
         })
@@ -132,10 +139,11 @@ impl Store {
         filter.and("s.project = ?", query.project.clone());
         filter.and_status(query.status);
         filter.and("s.updated_at >= ?", query.since);
+        filter.and("s.n IN (SELECT session FROM session_tag WHERE name = ?)", query.tag.clone());
         let wanted = query.search.as_deref().map(str::to_lowercase).filter(|text| !text.is_empty());
         // What is searched for is not in the columns alone, so that rows are counted here.
         let (limit, offset) = if wanted.is_some() { (None, None) } else { (query.limit, query.offset) };
-        let sql = filter.select(SESSIONS, query.order.sql(), limit, offset);
+        let sql = filter.select(&format!("{COLUMNS} {FROM}"), query.order.sql(), limit, offset);
         self.read(|connection| {
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(&filter.values))?;
@@ -169,7 +177,7 @@ fn holds(connection: &Connection, row: &SessionRow, wanted: &str) -> Result<bool
     let has = |text: &str| text.to_lowercase().contains(wanted);
     let name = format!("{}.{}", row.flow, row.last_action);
     let known = [Some(&row.id), row.title.as_ref(), Some(&row.user), row.project.as_ref(), Some(&name)];
-    if known.into_iter().flatten().any(|text| has(text)) {
+    if known.into_iter().flatten().chain(&row.tags).any(|text| has(text)) {
         return Ok(true);
     }
     if row.last_error.as_ref().is_some_and(|error| has(&format!("{}: {}", error.name, error.message))) {
@@ -178,7 +186,7 @@ fn holds(connection: &Connection, row: &SessionRow, wanted: &str) -> Result<bool
     Ok(input_words::of_request(connection, &row.last_request)?.is_some_and(|words| has(&words)))
 }
 
-fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
+pub(super) fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
     let error: Option<String> = row.get(17)?;
     Ok(SessionRow {
         id: row.get(0)?,
@@ -186,6 +194,7 @@ fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
         user: row.get(2)?,
         project: row.get(3)?,
         title: row.get(4)?,
+        tags: serde_json::from_str(&row.get::<_, String>(18)?)?,
         ephemeral: row.get(5)?,
         requests: row.get(6)?,
         items: row.get(7)?,

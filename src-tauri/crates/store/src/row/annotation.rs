@@ -1,5 +1,5 @@
-//! Annotations: the tags, notes and titles that people add to requests. How they are encoded, and what holds of a
-//! request.
+//! Annotations: the tags, notes and titles that people add to requests and sessions. How they are encoded, and what
+//! holds of a request or a session.
 //!
 //! Must not write.
 
@@ -15,6 +15,50 @@ const MAX_TITLE_CHARS: usize = 200;
 const MAX_NOTE_CHARS: usize = 10_000;
 /// The longest name of a person, in characters.
 const MAX_NAME_CHARS: usize = 200;
+
+/// What annotations are added to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// A request.
+    Request,
+    /// A session.
+    Session,
+}
+
+impl Subject {
+    /// The table with its row; also the column that names the row in the tables of annotations and tags.
+    pub(crate) fn table(self) -> &'static str {
+        match self {
+            Subject::Request => "request",
+            Subject::Session => "session",
+        }
+    }
+
+    /// The table with its annotations.
+    pub(crate) fn annotations(self) -> &'static str {
+        match self {
+            Subject::Request => "annotation",
+            Subject::Session => "session_annotation",
+        }
+    }
+
+    /// The table with its tags.
+    pub(crate) fn tags(self) -> &'static str {
+        match self {
+            Subject::Request => "tag",
+            Subject::Session => "session_tag",
+        }
+    }
+
+    /// The column of its row with the title that a person gave it.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Subject::Request => "title",
+            Subject::Session => "given_title",
+        }
+    }
+}
+
 /// What an annotation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnnotationKind {
@@ -48,7 +92,7 @@ impl AnnotationKind {
     }
 }
 
-/// One change of a request's tags, note or title.
+/// One change of the tags, the note or the title of a request or a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     /// When it was made, in milliseconds since 1970.
@@ -113,7 +157,7 @@ fn is_refused_in_tag(one: char) -> bool {
     one == ',' || one.is_whitespace() || one.is_control() || is_invisible
 }
 
-/// What holds of a request.
+/// What holds of a request or a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotated {
     /// Its tags, in the order of their characters.
@@ -124,24 +168,40 @@ pub struct Annotated {
     pub title: Option<String>,
 }
 
-/// What holds of the request with this number.
-pub(crate) fn of_row(connection: &Connection, n: i64) -> Result<Annotated, Error> {
-    let mut statement = connection.prepare_cached("SELECT name FROM tag WHERE request = ?1 ORDER BY name")?;
-    let tags = statement.query_map((n,), |row| row.get(0))?.collect::<Result<_, _>>()?;
+/// What holds of the request or session with this number.
+pub(crate) fn of_row(connection: &Connection, subject: Subject, n: i64) -> Result<Annotated, Error> {
+    let (table, column) = (subject.annotations(), subject.table());
+    let tags = tags_of(connection, subject, n)?;
     let newest = |kind: AnnotationKind| -> Result<Option<String>, Error> {
-        let mut statement = connection
-            .prepare_cached("SELECT value FROM annotation WHERE request = ?1 AND kind = ?2 ORDER BY n DESC LIMIT 1")?;
+        let mut statement = connection.prepare_cached(&format!(
+            "SELECT value FROM {table} WHERE {column} = ?1 AND kind = ?2 ORDER BY n DESC LIMIT 1"
+        ))?;
         let value: Option<String> = statement.query_row((n, kind.as_str()), |row| row.get(0)).optional()?;
         Ok(value.filter(|value| !value.is_empty()))
     };
     Ok(Annotated { tags, note: newest(AnnotationKind::Note)?, title: newest(AnnotationKind::Title)? })
 }
 
-/// All annotations of a request, oldest first, by the number of its row.
-pub(crate) fn all_of(connection: &Connection, request: i64) -> Result<Vec<Annotation>, Error> {
+/// The tags of the request or session with this number, in the order of their characters.
+pub(crate) fn tags_of(connection: &Connection, subject: Subject, n: i64) -> Result<Vec<String>, Error> {
+    let (table, column) = (subject.tags(), subject.table());
     let mut statement =
-        connection.prepare_cached("SELECT at, by, kind, value FROM annotation WHERE request = ?1 ORDER BY n")?;
-    let mut rows = statement.query((request,))?;
+        connection.prepare_cached(&format!("SELECT name FROM {table} WHERE {column} = ?1 ORDER BY name"))?;
+    Ok(statement.query_map((n,), |row| row.get(0))?.collect::<Result<_, _>>()?)
+}
+
+/// The number of the row of a request or a session.
+pub(crate) fn row_of(connection: &Connection, subject: Subject, id: &str) -> Result<Option<i64>, Error> {
+    let mut statement = connection.prepare_cached(&format!("SELECT n FROM {} WHERE id = ?1", subject.table()))?;
+    Ok(statement.query_row((id,), |row| row.get(0)).optional()?)
+}
+
+/// All annotations of a request or a session, oldest first, by the number of its row.
+pub(crate) fn all_of(connection: &Connection, subject: Subject, n: i64) -> Result<Vec<Annotation>, Error> {
+    let (table, column) = (subject.annotations(), subject.table());
+    let mut statement = connection
+        .prepare_cached(&format!("SELECT at, by, kind, value FROM {table} WHERE {column} = ?1 ORDER BY n"))?;
+    let mut rows = statement.query((n,))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let kind: String = row.get(2)?;

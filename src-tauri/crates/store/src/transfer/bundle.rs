@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::Store;
 use crate::read::{events, owners, states};
-use crate::row::annotation::{self, Annotation};
+use crate::row::annotation::{self, Annotation, Subject};
 use crate::row::error::Error;
 use crate::transfer::{import, stored_code};
 
@@ -47,10 +47,12 @@ pub enum BundleRecord {
         /// The event.
         event: Box<Event>,
     },
-    /// What a person added to a request of the bundle; after its events.
+    /// What a person added to a request or a session of the bundle; after its events.
     Annotation {
-        /// The id of the request.
-        request: Arc<str>,
+        /// To which of the two.
+        subject: Subject,
+        /// The id of the request or the session.
+        id: Arc<str>,
         /// What was added.
         annotation: Annotation,
     },
@@ -124,17 +126,23 @@ impl Store {
     }
 }
 
+/// What people added to the requests, and to those of their sessions of which the bundle has all requests.
 fn annotations_of(connection: &Connection, names: &str) -> Result<Vec<BundleRecord>, Error> {
-    let mut statement = connection
-        .prepare_cached("SELECT n, id FROM request WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY n")?;
-    let mut rows = statement.query((names,))?;
+    let requests = "SELECT n, id FROM request WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY n";
+    let sessions = "SELECT s.n, s.id FROM session s
+         JOIN request r ON r.session = s.n AND r.id IN (SELECT value FROM json_each(?1))
+         GROUP BY s.n HAVING count(*) = s.requests ORDER BY s.n";
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let request: Arc<str> = row.get(1)?;
-        let added = annotation::all_of(connection, row.get(0)?)?;
-        found.extend(
-            added.into_iter().map(|annotation| BundleRecord::Annotation { request: request.clone(), annotation }),
-        );
+    for (subject, sql) in [(Subject::Request, requests), (Subject::Session, sessions)] {
+        let mut statement = connection.prepare_cached(sql)?;
+        let mut rows = statement.query((names,))?;
+        while let Some(row) = rows.next()? {
+            let id: Arc<str> = row.get(1)?;
+            let added = annotation::all_of(connection, subject, row.get(0)?)?;
+            let records =
+                added.into_iter().map(|annotation| BundleRecord::Annotation { subject, id: id.clone(), annotation });
+            found.extend(records);
+        }
     }
     Ok(found)
 }

@@ -8,7 +8,7 @@
 //! | `shared` | a scope that stays: tombstones replace its changes by deleted requests |
 //! | `scope` | a deleted scope: its changes and keyframes |
 //! | `request` | a deleted request, whose id was `name`: its scopes, filters, expectation, annotations and events |
-//! | `session` | a deleted session: its journal |
+//! | `session` | a deleted session: its journal and annotations |
 //! | `payload` | a payload that something deleted referred to: removed unless something else refers to it |
 //! | `range` | the id of an import's first boundary event; `last` is that of the second |
 //! | `imported_scope` | a scope that stays: the changes and keyframes that the import wrote |
@@ -137,9 +137,12 @@ fn remove_slice(connection: &Connection, slice: &TimeSlice, kind: Kind, n: i64) 
         Kind::Scope => delete_scope_rows(connection, slice, n)?,
         Kind::Request => delete_request_rows(connection, slice, n)?,
         Kind::Session => {
-            let sql = "DELETE FROM journal WHERE session = ?1 AND event IN
+            let journal = "DELETE FROM journal WHERE session = ?1 AND event IN
                  (SELECT event FROM journal WHERE session = ?1 LIMIT ?2)";
-            delete_rows(connection, slice, sql, n)?
+            let mut some = std::iter::once(journal).chain(annotations::DELETE_SOME_OF_SESSION);
+            some.try_fold(true, |is_done, sql| {
+                delete_rows(connection, slice, sql, n).map(|none_left| is_done && none_left)
+            })?
         }
         Kind::SurvivingScope | Kind::Payload => true,
     };

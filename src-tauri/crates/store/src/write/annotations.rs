@@ -1,15 +1,15 @@
-//! What people add to requests: tags, notes and titles.
+//! What people add to requests and sessions: tags, notes and titles.
 //!
-//! An annotation is a fact of its own, outside the request's log: it changes no replay, no verdict and no event. Rows
+//! An annotation is a fact of its own, outside of any request's log: it changes no replay, no verdict and no event. Rows
 //! are only added, so it stays known who added what and when; the newest one counts. Must not write events.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::Store;
-use crate::row::annotation::{Annotated, Annotation, AnnotationKind, of_row};
+use crate::row::annotation::{Annotated, Annotation, AnnotationKind, Subject, of_row, row_of};
 use crate::row::error::Error;
 
-/// The most tags that one request has.
+/// The most tags that one request or session has.
 const MAX_TAGS: usize = 100;
 
 /// Statements that delete the rows of a request that no event has, and of what it used, a few at a time.
@@ -20,41 +20,42 @@ pub(crate) const DELETE_SOME: [&str; 3] = [
          (SELECT model, is_copied FROM model_usage WHERE request = ?1 LIMIT ?2)",
 ];
 
+/// As [`DELETE_SOME`], of a session.
+pub(crate) const DELETE_SOME_OF_SESSION: [&str; 2] = [
+    "DELETE FROM session_annotation WHERE n IN (SELECT n FROM session_annotation WHERE session = ?1 LIMIT ?2)",
+    "DELETE FROM session_tag WHERE session = ?1 AND name IN (SELECT name FROM session_tag WHERE session = ?1 LIMIT ?2)",
+];
+
 /// What became of annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Annotating {
     /// They are stored; this holds now.
     Done(Annotated),
-    /// There is no such request. Nothing was stored.
+    /// There is no such request or session. Nothing was stored.
     Unknown,
-    /// The request would have more tags than it may have; this many are allowed. Nothing was stored.
+    /// There would be more tags than there may be; this many are allowed. Nothing was stored.
     TooManyTags(usize),
 }
 
 impl Store {
-    /// Adds annotations to a request, all or none, in their order. One that changes nothing adds no row. They must have
-    /// been [checked](Annotation::check).
-    pub fn annotate(&self, request: &str, added: Vec<Annotation>) -> Result<Annotating, Error> {
-        let request = request.to_owned();
+    /// Adds annotations to a request or a session, all or none, in their order. One that changes nothing adds no row.
+    /// They must have been [checked](Annotation::check).
+    pub fn annotate(&self, subject: Subject, id: &str, added: Vec<Annotation>) -> Result<Annotating, Error> {
+        let id = id.to_owned();
         self.sliced_work()?.write(move |connection, _| {
-            let Some(n) = row_of(connection, &request)? else { return Ok(Annotating::Unknown) };
-            let before = of_row(connection, n)?;
+            let Some(n) = row_of(connection, subject, &id)? else { return Ok(Annotating::Unknown) };
+            let before = of_row(connection, subject, n)?;
             if count_after(&before, &added) > MAX_TAGS {
                 return Ok(Annotating::TooManyTags(MAX_TAGS));
             }
             for annotation in &added {
-                if changes(&of_row(connection, n)?, annotation) {
-                    insert(connection, n, annotation)?;
+                if changes(&of_row(connection, subject, n)?, annotation) {
+                    insert(connection, subject, n, annotation)?;
                 }
             }
-            Ok(Annotating::Done(of_row(connection, n)?))
+            Ok(Annotating::Done(of_row(connection, subject, n)?))
         })
     }
-}
-
-fn row_of(connection: &Connection, request: &str) -> Result<Option<i64>, Error> {
-    let mut statement = connection.prepare_cached("SELECT n FROM request WHERE id = ?1")?;
-    Ok(statement.query_row((request,), |row| row.get(0)).optional()?)
 }
 
 fn changes(before: &Annotated, annotation: &Annotation) -> bool {
@@ -81,17 +82,17 @@ fn count_after(before: &Annotated, added: &[Annotation]) -> usize {
 }
 
 /// Adds a row, and brings what follows from it up to date.
-pub(crate) fn insert(connection: &Connection, request: i64, annotation: &Annotation) -> Result<(), Error> {
+pub(crate) fn insert(connection: &Connection, subject: Subject, n: i64, annotation: &Annotation) -> Result<(), Error> {
     let Annotation { at, by, kind, value } = annotation;
-    connection
-        .prepare_cached("INSERT INTO annotation (request, at, by, kind, value) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute((request, at, by, kind.as_str(), value))?;
+    let (annotations, tags, row) = (subject.annotations(), subject.tags(), subject.table());
+    let sql = format!("INSERT INTO {annotations} ({row}, at, by, kind, value) VALUES (?1, ?2, ?3, ?4, ?5)");
+    connection.prepare_cached(&sql)?.execute((n, at, by, kind.as_str(), value))?;
     let sql = match kind {
-        AnnotationKind::TagAdded => "INSERT INTO tag (name, request) VALUES (?2, ?1) ON CONFLICT DO NOTHING",
-        AnnotationKind::TagRemoved => "DELETE FROM tag WHERE name = ?2 AND request = ?1",
-        AnnotationKind::Title => "UPDATE request SET title = nullif(?2, '') WHERE n = ?1",
+        AnnotationKind::TagAdded => format!("INSERT INTO {tags} (name, {row}) VALUES (?2, ?1) ON CONFLICT DO NOTHING"),
+        AnnotationKind::TagRemoved => format!("DELETE FROM {tags} WHERE name = ?2 AND {row} = ?1"),
+        AnnotationKind::Title => format!("UPDATE {row} SET {} = nullif(?2, '') WHERE n = ?1", subject.title()),
         AnnotationKind::Note => return Ok(()),
     };
-    connection.prepare_cached(sql)?.execute((request, value))?;
+    connection.prepare_cached(&sql)?.execute((n, value))?;
     Ok(())
 }

@@ -155,7 +155,9 @@ pub(crate) fn update_title(connection: &Connection, request: &CachedRequest, kin
     if let EventKind::MetadataSet { metadata } = kind
         && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
     {
-        connection.prepare_cached("UPDATE session SET title = ?2 WHERE n = ?1")?.execute((request.session, title))?;
+        connection
+            .prepare_cached("UPDATE session SET flow_title = ?2 WHERE n = ?1")?
+            .execute((request.session, title))?;
     }
     Ok(())
 }
@@ -200,7 +202,7 @@ pub(crate) fn copy_common_events(
         )?
         .execute((request,))?;
     if let Some(title) = title_of(connection, session)? {
-        connection.prepare_cached("UPDATE session SET title = ?2 WHERE id = ?1")?.execute((session, title))?;
+        connection.prepare_cached("UPDATE session SET flow_title = ?2 WHERE id = ?1")?.execute((session, title))?;
     }
     model_usage::add_copied(connection, request, from.seq)?;
     let added = events::of_kind(connection, request, "item_added")?;

@@ -132,7 +132,7 @@ const DAMAGES: &[(&str, &str, &str)] = &[
         "\"odd\": its count of requests is 4; its events say 3",
     ),
     ("UPDATE session SET items = 9 WHERE id = 'odd'", "", "its count of items"),
-    ("UPDATE session SET title = 'other' WHERE id = 'odd'", "", "its title"),
+    ("UPDATE session SET flow_title = 'other' WHERE id = 'odd'", "", "its title"),
     ("UPDATE session SET updated_at = 5 WHERE id = 'odd'", "", "its last change"),
     ("DELETE FROM journal WHERE event = (SELECT min(event) FROM journal)", "", "its journal"),
     ("UPDATE total SET indexed_events = indexed_events + 1", "", "the total of events"),

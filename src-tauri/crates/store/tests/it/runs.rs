@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use store::{
     Annotating, Annotation, AnnotationKind, Comparison, ModelPrice, RunCondition, RunFilter, RunOrder, RunQuery,
-    RunTerm, Store,
+    RunTerm, Store, Subject,
 };
 
 use crate::support::{Bed, Request, bed, finished, open_in};
@@ -18,7 +18,7 @@ fn add(kind: AnnotationKind, value: &str) -> Annotation {
 
 fn tag(store: &Store, request: &str, tags: &[&str]) {
     let added = tags.iter().map(|tag| add(AnnotationKind::TagAdded, tag)).collect();
-    assert!(matches!(store.annotate(request, added).unwrap(), Annotating::Done(_)));
+    assert!(matches!(store.annotate(Subject::Request, request, added).unwrap(), Annotating::Done(_)));
 }
 
 /// A request that asked a model so often, with these tokens each time.
@@ -88,7 +88,12 @@ fn what_a_model_used_is_derived_with_the_event() {
 fn runs_come_in_any_order_and_by_any_term() {
     let bed = three();
     tag(&bed, "b", &["seen", "odd"]);
-    bed.annotate("c", vec![add(AnnotationKind::Title, "Ärger"), add(AnnotationKind::Note, "a long note")]).unwrap();
+    bed.annotate(
+        Subject::Request,
+        "c",
+        vec![add(AnnotationKind::Title, "Ärger"), add(AnnotationKind::Note, "a long note")],
+    )
+    .unwrap();
     let order = |order, is_descending| ids(&bed, &RunQuery { order, is_descending, ..RunQuery::default() });
     assert_eq!(order(RunOrder::Started, true), ["c", "b", "a"]);
     assert_eq!(order(RunOrder::Tokens, true), ["b", "a", "c"]);
@@ -156,10 +161,13 @@ fn the_newest_annotation_counts_and_the_others_stay() {
     tag(&bed, "a", &["x", "y", "x"]);
     let again =
         vec![add(AnnotationKind::TagRemoved, "x"), add(AnnotationKind::Note, "1"), add(AnnotationKind::Note, "2")];
-    let Annotating::Done(now) = bed.annotate("a", again).unwrap() else { panic!("it is there") };
+    let Annotating::Done(now) = bed.annotate(Subject::Request, "a", again).unwrap() else { panic!("it is there") };
     assert_eq!((now.tags, now.note.as_deref(), now.title), (vec!["y".to_owned()], Some("2"), None));
-    assert_eq!(bed.annotate("nobody", vec![add(AnnotationKind::Note, "x")]).unwrap(), Annotating::Unknown);
-    assert_eq!(bed.annotated("nobody").unwrap(), None);
+    assert_eq!(
+        bed.annotate(Subject::Request, "nobody", vec![add(AnnotationKind::Note, "x")]).unwrap(),
+        Annotating::Unknown
+    );
+    assert_eq!(bed.annotated(Subject::Request, "nobody").unwrap(), None);
     let connection = Connection::open(bed.path()).unwrap();
     let count = |table: &str| {
         connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get::<_, i64>(0)).unwrap()
@@ -195,10 +203,11 @@ fn all_of_it_goes_with_the_session() {
 fn they_travel_with_their_request() {
     let (here, there) = (three(), bed());
     tag(&here, "a", &["x", "y"]);
-    here.annotate("a", vec![add(AnnotationKind::TagRemoved, "x"), add(AnnotationKind::Title, "T")]).unwrap();
+    here.annotate(Subject::Request, "a", vec![add(AnnotationKind::TagRemoved, "x"), add(AnnotationKind::Title, "T")])
+        .unwrap();
     asks(&there, "other", &[(7, 7)]);
     there.import(here.bundle(&["a".to_owned(), "b".to_owned()]).unwrap()).unwrap();
-    assert_eq!(there.annotated("a").unwrap(), here.annotated("a").unwrap());
+    assert_eq!(there.annotated(Subject::Request, "a").unwrap(), here.annotated(Subject::Request, "a").unwrap());
     let tokens = |store: &Store| -> Vec<(String, u64)> {
         store.runs(&RunQuery::default()).unwrap().into_iter().map(|row| (row.request.id, row.tokens)).collect()
     };

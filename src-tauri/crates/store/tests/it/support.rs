@@ -266,7 +266,9 @@ impl Chance {
 
 /// Takes away what format 11 added.
 pub(crate) const WITHOUT_LISTS: &str =
-    "DROP TABLE annotation; DROP TABLE tag; DROP TABLE model; DROP TABLE model_usage;
+    "DROP TABLE session_annotation; DROP TABLE session_tag; DROP INDEX session_by_fork;
+    ALTER TABLE session DROP COLUMN given_title; ALTER TABLE session RENAME COLUMN flow_title TO title;
+    DROP TABLE annotation; DROP TABLE tag; DROP TABLE model; DROP TABLE model_usage;
     DROP INDEX request_by_start; DROP INDEX request_by_status; DROP INDEX request_by_flow; DROP INDEX request_by_label;
     DROP INDEX request_by_user; DROP INDEX request_by_duration; DROP INDEX request_by_tokens;
     CREATE INDEX request_by_user ON request (user); ALTER TABLE request DROP COLUMN words;

@@ -7,12 +7,10 @@ use serde_json::Value;
 use super::axes::Arm;
 use super::place::Place;
 use super::variant::no_definition;
+use crate::core::difference::difference;
 use crate::core::fault::Fault;
 use crate::views::Adopted;
 use crate::workspace::Workspace;
-
-/// How many lines around an edit are shown.
-const AROUND: usize = 2;
 
 impl Workspace {
     /// The edit of the file that makes an arm what the flow does. It is written if `write` says so; refused if the file
@@ -85,32 +83,5 @@ impl Workspace {
             new.persist(&path).map_err(|error| Fault::internal(error.error))?;
         }
         Ok(Adopted { difference: difference(&before, &after), file, before, after, is_written: write })
-    }
-}
-
-/// The lines that differ, with those around them: as one part, because an arm edits one definition.
-fn difference(before: &str, after: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
-    let first = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let rest = old.len().min(new.len()) - first;
-    let last = old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(old, new)| old == new).count();
-    let mut text = format!("@@ line {} @@\n", first + 1);
-    let mut put = |sign: char, lines: &[&str]| lines.iter().for_each(|line| text.push_str(&format!("{sign} {line}\n")));
-    put(' ', &old[first.saturating_sub(AROUND)..first]);
-    put('-', &old[first..old.len() - last]);
-    put('+', &new[first..new.len() - last]);
-    put(' ', &old[old.len() - last..(old.len() - last + AROUND).min(old.len())]);
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_difference_shows_the_lines_that_change() {
-        assert_eq!(difference("a\nb\nc\nd\ne", "a\nb\nC\nd\ne"), "@@ line 3 @@\n  a\n  b\n- c\n+ C\n  d\n  e\n");
-        assert_eq!(difference("a", "a\nb"), "@@ line 2 @@\n  a\n+ b\n");
-        assert_eq!(difference("a\na", "a\na\na"), "@@ line 3 @@\n  a\n  a\n+ a\n");
     }
 }

@@ -155,4 +155,24 @@ pub(super) const MIGRATIONS: &[&str] = &[
          output    INTEGER NOT NULL,
          PRIMARY KEY (request, model, is_copied)
      ) STRICT, WITHOUT ROWID;",
+    // Tags, notes and titles of sessions. A process of an older version that has the file open must not go on deleting
+    // sessions without them: with the column renamed, its commits fail.
+    "ALTER TABLE session RENAME COLUMN title TO flow_title;
+     ALTER TABLE session ADD COLUMN given_title TEXT;
+     CREATE INDEX session_by_fork ON session (forked_from) WHERE forked_from IS NOT NULL;
+     CREATE TABLE session_annotation (
+         n       INTEGER PRIMARY KEY,
+         session INTEGER NOT NULL,
+         at      INTEGER NOT NULL,
+         by      TEXT,
+         kind    TEXT    NOT NULL,
+         value   TEXT    NOT NULL
+     ) STRICT;
+     CREATE INDEX annotation_by_session ON session_annotation (session, kind, n);
+     CREATE TABLE session_tag (
+         name    TEXT    NOT NULL,
+         session INTEGER NOT NULL,
+         PRIMARY KEY (name, session)
+     ) STRICT, WITHOUT ROWID;
+     CREATE INDEX tag_by_session ON session_tag (session, name);",
 ];

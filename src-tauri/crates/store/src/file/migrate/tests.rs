@@ -37,6 +37,8 @@ fn the_first_format_becomes_todays() {
         ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch;
         DROP TABLE filter_block; DROP TABLE span_page; DROP TABLE path_event;
         ALTER TABLE event DROP COLUMN body_checksum;
+        DROP TABLE session_annotation; DROP TABLE session_tag; DROP INDEX session_by_fork;
+        ALTER TABLE session DROP COLUMN given_title; ALTER TABLE session RENAME COLUMN flow_title TO title;
         DROP TABLE annotation; DROP TABLE tag; DROP TABLE model; DROP TABLE model_usage;
         DROP INDEX request_by_start; DROP INDEX request_by_status; DROP INDEX request_by_flow; DROP INDEX request_by_label;
         DROP INDEX request_by_user; DROP INDEX request_by_duration; DROP INDEX request_by_tokens;
@@ -53,6 +55,7 @@ fn the_first_format_becomes_todays() {
     let schema = |connection: &Connection| -> Vec<String> {
         let sql = "SELECT name FROM sqlite_schema UNION SELECT name FROM pragma_table_info('request')
             UNION SELECT name FROM pragma_table_info('keyframe') UNION SELECT name FROM pragma_table_info('total')
+            UNION SELECT name FROM pragma_table_info('session')
             ORDER BY 1";
         connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     };

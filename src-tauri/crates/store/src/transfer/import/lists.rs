@@ -1,6 +1,7 @@
-//! Copies what lists show of the bundle's requests: what they used of models, their annotations and tags.
+//! Copies what lists show of the bundle's requests and sessions: what they used of models, their annotations and tags.
 
 use super::BundleCopy;
+use crate::row::annotation::Subject;
 use crate::row::error::Error;
 use crate::row::model_usage::{self, ModelName};
 
@@ -31,30 +32,40 @@ impl BundleCopy<'_> {
                 .execute((request, model, is_copied, calls, counted, input, cached, output))?;
             Ok(0)
         })?;
-        let mut statement = self
-            .staged
-            .connection
-            .prepare("SELECT request, at, by, kind, value FROM annotation WHERE request > ?1 ORDER BY n")?;
+        self.copy_annotations(Subject::Request, origin)?;
+        self.copy_annotations(Subject::Session, self.staged.origin_end.session)
+    }
+
+    /// Copies annotations and tags of the requests or sessions whose rows come after `origin`.
+    fn copy_annotations(&self, subject: Subject, origin: i64) -> Result<(), Error> {
+        let (table, tags, column) = (subject.annotations(), subject.tags(), subject.table());
+        let number = |n: i64| match subject {
+            Subject::Request => self.request_row(n),
+            Subject::Session => Ok(self.maps.sessions.get(&n).copied().unwrap_or_default()),
+        };
+        let connection = &self.staged.connection;
+        let mut statement = connection
+            .prepare(&format!("SELECT {column}, at, by, kind, value FROM {table} WHERE {column} > ?1 ORDER BY n"))?;
         let mut rows = statement.query((origin,))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
             let (by, kind): (Option<String>, String) = (row.get(2)?, row.get(3)?);
-            found.push((self.request_row(row.get(0)?)?, row.get::<_, i64>(1)?, by, kind, row.get::<_, String>(4)?));
+            found.push((number(row.get(0)?)?, row.get::<_, i64>(1)?, by, kind, row.get::<_, String>(4)?));
         }
-        self.copy_rows(found, |connection, row| {
-            connection
-                .prepare_cached("INSERT INTO annotation (request, at, by, kind, value) VALUES (?1, ?2, ?3, ?4, ?5)")?
-                .execute(row)?;
+        let insert = format!("INSERT INTO {table} ({column}, at, by, kind, value) VALUES (?1, ?2, ?3, ?4, ?5)");
+        self.copy_rows(found, move |connection, row| {
+            connection.prepare_cached(&insert)?.execute(row)?;
             Ok(0)
         })?;
-        let mut statement = self.staged.connection.prepare("SELECT request, name FROM tag WHERE request > ?1")?;
+        let mut statement = connection.prepare(&format!("SELECT {column}, name FROM {tags} WHERE {column} > ?1"))?;
         let mut rows = statement.query((origin,))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push((self.request_row(row.get(0)?)?, row.get::<_, String>(1)?));
+            found.push((number(row.get(0)?)?, row.get::<_, String>(1)?));
         }
-        self.copy_rows(found, |connection, row| {
-            connection.prepare_cached("INSERT INTO tag (request, name) VALUES (?1, ?2)")?.execute(row)?;
+        let insert = format!("INSERT INTO {tags} ({column}, name) VALUES (?1, ?2)");
+        self.copy_rows(found, move |connection, row| {
+            connection.prepare_cached(&insert)?.execute(row)?;
             Ok(0)
         })
     }

@@ -9,13 +9,14 @@ use engine::event::{Event, ScopeCommit};
 use engine::log::Record;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
 use crate::Committed;
 use crate::check;
 use crate::file::migrate;
 use crate::file::open::{Liveness, Owners, configure_statement_cache};
 use crate::read::rebased_values;
+use crate::row::annotation::{Subject, row_of};
 use crate::row::error::Error;
 use crate::row::filter_block;
 use crate::row::totals::{self, Sums};
@@ -77,7 +78,7 @@ impl StagedBundle {
         let (annotations, bundle) =
             bundle.into_iter().partition(|record| matches!(record, BundleRecord::Annotation { .. }));
         let committed = write(&connection, &mut cache, bundle)?;
-        annotate(&connection, origin_end.request, annotations)?;
+        annotate(&connection, &origin_end, annotations)?;
         rebased_values::add_missing(&connection, origin_end.event)?;
         let (after, last) = (totals_without_payloads(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
         // References between events can be checked only when all are there.
@@ -134,15 +135,19 @@ fn write(
     Ok(committed)
 }
 
-/// Adds what people added to the bundle's requests, whose rows come after `origin`.
-fn annotate(connection: &Connection, origin: i64, records: Vec<BundleRecord>) -> Result<(), ImportError> {
-    let mut row = connection.prepare("SELECT n FROM request WHERE id = ?1 AND n > ?2")?;
+/// Adds what people added to the bundle's requests and sessions, whose rows come after those of the origin.
+fn annotate(connection: &Connection, origin: &OriginEnd, records: Vec<BundleRecord>) -> Result<(), ImportError> {
     for record in records {
-        let BundleRecord::Annotation { request, annotation } = record else { continue };
-        let unfit = |what: &str| ImportError::Unfit(format!("an annotation of request \"{request}\" is wrong: {what}"));
-        annotation.check().map_err(|what| unfit(&what))?;
-        let n = row.query_row((&*request, origin), |row| row.get(0)).optional()?;
-        annotations::insert(connection, n.ok_or_else(|| unfit("the request is not in the file"))?, &annotation)?;
+        let BundleRecord::Annotation { subject, id, annotation } = record else { continue };
+        let (what, after) = match subject {
+            Subject::Request => ("request", origin.request),
+            Subject::Session => ("session", origin.session),
+        };
+        let unfit = |why: &str| ImportError::Unfit(format!("an annotation of {what} \"{id}\" is wrong: {why}"));
+        annotation.check().map_err(|why| unfit(&why))?;
+        let n = row_of(connection, subject, &id)?.filter(|n| *n > after);
+        let n = n.ok_or_else(|| unfit(&format!("the {what} is not in the file")))?;
+        annotations::insert(connection, subject, n, &annotation)?;
     }
     Ok(())
 }

@@ -1,0 +1,109 @@
+//! Tags, notes and titles that people add to requests and sessions. No log changes.
+
+use store::{Annotating, Annotation, AnnotationKind, Subject};
+
+use super::super::Workspace;
+use crate::core::fault::{Detail, Fault};
+use crate::core::notice::Notice;
+use crate::effects::outside::now_ms;
+use crate::views::{TagCount, Tags};
+
+/// What to change of the tags, the note and the title of a request or a session.
+#[derive(Clone, Debug, Default)]
+pub struct TagChanges {
+    /// Tags to add (`true`) or to remove, in this order.
+    pub tags: Vec<(bool, String)>,
+    /// Another note; an empty one removes it.
+    pub note: Option<String>,
+    /// Another title; an empty one removes it.
+    pub title: Option<String>,
+    /// Who changes it.
+    pub by: Option<String>,
+}
+
+impl TagChanges {
+    /// Whether nothing is to be changed.
+    pub fn is_empty(&self) -> bool {
+        self.tags.is_empty() && self.note.is_none() && self.title.is_none()
+    }
+
+    /// As annotations, or what is wrong with them.
+    fn annotations(&self) -> Result<Vec<Annotation>, Fault> {
+        let tags = self.tags.iter().map(|(is_added, tag)| {
+            let (kind, sign) =
+                if *is_added { (AnnotationKind::TagAdded, "+") } else { (AnnotationKind::TagRemoved, "-") };
+            (kind, sign, tag.as_str())
+        });
+        let note = self.note.iter().map(|note| (AnnotationKind::Note, "--note", note.as_str()));
+        let title = self.title.iter().map(|title| (AnnotationKind::Title, "--title", title.trim()));
+        let at = now_ms();
+        let annotation = |(kind, field, value): (AnnotationKind, &str, &str)| {
+            let annotation = Annotation { at, by: self.by.clone(), kind, value: value.to_owned() };
+            annotation.check().map_err(|what| Fault::Invalid {
+                message: what.clone(),
+                details: vec![Detail { path: field.to_owned(), message: what }],
+            })?;
+            Ok(annotation)
+        };
+        tags.chain(note).chain(title).map(annotation).collect()
+    }
+}
+
+impl Workspace {
+    /// All tags of requests, the most used first.
+    pub fn tag_counts(&self) -> Result<Vec<TagCount>, Fault> {
+        let counts = self.store.tags().map_err(Fault::internal)?;
+        Ok(counts.into_iter().map(|(tag, requests)| TagCount { tag, requests }).collect())
+    }
+
+    /// The tags, the note and the title of a request or a session.
+    pub fn tags(&self, subject: Subject, id: &str) -> Result<Tags, Fault> {
+        let found = self.store.annotated(subject, id).map_err(Fault::internal)?;
+        let found = found.ok_or_else(|| unknown(subject, id))?;
+        Ok(Tags::new(subject, id, found))
+    }
+
+    /// Changes the tags, the note or the title of a request or a session. Logs stay as they are.
+    pub fn tag(&self, subject: Subject, id: &str, changes: &TagChanges) -> Result<Tags, Fault> {
+        let annotations = changes.annotations()?;
+        if annotations.is_empty() {
+            return self.tags(subject, id);
+        }
+        self.check_writable()?;
+        match self.store.annotate(subject, id, annotations).map_err(Fault::of_write)? {
+            Annotating::Done(now) => {
+                self.notices.tell(&Notice::Sessions { workspace: self.name.clone() });
+                Ok(Tags::new(subject, id, now))
+            }
+            Annotating::Unknown => Err(unknown(subject, id)),
+            Annotating::TooManyTags(most) => Err(Fault::invalid(format!(
+                "{} \"{id}\" would have more than {most} tags; remove some first",
+                word(subject)
+            ))),
+        }
+    }
+
+    /// As [`tag`](Self::tag) of several requests; answers how many there were. Those that are gone are left out.
+    pub fn tag_all(&self, requests: &[String], changes: &TagChanges) -> Result<u32, Fault> {
+        let mut changed = 0;
+        for request in requests {
+            match self.tag(Subject::Request, request, changes) {
+                Ok(_) => changed += 1,
+                Err(Fault::NotFound { .. }) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(changed)
+    }
+}
+
+fn word(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Request => "request",
+        Subject::Session => "session",
+    }
+}
+
+fn unknown(subject: Subject, id: &str) -> Fault {
+    Fault::not_found(format!("unknown {} \"{id}\"", word(subject)))
+}
