@@ -74,6 +74,9 @@ export const COMMANDS: readonly Command[] = [
     when: (app) => !app.host.isCopy && app.session !== null,
     verb: 'session',
   }),
+  command('flame', 'Go', 'Flame graph of this request', 'bolt', [], (app) => (app.window.sheet = 'flame'), {
+    when: (app) => !app.host.isCopy && isOpen(app),
+  }),
   command('settings', 'Go', 'Settings', 'gear', ['Ctrl+,'], (app) => app.route.to({ at: 'settings', section: null }), {
     when: (app) => !app.host.isCopy,
   }),

@@ -38,6 +38,7 @@ export type SheetName =
   | 'import'
   | 'delete'
   | 'tag'
+  | 'flame'
   | 'exportRuns'
   | 'deleteRuns';
 
