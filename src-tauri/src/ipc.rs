@@ -54,6 +54,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             runs::run_ids,
             runs::count_runs,
             runs::runs_summary,
+            runs::block_sums,
             runs::tag_counts,
             runs::tags,
             runs::tag_runs,

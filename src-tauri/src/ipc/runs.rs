@@ -1,6 +1,6 @@
 //! The window's list of runs: a page at a time, what they come to by day, and their tags, notes and titles.
 
-use runner::{Fault, RunOrder, RunRow, RunsSummary, SessionRow, Subject, TagChanges, TagCount, Tags};
+use runner::{BlockSums, Fault, RunOrder, RunRow, RunsSummary, SessionRow, Subject, TagChanges, TagCount, Tags};
 use serde::Deserialize;
 use tauri::State;
 
@@ -124,6 +124,18 @@ pub(super) async fn count_runs(state: State<'_, WindowState>, filter: String) ->
 #[specta::specta]
 pub(super) async fn runs_summary(state: State<'_, WindowState>, filter: String) -> Result<RunsSummary, Fault> {
     off_the_main_thread(state, move |workspace| workspace.runs_summary(&filter)).await
+}
+
+/// How the blocks of an action did over the newest runs that fit a filter.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn block_sums(
+    state: State<'_, WindowState>,
+    flow: String,
+    action: String,
+    filter: String,
+) -> Result<BlockSums, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.block_sums(&flow, &action, &filter)).await
 }
 
 /// All tags, the most used first.

@@ -41,6 +41,8 @@ export const commands = {
 	countRuns: (filter: string) => typedError<number, Fault>(__TAURI_INVOKE("count_runs", { filter })),
 	/**  What the runs that fit a filter come to, altogether and by day. */
 	runsSummary: (filter: string) => typedError<RunsSummary, Fault>(__TAURI_INVOKE("runs_summary", { filter })),
+	/**  How the blocks of an action did over the newest runs that fit a filter. */
+	blockSums: (flow: string, action: string, filter: string) => typedError<BlockSums, Fault>(__TAURI_INVOKE("block_sums", { flow, action, filter })),
 	/**  All tags, the most used first. */
 	tagCounts: () => typedError<TagCount[], Fault>(__TAURI_INVOKE("tag_counts")),
 	/**  The tags, the note and the title of a request. */
@@ -652,6 +654,34 @@ export type BlockStatus =
 "suspended" | 
 /**  Ended without effect: retried, superseded by another writer, or cut off by a crash. */
 "abandoned";
+
+/**  How one block of an action did over several runs. */
+export type BlockSum = {
+	/**  Its path without passes, items and calls. */
+	place: string,
+	/**  Its name. */
+	name: string,
+	/**  How often it ran. */
+	count: number,
+	/**  How often it failed. */
+	failed: number,
+	/**  How long it took, half of the times at most; absent where it never ended. */
+	medianMs?: number | null,
+	/**  How long it took, 95 of 100 times at most. */
+	p95Ms?: number | null,
+	/**  How long it took altogether. */
+	totalMs: number,
+};
+
+/**  How the blocks of an action did over several runs. */
+export type BlockSums = {
+	/**  How many runs were read, the newest ones. */
+	runs: number,
+	/**  Whether there may be more of them. */
+	isCut: boolean,
+	/**  By place. */
+	blocks: BlockSum[],
+};
 
 /**  What may be spent, all samples together. */
 export type Budget = 

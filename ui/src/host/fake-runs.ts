@@ -92,6 +92,10 @@ export class FakeRuns implements RunsHost {
     const ofDay = (day: string) => ({ day, ...sum(runs.filter((run) => dayOf(run.startedAt) === day)) });
     return { ...sum(runs), days: days.map(ofDay) };
   }
+  /** What blocks did is only known of each run. */
+  async blockSums() {
+    return { runs: 0, isCut: false, blocks: [] };
+  }
   async tagCounts() {
     const all = [...this.#notes.values()].flatMap((note) => note.tags);
     return [...new Set(all)].map((tag) => ({ tag, requests: all.filter((one) => one === tag).length }));

@@ -122,6 +122,7 @@ export class FakeHost extends FakeFiles implements Host {
   runIds: Host['runIds'] = (query) => this.#runs.runIds(query);
   countRuns: Host['countRuns'] = (filter) => this.#runs.countRuns(filter);
   runsSummary: Host['runsSummary'] = (filter) => this.#runs.runsSummary(filter);
+  blockSums: Host['blockSums'] = () => this.#runs.blockSums();
   tagCounts: Host['tagCounts'] = () => this.#runs.tagCounts();
   tags: Host['tags'] = (requestId) => this.#runs.tags(requestId);
   tagRuns: Host['tagRuns'] = (requests, edits) => this.#runs.tagRuns(requests, edits);

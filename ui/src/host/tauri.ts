@@ -47,6 +47,7 @@ export function tauriHost(): Host {
     runIds: (query) => unwrap(commands.runIds(query)),
     countRuns: (filter) => unwrap(commands.countRuns(filter)),
     runsSummary: (filter) => unwrap(commands.runsSummary(filter)),
+    blockSums: (flow, action, filter) => unwrap(commands.blockSums(flow, action, filter)),
     tagCounts: () => unwrap(commands.tagCounts()),
     tags: (requestId) => unwrap(commands.tags(requestId)),
     tagRuns: (requests, edits) => unwrap(commands.tagRuns(requests, edits)),

@@ -103,6 +103,14 @@ export class ConversationPages {
       this.host.forkTree(this.session),
     ]);
     if (round !== this.#round) return;
+    // Turns near the end are followed, and shown with as many before them as there is room for.
+    if (this.first !== null && this.first + TURNS >= answer.total) {
+      this.first = null;
+      if (answer.turns.length < Math.min(TURNS, answer.total)) {
+        this.#isStale = true;
+        return;
+      }
+    }
     [this.answer, this.forks, this.fault] = [answer, forks, null];
   }
 

@@ -75,7 +75,7 @@ pub use soundness::{DataCheck, ProblemRow};
 pub use source::{ImportedSource, SourceView};
 pub use states::{CheckpointRow, StateView};
 pub use stats::Stats;
-pub use sums::{Sums, Totals};
+pub use sums::{BlockSum, BlockSums, Sums, Totals};
 pub use suspensions::SuspensionRow;
 pub use verify::*;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};

@@ -36,6 +36,40 @@ impl Sums {
     }
 }
 
+/// How the blocks of an action did over several runs.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockSums {
+    /// How many runs were read, the newest ones.
+    pub runs: u64,
+    /// Whether there may be more of them.
+    pub is_cut: bool,
+    /// By place.
+    pub blocks: Vec<BlockSum>,
+}
+
+/// How one block of an action did over several runs.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockSum {
+    /// Its path without passes, items and calls.
+    pub place: String,
+    /// Its name.
+    pub name: String,
+    /// How often it ran.
+    pub count: u64,
+    /// How often it failed.
+    pub failed: u64,
+    /// How long it took, half of the times at most; absent where it never ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median_ms: Option<i64>,
+    /// How long it took, 95 of 100 times at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95_ms: Option<i64>,
+    /// How long it took altogether.
+    pub total_ms: i64,
+}
+
 /// What a request came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, specta::Type)]
 pub struct Totals {

@@ -2,6 +2,7 @@
 //!
 //! A list reads the rows that it shows. Costs are computed when they are shown, because prices change.
 
+mod block_sums;
 mod filter;
 mod tags;
 

@@ -186,9 +186,29 @@ fn the_newest_annotation_counts_and_the_others_stay() {
 }
 
 #[test]
+fn a_session_has_what_a_request_has() {
+    let (here, there) = (three(), bed());
+    let added = vec![add(AnnotationKind::TagAdded, "x"), add(AnnotationKind::Title, "Talk")];
+    assert!(matches!(here.annotate(Subject::Session, "s-a", added).unwrap(), Annotating::Done(_)));
+    let row = here.session("s-a").unwrap().unwrap();
+    assert_eq!((row.title.as_deref(), row.tags), (Some("Talk"), vec!["x".to_owned()]));
+    assert_eq!(here.annotated(Subject::Request, "a").unwrap().unwrap().tags, [""; 0], "its requests have their own");
+    there.import(here.bundle(&["a".to_owned(), "b".to_owned()]).unwrap()).unwrap();
+    assert_eq!(there.annotated(Subject::Session, "s-a").unwrap(), here.annotated(Subject::Session, "s-a").unwrap());
+    assert!(there.check().unwrap().problems.is_empty(), "{:?}", there.check().unwrap().problems);
+    let connection = Connection::open(there.path()).unwrap();
+    connection.execute_batch("DELETE FROM session_tag; UPDATE session SET given_title = 'other'").unwrap();
+    let told: Vec<String> = there.check().unwrap().problems.into_iter().map(|problem| problem.what).collect();
+    for wrong in ["session \"s-a\": its list of tags is", "session \"s-a\": its title is"] {
+        assert!(told.iter().any(|what| what.contains(wrong)), "{wrong}: {told:?}");
+    }
+}
+
+#[test]
 fn all_of_it_goes_with_the_session() {
     let bed = three();
     tag(&bed, "b", &["seen"]);
+    bed.annotate(Subject::Session, "s-b", vec![add(AnnotationKind::TagAdded, "y")]).unwrap();
     bed.delete_session("s-b").unwrap();
     assert_eq!(bed.tags().unwrap(), []);
     let connection = Connection::open(bed.path()).unwrap();
@@ -196,6 +216,8 @@ fn all_of_it_goes_with_the_session() {
         let sql = format!("SELECT count(*) FROM {table} WHERE request = 2");
         assert_eq!(connection.query_row(&sql, (), |row| row.get::<_, i64>(0)).unwrap(), 0, "{table}");
     }
+    let sql = "SELECT (SELECT count(*) FROM session_annotation) + (SELECT count(*) FROM session_tag)";
+    assert_eq!(connection.query_row(sql, (), |row| row.get::<_, i64>(0)).unwrap(), 0);
     assert!(bed.check().unwrap().problems.is_empty());
 }
 
