@@ -103,7 +103,7 @@ fn pages_of_a_session_are_its_turns() {
     let long = &place.get("session s2 --view client")["turns"][0];
     assert_eq!((&long["leftOut"], &long["leftOutAt"]), (&json!(33), &json!(20)));
     let said = texts(long);
-    assert_eq!((said.len(), said[0], said[119]), (120, "many", "line 149"));
+    assert_eq!((said.len(), said[0], said[118]), (119, "many", "line 149"));
     assert!(place.run(&["session", "s2", "--view", "client"]).stdout.contains("33 items are left out"));
 }
 

@@ -24,14 +24,17 @@ function indentOf(text: string): string {
 export function withSetting(text: string, path: readonly Step[], value: unknown): string {
   const before = settingsIn(text) ?? {};
   let after = withValue(before, path, value);
-  for (let length = path.length - 1; value === undefined && length > 0; length--) {
+  if (value !== undefined) return written(text, after);
+  for (let length = path.length - 1; length > 0; length--) {
     const around = path.slice(0, length);
     const left = at(after, around);
     if (!isRecord(left) || Object.keys(left).length > 0) break;
     after = withValue(after, around, undefined);
   }
-  return `${JSON.stringify(after ?? {}, null, indentOf(text))}\n`;
+  return written(text, after);
 }
+
+const written = (before: string, after: unknown): string => `${JSON.stringify(after ?? {}, null, indentOf(before))}\n`;
 
 function at(value: unknown, path: readonly Step[]): unknown {
   return path.reduce<unknown>((found, one) => (isRecord(found) ? found[String(one)] : undefined), value);
