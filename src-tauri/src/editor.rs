@@ -1,8 +1,8 @@
 //! Opens a file of the workspace in the editor of whoever looks, at a line.
 //!
-//! A person's own settings name it, or `VISUAL` and `EDITOR`, as for every program; without them an editor that is installed and has a window, and
-//! at last whatever this system opens such files with. The file is an argument and never a part of a command line that
-//! a shell reads.
+//! A person's own settings name it, or `VISUAL` and `EDITOR`, as for every program; without them an editor that is
+//! installed and has a window, and at last whatever this system opens such files with. The file is an argument and
+//! never a part of a command line that a shell reads.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

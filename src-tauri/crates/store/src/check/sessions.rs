@@ -70,7 +70,8 @@ pub(super) fn check(
         check_annotations(connection, (Subject::Session, *n), given, &mut |what, by, difference| {
             if let Some((stored, derived)) = difference {
                 let id = &sessions[n].id;
-                found.add(None, None, format!("session \"{id}\": its {what} is {stored}; its {by} say {derived}"));
+                let what = format!("session \"{id}\": its {what} is {stored}; its {by} say {derived}");
+                found.add(None, None, what);
             }
         })?;
     }
@@ -87,7 +88,8 @@ pub(super) fn check(
 fn read(connection: &Connection, n: i64) -> Result<Option<Expected>, Error> {
     Ok(connection
         .prepare_cached(
-            "SELECT id, flow, user, project, ephemeral, flow_title, created_at, updated_at, requests, items, last_request
+            "SELECT id, flow, user, project, ephemeral, flow_title, created_at, updated_at, requests, items,
+                 last_request
              FROM session WHERE n = ?1",
         )?
         .query_row((n,), |row| {

@@ -136,14 +136,9 @@ fn remove_slice(connection: &Connection, slice: &TimeSlice, kind: Kind, n: i64) 
     let is_done = match kind {
         Kind::Scope => delete_scope_rows(connection, slice, n)?,
         Kind::Request => delete_request_rows(connection, slice, n)?,
-        Kind::Session => {
-            let journal = "DELETE FROM journal WHERE session = ?1 AND event IN
-                 (SELECT event FROM journal WHERE session = ?1 LIMIT ?2)";
-            let mut some = std::iter::once(journal).chain(annotations::DELETE_SOME_OF_SESSION);
-            some.try_fold(true, |is_done, sql| {
-                delete_rows(connection, slice, sql, n).map(|none_left| is_done && none_left)
-            })?
-        }
+        Kind::Session => annotations::DELETE_SOME_OF_SESSION.iter().try_fold(true, |is_done, sql| {
+            delete_rows(connection, slice, sql, n).map(|none_left| is_done && none_left)
+        })?,
         Kind::SurvivingScope | Kind::Payload => true,
     };
     if is_done {

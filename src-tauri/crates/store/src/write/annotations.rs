@@ -1,7 +1,7 @@
 //! What people add to requests and sessions: tags, notes and titles.
 //!
-//! An annotation is a fact of its own, outside of any request's log: it changes no replay, no verdict and no event. Rows
-//! are only added, so it stays known who added what and when; the newest one counts. Must not write events.
+//! An annotation is a fact of its own, outside of any request's log: it changes no replay, no verdict and no event.
+//! Rows are only added, so it stays known who added what and when; the newest one counts. Must not write events.
 
 use rusqlite::Connection;
 
@@ -20,8 +20,9 @@ pub(crate) const DELETE_SOME: [&str; 3] = [
          (SELECT model, is_copied FROM model_usage WHERE request = ?1 LIMIT ?2)",
 ];
 
-/// As [`DELETE_SOME`], of a session.
-pub(crate) const DELETE_SOME_OF_SESSION: [&str; 2] = [
+/// As [`DELETE_SOME`], of a session, with its journal.
+pub(crate) const DELETE_SOME_OF_SESSION: [&str; 3] = [
+    "DELETE FROM journal WHERE session = ?1 AND event IN (SELECT event FROM journal WHERE session = ?1 LIMIT ?2)",
     "DELETE FROM session_annotation WHERE n IN (SELECT n FROM session_annotation WHERE session = ?1 LIMIT ?2)",
     "DELETE FROM session_tag WHERE session = ?1 AND name IN (SELECT name FROM session_tag WHERE session = ?1 LIMIT ?2)",
 ];
