@@ -178,6 +178,7 @@ impl Start {
             isolated: Vec::new(),
             user_by_org: false,
             time_zone: None,
+            foreign: None,
         }
     }
 }

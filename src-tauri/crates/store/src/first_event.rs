@@ -25,5 +25,6 @@ pub(crate) fn request_started() -> EventKind {
         isolated: Vec::new(),
         user_by_org: false,
         time_zone: None,
+        foreign: None,
     }
 }

@@ -77,6 +77,8 @@ pub use write::annotations::Annotating;
 pub use write::code::CodeOffer;
 pub use write::expectations::RanCode;
 pub use write::experiments::{ExperimentRow, SampleRow};
+pub use write::received::Received;
+pub use write::replacement::Replacement;
 
 use file::identity::{OpenFiles, Replaced};
 use file::read_only::{Readable, Stamp, Unwatched};

@@ -73,7 +73,8 @@ CREATE TABLE request (
     epoch       INTEGER NOT NULL DEFAULT 1,
     words       TEXT,
     tokens      INTEGER NOT NULL DEFAULT 0,
-    title       TEXT
+    title       TEXT,
+    emitter     TEXT
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
 -- By what lists of requests are ordered, see `read/run_order.rs`: by text with the newest first, by numbers one way.
@@ -346,3 +347,11 @@ CREATE TABLE removal (
     last   INTEGER,
     PRIMARY KEY (kind, n, import)
 ) STRICT, WITHOUT ROWID;
+
+-- OpenTelemetry spans that were received, and that no request has yet: one row for each call of the receiver, in order
+-- of arrival. `owner` is the job that received them. The rows are deleted once requests have their spans.
+CREATE TABLE received (
+    n     INTEGER PRIMARY KEY,
+    owner TEXT NOT NULL,
+    body  BLOB NOT NULL
+) STRICT;

@@ -7,6 +7,7 @@ pub(crate) mod compact;
 pub(crate) mod delete;
 pub(crate) mod import;
 pub(crate) mod removal;
+mod replacement;
 pub(crate) mod sliced_work;
 pub(crate) mod stored_code;
 pub(crate) mod unreferenced_payloads;

@@ -48,6 +48,7 @@ impl Run {
                 isolated: start.isolated.kinds.clone(),
                 user_by_org: start.isolated.user_by_org,
                 time_zone: start.time_zone.clone(),
+                foreign: None,
             },
         );
         if self.queues() {

@@ -9,7 +9,7 @@ pub(crate) mod ask;
 mod denied;
 mod instance;
 mod messages;
-pub(crate) mod stored_messages;
+pub mod stored_messages;
 pub(crate) mod stream_items;
 pub(crate) mod tool_cache;
 mod tool_tries;

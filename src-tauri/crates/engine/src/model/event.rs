@@ -5,6 +5,7 @@
 
 mod commit;
 mod defaults;
+mod foreign;
 mod fork;
 mod frequent;
 mod kinds;
@@ -30,6 +31,7 @@ use crate::model::suspension::{Resolved, SuspensionRequest};
 
 pub use commit::ScopeCommit;
 use defaults::{is_true, is_zero, yes};
+pub use foreign::Foreign;
 pub use fork::{ForkedFrom, ModelEdit};
 pub use kinds::KINDS;
 pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
@@ -137,6 +139,9 @@ pub enum EventKind {
         /// The time zone of local times, by its name; earlier versions did not record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time_zone: Option<Arc<str>>,
+        /// Of a foreign request: who recorded it (SEMANTICS §18).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        foreign: Option<Box<Foreign>>,
     },
     /// The request was resumed, by another process or the same one.
     RequestResumed {
@@ -259,8 +264,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         commits: Vec<ScopeCommit>,
     },
-    /// Reactions to what the block, or the callback of it, has written: they run once its end, which follows, is
-    /// committed.
+    /// Reactions to what the block, or its callback, has written: they run once its end, which follows, is committed.
     ReactionsDue {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         callback: Option<String>,
@@ -368,6 +372,11 @@ pub enum EventKind {
     },
     /// A fork's edit of what is asked of a model.
     ModelEdited(ModelEdit),
+    /// A block of a foreign request is this OpenTelemetry span, as it arrived (SEMANTICS §18).
+    SpanReceived {
+        #[serde(deserialize_with = "crate::model::json::exact")]
+        span: Value,
+    },
     /// A note of the engine: an undeclared key, a stored value that today's schema refuses.
     Noted { text: String },
     /// Today's code differs from what was recorded, or asks for something else (SEMANTICS §10.3). `text` describes it.

@@ -44,6 +44,8 @@ pub enum Where {
     Metadata,
     /// What the engine had to say.
     Note,
+    /// A span of a foreign request.
+    Span,
 }
 
 impl Where {
@@ -61,6 +63,7 @@ impl Where {
             Where::Journal => "journal",
             Where::Metadata => "metadata",
             Where::Note => "note",
+            Where::Span => "span",
         }
     }
 }
@@ -135,6 +138,7 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
         EventKind::JournalAppended { entry } => of(Where::Journal, entry),
         EventKind::MetadataSet { metadata } => of(Where::Metadata, metadata),
         EventKind::Noted { text } | EventKind::Drift { text, .. } => tell(Where::Note, text),
+        EventKind::SpanReceived { span } => of(Where::Span, span),
         EventKind::RequestStarted { .. }
         | EventKind::RequestResumed { .. }
         | EventKind::RequestAdopted { .. }

@@ -327,6 +327,7 @@ fn started(asked: &StartRequest, input: Recorded, flow: &Flow, from: &ForkedFrom
         isolated: asked.isolated.kinds.clone(),
         user_by_org: asked.isolated.user_by_org,
         time_zone: asked.time_zone.clone(),
+        foreign: None,
     };
     Event { seq: 1, at: now_ms(), path: None, attempt: 0, kind }
 }

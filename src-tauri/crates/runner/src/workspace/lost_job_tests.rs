@@ -135,6 +135,7 @@ fn begun(asked: &engine::request::StartRequest, flow: &engine::flow::Flow) -> Ev
         retention: None,
         cleanup_checkpoints: false,
         time_zone: None,
+        foreign: None,
         isolated: Vec::new(),
         user_by_org: false,
     };

@@ -1,4 +1,5 @@
-//! What lists show of a request: the first words of its input, what it used of models, its tags and its title.
+//! What lists show of a request: the first words of its input, what it used of models, its emitter, its tags and its
+//! title.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +16,7 @@ use crate::row::model_usage::DerivedUsage;
 #[derive(Default)]
 pub(super) struct ListsCheck {
     words: Option<String>,
+    emitter: Option<String>,
     usage: DerivedUsage,
     /// The last event that a fork has in common with its origin, 0 if the request is no fork.
     last_copied: Seq,
@@ -31,6 +33,9 @@ impl ListsCheck {
         };
         if seq == 1 {
             self.words = input_words::of_first_event(kind);
+        }
+        if let EventKind::RequestStarted { foreign: Some(foreign), .. } = kind {
+            self.emitter = Some(foreign.emitter.clone());
         }
         if let EventKind::RequestStarted { forked_from: Some(from), .. } = kind {
             self.last_copied = from.seq;
@@ -50,9 +55,9 @@ impl ListsCheck {
         found: &mut Checked,
         (n, id): (i64, &str),
     ) -> Result<(), Error> {
-        let (words, tokens, title): (Option<String>, i64, Option<String>) = connection
-            .prepare_cached("SELECT words, tokens, title FROM request WHERE n = ?1")?
-            .query_row((n,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let (words, tokens, title, emitter): (Option<String>, i64, Option<String>, Option<String>) = connection
+            .prepare_cached("SELECT words, tokens, title, emitter FROM request WHERE n = ?1")?
+            .query_row((n,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
         let mut wrong = |what: &str, by: &str, difference: Option<(String, String)>| {
             if let Some((stored, derived)) = difference {
                 found.add(Some(id), None, format!("its {what} is {stored}; its {by} say {derived}"));
@@ -61,6 +66,7 @@ impl ListsCheck {
         if !self.is_damaged {
             let used = DerivedUsage::stored(connection, n)?;
             wrong("line of first words", "events", debug_difference(&words, &self.words));
+            wrong("emitter", "events", debug_difference(&emitter, &self.emitter));
             wrong("number of tokens", "events", difference(&tokens, &self.usage.tokens()));
             wrong("use of models", "events", debug_difference(&used, &self.usage.used));
         }

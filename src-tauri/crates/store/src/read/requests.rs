@@ -70,12 +70,14 @@ pub struct RequestRow {
     pub error: Option<FlowError>,
     /// The request and event that it is a fork of.
     pub forked_from: Option<ForkedFrom>,
+    /// Whose conventions the spans follow that a foreign request was made from.
+    pub emitter: Option<String>,
 }
 
 pub(super) const COLUMNS: &str =
     "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
     r.started_at, r.finished_at, (SELECT max(e.seq) FROM event e WHERE e.request = r.n), r.error, r.forked_from,
-    r.forked_at, r.epoch";
+    r.forked_at, r.epoch, r.emitter";
 pub(super) const FROM: &str = "FROM request r JOIN session s ON s.n = r.session";
 
 impl Store {
@@ -318,6 +320,7 @@ pub(super) fn request(row: &Row<'_>) -> Result<RequestRow, Error> {
         last_seq: row.get(12)?,
         error: error.map(|text| from_json(&text)).transpose()?,
         epoch: row.get(16)?,
+        emitter: row.get(17)?,
         forked_from: match (row.get::<_, Option<String>>(14)?, row.get::<_, Option<u64>>(15)?) {
             (Some(request_id), Some(seq)) => Some(ForkedFrom { request_id, seq }),
             _ => None,

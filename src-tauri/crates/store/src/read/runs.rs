@@ -242,8 +242,8 @@ pub(super) fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
     })?;
     Ok(RunRow {
         request: request(row)?,
-        words: row.get(17)?,
-        tokens: row.get(18)?,
+        words: row.get(18)?,
+        tokens: row.get(19)?,
         annotated: annotation::of_row(connection, Subject::Request, n)?,
         used: used.collect::<Result<_, _>>()?,
     })

@@ -37,7 +37,9 @@ pub(crate) fn value_bytes(kind: &EventKind) -> usize {
         EventKind::ReactionsDue { reactions, .. } => {
             reactions.iter().map(|reaction| json_bytes(&reaction.change)).sum()
         }
-        EventKind::JournalAppended { entry: value } | EventKind::MetadataSet { metadata: value } => json_bytes(value),
+        EventKind::JournalAppended { entry: value }
+        | EventKind::MetadataSet { metadata: value }
+        | EventKind::SpanReceived { span: value } => json_bytes(value),
         EventKind::CallbackReturned { returned, .. } => match returned {
             Some(RecordedReturn::Value(value)) => json_bytes(value),
             Some(RecordedReturn::Block(_)) | None => 0,

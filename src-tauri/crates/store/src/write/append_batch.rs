@@ -13,6 +13,7 @@ use futures_channel::oneshot;
 use crate::row::body::{self, Body};
 use crate::row::error::Error;
 use crate::row::measure;
+use crate::write::replacement::Replacement;
 
 /// Sends the result of an append to its caller.
 pub(crate) type Answer = oneshot::Sender<Result<(), AppendError>>;
@@ -27,6 +28,8 @@ pub(crate) struct QueuedAppend {
     lease: Lease,
     events: Vec<Event>,
     pub(crate) mode: AppendMode,
+    /// The log whose place it takes.
+    pub(crate) replaces: Option<Replacement>,
     /// To be answered after the commit; none if it was answered before.
     pub(crate) answer: Option<Answer>,
     /// About how many bytes its events take.
@@ -36,17 +39,25 @@ pub(crate) struct QueuedAppend {
 impl QueuedAppend {
     pub(crate) fn new(request: &str, lease: &Lease, events: Vec<Event>, mode: AppendMode, answer: Answer) -> Self {
         let bytes = events.iter().map(|event| BYTES_PER_EVENT + measure::value_bytes(&event.kind)).sum();
-        QueuedAppend { request: request.into(), lease: lease.clone(), events, mode, answer: Some(answer), bytes }
+        QueuedAppend {
+            request: request.into(),
+            lease: lease.clone(),
+            events,
+            mode,
+            replaces: None,
+            answer: Some(answer),
+            bytes,
+        }
     }
 
     /// Serializes the events. An error is kept in the batch, and reported as one of the storage.
     pub(crate) fn prepare(self) -> AppendBatch {
-        let QueuedAppend { request, lease, events, answer, .. } = self;
+        let QueuedAppend { request, lease, events, replaces, answer, .. } = self;
         let (drafts, unwritable) = match events.into_iter().map(Draft::new).collect::<Result<_, Error>>() {
             Ok(drafts) => (drafts, None),
             Err(error) => (Vec::new(), Some(AppendError::from(error))),
         };
-        AppendBatch { request, lease: Some(lease), drafts, unwritable, conflict: None, answer }
+        AppendBatch { request, lease: Some(lease), drafts, replaces, unwritable, conflict: None, answer }
     }
 }
 
@@ -57,6 +68,8 @@ pub(crate) struct AppendBatch {
     /// The lease of the append. None for an import, whose events name the owners of another database.
     pub(crate) lease: Option<Lease>,
     pub(crate) drafts: Vec<Draft>,
+    /// The log whose place it takes.
+    pub(crate) replaces: Option<Replacement>,
     /// Why its events cannot be serialized, if they cannot.
     pub(crate) unwritable: Option<AppendError>,
     /// Set when its commits were refused: the records that were at other versions.
@@ -77,7 +90,9 @@ impl AppendBatch {
     /// Prepares events of an import.
     pub(crate) fn imported(request: &str, events: Vec<Event>) -> Result<AppendBatch, Error> {
         let drafts = events.into_iter().map(Draft::new).collect::<Result<_, _>>()?;
-        Ok(AppendBatch { request: request.into(), lease: None, drafts, unwritable: None, conflict: None, answer: None })
+        let request = request.into();
+        let (unwritable, conflict, answer) = (None, None, None);
+        Ok(AppendBatch { request, lease: None, drafts, replaces: None, unwritable, conflict, answer })
     }
 
     /// Replaces each event that commits by `commit_refused`, so that `seq` has no gap (promise 3 of the log).
@@ -94,6 +109,17 @@ impl AppendBatch {
     /// The lease that its first event gives the request, if it is an event of a new owner.
     pub(crate) fn new_lease(&self) -> Option<Lease> {
         self.drafts.first().and_then(|draft| Lease::named(&draft.event.kind))
+    }
+
+    /// Whether it begins with the event by which somebody takes a request up again.
+    pub(crate) fn resumes(&self) -> bool {
+        self.drafts.first().is_some_and(|draft| matches!(draft.event.kind, EventKind::RequestResumed { .. }))
+    }
+
+    /// Whether its request is from another database or another program, with users that are not those of this one.
+    pub(crate) fn is_from_elsewhere(&self) -> bool {
+        let first = self.drafts.first().map(|draft| &draft.event.kind);
+        self.lease.is_none() || matches!(first, Some(EventKind::RequestStarted { foreign: Some(_), .. }))
     }
 
     /// Whether it starts a request.

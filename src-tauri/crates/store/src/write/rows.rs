@@ -35,6 +35,7 @@ pub(crate) fn insert_request(
         owner,
         claim,
         forked_from,
+        foreign,
         ..
     } = &event.kind
     else {
@@ -73,10 +74,10 @@ pub(crate) fn insert_request(
         .prepare_cached(
             "INSERT INTO request
              (n, id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
-              forked_from, forked_at, words)
+              forked_from, forked_at, words, emitter)
              VALUES (max(coalesce((SELECT max(n) FROM request), 0),
                  coalesce((SELECT max(n) FROM removal WHERE kind = 'request'), 0)) + 1,
-                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )?
         .execute(params![
             id,
@@ -93,7 +94,8 @@ pub(crate) fn insert_request(
             claim.as_ref().map(|claim| &*claim.key),
             forked_from.as_ref().map(|from| &from.request_id),
             forked_from.as_ref().map(|from| from.seq),
-            input_words::of_first_event(&event.kind)
+            input_words::of_first_event(&event.kind),
+            foreign.as_ref().map(|foreign| &foreign.emitter)
         ])?;
     let n = connection.last_insert_rowid();
     connection

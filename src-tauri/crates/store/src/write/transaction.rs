@@ -22,7 +22,7 @@ use crate::row::{body, payload};
 use crate::write::append_batch::{AppendBatch, Draft, fork_sequence_gap, sequence_gap, skipped_epoch};
 use crate::write::scopes::Change;
 use crate::write::writer_cache::{CachedRequest, WriterCache};
-use crate::write::{claims, import_boundaries, open_attempts, rows, writer_queue};
+use crate::write::{claims, import_boundaries, open_attempts, replacement, rows, writer_queue};
 
 /// The size that is assumed for an operation whose event was written before the cache was filled.
 const DEFAULT_OPERATION_BYTES: usize = 512;
@@ -84,7 +84,10 @@ impl<'a> TransactionRows<'a> {
         let Some(first) = batch.drafts.first() else {
             return Ok(Ok(()));
         };
-        let known = self.cache.take_request(self.connection, &batch.request, resumes(batch))?;
+        let mut known = self.cache.take_request(self.connection, &batch.request, batch.resumes())?;
+        if !replacement::make_room(self.connection, batch, &mut known)? {
+            return Ok(Err(AppendError::Exists));
+        }
         let mut request = match (known, batch.starts_request()) {
             (Some(known), starts) => {
                 let refusal = if starts {
@@ -114,7 +117,7 @@ impl<'a> TransactionRows<'a> {
                 if let Some(holder) = claims::blocking_request(self.connection, batch, None, self.owners)? {
                     return Ok(Err(AppendError::Busy { holder }));
                 }
-                match rows::insert_request(self.connection, &batch.request, &first.event, batch.lease.is_none())? {
+                match rows::insert_request(self.connection, &batch.request, &first.event, batch.is_from_elsewhere())? {
                     Ok(inserted) => inserted,
                     Err(refusal) => return Ok(Err(refusal)),
                 }
@@ -150,13 +153,14 @@ impl<'a> TransactionRows<'a> {
         if ends || batch.forked_from().is_some() {
             self.idle_requests.push(batch.request.clone());
         }
+        replacement::attach(self.connection, batch, request.n)?;
         self.cache.put_request(batch.request.clone(), request);
         Ok(Ok(()))
     }
 
     /// Puts a request back into the cache whose batch is refused. What was read for a resume may lack attempts.
     fn put_back(&mut self, batch: &AppendBatch, request: CachedRequest) {
-        if !resumes(batch) {
+        if !batch.resumes() {
             self.cache.put_request(batch.request.clone(), request);
         }
     }
@@ -383,11 +387,6 @@ fn is_pause(kind: &EventKind) -> bool {
         EventKind::RequestStatus { status } => !matches!(status, RequestStatus::InProgress | RequestStatus::Queued),
         _ => false,
     }
-}
-
-/// Whether a batch begins with the event by which somebody takes a request up again.
-fn resumes(batch: &AppendBatch) -> bool {
-    batch.drafts.first().is_some_and(|draft| matches!(draft.event.kind, EventKind::RequestResumed { .. }))
 }
 
 #[cfg(test)]

@@ -349,6 +349,17 @@ impl WriterHandle {
         self.0.push_unless_closed(message)?;
         receiver.recv().map_err(|_| Error::Closed)?
     }
+
+    /// As [`run`](Self::run), for work with tables that nothing is cached of.
+    pub(crate) fn run_uncached<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, receiver) = channel();
+        let message = Message::RunUncached(Box::new(move |connection| drop(answer.send(run(connection)))));
+        self.0.push_unless_closed(message)?;
+        receiver.recv().map_err(|_| Error::Closed)?
+    }
 }
 
 /// What a mutex protects, or none if another thread holds it.

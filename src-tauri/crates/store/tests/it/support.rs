@@ -156,6 +156,7 @@ pub(crate) fn started(session: &str) -> EventKind {
         isolated: Vec::new(),
         user_by_org: false,
         time_zone: None,
+        foreign: None,
     }
 }
 

@@ -25,7 +25,7 @@ struct Call {
 
 /// The messages that the model calls of a request have stored.
 #[derive(Debug, Default)]
-pub(crate) struct StoredMessages {
+pub struct StoredMessages {
     calls: HashMap<Seq, Call>,
     /// The newest call that holds a message, and the message's index there.
     places: HashMap<MessageHash, (Seq, usize)>,
@@ -46,7 +46,7 @@ impl StoredMessages {
     }
 
     /// Returns the request as event `seq` stores it, with references; later requests may refer to that event.
-    pub(crate) fn store(&mut self, seq: Seq, mut request: Value) -> Value {
+    pub fn store(&mut self, seq: Seq, mut request: Value) -> Value {
         let hashes = self.hashes(&request);
         if let Some(messages) = request.get_mut("messages").and_then(Value::as_array_mut) {
             *messages = self.refer(std::mem::take(messages), &hashes);

@@ -56,6 +56,7 @@ kinds! {
     OutputEdited => "output_edited",
     StateEdited => "state_edited",
     ModelEdited => "model_edited",
+    SpanReceived => "span_received",
     Noted => "noted",
     Drift => "drift",
 }

@@ -175,4 +175,11 @@ pub(super) const MIGRATIONS: &[&str] = &[
          PRIMARY KEY (name, session)
      ) STRICT, WITHOUT ROWID;
      CREATE INDEX tag_by_session ON session_tag (session, name);",
+    // Foreign requests.
+    "ALTER TABLE request ADD COLUMN emitter TEXT;
+     CREATE TABLE received (
+         n     INTEGER PRIMARY KEY,
+         owner TEXT NOT NULL,
+         body  BLOB NOT NULL
+     ) STRICT;",
 ];

@@ -172,6 +172,7 @@ impl WritingConnection {
             }
             // Whoever waits has ended, if this fails.
             Message::Wait(answer) => drop(answer.send(())),
+            Message::RunUncached(run) => self.run(run),
             Message::Run(run) => {
                 self.run(run);
                 self.cache.clear();

@@ -35,6 +35,8 @@ pub(super) enum Message {
     Wait(Sender<()>),
     /// Work of another kind, between two transactions.
     Run(Box<dyn FnOnce(&Connection) + Send>),
+    /// The same with tables that nothing is cached of, so that the requests that are running stay cached.
+    RunUncached(Box<dyn FnOnce(&Connection) + Send>),
 }
 
 /// Messages that wait for the writing connection.
@@ -96,7 +98,11 @@ impl Inbox {
                     (AppendMode::Boundary | AppendMode::Committed, _) => &mut self.awaited,
                 }
             }
-            Message::LimitPages(_) | Message::Index { .. } | Message::Wait(_) | Message::Run(_) => &mut self.awaited,
+            Message::LimitPages(_)
+            | Message::Index { .. }
+            | Message::Wait(_)
+            | Message::Run(_)
+            | Message::RunUncached(_) => &mut self.awaited,
         };
         *counter = counter.wrapping_add_signed(by);
     }
