@@ -240,8 +240,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         _ => None,
     };
     // Only what brings something makes a database where none is.
-    let existing =
-        !matches!(command, Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Demo(_));
+    let existing = !matches!(
+        command,
+        Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Serve { .. } | Command::Demo(_)
+    );
     let mut options = OpenOptions { existing, ..options(&cli.global) };
     // Files are verified without the database of the folder: where they are, there may be none.
     let _folder = match &command {
@@ -350,6 +352,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Culprit(given) => crate::experiment::culprit(&workspace, &given),
         Command::Export(export) => Ok(crate::moving::export(&workspace, export)?),
         Command::Import { file } => Ok(crate::moving::import(&workspace, &file)?),
+        Command::Runnable { request, name, force } => {
+            Ok(crate::receiving::runnable(&workspace, &request, &name, force)?)
+        }
+        Command::Serve { port } => Ok(crate::receiving::serve(&workspace, port, cli.global.json)?),
         Command::History { request, path, page } => {
             let writes = page.cut(workspace.history(&request, &path)?);
             Ok(Outcome::done(json!(writes), print::writes(&writes)))

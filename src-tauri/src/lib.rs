@@ -16,6 +16,7 @@ mod mcp;
 mod moving;
 mod opening;
 mod print;
+mod receiving;
 mod rendering;
 mod run_list;
 mod runs;

@@ -63,6 +63,9 @@ fn export_trace(workspace: &Workspace, request: &str, to: &str, force: bool) -> 
 /// `flowglass import`.
 pub(crate) fn import(workspace: &Workspace, file: &Path) -> Result<Outcome, Fault> {
     let done = workspace.import(file)?;
+    if let (Some(rejected), Some(why)) = (done.rejected, &done.why_rejected) {
+        tell(&format!("flowglass: {} left out: {why}", counted(rejected, "span")));
+    }
     let text = if done.imported {
         format!("{}, {}\n", counted(done.requests.len() as u64, "request"), counted(done.events, "event"))
     } else {

@@ -36,7 +36,18 @@ const FLOORS: [(&str, &[&str]); 4] = [
     ("src-tauri/crates/script/src", &["bundle", "vm", "describe", "host", "load"]),
     (
         "src-tauri/crates/runner/src",
-        &["core", "views", "comparison", "request_view", "models", "effects", "catalogue", "run", "workspace"],
+        &[
+            "core",
+            "views",
+            "comparison",
+            "request_view",
+            "models",
+            "effects",
+            "catalogue",
+            "foreign",
+            "run",
+            "workspace",
+        ],
     ),
 ];
 

@@ -271,8 +271,24 @@ pub(crate) enum Command {
     Culprit(Culprit),
     /// Write a session or a request into one file, for another machine or for an audience
     Export(Export),
-    /// Take in what another machine exported, or a run that was kept: all of it, or nothing
+    /// Take in what another machine exported, a run that was kept, or OpenTelemetry spans (OTLP JSON lines)
     Import { file: PathBuf },
+    /// Make a flow and a mock script of a request that was received as a trace; running it repeats the model calls
+    Runnable {
+        request: String,
+        /// The flow's name, and that of its files
+        #[arg(long = "as", value_name = "NAME")]
+        name: String,
+        /// Replace files that are there
+        #[arg(long)]
+        force: bool,
+    },
+    /// Receive the traces of other programs by OTLP/HTTP on this machine, until it is ended
+    Serve {
+        /// 0 for any that is free
+        #[arg(long, default_value_t = runner::USUAL_PORT)]
+        port: u16,
+    },
     /// Who wrote one place of a scope's state in a request, oldest first
     History {
         request: String,

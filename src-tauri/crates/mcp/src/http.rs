@@ -4,19 +4,14 @@
 //! listen on nothing but the loopback address.
 
 use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Request, Response, StatusCode, header};
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use runner::{Fault, Workspace};
-use tokio::net::TcpListener;
-use tokio::sync::watch;
+use runner::{Fault, LoopbackServer, Workspace};
 
 use crate::server::{Server, runtime};
 
@@ -34,13 +29,7 @@ pub struct Endpoint {
     pub url: String,
     /// What `Authorization: Bearer` must carry.
     pub token: String,
-    stop: watch::Sender<bool>,
-}
-
-impl Drop for Endpoint {
-    fn drop(&mut self) {
-        let _ = self.stop.send(true); // The server may have ended already.
-    }
+    _server: LoopbackServer,
 }
 
 /// Opens an endpoint on a free port of the loopback address. Fails if no port or thread can be had.
@@ -49,72 +38,31 @@ pub fn serve_http(workspace: Arc<Workspace>) -> Result<Endpoint, Fault> {
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| wrong(&error))?;
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let runtime = runtime()?;
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let listener = runtime.block_on(TcpListener::bind(address)).map_err(|error| wrong(&error))?;
-    let port = listener.local_addr().map_err(|error| wrong(&error))?.port();
-    let (stop, stopped) = watch::channel(false);
     // A workspace owns a runtime itself, which must not be dropped inside of another one: not by the server.
     let held = workspace.clone();
     // A person has opened both the folder and the endpoint in a window.
     let may_run = workspace.is_trusted();
     let server = Server::new(workspace, may_run);
     let expected: Arc<str> = format!("Bearer {token}").into();
-    let run = move || {
-        runtime.block_on(accept(listener, server, expected, stopped));
-        runtime.shutdown_background();
-        drop(held);
-    };
-    std::thread::Builder::new().name("agents".to_owned()).spawn(run).map_err(|error| wrong(&error))?;
-    Ok(Endpoint { url: format!("http://127.0.0.1:{port}/mcp"), token, stop })
-}
-
-async fn accept(listener: TcpListener, server: Server, expected: Arc<str>, mut stopped: watch::Receiver<bool>) {
     let config = StreamableHttpServerConfig::default().enforce_origin_validation();
     let service = Service::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
-    loop {
-        let stream = tokio::select! {
-            _ = stopped.changed() => return,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                // Too many open files, for one: others may be closed by then.
-                Err(_) => {
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                    continue;
-                }
-            },
-        };
-        let (service, expected, mut stopped) = (service.clone(), expected.clone(), stopped.clone());
-        tokio::spawn(async move {
-            let answer = hyper::service::service_fn(move |request| answer(service.clone(), expected.clone(), request));
-            let builder = Builder::new(TokioExecutor::new());
-            tokio::select! {
-                _ = stopped.changed() => {}
-                // A connection that breaks concerns its client alone.
-                _ = builder.serve_connection(TokioIo::new(stream), answer) => {}
-            }
-        });
-    }
+    let answer = move |request| answer(service.clone(), expected.clone(), request);
+    let server =
+        LoopbackServer::open("agents", 0, runtime()?, answer, move || drop(held)).map_err(|error| wrong(&error))?;
+    Ok(Endpoint { url: format!("http://127.0.0.1:{}/mcp", server.port), token, _server: server })
 }
 
-async fn answer(
-    service: Service,
-    expected: Arc<str>,
-    request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
+async fn answer(service: Service, expected: Arc<str>, request: Request<Incoming>) -> Response<Body> {
     let given = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
     // Hashes compare in constant time.
     let is_known = given.is_some_and(|given| blake3::hash(given) == blake3::hash(expected.as_bytes()));
     if !is_known {
-        return Ok(refusal(
-            StatusCode::UNAUTHORIZED,
-            "Authorization must be Bearer and the token that Flowglass shows",
-        ));
+        return refusal(StatusCode::UNAUTHORIZED, "Authorization must be Bearer and the token that Flowglass shows");
     }
     if request.uri().path() != "/mcp" {
-        return Ok(refusal(StatusCode::NOT_FOUND, "the endpoint is /mcp"));
+        return refusal(StatusCode::NOT_FOUND, "the endpoint is /mcp");
     }
-    Ok(service.handle(request.map(|body| Limited::new(body, MOST_BYTES))).await)
+    service.handle(request.map(|body| Limited::new(body, MOST_BYTES))).await
 }
 
 fn refusal(status: StatusCode, message: &'static str) -> Response<Body> {

@@ -10,6 +10,7 @@ pub(crate) mod fault;
 pub(crate) mod guarded_file;
 pub(crate) mod id;
 pub(crate) mod instants;
+pub(crate) mod loopback;
 pub(crate) mod notice;
 pub(crate) mod ordinary_files;
 pub(crate) mod own_settings;

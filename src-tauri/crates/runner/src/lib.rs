@@ -8,6 +8,7 @@ mod catalogue;
 mod comparison;
 mod core;
 mod effects;
+mod foreign;
 mod models;
 mod request_view;
 mod run;
@@ -21,6 +22,7 @@ pub use catalogue::trust::Consent;
 pub use core::config::Durability;
 pub use core::fault::{Detail, Fault};
 pub use core::instants::past_instant;
+pub use core::loopback::{LoopbackServer, is_local};
 pub use core::notice::Notice;
 pub use core::ordinary_files::read_given as read_text;
 pub use core::own_settings::OwnSettings;
@@ -33,6 +35,7 @@ pub use store::{
     Subject,
 };
 pub use views::*;
+pub use workspace::foreign::{Receiver, ReceiverRow, USUAL_PORT};
 pub use workspace::runs::{RunsQuery, TagChanges};
 pub use workspace::{
     Answered, At, Breakpoint, Budget, CulpritQuery, DispatchEnd, Edits, InsideAt, Mock, ModelsBy, Move, OpenOptions,

@@ -57,7 +57,7 @@ pub use inside::*;
 pub use listed::{ListedRequest, ListedSession};
 pub(crate) use model_call::parameters;
 pub use model_call::{MessageSource, ModelCallRow, ModelRetry, ModelTokens, ModelToolRow, StreamedPiece};
-pub use moving::{Exported, ExportedTrace, Imported};
+pub use moving::{Exported, ExportedTrace, Imported, MadeRunnable};
 pub use payload::{
     BlockPart, BlockParts, ChangePage, ChangeParts, EffectParts, EventParts, LargeValue, Payload, PayloadAddress,
     PayloadEntry, PayloadHit, PayloadHits, PayloadPage, PayloadQuery, PayloadReference, PayloadSaved, ScopeParts,
@@ -202,6 +202,9 @@ pub struct RequestRow {
     /// What failed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
+    /// Of a foreign request: whose conventions the spans follow that it was received as. It has no code and no state.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub received_from: Option<String>,
     /// Whether models were mocked.
     pub mock: bool,
     /// The number of its newest event.

@@ -21,6 +21,7 @@ mod export_file;
 pub(crate) mod export_format;
 mod flows;
 mod follow;
+pub(crate) mod foreign;
 mod fork;
 pub(crate) mod inside;
 mod instances;
@@ -269,8 +270,7 @@ impl Workspace {
             itself: OnceLock::default(),
         });
         let _ = workspace.itself.set(Arc::downgrade(&workspace)); // Nobody else has it yet.
-        workspace.forward_commits();
-        workspace.mark_changed_views();
+        workspace.follow_database();
         tracing::info!(dir = %workspace.dir.display(), data = %workspace.data.display(), "workspace opened");
         Ok(workspace)
     }

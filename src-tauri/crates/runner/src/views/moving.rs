@@ -32,6 +32,29 @@ pub struct Imported {
     pub requests: Vec<String>,
     /// How many events.
     pub events: u64,
+    /// Of a file of OpenTelemetry spans: how many can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spans: Option<u64>,
+    /// How many cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<u64>,
+    /// Why the first of those cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_rejected: Option<String>,
+}
+
+/// A flow that a foreign request was made into.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct MadeRunnable {
+    /// Its kind.
+    pub flow: String,
+    /// What was written: the flow, and its mock script.
+    pub files: Vec<String>,
+    /// How many model calls it repeats.
+    pub model_calls: u64,
+    /// The tools that it has, with the answers that are recorded.
+    pub tools: Vec<String>,
 }
 
 /// A trace that was exported.

@@ -62,6 +62,7 @@ impl Workspace {
 
     /// The newest code that a request ran, and its hash.
     fn code_that_ran(&self, request: &str, events: &[Event]) -> Result<(String, Code), Fault> {
+        Self::check_not_foreign(&self.request(request)?)?;
         let hash = events.iter().rev().find_map(|event| match &event.kind {
             EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
                 Some(code_hash.clone())

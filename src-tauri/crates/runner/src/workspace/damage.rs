@@ -10,9 +10,10 @@ use crate::core::fault::Fault;
 use crate::views::RequestRow;
 
 impl Workspace {
-    /// A request and all its events, none of them damaged.
+    /// A request of a flow and all its events, none of them damaged.
     pub(super) fn whole_log_of(&self, request: &str) -> Result<(RequestRow, Vec<Event>), Fault> {
         let (row, events) = self.log_of(request)?;
+        Self::check_not_foreign(&row)?;
         match events.iter().find(|event| event.kind.is_damaged()) {
             None => Ok((row, events)),
             Some(event) => Err(Fault::refused(format!(

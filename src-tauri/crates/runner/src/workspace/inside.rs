@@ -98,6 +98,7 @@ impl Workspace {
         let ends: Vec<Seq> = parts.iter().skip(1).map(|(seq, _)| *seq).chain([Seq::MAX]).collect();
         let missing = "its code is not in this database: it was recorded by a version that kept none, or is damaged";
         let part = |((from, hash), end): ((Seq, &str), Seq)| {
+            let missing = if hash.is_empty() { "it was received as a trace, without code" } else { missing };
             let code = self.probed_code(hash)?.ok_or_else(|| missing.to_owned());
             Ok(Part { seqs: from..end, code })
         };

@@ -16,6 +16,7 @@ use serde_json::json;
 use store::{Annotation, AnnotationKind, BundleRecord, EventQuery, ImportError, RequestQuery, Subject};
 
 use super::Workspace;
+use super::foreign::may_hold_spans;
 use super::verify::run_file::RunFile;
 use crate::core::fault::Fault;
 use crate::core::id;
@@ -142,6 +143,9 @@ impl Workspace {
     /// they are in it changes nothing, and that is no failure: whoever asked has what they asked for.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
+        if may_hold_spans(file) {
+            return self.import_spans(file);
+        }
         let Importable { mut pieces, here, result, expected } = self.importable(file)?;
         if result.imported {
             // A fork's origin may have come before, by a file of its own.
@@ -176,6 +180,9 @@ impl Workspace {
     /// What [`import`](Self::import) would take in of a file. Writes nothing.
     pub fn check_import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
+        if may_hold_spans(file) {
+            return self.check_spans(file);
+        }
         let Importable { here, result, .. } = self.importable(file)?;
         for request in result.requests.iter().filter(|request| !here.contains(request.as_str())) {
             if self.store.request(request).map_err(Fault::internal)?.is_some() {
@@ -223,6 +230,9 @@ impl Workspace {
             sessions: brought.sessions.clone(),
             requests: brought.requests.keys().map(ToString::to_string).collect(),
             events: brought.requests.values().map(|events| events.len() as u64).sum(),
+            spans: None,
+            rejected: None,
+            why_rejected: None,
         };
         Ok(Importable { pieces, here, result, expected: None })
     }

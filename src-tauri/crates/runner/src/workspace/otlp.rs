@@ -2,7 +2,7 @@
 //! every call of a model or of the network a span below its block.
 //!
 //! Ids are hashes of ours, so that the same request is the same trace wherever it is exported from. What flows got and
-//! made is not exported, only what happened, when, and how it ended. Only this file names OTLP.
+//! made is not exported, only what happened, when, and how it ended. What comes in as OTLP is `foreign`.
 
 use std::collections::HashMap;
 

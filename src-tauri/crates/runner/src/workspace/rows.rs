@@ -35,6 +35,7 @@ impl Workspace {
             retry_of: row.retry_of,
             forked_from: row.forked_from,
             error: row.error.as_ref().map(ErrorInfo::from),
+            received_from: row.emitter,
             mock: row.mock.is_some(),
             last_seq: row.last_seq,
             totals: None,

@@ -32,7 +32,8 @@ impl Workspace {
         let mut rows = Vec::new();
         for status in [RequestStatus::Suspended, RequestStatus::Interrupted] {
             let query = RequestQuery { status: Some(status), ..RequestQuery::default() };
-            rows.extend(self.requests(query)?);
+            // Nothing can go on from a trace.
+            rows.extend(self.requests(query)?.into_iter().filter(|row| row.received_from.is_none()));
         }
         rows.sort_by(|one, other| (other.started_at, &other.id).cmp(&(one.started_at, &one.id)));
         rows.truncate(MOST);

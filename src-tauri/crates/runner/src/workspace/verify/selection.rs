@@ -77,8 +77,9 @@ impl Workspace {
             // A mistyped name must be an error: an empty result looks like success.
             self.with_catalogue(|catalogue| catalogue.find(flow))?;
         }
-        // Running requests are judged (as not comparable) only if they are named.
-        rows.retain(|row| query.since.is_none_or(|since| row.started_at >= since) && !is_running(row));
+        // Running and foreign requests are judged (as not comparable) only if they are named.
+        let is_comparable = |row: &RequestRow| !is_running(row) && row.received_from.is_none();
+        rows.retain(|row| query.since.is_none_or(|since| row.started_at >= since) && is_comparable(row));
         Ok(rows)
     }
 }

@@ -1,0 +1,27 @@
+//! Foreign requests: traces that other programs recorded as OpenTelemetry spans.
+//!
+//! A foreign request is a log like any other, so everything that shows a request shows it. Its events are a pure
+//! function of the set of its spans: spans that arrive late, twice or in another order lead to the same log. Each block
+//! holds the span that it was made from, so the log is also where the spans are read from again.
+//!
+//! | a module | knows |
+//! |---|---|
+//! | `span`, `decode` | spans, and the forms in which they arrive |
+//! | `tables`, `messages`, `facts` | what attributes mean, which differs from emitter to emitter |
+//! | `arrangement` | which span is in which, and in what order things happened |
+//! | `trace`, `events` | the spans of one trace, and the events that they become |
+//! | `skeleton` | the flow and the mock script that a foreign request can be made into |
+//!
+//! Must not know where spans come from, nor where events go.
+
+mod arrangement;
+pub(crate) mod decode;
+mod events;
+mod facts;
+mod messages;
+pub(crate) mod skeleton;
+mod span;
+mod tables;
+#[cfg(test)]
+mod tests;
+pub(crate) mod trace;

@@ -1,0 +1,58 @@
+//! Spans in the two encodings of OTLP: protobuf, and JSON as the collector's file exporter writes it, one
+//! `{"resourceSpans":[…]}` a line.
+//!
+//! A call that is no OTLP is refused as a whole. In one that is, a span that cannot be one is left out and counted, as
+//! the protocol's partial success tells its sender.
+
+mod json;
+mod protobuf;
+
+use super::span::ArrivedSpan;
+
+/// The id of a trace.
+pub(crate) type TraceId = u128;
+
+/// What a call brought.
+#[derive(Debug, Default)]
+pub(crate) struct Decoded {
+    pub(crate) spans: Vec<(TraceId, ArrivedSpan)>,
+    /// How many spans were left out, and why the first was.
+    pub(crate) rejected: u64,
+    pub(crate) why: Option<String>,
+}
+
+impl Decoded {
+    fn reject(&mut self, why: String) {
+        self.rejected += 1;
+        self.why.get_or_insert(why);
+    }
+
+    /// Adds what another call brought.
+    pub(crate) fn extend(&mut self, other: Decoded) {
+        self.spans.extend(other.spans);
+        self.rejected += other.rejected;
+        self.why = self.why.take().or(other.why);
+    }
+}
+
+pub(crate) use json::{json_lines, json_text};
+pub(crate) use protobuf::protobuf;
+
+/// The id of a trace as it is written; also the id of the request that it becomes.
+pub(crate) fn trace_hex(id: TraceId) -> String {
+    format!("{id:032x}")
+}
+
+/// Logfire sends a span that begins as another one, whose parent it is: that is the open form of the parent.
+fn open_form(span: ArrivedSpan) -> ArrivedSpan {
+    const KIND: &str = "logfire.span_type";
+    const AROUND: &str = "logfire.pending_parent_id";
+    let is_pending = span.attributes.get(KIND).is_some_and(|kind| kind == "pending_span");
+    match span.parent.filter(|_| is_pending) {
+        Some(id) => {
+            let around = span.attributes.get(AROUND).and_then(|id| super::span::span_id(id.as_str()?));
+            ArrivedSpan { id, parent: around, end: 0, ..span }
+        }
+        None => span,
+    }
+}

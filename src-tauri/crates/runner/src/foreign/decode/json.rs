@@ -1,0 +1,163 @@
+//! Spans as JSON.
+//!
+//! Numbers of 64 bits may be texts or numbers, and ids are hexadecimal: see "JSON Protobuf Encoding" of OTLP.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Map, Value, json};
+
+use super::{Decoded, TraceId, open_form};
+use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus, span_id};
+
+/// Attributes that are nested deeper are texts.
+const MAX_DEPTH: usize = 64;
+
+/// Reads a file of lines, each a call. Empty lines are skipped. An error names the line.
+pub(crate) fn json_lines(text: &str) -> Result<Decoded, String> {
+    let mut decoded = Decoded::default();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        decoded.extend(json_text(line).map_err(|why| format!("line {}: {why}", at + 1))?);
+    }
+    Ok(decoded)
+}
+
+/// Reads a call. An error says what is wrong with it.
+pub(crate) fn json_text(text: &str) -> Result<Decoded, String> {
+    let call: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    let all = call.get("resourceSpans").and_then(Value::as_array);
+    let all = all.ok_or("not an OTLP trace call: an object with a list \"resourceSpans\" is needed")?;
+    let mut decoded = Decoded::default();
+    for of_resource in all {
+        let resource = Arc::new(Value::Object(object(&of_resource["resource"]["attributes"], 0)));
+        // Files of older collectors have the former name.
+        let scopes = of_resource.get("scopeSpans").or_else(|| of_resource.get("instrumentationLibrarySpans"));
+        for of_scope in scopes.and_then(Value::as_array).into_iter().flatten() {
+            let scope = &of_scope["scope"];
+            let scope = Arc::new(json!({
+                "name": text_of(&scope["name"]),
+                "version": text_of(&scope["version"]),
+                "attributes": object(&scope["attributes"], 0),
+            }));
+            for span in of_scope["spans"].as_array().into_iter().flatten() {
+                match read(span, &resource, &scope) {
+                    Ok(span) => decoded.spans.push(span),
+                    Err(why) => decoded.reject(why),
+                }
+            }
+        }
+    }
+    Ok(decoded)
+}
+
+fn read(span: &Value, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(TraceId, ArrivedSpan), String> {
+    let fields = span.as_object().ok_or("a span is not an object")?;
+    let name = text_of(&span["name"]);
+    let short: String = name.chars().take(60).collect();
+    let wrong = |what: &str, need: &str| format!("span {short:?} has no usable {what}: {need}");
+    let trace = span["traceId"].as_str().filter(|text| text.len() == 32);
+    let trace = trace.and_then(|text| u128::from_str_radix(text, 16).ok()).filter(|id| *id != 0);
+    let trace = trace.ok_or_else(|| wrong("traceId", "32 hexadecimal digits that are not all zero are needed"))?;
+    let need = "16 hexadecimal digits that are not all zero are needed";
+    let id = span["spanId"].as_str().and_then(span_id).ok_or_else(|| wrong("spanId", need))?;
+    let parent = match span["parentSpanId"].as_str().unwrap_or_default() {
+        "" | "0000000000000000" => None,
+        text => Some(span_id(text).ok_or_else(|| wrong("parentSpanId", need))?),
+    };
+    let time = |value: &Value| -> Result<u64, String> {
+        match value {
+            Value::Null => Ok(0),
+            Value::String(text) if text.is_empty() => Ok(0),
+            value => unsigned(value).ok_or_else(|| wrong("time", "nanoseconds since 1970 are needed")),
+        }
+    };
+    let mut rest = Map::new();
+    let is_known = |value: &Value| !matches!(value, Value::Null | Value::Number(_)) || unsigned(value) != Some(0);
+    for name in ["traceState", "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount"] {
+        if let Some(value) = fields.get(name).filter(|value| is_known(value) && *value != "") {
+            rest.insert(name.to_owned(), value.clone());
+        }
+    }
+    if let Some(links) = span["links"].as_array().filter(|links| !links.is_empty()) {
+        let link = |link: &Value| {
+            let (trace, span) = (text_of(&link["traceId"]), text_of(&link["spanId"]));
+            json!({ "traceId": trace, "spanId": span, "attributes": object(&link["attributes"], 0) })
+        };
+        rest.insert("links".to_owned(), links.iter().map(link).collect());
+    }
+    let mut events = Vec::new();
+    for event in span["events"].as_array().into_iter().flatten() {
+        events.push(SpanEvent {
+            at: time(&event["timeUnixNano"])?,
+            name: text_of(&event["name"]),
+            attributes: object(&event["attributes"], 0),
+        });
+    }
+    let span = ArrivedSpan {
+        id,
+        parent,
+        name,
+        kind: number_of(&span["kind"], &["", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"]),
+        start: time(&span["startTimeUnixNano"])?,
+        end: time(&span["endTimeUnixNano"])?,
+        attributes: object(&span["attributes"], 0),
+        events,
+        status: SpanStatus {
+            code: number_of(&span["status"]["code"], &["UNSET", "OK", "ERROR"]),
+            message: text_of(&span["status"]["message"]),
+        },
+        rest,
+        resource: resource.clone(),
+        scope: scope.clone(),
+    };
+    Ok((trace, open_form(span)))
+}
+
+/// The number of an enumeration's value, which some write by its name.
+fn number_of(value: &Value, names: &[&str]) -> u64 {
+    let by_name = |text: &str| names.iter().position(|name| !name.is_empty() && text.ends_with(name));
+    value.as_u64().or_else(|| by_name(value.as_str()?).map(|at| at as u64)).unwrap_or(0)
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn unsigned(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Attributes as a plain object. A name that is there twice has its last value.
+fn object(attributes: &Value, depth: usize) -> Map<String, Value> {
+    let pairs = attributes.as_array().into_iter().flatten();
+    let pairs = pairs.filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), any(&pair["value"], depth))));
+    pairs.collect()
+}
+
+fn any(value: &Value, depth: usize) -> Value {
+    if depth > MAX_DEPTH {
+        return value.to_string().into();
+    }
+    let Some((name, inner)) = value.as_object().and_then(|fields| fields.iter().next()) else { return Value::Null };
+    let integer = || inner.as_i64().or_else(|| inner.as_str()?.parse().ok());
+    match name.as_str() {
+        "stringValue" | "boolValue" => inner.clone(),
+        "intValue" => integer().map_or_else(|| inner.clone(), Value::from),
+        "doubleValue" => inner.as_f64().map_or_else(|| inner.clone(), double),
+        "arrayValue" => inner["values"].as_array().into_iter().flatten().map(|item| any(item, depth + 1)).collect(),
+        "kvlistValue" => object(&inner["values"], depth + 1).into(),
+        "bytesValue" => json!({ "base64": inner }),
+        _ => value.clone(),
+    }
+}
+
+/// A number that JSON may not have.
+pub(super) fn double(number: f64) -> Value {
+    serde_json::Number::from_f64(number).map_or_else(|| number.to_string().into(), Value::Number)
+}
+
+/// Bytes, which JSON has not.
+pub(super) fn bytes(bytes: &[u8]) -> Value {
+    json!({ "base64": STANDARD.encode(bytes) })
+}

@@ -1,0 +1,105 @@
+//! Spans as protobuf.
+
+use std::sync::Arc;
+
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prost::Message;
+use serde_json::{Map, Value, json};
+
+use super::{Decoded, TraceId, open_form};
+use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus};
+
+/// Reads a call. An error says what is wrong with it.
+pub(crate) fn protobuf(body: &[u8]) -> Result<Decoded, String> {
+    let call = ExportTraceServiceRequest::decode(body).map_err(|error| format!("not an OTLP trace call: {error}"))?;
+    let mut decoded = Decoded::default();
+    for all in call.resource_spans {
+        let attributes = all.resource.map(|resource| object(resource.attributes)).unwrap_or_default();
+        let resource = Arc::new(Value::Object(attributes));
+        for of_scope in all.scope_spans {
+            let scope = of_scope.scope.unwrap_or_default();
+            let scope = json!({ "name": scope.name, "version": scope.version, "attributes": object(scope.attributes) });
+            let scope = Arc::new(scope);
+            for span in of_scope.spans {
+                match read(span, &resource, &scope) {
+                    Ok(span) => decoded.spans.push(span),
+                    Err(why) => decoded.reject(why),
+                }
+            }
+        }
+    }
+    Ok(decoded)
+}
+
+fn read(span: Span, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(TraceId, ArrivedSpan), String> {
+    let wrong = |what: &str, bytes: &[u8], right: usize| {
+        let name: String = span.name.chars().take(60).collect();
+        format!("span {name:?} has a {what} of {} bytes that are not all zero; {right} are needed", bytes.len())
+    };
+    let trace = <[u8; 16]>::try_from(&*span.trace_id).map(u128::from_be_bytes).ok().filter(|id| *id != 0);
+    let trace = trace.ok_or_else(|| wrong("traceId", &span.trace_id, 16))?;
+    let id = <[u8; 8]>::try_from(&*span.span_id).map(u64::from_be_bytes).ok().filter(|id| *id != 0);
+    let id = id.ok_or_else(|| wrong("spanId", &span.span_id, 8))?;
+    let parent = match &*span.parent_span_id {
+        [] => None,
+        bytes => Some(<[u8; 8]>::try_from(bytes).map_err(|_| wrong("parentSpanId", bytes, 8))?),
+    };
+    let mut rest = Map::new();
+    if !span.trace_state.is_empty() {
+        rest.insert("traceState".to_owned(), span.trace_state.into());
+    }
+    let dropped = [
+        ("droppedAttributesCount", span.dropped_attributes_count),
+        ("droppedEventsCount", span.dropped_events_count),
+        ("droppedLinksCount", span.dropped_links_count),
+    ];
+    rest.extend(dropped.into_iter().filter(|(_, n)| *n > 0).map(|(name, n)| (name.to_owned(), n.into())));
+    if !span.links.is_empty() {
+        let link = |link: opentelemetry_proto::tonic::trace::v1::span::Link| {
+            let id = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            json!({ "traceId": id(&link.trace_id), "spanId": id(&link.span_id), "attributes": object(link.attributes) })
+        };
+        rest.insert("links".to_owned(), span.links.into_iter().map(link).collect());
+    }
+    let events = span.events.into_iter().map(|event| SpanEvent {
+        at: event.time_unix_nano,
+        name: event.name,
+        attributes: object(event.attributes),
+    });
+    let status = span.status.unwrap_or_default();
+    let span = ArrivedSpan {
+        id,
+        parent: parent.map(u64::from_be_bytes).filter(|id| *id != 0),
+        name: span.name,
+        kind: u64::try_from(span.kind).unwrap_or(0),
+        start: span.start_time_unix_nano,
+        end: span.end_time_unix_nano,
+        attributes: object(span.attributes),
+        events: events.collect(),
+        status: SpanStatus { code: u64::try_from(status.code).unwrap_or(0), message: status.message },
+        rest,
+        resource: resource.clone(),
+        scope: scope.clone(),
+    };
+    Ok((trace, open_form(span)))
+}
+
+fn object(attributes: Vec<KeyValue>) -> Map<String, Value> {
+    attributes.into_iter().map(|pair| (pair.key, pair.value.map_or(Value::Null, value))).collect()
+}
+
+fn value(any: AnyValue) -> Value {
+    match any.value {
+        None => Value::Null,
+        Some(any_value::Value::StringValue(text)) => text.into(),
+        Some(any_value::Value::BoolValue(is)) => is.into(),
+        Some(any_value::Value::IntValue(number)) => number.into(),
+        Some(any_value::Value::DoubleValue(number)) => super::json::double(number),
+        Some(any_value::Value::ArrayValue(list)) => list.values.into_iter().map(value).collect(),
+        Some(any_value::Value::KvlistValue(list)) => object(list.values).into(),
+        Some(any_value::Value::BytesValue(bytes)) => super::json::bytes(&bytes),
+        Some(other) => format!("{other:?}").into(),
+    }
+}

@@ -1,0 +1,345 @@
+//! The events that the spans of a trace become.
+
+mod conversation;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use engine::error::FlowError;
+use engine::event::{BlockKind, Event, EventKind, Foreign, Outcome, Recorded, RequestStatus, Seq};
+use engine::generator::stored_messages::StoredMessages;
+use engine::path::ROOT;
+use serde_json::Value;
+
+use self::conversation::{answer, counted_calls};
+use super::arrangement::{Arrangement, Edge};
+use super::decode::trace_hex;
+use super::facts::Facts;
+use super::span::{ArrivedSpan, ERROR, SpanEvent};
+use super::tables::Role;
+use super::trace::Trace;
+use crate::core::id;
+
+/// What a foreign request is called where nothing says.
+const UNNAMED: &str = "trace";
+/// Whose a foreign request is where nothing says.
+const NOBODY: &str = "otlp";
+/// Sessions of other programs are not those of flows: their ids begin so here.
+const SESSIONS: &str = "otlp-";
+/// How many events of a span become lines of its block's log; all are in the span itself.
+const MAX_LINES: usize = 50;
+
+impl Trace {
+    /// The log of the request that the trace is, as of the spans that arrived; run, so to speak, by `owner`.
+    pub(crate) fn events(&self, owner: &str) -> Vec<Event> {
+        let facts: Vec<Facts> = self.spans.iter().map(|span| Facts::of(span)).collect();
+        let arrangement = Arrangement::of(&self.spans, &|at| facts[at].name.as_deref());
+        let calls = counted_calls(&arrangement, &facts);
+        let mut log = LogOfTrace {
+            trace: self,
+            is_call: calls,
+            facts,
+            events: Vec::new(),
+            stored: StoredMessages::default(),
+            said: HashSet::new(),
+            tools: HashMap::new(),
+            begun: HashMap::new(),
+            answer: None,
+            resources: Shared::default(),
+            scopes: Shared::default(),
+            arrangement,
+        };
+        log.write(owner);
+        log.events
+    }
+}
+
+/// Values that many spans share, each once.
+#[derive(Default)]
+struct Shared {
+    all: Vec<Value>,
+    by_address: HashMap<*const Value, usize>,
+    by_value: HashMap<blake3::Hash, usize>,
+}
+
+impl Shared {
+    /// The place of a value in the list, which is added if it is new. The value must live as long as this.
+    fn number(&mut self, shared: &Arc<Value>) -> usize {
+        if let Some(known) = self.by_address.get(&Arc::as_ptr(shared)) {
+            return *known;
+        }
+        let hash = blake3::hash(shared.to_string().as_bytes());
+        let at = *self.by_value.entry(hash).or_insert_with(|| {
+            self.all.push((**shared).clone());
+            self.all.len() - 1
+        });
+        self.by_address.insert(Arc::as_ptr(shared), at);
+        at
+    }
+}
+
+struct LogOfTrace<'t> {
+    trace: &'t Trace,
+    arrangement: Arrangement,
+    facts: Vec<Facts>,
+    is_call: Vec<bool>,
+    events: Vec<Event>,
+    stored: StoredMessages,
+    /// Hashes of what users said.
+    said: HashSet<blake3::Hash>,
+    /// The items of tool calls without a result: by the call's id, the event and the block's path.
+    tools: HashMap<String, (Seq, Arc<str>)>,
+    /// The events with which calls of models began.
+    begun: HashMap<usize, Seq>,
+    /// What a model answered last.
+    answer: Option<Value>,
+    resources: Shared,
+    scopes: Shared,
+}
+
+impl LogOfTrace<'_> {
+    fn span(&self, at: usize) -> &ArrivedSpan {
+        &self.trace.spans[at]
+    }
+
+    fn push(&mut self, at: i64, path: Option<Arc<str>>, kind: EventKind) -> Seq {
+        let seq = self.events.len() as Seq + 1;
+        self.events.push(Event { seq, at, path, attempt: 0, kind });
+        seq
+    }
+
+    fn write(&mut self, owner: &str) {
+        let spans = &self.trace.spans;
+        let times = spans.iter().flat_map(|span| [span.start, span.end]).filter(|time| *time > 0);
+        let (first, last) = times.fold((u64::MAX, 0), |(first, last), time| (first.min(time), last.max(time)));
+        let (first, last) = (if first == u64::MAX { 0 } else { millis(first) }, millis(last));
+        let input = self.input();
+        let started = self.started(owner, input.clone());
+        self.push(first, None, started);
+        self.push(first, None, EventKind::RequestStatus { status: RequestStatus::InProgress });
+        let root: Arc<str> = ROOT.into();
+        if self.arrangement.root.is_none() {
+            let name = self.service().into();
+            let input = input.map_or(Recorded::Undefined, |_| Recorded::Of(1));
+            self.push(first, Some(root.clone()), block_started(name, BlockKind::Sequencer, None, input));
+        }
+        let edges = self.arrangement.edges(spans);
+        for edge in edges {
+            match edge {
+                Edge::Start(at) => self.start(at, first),
+                Edge::End(at) => self.end(at, first),
+            }
+        }
+        let tops = &self.arrangement.tops;
+        if tops.is_empty() || tops.iter().any(|top| self.span(*top).end == 0) {
+            return;
+        }
+        let error = tops.iter().find_map(|top| failure(self.span(*top)));
+        let output = self.output();
+        let (status, outcome) = match error {
+            Some(_) => (RequestStatus::Failed, Outcome::Failed),
+            None => (RequestStatus::Completed, Outcome::Completed),
+        };
+        if self.arrangement.root.is_none() {
+            let output = output.clone().map(Recorded::Value).filter(|_| error.is_none());
+            self.push(last, Some(root), block_finished(outcome, output, error.clone()));
+        }
+        let output = output.map(Recorded::Value).filter(|_| error.is_none());
+        self.push(last, None, EventKind::RequestFinished { status, output, error });
+    }
+
+    /// What it is: the service of its root, or of its earliest span.
+    fn service(&self) -> String {
+        let at = self.arrangement.root.or(self.arrangement.order.first().copied());
+        let name = at.and_then(|at| self.span(at).resource["service.name"].as_str());
+        usable(name.filter(|name| !name.starts_with("unknown_service")).unwrap_or(UNNAMED), UNNAMED)
+    }
+
+    fn started(&mut self, owner: &str, input: Option<Value>) -> EventKind {
+        let request = trace_hex(self.trace.id);
+        let in_order = || self.arrangement.order.iter().map(|at| &self.facts[*at]);
+        let session = in_order().find_map(|facts| facts.session.as_deref());
+        let user = in_order().find_map(|facts| facts.user.as_deref());
+        let (emitter, conventions) = in_order().find_map(|facts| facts.emitter).unwrap_or(("OpenTelemetry", ""));
+        let named = self.arrangement.root.or(self.arrangement.tops.first().copied());
+        let named = named.or(self.arrangement.order.first().copied());
+        let action = named.map_or(UNNAMED, |at| &self.span(at).name);
+        let (action, flow) = (usable(action, UNNAMED), self.service());
+        let session = usable(&format!("{SESSIONS}{}", session.unwrap_or(&request)), &request);
+        let user = usable(user.unwrap_or(NOBODY), NOBODY).replace("~fork_", "_");
+        let (emitter, conventions) = (emitter.to_owned(), conventions.to_owned());
+        let order = self.arrangement.order.clone();
+        for at in order {
+            let span = &self.trace.spans[at];
+            self.resources.number(&span.resource);
+            self.scopes.number(&span.scope);
+        }
+        let (resources, scopes) = (self.resources.all.clone(), self.scopes.all.clone());
+        EventKind::RequestStarted {
+            flow,
+            action,
+            session: session.into(),
+            user: user.into(),
+            project: None,
+            ephemeral: false,
+            mock: None,
+            code_hash: String::new(),
+            input: input.map_or(Recorded::Undefined, Recorded::Value),
+            retry_of: None,
+            trigger: None,
+            dispatched_by: None,
+            owner: owner.to_owned(),
+            claim: None,
+            forked_from: None,
+            retention: None,
+            cleanup_checkpoints: false,
+            isolated: Vec::new(),
+            user_by_org: false,
+            time_zone: None,
+            foreign: Some(Box::new(Foreign { emitter, conventions, resources, scopes })),
+        }
+    }
+
+    /// What was asked: the input of the root, or what a user said first.
+    fn input(&self) -> Option<Value> {
+        let of_top = |at: usize| self.facts[at].input.clone();
+        let root = self.arrangement.root.map_or_else(|| self.arrangement.tops.iter().copied().find_map(of_top), of_top);
+        let first_said = || {
+            let mut order = self.arrangement.order.iter().copied().filter(|at| self.is_call[*at]);
+            order.find_map(|at| {
+                let messages = self.facts[at].call.as_ref()?.request["messages"].as_array()?;
+                messages.iter().find(|message| message["role"] == "user").map(|message| message["content"].clone())
+            })
+        };
+        root.or_else(first_said)
+    }
+
+    fn output(&self) -> Option<Value> {
+        let of_top = |at: usize| self.facts[at].output.clone();
+        let root = self.arrangement.root.map_or_else(|| self.arrangement.tops.iter().copied().find_map(of_top), of_top);
+        root.or_else(|| self.answer.clone())
+    }
+
+    fn start(&mut self, at: usize, first: i64) {
+        let span = self.trace.spans[at].clone();
+        let time = if span.start > 0 { millis(span.start) } else { first };
+        let (placed, facts) = (&self.arrangement.placed[at], &self.facts[at]);
+        let path = placed.path.clone();
+        let is_root = self.arrangement.root == Some(at);
+        let around = placed.around.map_or(ROOT, |around| &*self.arrangement.placed[around].path);
+        let parent = (!is_root).then(|| format!("{around}:0").into());
+        let kind = match facts.role {
+            Role::Model if self.is_call[at] => BlockKind::Generator,
+            Role::Model | Role::Agent | Role::Chain => BlockKind::Sequencer,
+            _ if is_root => BlockKind::Sequencer,
+            _ => BlockKind::Handler,
+        };
+        let input = match &facts.input {
+            Some(_) if is_root => Recorded::Of(1),
+            // The messages of a call are in its effect.
+            Some(input) if !self.is_call[at] => Recorded::Value(input.clone()),
+            _ => Recorded::Undefined,
+        };
+        let notes = placed.notes.clone();
+        let name: Arc<str> = match facts.name.as_deref() {
+            Some(name) => name.into(),
+            None if span.name.is_empty() => "unnamed".into(),
+            None => span.name.as_str().into(),
+        };
+        self.push(time, Some(path.clone()), block_started(name, kind, parent, input));
+        let json = span.to_json(self.resources.number(&span.resource), self.scopes.number(&span.scope));
+        self.push(time, Some(path.clone()), EventKind::SpanReceived { span: json });
+        for text in notes {
+            self.push(time, Some(path.clone()), EventKind::Logged { level: "warn".to_owned(), text });
+        }
+        let told = span.events.iter().filter(|event| is_line(event)).take(MAX_LINES);
+        for event in told {
+            let text = if event.attributes.is_empty() {
+                event.name.clone()
+            } else {
+                format!("{} {}", event.name, Value::Object(event.attributes.clone()))
+            };
+            let at = if event.at > 0 { millis(event.at) } else { time };
+            self.push(at, Some(path.clone()), EventKind::Logged { level: "info".to_owned(), text });
+        }
+        if self.is_call[at] {
+            self.ask(at, time, path);
+        }
+    }
+
+    fn end(&mut self, at: usize, first: i64) {
+        let span = self.trace.spans[at].clone();
+        let time = millis(span.end.max(span.start)).max(first);
+        let path = self.arrangement.placed[at].path.clone();
+        let error = failure(&span);
+        if let Some(started) = self.begun.remove(&at) {
+            self.answered(at, started, time, &path, error.clone());
+        }
+        let facts = &self.facts[at];
+        if let Some(id) = facts.tool_call_id.clone().filter(|_| facts.role == Role::Tool) {
+            let result = error.clone().map_or_else(|| Ok(facts.output.clone().unwrap_or_default()), Err);
+            self.tool_done(&id, time, result);
+        }
+        let (facts, is_call) = (&self.facts[at], self.is_call[at]);
+        let of_call = || facts.call.as_ref().filter(|_| is_call).and_then(|call| answer(&call.result));
+        let output = facts.output.clone().filter(|_| !is_call).or_else(of_call).map(Recorded::Value);
+        let outcome = if error.is_some() { Outcome::Failed } else { Outcome::Completed };
+        let output = output.filter(|_| error.is_none());
+        self.push(time, Some(path), block_finished(outcome, output, error));
+    }
+}
+
+fn block_started(name: Arc<str>, block: BlockKind, parent: Option<Arc<str>>, input: Recorded) -> EventKind {
+    let (versions, fingerprint, replaces_failed) = (Vec::new(), None, false);
+    EventKind::BlockStarted { name, block, parent, input, versions, fingerprint, replaces_failed }
+}
+
+fn block_finished(outcome: Outcome, output: Option<Recorded>, error: Option<FlowError>) -> EventKind {
+    EventKind::BlockFinished {
+        outcome,
+        output,
+        error,
+        caught: None,
+        transient: false,
+        memoized: false,
+        returned_error: false,
+        timed_out_ms: None,
+        commits: Vec::new(),
+    }
+}
+
+/// Whether an event of a span is a line of its log: exceptions are its error, and messages are in its model call.
+fn is_line(event: &SpanEvent) -> bool {
+    event.name != "exception" && !event.name.starts_with("gen_ai.")
+}
+
+/// What failed a span, if it failed.
+fn failure(span: &ArrivedSpan) -> Option<FlowError> {
+    if span.status.code != ERROR {
+        return None;
+    }
+    let thrown = span.events.iter().rev().find(|event| event.name == "exception");
+    let text = |name: &str| {
+        let of_event = thrown.and_then(|event| event.attributes.get(name)?.as_str());
+        of_event.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let by_type = || span.attributes.get("error.type").and_then(Value::as_str).map(str::to_owned);
+    let name = text("exception.type").or_else(by_type).unwrap_or_else(|| "Error".to_owned());
+    let said = Some(span.status.message.clone()).filter(|message| !message.is_empty());
+    let message = text("exception.message").or(said).unwrap_or_else(|| "the span failed".to_owned());
+    Some(FlowError { stack: text("exception.stacktrace"), ..FlowError::new(&name, message) })
+}
+
+fn millis(nanos: u64) -> i64 {
+    (nanos / 1_000_000) as i64
+}
+
+/// A name that can be an id here: what acts on a terminal is taken out, and it is cut.
+fn usable(name: &str, otherwise: &str) -> String {
+    let kept: String = name.chars().filter(|letter| id::wrong(&format!("x{letter}")).is_none()).collect();
+    let mut kept: String = kept.trim().to_owned();
+    while kept.len() > id::LONGEST_ID {
+        kept.pop();
+    }
+    if kept.is_empty() { otherwise.to_owned() } else { kept }
+}

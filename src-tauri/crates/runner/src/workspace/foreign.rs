@@ -1,0 +1,145 @@
+//! Foreign requests in a workspace: spans come in from a file or over HTTP, and what cannot be done with them is said.
+
+mod logs;
+mod pending;
+mod receiver;
+mod runnable;
+
+use std::io::Read;
+use std::path::Path;
+
+use super::Workspace;
+use crate::core::config::FILE;
+use crate::core::fault::Fault;
+use crate::core::ordinary_files;
+use crate::foreign::decode::{Decoded, json_lines, trace_hex};
+use crate::views::{Imported, RequestRow};
+use logs::ForeignLogs;
+
+pub use receiver::{Receiver, ReceiverRow, USUAL_PORT};
+
+/// What compressed files begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+impl Workspace {
+    /// What a workspace does from its opening on.
+    pub(super) fn follow_database(&self) {
+        self.forward_commits();
+        self.mark_changed_views();
+        if let Err(fault) = self.take_in_left() {
+            // The next process tries again; what is there can be looked at.
+            tracing::warn!(%fault, "received spans are not taken in");
+        }
+    }
+
+    /// Refuses what needs the code or the state of a request, if it is foreign.
+    pub(super) fn check_not_foreign(row: &RequestRow) -> Result<(), Fault> {
+        let Some(emitter) = &row.received_from else { return Ok(()) };
+        Err(Fault::refused(format!(
+            "request \"{0}\" was received as a trace ({emitter}): neither its code nor its state is here, so it can be \
+             looked at, searched, compared and exported, but not resumed, retried, forked, replayed or stepped \
+             through. \"flowglass runnable {0} --as NAME\" makes a flow of it that can",
+            row.id
+        )))
+    }
+
+    /// Takes in the spans of a file of OTLP JSON lines. What is here already changes nothing.
+    pub(super) fn import_spans(&self, file: &Path) -> Result<Imported, Fault> {
+        let decoded = self.spans_of_file(file)?;
+        let job_lock = self.lock()?;
+        let mut logs = ForeignLogs::new(self.store.clone(), job_lock.owner());
+        let mut result = imported(&decoded);
+        for id in logs.add(decoded)? {
+            result.imported = true;
+            logs.write(id)?;
+        }
+        logs.remove_replaced();
+        self.count(&mut result)?;
+        Ok(result)
+    }
+
+    /// What [`import_spans`](Self::import_spans) would take in. Writes nothing.
+    pub(super) fn check_spans(&self, file: &Path) -> Result<Imported, Fault> {
+        let decoded = self.spans_of_file(file)?;
+        let mut logs = ForeignLogs::new(self.store.clone(), self.locks.nobody());
+        let mut result = imported(&decoded);
+        result.imported = !logs.add(decoded)?.is_empty();
+        self.count(&mut result)?;
+        Ok(result)
+    }
+
+    /// Completes a result with what is known of its requests.
+    fn count(&self, result: &mut Imported) -> Result<(), Fault> {
+        for request in &result.requests {
+            let Some(row) = self.store.request(request).map_err(Fault::internal)? else { continue };
+            result.events += row.last_seq;
+            if !result.sessions.contains(&row.session) {
+                result.sessions.push(row.session);
+            }
+        }
+        Ok(())
+    }
+
+    fn spans_of_file(&self, file: &Path) -> Result<Decoded, Fault> {
+        let most = self.config.limits.import_bytes;
+        let shown = file.display();
+        let too_large = || {
+            Fault::refused(format!(
+                "{shown} is too large: limits.importBytes in {FILE} allows {most} bytes; nothing was imported"
+            ))
+        };
+        let bytes = match std::fs::File::open(file).and_then(|file| ordinary_files::read_to(file, most)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => return Err(too_large()),
+            Err(error) => return Err(Fault::invalid(format!("{shown} cannot be read: {error}"))),
+        };
+        let wrong = |why: String| Fault::refused(format!("{shown} cannot be imported: {why}; nothing was imported"));
+        let bytes = if bytes.starts_with(&GZIP) {
+            let mut plain = Vec::new();
+            let read = flate2::read::MultiGzDecoder::new(&*bytes).take(most + 1).read_to_end(&mut plain);
+            match read {
+                Ok(read) if read as u64 > most => return Err(too_large()),
+                Ok(_) => plain,
+                Err(error) => return Err(wrong(format!("it is not gzip: {error}"))),
+            }
+        } else {
+            bytes
+        };
+        let text = String::from_utf8(bytes).map_err(|error| wrong(format!("it is not UTF-8: {error}")))?;
+        let decoded = json_lines(text.trim_start_matches('\u{feff}')).map_err(&wrong)?;
+        if decoded.spans.is_empty() {
+            return Err(wrong(match &decoded.why {
+                Some(why) => format!("none of its {} spans can be read ({why})", decoded.rejected),
+                None => "it has no spans".to_owned(),
+            }));
+        }
+        Ok(decoded)
+    }
+}
+
+/// Whether a file looks like OTLP JSON, or like a compressed file of it.
+pub(super) fn may_hold_spans(file: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = std::fs::File::open(file).and_then(|file| file.take(64).read_to_end(&mut head));
+    let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
+    read.is_ok() && (head.starts_with(&GZIP) || text.trim_ascii_start().starts_with(b"{"))
+}
+
+fn imported(decoded: &Decoded) -> Imported {
+    let mut requests: Vec<String> = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    for (trace, _) in &decoded.spans {
+        if known.insert(*trace) {
+            requests.push(trace_hex(*trace));
+        }
+    }
+    Imported {
+        imported: false,
+        sessions: Vec::new(),
+        requests,
+        events: 0,
+        spans: Some(decoded.spans.len() as u64),
+        rejected: Some(decoded.rejected).filter(|rejected| *rejected > 0),
+        why_rejected: decoded.why.clone(),
+    }
+}

@@ -1,0 +1,157 @@
+//! Spans that were received and stored, on their way into logs.
+//!
+//! A log is written again at once, and then not before it took a fifth of the time since: however fast spans arrive,
+//! what is spent on a trace grows with the number of its spans. Must not know how spans arrive.
+
+use std::collections::HashMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, atomic::AtomicUsize, atomic::Ordering};
+use std::time::{Duration, Instant};
+
+use store::Store;
+
+use super::logs::ForeignLogs;
+use crate::foreign::decode::{Decoded, TraceId};
+
+/// A log is not written more often than this.
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+/// How much longer than writing a log the pause after it is.
+const PAUSE_FACTOR: u32 = 4;
+/// A log that could not be written is tried again after this.
+const RETRY: Duration = Duration::from_secs(1);
+/// A trace of which nothing arrived for so long is not kept in memory.
+const FORGET_AFTER: Duration = Duration::from_secs(30);
+/// The most spans that are kept in memory when nothing of them waits.
+const MAX_KEPT: usize = 250_000;
+
+/// What one call brought, and its number in the database.
+pub(super) type Arrived = (i64, Decoded);
+
+/// See the module.
+pub(super) struct Pending {
+    store: Arc<Store>,
+    logs: ForeignLogs,
+    traces: HashMap<TraceId, Waiting>,
+    /// How many traces of each call are not written yet.
+    calls: HashMap<i64, usize>,
+    /// How many spans wait, for whoever decides whether more may come.
+    waiting: Arc<AtomicUsize>,
+    /// The spans of each call that are counted in `waiting`.
+    counted: HashMap<i64, usize>,
+}
+
+/// A trace that is kept in memory.
+struct Waiting {
+    due: Instant,
+    touched: Instant,
+    /// The calls whose spans its log lacks.
+    calls: Vec<i64>,
+}
+
+impl Pending {
+    pub(super) fn new(store: Arc<Store>, owner: String, waiting: Arc<AtomicUsize>) -> Pending {
+        let logs = ForeignLogs::new(store.clone(), owner);
+        let (traces, calls, counted) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Pending { store, logs, traces, calls, waiting, counted }
+    }
+
+    /// Writes what arrives until nobody sends any more, and then what is left.
+    pub(super) fn run(mut self, arriving: &Receiver<Arrived>) {
+        loop {
+            let now = Instant::now();
+            let due = self.traces.values().filter(|one| !one.calls.is_empty()).map(|one| one.due).min();
+            let pause = due.map_or(FORGET_AFTER, |due| due.saturating_duration_since(now));
+            match arriving.recv_timeout(pause) {
+                Ok(arrived) => {
+                    self.take(arrived);
+                    // What is there already comes with it.
+                    arriving.try_iter().for_each(|arrived| self.take(arrived));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.write_due(None);
+                    return;
+                }
+            }
+            self.write_due(Some(Instant::now()));
+            self.forget_old();
+        }
+    }
+
+    /// Takes in a call.
+    pub(super) fn take(&mut self, (call, decoded): Arrived) {
+        let now = Instant::now();
+        self.counted.insert(call, decoded.spans.len());
+        let changed = match self.logs.add(decoded) {
+            Ok(changed) => changed,
+            Err(fault) => {
+                tracing::warn!(%fault, "spans cannot be taken in");
+                Vec::new()
+            }
+        };
+        if changed.is_empty() {
+            self.finish(call);
+            return;
+        }
+        self.calls.insert(call, changed.len());
+        for id in changed {
+            let waiting = self.traces.entry(id).or_insert(Waiting { due: now, touched: now, calls: Vec::new() });
+            waiting.touched = now;
+            waiting.calls.push(call);
+        }
+    }
+
+    /// Writes the logs that are due, or all.
+    pub(super) fn write_due(&mut self, now: Option<Instant>) {
+        let is_due = |one: &Waiting| !one.calls.is_empty() && now.is_none_or(|now| one.due <= now);
+        let due: Vec<TraceId> = self.traces.iter().filter(|(_, one)| is_due(one)).map(|(id, _)| *id).collect();
+        for id in due {
+            let begun = Instant::now();
+            let written = self.logs.write(id);
+            let took = begun.elapsed();
+            let Some(waiting) = self.traces.get_mut(&id) else { continue };
+            waiting.due = Instant::now() + MIN_PAUSE.max(took * PAUSE_FACTOR);
+            if let Err(fault) = written {
+                tracing::warn!(%fault, "a foreign request cannot be written");
+                waiting.due = Instant::now() + RETRY;
+                continue;
+            }
+            for call in std::mem::take(&mut waiting.calls) {
+                let left = self.calls.get_mut(&call).map_or(0, |left| {
+                    *left -= 1;
+                    *left
+                });
+                if left == 0 {
+                    self.finish(call);
+                }
+            }
+        }
+        self.logs.remove_replaced();
+    }
+
+    /// All spans of a call are in logs.
+    fn finish(&mut self, call: i64) {
+        self.calls.remove(&call);
+        let spans = self.counted.remove(&call).unwrap_or(0);
+        self.waiting.fetch_sub(spans.min(self.waiting.load(Ordering::SeqCst)), Ordering::SeqCst);
+        if let Err(error) = self.store.forget_received(vec![call]) {
+            // It is taken in once more later, which changes nothing.
+            tracing::warn!(%error, "a received call stays stored");
+        }
+    }
+
+    fn forget_old(&mut self) {
+        let mut quiet: Vec<(Instant, TraceId)> =
+            self.traces.iter().filter(|(_, one)| one.calls.is_empty()).map(|(id, one)| (one.touched, *id)).collect();
+        quiet.sort_unstable();
+        let mut kept: usize = quiet.iter().map(|(_, id)| self.logs.len(*id)).sum();
+        for (touched, id) in quiet {
+            if kept <= MAX_KEPT && touched.elapsed() < FORGET_AFTER {
+                break;
+            }
+            kept -= self.logs.len(id);
+            self.logs.forget(id);
+            self.traces.remove(&id);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! `flowglass serve`, by which the traces of other programs come in until a signal ends it, and `flowglass runnable`,
+//! which makes a flow of one.
+
+use std::sync::mpsc::channel;
+
+use runner::{Fault, Workspace};
+use serde_json::{Value, json};
+
+use crate::cli::{Outcome, exit, tell};
+use crate::print::counted;
+use crate::signals::Signals;
+
+/// `flowglass serve`.
+pub(crate) fn serve(workspace: &Workspace, port: u16, is_json: bool) -> Result<Outcome, Fault> {
+    let (ended, end) = channel();
+    let signals = Signals::listen()
+        .map_err(|error| Fault::Internal { message: format!("signals cannot be received: {error}") })?;
+    signals.stop_with("ending; what was received is written first", move || {
+        let _ = ended.send(()); // It may be ending already.
+    });
+    let receiver = workspace.receive_spans(port)?;
+    let endpoint = receiver.row().endpoint;
+    if is_json {
+        println!("{}", json!({ "endpoint": endpoint, "traces": format!("{endpoint}/v1/traces") }));
+    } else {
+        tell(&format!("flowglass: receiving traces at {endpoint}/v1/traces; Ctrl-C ends it"));
+        tell(&format!("flowglass: for most SDKs: OTEL_EXPORTER_OTLP_ENDPOINT={endpoint}"));
+    }
+    // The sender lives as long as signals are heard.
+    let _ = end.recv();
+    receiver.close();
+    Ok(Outcome { json: Value::Null, text: String::new(), code: exit::DONE })
+}
+
+/// `flowglass runnable`.
+pub(crate) fn runnable(workspace: &Workspace, request: &str, name: &str, force: bool) -> Result<Outcome, Fault> {
+    let made = workspace.make_runnable(request, name, force)?;
+    let text = format!(
+        "{}: {}, {}\nflowglass run {name} run --user me --mock\n",
+        made.files.join(", "),
+        counted(made.model_calls, "model call"),
+        counted(made.tools.len() as u64, "tool"),
+    );
+    Ok(Outcome::done(json!(made), text))
+}
