@@ -14,6 +14,7 @@ mod home;
 mod inside;
 mod lists;
 mod payload;
+mod receiving;
 mod runs;
 mod session;
 mod settings;
@@ -97,6 +98,9 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             verify::waiting_requests,
             agents::agent_access,
             agents::let_agents_in,
+            receiving::trace_receiver,
+            receiving::serve,
+            receiving::runnable,
             experiment::plan_try,
             experiment::try_out,
             experiment::go_on_trying,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use runner::{Cancel, Consent, Fault, Notice, OpenOptions, ViewBatch, Workspace};
+use runner::{Cancel, Consent, Fault, Notice, OpenOptions, Receiver, ReceiverRow, ViewBatch, Workspace};
 use tauri::webview::NewWindowResponse;
 use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
@@ -40,6 +40,8 @@ pub(crate) struct WindowState {
     experiments: Mutex<Vec<Cancel>>,
     /// Where coding agents reach the open workspace by HTTP, while a person wants it.
     agents: Mutex<Option<mcp::Endpoint>>,
+    /// Where the open workspace receives the traces of other programs, while a person wants it.
+    receiver: Mutex<Option<Receiver>>,
 }
 
 impl WindowState {
@@ -60,7 +62,19 @@ impl WindowState {
         let is_unopened = AtomicBool::new(has_folder && workspace.is_none());
         let (workspace, views) = (Mutex::new(workspace), Mutex::default());
         let (verifying, experiments, agents) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Ok(WindowState { workspace, is_unopened, watchers, views, options, notifier, verifying, experiments, agents })
+        let receiver = Mutex::default();
+        Ok(WindowState {
+            workspace,
+            is_unopened,
+            watchers,
+            views,
+            options,
+            notifier,
+            verifying,
+            experiments,
+            agents,
+            receiver,
+        })
     }
 
     /// What cancels an experiment that is about to begin.
@@ -91,6 +105,30 @@ impl WindowState {
     /// The address and the token of the endpoint for coding agents, if it is open.
     pub(crate) fn endpoint(&self) -> Option<(String, String)> {
         lock(&self.agents).as_ref().map(|endpoint| (endpoint.url.clone(), endpoint.token.clone()))
+    }
+
+    /// Receives the traces of other programs, or no longer: on the usual port, or on another if that is taken.
+    pub(crate) fn receive_traces(&self, is_wanted: bool) -> Result<(), Fault> {
+        let mut receiver = lock(&self.receiver);
+        // Read under the lock, as for agents.
+        let workspace = self.workspace()?;
+        match (is_wanted, &*receiver) {
+            (true, None) => {
+                let opened = workspace.receive_spans(runner::USUAL_PORT).or_else(|fault| match fault {
+                    Fault::Refused { .. } => workspace.receive_spans(0),
+                    fault => Err(fault),
+                })?;
+                *receiver = Some(opened);
+            }
+            (false, Some(_)) => *receiver = None,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Where traces are received, if they are.
+    pub(crate) fn receiver(&self) -> Option<ReceiverRow> {
+        lock(&self.receiver).as_ref().map(Receiver::row)
     }
 
     /// Ends what is being verified, and from here on it is this that ends what is.
@@ -163,6 +201,7 @@ impl WindowState {
         }
         // An endpoint for agents was opened for the folder before.
         *lock(&self.agents) = None;
+        *lock(&self.receiver) = None;
         if let Some(channel) = lock(&self.views).clone() {
             tell_views(&workspace, channel)?;
         }

@@ -133,6 +133,12 @@ export const commands = {
 	agentAccess: () => typedError<AgentAccess, Fault>(__TAURI_INVOKE("agent_access")),
 	/**  Opens or closes the endpoint for coding agents. */
 	letAgentsIn: (wanted: boolean) => typedError<AgentAccess, Fault>(__TAURI_INVOKE("let_agents_in", { wanted })),
+	/**  Where the traces of other programs are received; null while they are not. */
+	traceReceiver: () => typedError<ReceiverRow | null, Fault>(__TAURI_INVOKE("trace_receiver")),
+	/**  Begins or ends receiving them. */
+	serve: (wanted: boolean) => typedError<ReceiverRow | null, Fault>(__TAURI_INVOKE("serve", { wanted })),
+	/**  Makes a flow and a mock script of a request that was received as a trace. */
+	runnable: (request: string, name: string, replace: boolean) => typedError<MadeRunnable, Fault>(__TAURI_INVOKE("runnable", { request, name, replace })),
 	/**  What an experiment will take. */
 	planTry: (query: TryQuery) => typedError<TryPlan, Fault>(__TAURI_INVOKE("plan_try", { query })),
 	/**  Begins an experiment and runs it. The first report of progress names it. */
@@ -278,7 +284,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","session","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","history","why","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","session","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","serve","runnable","history","why","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -1572,6 +1578,12 @@ export type Imported = {
 	requests: string[],
 	/**  How many events. */
 	events: number,
+	/**  Of a file of OpenTelemetry spans: how many can be read. */
+	spans?: number | null,
+	/**  How many cannot. */
+	rejected?: number | null,
+	/**  Why the first of those cannot. */
+	whyRejected?: string | null,
 };
 
 /**  A file that the flow of a request imported. */
@@ -1806,6 +1818,18 @@ export type LogLine = {
 	text: string,
 	/**  Milliseconds since the epoch. */
 	at: number,
+};
+
+/**  A flow that a foreign request was made into. */
+export type MadeRunnable = {
+	/**  Its kind. */
+	flow: string,
+	/**  What was written: the flow, and its mock script. */
+	files: string[],
+	/**  How many model calls it repeats. */
+	modelCalls: number,
+	/**  The tools that it has, with the answers that are recorded. */
+	tools: string[],
 };
 
 /**  Something that may have happened outside. */
@@ -2391,6 +2415,12 @@ export type QueuedCall = {
 	result?: Json | null,
 };
 
+/**  An endpoint, as the window shows it. */
+export type ReceiverRow = {
+	/**  What senders are given as `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+	endpoint: string,
+};
+
 /**  A request compared with what its flow does today. */
 export type Replay = {
 	/**  Whether nothing differs. */
@@ -2467,6 +2497,8 @@ export type RequestRow = {
 	forkedFrom?: ForkedFrom | null,
 	/**  What failed it. */
 	error?: ErrorInfo | null,
+	/**  Of a foreign request: whose conventions the spans follow that it was received as. It has no code and no state. */
+	receivedFrom?: string | null,
 	/**  Whether models were mocked. */
 	mock: boolean,
 	/**  The number of its newest event. */
@@ -3627,7 +3659,9 @@ export type Where =
 /**  The session's metadata. */
 "metadata" | 
 /**  What the engine had to say. */
-"note";
+"note" | 
+/**  A span of a foreign request. */
+"span";
 
 /**  What a search for the deciding step found. */
 export type WhereDecided = 

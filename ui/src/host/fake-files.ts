@@ -229,6 +229,9 @@ export abstract class FakeFiles extends FakeViews {
   exportPage = noFile;
   exportTrace = noFile;
   importFile = noFile;
+  runnable = noFile;
+  traceReceiver = async () => null;
+  serve = async (wanted: boolean) => (wanted ? { endpoint: 'http://127.0.0.1:4318' } : null);
   checkFile = noFile;
   /** A browser tab has no menu and nothing around it. */
   async desktopEvents() {

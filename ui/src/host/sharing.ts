@@ -1,5 +1,13 @@
 // What the window asks the host to write for others, and to take in from them.
-import type { Exported, ExportedTrace, ExportOptions, Imported, PageOptions } from './bindings';
+import type {
+  Exported,
+  ExportedTrace,
+  ExportOptions,
+  Imported,
+  MadeRunnable,
+  PageOptions,
+  ReceiverRow,
+} from './bindings';
 
 export interface SharingHost {
   exportSession(options: ExportOptions): Promise<Exported>;
@@ -10,4 +18,10 @@ export interface SharingHost {
   importFile(file: string): Promise<Imported>;
   /** What that would take in; writes nothing. */
   checkFile(file: string): Promise<Imported>;
+  /** Where the traces of other programs are received; null while they are not. */
+  traceReceiver(): Promise<ReceiverRow | null>;
+  /** Begins or ends receiving them. */
+  serve(wanted: boolean): Promise<ReceiverRow | null>;
+  /** Writes a flow and a mock script of a request that was received as a trace. */
+  runnable(requestId: string, name: string, replace: boolean): Promise<MadeRunnable>;
 }

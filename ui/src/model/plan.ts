@@ -5,7 +5,9 @@ import type { Host, PlanRow, RequestRow } from '../host/host';
 
 const RESUMABLE = ['interrupted', 'suspended', 'failed', 'aborted'];
 
-export const isResumable = (row: RequestRow | null): boolean => RESUMABLE.includes(row?.status ?? '');
+/** A request that was received as a trace has nothing to go on with. */
+export const isResumable = (row: RequestRow | null): boolean =>
+  RESUMABLE.includes(row?.status ?? '') && row?.receivedFrom == null;
 
 export type PlanQuestion = { request: string; seq: number };
 

@@ -5,7 +5,11 @@ import { isResumable } from './plan';
 import type { SheetName } from './window.svelte';
 
 export const canResume = (app: AppModel): boolean => isResumable(app.request.row) && !app.host.isCopy;
-export const hasEnded = (app: AppModel): boolean => isOpen(app) && !app.request.live;
+/** Whether the open request was received as a trace: it has no code and no state. */
+const isForeign = (app: AppModel): boolean => isOpen(app) && app.request.row?.receivedFrom != null;
+export const hasEnded = (app: AppModel): boolean => isOpen(app) && !app.request.live && !isForeign(app);
+const canMakeRunnable = (app: AppModel): boolean => isForeign(app) && !app.host.isCopy;
+const canFork = (app: AppModel): boolean => isOpen(app) && !isForeign(app);
 /** Whether there is a block that forks can begin with. */
 export const canTry = (app: AppModel): boolean => hasEnded(app) && app.selected !== null && !app.host.isCopy;
 /** Whether the Experiments page shows an arm whose values can be written into the source. */
@@ -32,7 +36,7 @@ const sheet = (
 export const SHEETS: readonly Command[] = [
   sheet('resume', 'Do', 'Resume or answer this request', 'play', canResume, ['Ctrl+Shift+r']),
   sheet('retry', 'Do', 'Retry this request', 'again', hasEnded),
-  sheet('fork', 'Do', 'Fork this request at the selected block', 'router', isOpen, ['Ctrl+Shift+k']),
+  sheet('fork', 'Do', 'Fork this request at the selected block', 'router', canFork, ['Ctrl+Shift+k']),
   sheet('try', 'Do', 'Try other models, prompts or values from the selected block', 'flask', canTry, ['Ctrl+Shift+m']),
   sheet('culprit', 'Do', 'Where was it decided?', 'critical', hasEnded),
   sheet('adopt', 'Do', 'Adopt the chosen arm of the experiment', 'edit', hasArm),
@@ -47,6 +51,8 @@ export const SHEETS: readonly Command[] = [
   sheet('keep', 'Do', 'Keep this request as a test', 'file', hasEnded),
   sheet('tag', 'Do', 'Tag this run or session, or give it a title or a note', 'book', canTag),
   sheet('mcp', 'Go', 'Coding agents (MCP)', 'chat', hasFolder),
+  sheet('serve', 'Go', 'Receive traces of other programs (OTLP)', 'down', hasFolder),
+  sheet('runnable', 'Do', 'Make this trace runnable', 'flow', canMakeRunnable),
   sheet('import', 'Do', 'Import an export', 'down', hasFolder),
   sheet('delete', 'Do', 'Delete this session', 'cross', hasSession),
 ];

@@ -30,6 +30,8 @@ export type SheetName =
   | 'export'
   | 'keep'
   | 'mcp'
+  | 'serve'
+  | 'runnable'
   | 'accept'
   | 'try'
   | 'score'
