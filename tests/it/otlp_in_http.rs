@@ -1,0 +1,284 @@
+//! Traces of other programs, over HTTP: what is answered, what arrives in which order, and what a killed process leaves.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
+use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
+use prost::Message;
+use serde_json::{Value, json};
+use tests::bench::{Place, program};
+
+/// A time in milliseconds as nanoseconds.
+const T0: u64 = 1_795_941_000_000_000_000;
+const PROTOBUF: &str = "application/x-protobuf";
+const JSON: &str = "application/json";
+
+/// `flowglass serve`, until it is dropped.
+struct Serving {
+    child: Child,
+    traces: String,
+}
+
+impl Serving {
+    fn new(place: &Place) -> Serving {
+        let mut child = Command::new(program())
+            .args(["serve", "--port", "0", "--json"])
+            .current_dir(place.dir())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut line).expect("it says where it is");
+        let said: Value = serde_json::from_str(&line).expect("a line of JSON");
+        Serving { child, traces: said["traces"].as_str().expect("an address").to_owned() }
+    }
+
+    fn post(&self, kind: &str, more: &[(&str, &str)], body: &[u8]) -> Answered {
+        post(&self.traces, kind, more, body)
+    }
+
+    /// Ends it as a person does, so that it writes what it received.
+    fn end(mut self) {
+        // SAFETY: the process is a child that was not waited for.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGINT) };
+        assert!(self.child.wait().expect("it ends").success());
+    }
+
+    fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Answered {
+    status: u16,
+    retry_after: Option<String>,
+    body: Vec<u8>,
+}
+
+fn post(url: &str, kind: &str, more: &[(&str, &str)], body: &[u8]) -> Answered {
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let mut request = agent.post(url).header("Content-Type", kind);
+    for (name, value) in more {
+        request = request.header(*name, *value);
+    }
+    let mut answer = request.send(body).expect("it answers");
+    let retry_after = answer.headers().get("retry-after").map(|value| value.to_str().expect("text").to_owned());
+    Answered { status: answer.status().as_u16(), retry_after, body: answer.body_mut().read_to_vec().expect("a body") }
+}
+
+fn span(trace: u8, id: u64, parent: u64, name: &str, (start, end): (u64, u64)) -> Span {
+    let parent = if parent == 0 { Vec::new() } else { parent.to_be_bytes().to_vec() };
+    Span {
+        trace_id: vec![trace; 16],
+        span_id: id.to_be_bytes().to_vec(),
+        parent_span_id: parent,
+        name: name.to_owned(),
+        start_time_unix_nano: if start == 0 { 0 } else { T0 + start * 1_000_000 },
+        end_time_unix_nano: if end == 0 { 0 } else { T0 + end * 1_000_000 },
+        ..Span::default()
+    }
+}
+
+fn with(mut span: Span, name: &str, text: &str) -> Span {
+    let value = Some(AnyValue { value: Some(any_value::Value::StringValue(text.to_owned())) });
+    span.attributes.push(KeyValue { key: name.to_owned(), value, ..KeyValue::default() });
+    span
+}
+
+fn call(spans: Vec<Span>) -> Vec<u8> {
+    let scope_spans = vec![ScopeSpans { spans, ..ScopeSpans::default() }];
+    let resource_spans = vec![ResourceSpans { scope_spans, ..ResourceSpans::default() }];
+    ExportTraceServiceRequest { resource_spans }.encode_to_vec()
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(body).expect("memory");
+    packed.finish().expect("memory")
+}
+
+/// Asks until the answer is the wanted one.
+fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        if let Some(found) = ask() {
+            return found;
+        }
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn id(trace: u8) -> String {
+    format!("{trace:02x}").repeat(16)
+}
+
+#[test]
+fn calls_are_answered_as_the_protocol_says() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let good = call(vec![span(1, 1, 0, "root", (1, 9))]);
+    let answer = serving.post(PROTOBUF, &[], &good);
+    assert_eq!(answer.status, 200);
+    assert_eq!(ExportTraceServiceResponse::decode(&*answer.body).expect("protobuf").partial_success, None);
+    assert_eq!(serving.post(PROTOBUF, &[("Content-Encoding", "gzip")], &gzip(&good)).status, 200);
+    let text = json!({ "resourceSpans": [{ "scopeSpans": [{ "spans": [
+        { "traceId": id(2), "spanId": "0000000000000001", "name": "fine", "startTimeUnixNano": T0.to_string(),
+          "endTimeUnixNano": T0 + 5 },
+        { "traceId": "12", "spanId": "0000000000000002", "name": "no trace" },
+        { "traceId": id(2), "spanId": "0000000000000000", "name": "no id" },
+    ] }] }] });
+    let answer = serving.post("application/json; charset=utf-8", &[], text.to_string().as_bytes());
+    let body: Value = serde_json::from_slice(&answer.body).expect("JSON");
+    assert_eq!((answer.status, &body["partialSuccess"]["rejectedSpans"]), (200, &json!("2")), "{body}");
+    assert!(body["partialSuccess"]["errorMessage"].as_str().expect("words").contains("\"no trace\""), "{body}");
+
+    for (kind, more, sent, status, words) in [
+        (JSON, &[][..], &b"no JSON"[..], 400, "not JSON"),
+        (JSON, &[], b"{}", 400, "resourceSpans"),
+        (JSON, &[], b"\xff\xfe", 400, "UTF-8"),
+        (PROTOBUF, &[], b"\xff\xff\xff\xff", 400, "not an OTLP trace call"),
+        (PROTOBUF, &[("Content-Encoding", "gzip")], b"no gzip", 400, "not gzip"),
+        (PROTOBUF, &[("Content-Encoding", "br")], b"", 415, "gzip"),
+        ("text/plain", &[], b"{}", 415, "application/x-protobuf"),
+        (JSON, &[("Origin", "https://example.com")], b"{}", 403, "this machine"),
+        (JSON, &[("Host", "example.com")], b"{}", 403, "this machine"),
+    ] {
+        let answer = serving.post(kind, more, sent);
+        let body = String::from_utf8_lossy(&answer.body).into_owned();
+        assert_eq!(answer.status, status, "{kind} {more:?}: {body}");
+        assert!(body.contains(words), "{kind} {more:?}: {body}");
+        assert_eq!(answer.retry_after, None);
+    }
+    let wrong = serving.traces.replace("traces", "metrics");
+    assert_eq!(post(&wrong, JSON, &[], b"{}").status, 404);
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    assert_eq!(agent.get(&serving.traces).call().expect("it answers").status(), 405);
+    // 65 MB of zeros, in some kilobytes.
+    let bomb = gzip(&vec![0; 65 << 20]);
+    assert_eq!(serving.post(PROTOBUF, &[("Content-Encoding", "gzip")], &bomb).status, 413);
+    serving.end();
+    assert_eq!(place.get("requests").as_array().expect("rows").len(), 2);
+}
+
+#[test]
+fn spans_arrive_live_late_twice_and_without_parents() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let request = id(7);
+    // Children come before what they are in, as most SDKs send them.
+    serving.post(PROTOBUF, &[], &call(vec![span(7, 3, 2, "inner", (20, 30))]));
+    let row =
+        eventually("the first span is shown", || place.get("requests").as_array().expect("rows").first().cloned());
+    assert_eq!((&row["id"], &row["status"]), (&json!(request), &json!("in_progress")), "{row}");
+    let logs = place.get(&format!("block {request} root/step:inner"))["logs"].to_string();
+    assert!(logs.contains("its parent, span 0000000000000002, did not arrive"), "{logs}");
+    serving.post(PROTOBUF, &[], &call(vec![span(7, 2, 1, "middle", (10, 40)), span(7, 3, 2, "inner", (20, 30))]));
+    serving.post(PROTOBUF, &[], &call(vec![span(7, 1, 0, "outer", (5, 50))]));
+    let shown = eventually("the root is there", || {
+        let shown = place.get(&format!("show {request}"));
+        (shown["request"]["status"] == "completed").then_some(shown)
+    });
+    let paths: Vec<&str> = shown["blocks"]
+        .as_array()
+        .expect("blocks")
+        .iter()
+        .map(|block| block["path"].as_str().expect("a path"))
+        .collect();
+    assert_eq!(paths, ["root", "root/step:middle", "root/step:middle/step:inner"]);
+    assert_eq!(shown["request"]["durationMs"], 45);
+    // After the end, and once more.
+    let late = call(vec![span(7, 4, 2, "late", (32, 33)), span(7, 4, 2, "late", (32, 33))]);
+    serving.post(PROTOBUF, &[], &late);
+    serving.post(PROTOBUF, &[], &late);
+    eventually("the late span is there", || {
+        let blocks = place.get(&format!("show {request}"))["blocks"].as_array().expect("blocks").len();
+        (blocks == 4).then_some(())
+    });
+    serving.end();
+    assert_eq!(place.get(&format!("show {request}"))["blocks"].as_array().expect("blocks").len(), 4);
+    let sound = place.run(&["check", "--data", place.database().to_str().expect("UTF-8"), "--json"]);
+    assert_eq!(sound.json()["ok"], true, "{sound}");
+}
+
+#[test]
+fn odd_spans_are_shown_and_said_to_be_odd() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let hostile = "evil\u{202e}\u{200b}\u{1b}[2J/../name";
+    let spans = vec![
+        span(9, 1, 0, "root", (100, 200)),
+        span(9, 2, 1, "early", (50, 120)),
+        span(9, 3, 1, "backwards", (150, 140)),
+        span(9, 4, 1, "timeless", (0, 0)),
+        span(9, 5, 6, "circle a", (150, 160)),
+        span(9, 6, 5, "circle b", (151, 159)),
+        span(9, 7, 1, "after", (250, 260)),
+        with(span(9, 8, 1, hostile, (160, 170)), "huge", &"x".repeat(300_000)),
+        with(span(9, 9, 1, "", (160, 170)), "service", "other"),
+    ];
+    assert_eq!(serving.post(PROTOBUF, &[], &call(spans)).status, 200);
+    serving.end();
+    let request = id(9);
+    let shown = place.get(&format!("show {request}"));
+    let blocks = shown["blocks"].as_array().expect("blocks");
+    assert_eq!(blocks.len(), 9, "{shown:#}");
+    let logs = |path: &str| place.get(&format!("block {request} {path}"))["logs"].to_string();
+    for (path, words) in [
+        ("root/step:early", "starts 50 ms before its parent"),
+        ("root/step:backwards", "ends 10 ms before it starts"),
+        ("root/step:timeless", "it has no start time"),
+        ("root/step:after", "starts 50 ms after its parent ended"),
+    ] {
+        assert!(logs(path).contains(words), "{path}: {}", logs(path));
+    }
+    let circle = blocks.iter().find(|block| block["name"] == "circle a").expect("it is there");
+    let detail = place.run(&["block", &request, circle["path"].as_str().expect("a path"), "--json"]).json();
+    assert!(detail["logs"].to_string().contains("form a circle"), "{detail:#}");
+    assert!(blocks.iter().any(|block| block["name"] == "unnamed"), "{shown:#}");
+    let text = place.run(&["show", &request, "--tree"]);
+    assert!(!text.stdout.contains('\u{1b}') && !text.stdout.contains('\u{202e}'), "{text}");
+    assert_eq!(place.get("search xxxxxxxxxxxxxxxxxxxx")[0]["requestId"], request.as_str());
+}
+
+#[test]
+fn what_was_answered_is_there_after_a_kill() {
+    let place = Place::new();
+    for trace in 1..=5 {
+        let serving = Serving::new(&place);
+        for at in 0..20 {
+            let parent = u64::from(at > 0);
+            let spans = vec![span(trace, at + 1, parent, "step", (10 + at, 500 - at))];
+            assert_eq!(serving.post(PROTOBUF, &[], &call(spans)).status, 200);
+        }
+        serving.kill();
+        let blocks = place.get(&format!("show {}", id(trace)))["blocks"].as_array().expect("blocks").len();
+        assert_eq!(blocks, 20, "trace {trace}");
+    }
+    let sound = place.run(&["check", "--data", place.database().to_str().expect("UTF-8"), "--json"]);
+    assert_eq!(sound.json()["ok"], true, "{sound}");
+}
+
+#[test]
+fn a_port_in_use_is_said() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let port = serving.traces.rsplit(':').next().and_then(|rest| rest.split('/').next()).expect("a port");
+    let refused = place.ask(&format!("serve --port {port}"));
+    assert_eq!(refused.code, Some(7), "{refused}");
+    assert!(refused.stderr.contains("in use") && refused.stderr.contains("--port"), "{refused}");
+}
