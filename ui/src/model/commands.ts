@@ -10,7 +10,7 @@ import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type
 import { INSIDE } from './inside-commands';
 import { keymap } from './keymap.svelte';
 import { setTheme, turnSingleKeys, zoomText } from './look';
-import { SHEETS } from './sheets';
+import { SHEETS, isForeign } from './sheets';
 import type { AppModel } from './app.svelte';
 import type { TimelineAct } from './window.svelte';
 
@@ -169,7 +169,9 @@ export const COMMANDS: readonly Command[] = [
     when: (app) => app.window.form?.fires === true,
     verb: 'trigger',
   }),
-  command('again', 'Do', 'Run again', 'again', [], (app) => void runAgain(app), { when: isOpen }),
+  command('again', 'Do', 'Run again', 'again', [], (app) => void runAgain(app), {
+    when: (app) => isOpen(app) && !isForeign(app),
+  }),
   command('abort', 'Do', 'Abort this request', 'stop', ['Ctrl+Shift+x'], (app) => void abort(app), {
     when: (app) => app.request.live,
     verb: 'abort',

@@ -6,7 +6,7 @@ import type { SheetName } from './window.svelte';
 
 export const canResume = (app: AppModel): boolean => isResumable(app.request.row) && !app.host.isCopy;
 /** Whether the open request was received as a trace: it has no code and no state. */
-const isForeign = (app: AppModel): boolean => isOpen(app) && app.request.row?.receivedFrom != null;
+export const isForeign = (app: AppModel): boolean => isOpen(app) && app.request.row?.receivedFrom != null;
 export const hasEnded = (app: AppModel): boolean => isOpen(app) && !app.request.live && !isForeign(app);
 const canMakeRunnable = (app: AppModel): boolean => isForeign(app) && !app.host.isCopy;
 const canFork = (app: AppModel): boolean => isOpen(app) && !isForeign(app);
