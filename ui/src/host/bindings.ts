@@ -284,7 +284,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","session","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","serve","runnable","history","why","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","session","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","runnable","serve","history","why","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */
@@ -3174,8 +3174,8 @@ export type TryPlan = {
 	/**  How many of them score samples. */
 	scoreModelCalls: number,
 	/**
-	 *  The action, as `flow.action`, that scores samples: what it asks of models was never recorded, and is in no figure
-	 *  here.
+	 *  The action, as `flow.action`, that scores samples: what it asks of models was never recorded, and is in no
+	 *  figure here.
 	 */
 	scoredBy?: string | null,
 	/**  How many tokens, if the calls were recorded with theirs. */
