@@ -343,7 +343,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let dir = cli.global.dir.clone().unwrap_or_else(|| PathBuf::from("."));
             crate::debugger::debug(&workspace, &dir, &asked.request, asked.at.as_ref(), cli.global.json)
         }
-        Command::Coverage { request, file } => crate::inside::coverage(&workspace, &request, file.as_deref()),
+        Command::Coverage(asked) => crate::inside::coverage(&workspace, &asked.request, asked.file.as_deref()),
         Command::Verify(verify) => crate::verify::verify(&workspace, &verify, cli.global.json),
         Command::Keep(keep) => crate::verify::keep(&workspace, &keep),
         Command::Try(given) => crate::experiment::try_out(&workspace, &given),

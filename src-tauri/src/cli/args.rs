@@ -28,7 +28,7 @@ pub(crate) use answer::Resume;
 pub(crate) use debugging::{Dap, Debug};
 pub(crate) use diff::Diff;
 pub(crate) use experiment::{Adopt, Culprit, Experiments, Try};
-pub(crate) use inside::{Print, Step};
+pub(crate) use inside::{Coverage, Print, Step};
 pub(crate) use mcp::Mcp;
 pub(crate) use page::Page;
 pub(crate) use place::Place;
@@ -245,12 +245,7 @@ pub(crate) enum Command {
     /// An instant inside a block: its statement, the values there, and the stack; steps forward and back
     Step(Step),
     /// How often each line of a request's code ran
-    Coverage {
-        request: String,
-        /// Only of this file
-        #[arg(long)]
-        file: Option<String>,
-    },
+    Coverage(Coverage),
     /// Go through a recorded request statement by statement, forward and back, at a prompt
     Debug(Debug),
     /// Serve an editor that debugs a recorded request, by the Debug Adapter Protocol on standard input and output

@@ -148,3 +148,11 @@ impl Step {
         (self.request, StepQuery { at: self.at, to, watches: self.watch })
     }
 }
+
+#[derive(Args)]
+pub(crate) struct Coverage {
+    pub(crate) request: String,
+    /// Only of this file
+    #[arg(long)]
+    pub(crate) file: Option<String>,
+}

@@ -90,8 +90,9 @@ fn message(value: &Value, role: &str) -> Option<Value> {
     let class = fields.get("id").and_then(|id| id.as_array()?.last()?.as_str()).and_then(role_of);
     let by_type = fields.get("type").and_then(Value::as_str).and_then(role_of);
     for name in ["message", "kwargs", "data"] {
-        if let Some(inner @ Value::Object(_)) = fields.get(name) {
-            let mut inner = message(inner, class.or(by_type).unwrap_or(role))?;
+        // The attributes of an event hold the envelope's inside as a text.
+        if let Some(inner @ Value::Object(_)) = fields.get(name).map(opened) {
+            let mut inner = message(&inner, class.or(by_type).unwrap_or(role))?;
             if let Some(reason) = fields.get("finish_reason").filter(|reason| reason.is_string()) {
                 inner["finishReason"] = reason.clone();
             }
