@@ -1,8 +1,9 @@
 //! When the blocks of a recorded request started and ended.
 //!
 //! In a replay nothing takes time, so of two blocks that ran side by side the one with less to wait for would come to
-//! its end first, whatever the recording says. So where blocks ran side by side, each starts and ends in its turn. Must
-//! not know what waits for a turn.
+//! its end first, whatever the recording says. So where blocks ran side by side, each ends in its turn. What follows an
+//! end begins at once, as it did: a block that waited for its beginning would let code of other blocks run before it that
+//! ran after it. Must not know what waits for a turn.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +18,7 @@ type Positions = HashMap<(Arc<str>, u32), Position>;
 
 /// See the module. The attempts are those that count, from 0.
 pub(crate) struct BlockOrder {
-    /// Of all blocks if some ran side by side, else of those that ran again after a crash or an abort.
+    /// Of those that ran again after a crash or an abort.
     starts: Positions,
     /// Of all blocks if some ran side by side, else of those that a function or a model called.
     ends: Positions,
@@ -33,7 +34,7 @@ impl BlockOrder {
         for event in events {
             let positions = match &event.kind {
                 EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }
-                    if event.seq > own && (is_interleaved || counting.is_second_try(event)) =>
+                    if event.seq > own && counting.is_second_try(event) =>
                 {
                     &mut order.starts
                 }

@@ -254,8 +254,7 @@ impl EffectLog {
         }
     }
 
-    /// Waits until an attempt may start: returns at once, unless it ran beside others, or again after a crash or an
-    /// abort.
+    /// Waits until an attempt may start: returns at once, unless it ran again after a crash or an abort.
     pub(crate) async fn wait_for_recorded_start(&self, path: &Arc<str>, attempt: u32) {
         if let Some(due) = self.block_order.start(path, attempt) {
             self.turns.wait(due).await;
