@@ -18,6 +18,8 @@ use logs::ForeignLogs;
 
 pub use receiver::{Receiver, ReceiverRow, USUAL_PORT};
 
+/// How much of a file is read to see what it is.
+const HEAD: u64 = 4_096;
 /// What compressed files begin with.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -117,12 +119,16 @@ impl Workspace {
     }
 }
 
-/// Whether a file looks like OTLP JSON, or like a compressed file of it.
+/// Whether a file looks like OTLP JSON, or like a compressed file of it. Kept runs are JSON lines, too, so the list that
+/// every call has must be named near the beginning.
 pub(super) fn may_hold_spans(file: &Path) -> bool {
     let mut head = Vec::new();
-    let read = std::fs::File::open(file).and_then(|file| file.take(64).read_to_end(&mut head));
+    let read = std::fs::File::open(file).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
-    read.is_ok() && (head.starts_with(&GZIP) || text.trim_ascii_start().starts_with(b"{"))
+    let is_call = || {
+        text.trim_ascii_start().starts_with(b"{") && String::from_utf8_lossy(text).contains("\"resourceSpans\"")
+    };
+    read.is_ok() && (head.starts_with(&GZIP) || is_call())
 }
 
 fn imported(decoded: &Decoded) -> Imported {
