@@ -119,8 +119,8 @@ impl Workspace {
     }
 }
 
-/// Whether a file looks like OTLP JSON, or like a compressed file of it. Kept runs are JSON lines, too, so the list that
-/// every call has must be named near the beginning.
+/// Whether a file looks like OTLP JSON, or like a compressed file of it. Kept runs are JSON lines, too, so the list
+/// that every call has must be named near the beginning.
 pub(super) fn may_hold_spans(file: &Path) -> bool {
     let mut head = Vec::new();
     let read = std::fs::File::open(file).and_then(|file| file.take(HEAD).read_to_end(&mut head));

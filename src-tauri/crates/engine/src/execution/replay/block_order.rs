@@ -2,8 +2,8 @@
 //!
 //! In a replay nothing takes time, so of two blocks that ran side by side the one with less to wait for would come to
 //! its end first, whatever the recording says. So where blocks ran side by side, each ends in its turn. What follows an
-//! end begins at once, as it did: a block that waited for its beginning would let code of other blocks run before it that
-//! ran after it. Must not know what waits for a turn.
+//! end begins at once, as it did: a block that waited for its beginning would let code of other blocks run before it
+//! that ran after it. Must not know what waits for a turn.
 
 use std::collections::HashMap;
 use std::sync::Arc;
