@@ -125,9 +125,8 @@ pub(super) fn may_hold_spans(file: &Path) -> bool {
     let mut head = Vec::new();
     let read = std::fs::File::open(file).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
-    let is_call = || {
-        text.trim_ascii_start().starts_with(b"{") && String::from_utf8_lossy(text).contains("\"resourceSpans\"")
-    };
+    let is_call =
+        || text.trim_ascii_start().starts_with(b"{") && String::from_utf8_lossy(text).contains("\"resourceSpans\"");
     read.is_ok() && (head.starts_with(&GZIP) || is_call())
 }
 
