@@ -2876,7 +2876,7 @@ export type SettingsPlan = {
 export type SettingsView = {
 	/**  The file's full path. */
 	file: string,
-	/**  What is in it; empty where there is none. */
+	/**  The content of the file; empty if there is no file. */
 	text: string,
 	/**  What names this content; absent where there is no file. */
 	stamp?: string | null,
@@ -3240,7 +3240,7 @@ export type Turn = {
 	run: RunRow,
 	/**  How many items each audience sees. */
 	counts: AudienceCounts,
-	/**  Whether the session no longer keeps it in sight: nobody sees its items. */
+	/**  Whether the retention of the flow has dropped it: no audience sees its items any more. */
 	isForgotten: boolean,
 	/**  What the audience sees. Of many items the first and the last ones. */
 	items: ViewItem[],

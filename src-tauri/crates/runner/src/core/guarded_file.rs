@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(std::fs::read(&file).unwrap(), b"two");
     }
 
-    /// Two writers that read the same: one of them is told to look again.
+    /// If two writers have read the same content, only the first may write; the second gets an error.
     #[test]
     fn of_two_writers_at_once_one_is_refused() {
         let folder = tempfile::tempdir().unwrap();

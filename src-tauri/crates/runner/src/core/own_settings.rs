@@ -19,7 +19,7 @@ const FILE: &str = "settings.json";
 pub struct OwnSettings {
     /// Where they are kept; `None` where there is no folder for settings.
     pub file: Option<PathBuf>,
-    /// What stands there.
+    /// The fields of the file.
     pub settings: Map<String, Value>,
     /// Why they cannot be read. Nothing is written then.
     pub problem: Option<String>,

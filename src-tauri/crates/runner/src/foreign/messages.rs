@@ -102,7 +102,7 @@ fn message(value: &Value, role: &str) -> Option<Value> {
             return Some(inner);
         }
     }
-    // An answer of a model beside its text: `{ text, message }` is above, this is the text alone.
+    // An envelope `{ text, message }` was read above; what follows reads a message without an envelope.
     let said = fields.get("role").and_then(Value::as_str).and_then(role_of);
     let by_event = fields.get("event.name").and_then(Value::as_str).and_then(|name| role_of(name.split('.').nth(1)?));
     let role = said.or(by_event).or(by_type).or(class).unwrap_or(role);

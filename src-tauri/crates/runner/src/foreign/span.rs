@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-/// A span. Times are nanoseconds since the epoch; 0 stands for a time that the span does not have.
+/// A span. Times are nanoseconds since the epoch; 0 if the span does not have that time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ArrivedSpan {
     pub(crate) id: u64,

@@ -68,7 +68,7 @@ fn every_span_is_one_block_that_begins_after_the_one_around_it() {
     }
 }
 
-/// A model call that is told everything that was said before.
+/// A model call whose prompt holds all earlier messages.
 fn chat(id: u64, turns: u64) -> ArrivedSpan {
     let messages =
         (0..turns).map(|turn| json!({ "role": "user", "parts": [{ "type": "text", "content": turn.to_string() }] }));

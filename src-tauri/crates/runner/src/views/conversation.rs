@@ -41,7 +41,7 @@ pub struct Turn {
     pub run: RunRow,
     /// How many items each audience sees.
     pub counts: AudienceCounts,
-    /// Whether the session no longer keeps it in sight: nobody sees its items.
+    /// Whether the retention of the flow has dropped it: no audience sees its items any more.
     pub is_forgotten: bool,
     /// What the audience sees. Of many items the first and the last ones.
     pub items: Vec<ViewItem>,

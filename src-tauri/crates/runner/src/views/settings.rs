@@ -10,7 +10,7 @@ use super::Json;
 pub struct SettingsView {
     /// The file's full path.
     pub file: String,
-    /// What is in it; empty where there is none.
+    /// The content of the file; empty if there is no file.
     pub text: String,
     /// What names this content; absent where there is no file.
     #[serde(skip_serializing_if = "Option::is_none")]

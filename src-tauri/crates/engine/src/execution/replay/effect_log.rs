@@ -261,7 +261,7 @@ impl EffectLog {
         }
     }
 
-    /// Waits until an attempt may end: returns at once, unless it ran beside others.
+    /// Waits until an attempt may end. Returns at once if no blocks of the request ran side by side.
     pub(crate) async fn wait_for_recorded_end(&self, path: &Arc<str>, attempt: u32) {
         if let Some(due) = self.block_order.end(path, attempt) {
             self.turns.wait(due).await;
