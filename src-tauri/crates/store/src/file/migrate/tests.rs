@@ -29,27 +29,10 @@ fn an_old_format_is_migrated_after_a_copy() {
 #[test]
 fn the_first_format_becomes_todays() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, mut connection) = old_database(folder.path());
-    // What the first format did not have.
-    let later = "DROP INDEX request_by_claim; ALTER TABLE request DROP COLUMN claim;
-        DROP INDEX event_suspended; ALTER TABLE request DROP COLUMN forked_from;
-        ALTER TABLE request DROP COLUMN forked_at; DROP INDEX request_unindexed;
-        ALTER TABLE request DROP COLUMN unindexed_from; ALTER TABLE request DROP COLUMN epoch;
-        DROP TABLE filter_block; DROP TABLE span_page; DROP TABLE path_event;
-        ALTER TABLE event DROP COLUMN body_checksum;
-        DROP TABLE session_annotation; DROP TABLE session_tag; DROP INDEX session_by_fork;
-        ALTER TABLE session DROP COLUMN given_title; ALTER TABLE session RENAME COLUMN flow_title TO title;
-        DROP TABLE annotation; DROP TABLE tag; DROP TABLE model; DROP TABLE model_usage;
-        DROP INDEX request_by_start; DROP INDEX request_by_status; DROP INDEX request_by_flow; DROP INDEX request_by_label;
-        DROP INDEX request_by_user; DROP INDEX request_by_duration; DROP INDEX request_by_tokens;
-        CREATE INDEX request_by_user ON request (user); ALTER TABLE request DROP COLUMN words;
-        ALTER TABLE request DROP COLUMN tokens; ALTER TABLE request DROP COLUMN title;
-        DROP TABLE database; DROP TABLE code; DROP TABLE ticket; DROP TABLE removal;
-        DROP TABLE expectation; DROP TABLE experiment; DROP TABLE sample;
-        ALTER TABLE attempt_rollback RENAME TO withdrawal;
-        ALTER TABLE keyframe DROP COLUMN tombstone; ALTER TABLE total DROP COLUMN id_floor;
-        ALTER TABLE total RENAME COLUMN indexed_events TO events";
-    connection.execute_batch(later).unwrap();
+    let path = folder.path().join("old.db");
+    let mut connection = Connection::open(&path).unwrap();
+    connection.execute_batch(include_str!("first_format.sql")).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
     prepare(&mut connection, &path, &Waiting::default()).unwrap();
     assert_eq!(format_of(&connection).unwrap(), FORMAT);
     let schema = |connection: &Connection| -> Vec<String> {
