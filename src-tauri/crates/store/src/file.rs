@@ -1,4 +1,4 @@
-//! The database file: its identity, schema, format migrations, and how it is opened.
+//! The database: its identity, schema, format migrations, and how it is opened, in a file or on a server.
 //!
 //! Must not know what a step of a flow is.
 
@@ -6,3 +6,4 @@ pub(crate) mod identity;
 pub(crate) mod migrate;
 pub(crate) mod open;
 pub(crate) mod read_only;
+pub(crate) mod server;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::event::{BlockKind, Event, EventKind, Outcome, Recorded, Seq};
 use engine::log::{AppendMode, Lease, NoteKind};
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde_json::json;
 
 use crate::file::migrate;
@@ -31,9 +31,8 @@ struct Bed {
 
 impl Bed {
     fn new() -> Bed {
-        let mut connection = Connection::open("").unwrap();
+        let mut connection = rusqlite::Connection::open("").unwrap();
         configure_statement_cache(&connection).unwrap();
-        migrate::create_tables(&connection).unwrap();
         let steps = Arc::new(AtomicU64::new(0));
         let counted = steps.clone();
         let count = move || {
@@ -41,6 +40,8 @@ impl Bed {
             false
         };
         connection.progress_handler(STEPS as i32, Some(count)).unwrap();
+        let connection = Connection::Sqlite(connection);
+        migrate::create_tables(&connection).unwrap();
         let owners = Owners::new(|_| Liveness::Dead);
         let mut bed = Bed { connection, cache: WriterCache::default(), owners, last: 0, steps };
         bed.add(None, request_started());

@@ -7,6 +7,7 @@
 //!
 //! | a folder of this crate | holds |
 //! |---|---|
+//! | `sql` | one way to speak to either database, a file or a server |
 //! | `row` | how columns are encoded: bodies of events, large values, search filters, totals; errors |
 //! | `read` | queries: requests, sessions, events, state as of any event, search |
 //! | `file` | the database file: its identity, schema, format migrations, opening it, read-only places |
@@ -14,7 +15,7 @@
 //! | `check` | verification of all derived rows against the events |
 //! | `transfer` | long work in short transactions: export, import, delete, compact |
 //!
-//! A folder may use only itself and the folders above it in this table: `row` uses no other, `transfer` may use all.
+//! A folder may use only itself and the folders above it in this table: `sql` uses no other, `transfer` may use all.
 //!
 //! Words of this crate: `n` is the number of a row in this file, an `id` is what the rest of the program uses. A
 //! *change* is a row of `change`: one or more operations that took a scope from one version to the next. *As of* an
@@ -31,12 +32,14 @@ mod first_event;
 mod journal_tests;
 mod read;
 mod row;
+mod sql;
 mod transfer;
 mod write;
 
 use crate::file::{open, read_only};
 use crate::read::events;
 use crate::row::attempts;
+use crate::sql::Connection;
 use crate::write::{claims, writer_queue};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -45,7 +48,6 @@ use engine::event::Event;
 use engine::log::{AppendError, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
-use rusqlite::Connection;
 use serde_json::Value;
 
 pub use check::{Checked, Problem};
@@ -70,6 +72,7 @@ pub use read::writes::{LastWrite, Write};
 pub use row::annotation::{Annotated, Annotation, AnnotationKind, Subject};
 pub use row::error::{Error, OpenError};
 pub use row::waiting::OnBusy;
+pub use sql::place::{Place, Server};
 pub use transfer::bundle::{BundleRecord, ImportError};
 pub use transfer::compact::Compacted;
 pub use transfer::delete::{Cleared, Deleted};
@@ -121,7 +124,7 @@ impl Listeners {
 
 /// An open database. Dropping it commits what is queued and waits for that.
 pub struct Store {
-    path: PathBuf,
+    place: Place,
     /// How reading connections are opened.
     access: Access,
     id: String,
@@ -148,18 +151,19 @@ impl Store {
     /// With [`Access::ReadOnly`] nothing is created or changed in the database's folder. Where the file cannot be read
     /// there (a write-ahead log without a usable `-shm` file, or an older format) it is copied to a temporary folder
     /// first, which costs time and space proportional to its size.
-    pub fn open(path: &Path, options: Options) -> Result<Store, OpenError> {
-        if options.access == Access::ReadWrite {
-            return Store::open_here(path, options);
-        }
+    pub fn open(place: impl Into<Place>, options: Options) -> Result<Store, OpenError> {
+        let place = place.into();
+        let Some(path) = place.file().filter(|_| options.access == Access::ReadOnly) else {
+            return Store::open_here(&place, options);
+        };
         let before = Stamp::of(path);
         let readable = read_only::readable(path, options.create)?;
         let unwatched = Some(Unwatched::new(path, before, &readable));
         let mut store = match readable {
-            Readable::Here => Store::open_here(path, options)?,
+            Readable::Here => Store::open_here(&place, options)?,
             Readable::Copy(copy, folder) => {
                 let options = Options { access: Access::ReadWrite, create: true, ..options };
-                let mut store = Store::open_here(&copy, options)?;
+                let mut store = Store::open_here(&copy.into(), options)?;
                 store._copy = Some(folder);
                 store
             }
@@ -168,21 +172,21 @@ impl Store {
         Ok(store)
     }
 
-    fn open_here(path: &Path, options: Options) -> Result<Store, OpenError> {
+    fn open_here(place: &Place, options: Options) -> Result<Store, OpenError> {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
         let (skip_removals, access) = (options.skip_removals, options.access);
         let on_damaged = options.on_damaged.clone();
         let code_offers = CodeOffers::default();
-        let writer = Writer::start(path.to_owned(), options, listeners.clone(), code_offers.clone())?;
+        let writer = Writer::start(place.clone(), options, listeners.clone(), code_offers.clone())?;
         let remover = if writer.has_removals() && !skip_removals && access == Access::ReadWrite {
             // If the thread cannot start, the next deletion or compaction works on the queue.
-            Remover::start(path, writer.handle()).ok()
+            Remover::start(place, writer.handle()).ok()
         } else {
             None
         };
         Ok(Store {
-            path: path.to_owned(),
+            place: place.clone(),
             access,
             id: writer.id().to_owned(),
             owners,
@@ -194,15 +198,20 @@ impl Store {
             code_offers,
             _remover: remover,
             writer,
-            files: (access == Access::ReadWrite).then(|| OpenFiles::of(path)),
+            files: (access == Access::ReadWrite).then(|| OpenFiles::of(place.path())),
             unwatched: None,
             _copy: None,
         })
     }
 
     /// Where the database is.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The file of the database, or the address of its server as it may be shown.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.place.path()
     }
 
     /// The database's own id, which is in the names of the owners of its requests.
@@ -250,7 +259,7 @@ impl Store {
     /// Runs `read` on a reading connection, in one read transaction.
     fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R, Error>) -> Result<R, Error> {
         let connection = self.reader()?;
-        let snapshot = connection.unchecked_transaction()?;
+        let snapshot = connection.snapshot()?;
         let result = read(&snapshot);
         snapshot.finish()?;
         // A connection that failed is not reused.
@@ -275,7 +284,7 @@ impl Store {
 
     /// Connections for long work in short transactions.
     fn sliced_work(&self) -> Result<SlicedWork, Error> {
-        Ok(SlicedWork::new(&self.path, self.writer.handle(), Arc::default())?)
+        Ok(SlicedWork::new(&self.place, self.writer.handle(), Arc::default())?)
     }
 
     /// Returns the database, its log or the index of its log, if that file was removed or replaced since the database
@@ -296,7 +305,7 @@ impl Store {
                     Some(Replaced::Log(file)) => return Err(Error::LogGone(file)),
                     Some(Replaced::Database(_)) | None => {}
                 }
-                Ok(open::reader(&self.path, self.access)?)
+                Ok(open::reader(&self.place, self.access)?)
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use engine::event::{EventKind, Seq};
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use super::{Checked, debug_difference, difference};
 use crate::row::annotation::{self, AnnotationKind, Subject};

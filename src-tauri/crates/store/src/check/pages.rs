@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use engine::event::{EventKind, Seq};
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use super::Checked;
 use crate::row::error::Error;

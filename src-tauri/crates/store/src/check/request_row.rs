@@ -1,6 +1,6 @@
 //! The row of a request as it is stored, to be compared with what the request's events derive.
 
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde_json::Value;
 
 use crate::row::error::Error;

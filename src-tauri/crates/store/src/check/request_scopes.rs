@@ -8,7 +8,7 @@ use engine::event::{EventKind, Seq};
 use engine::scope::ScopeKey;
 use engine::state::State;
 use engine::views::attempts::Verdict;
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use super::Checked;
 use super::scopes::{ChangeRow, RollbackRow, Rows, apply, rollback_rows};

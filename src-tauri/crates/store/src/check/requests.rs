@@ -6,7 +6,7 @@ use std::sync::Arc;
 use engine::event::{EventKind, Recorded, RequestStatus, Seq};
 use engine::log::Lease;
 use engine::views::attempts::verdict;
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde_json::Value;
 
 use super::lists::ListsCheck;

@@ -8,7 +8,7 @@ use engine::event::{EventKind, Seq};
 use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde_json::Value;
 
 use super::Checked;
@@ -237,7 +237,7 @@ impl Rows {
         let mut keyframes = connection.prepare_cached(
             // A keyframe at an import's boundary event is not derived from changes either, like a tombstone.
             "SELECT k.event, k.version, k.body,
-                 k.tombstone OR EXISTS (SELECT 1 FROM event e WHERE e.id = k.event AND e.request = 0)
+                 k.tombstone = 1 OR EXISTS (SELECT 1 FROM event e WHERE e.id = k.event AND e.request = 0)
                  FROM keyframe k WHERE k.scope = ?1 ORDER BY k.event",
         )?;
         let keyframes = keyframes.query_map((scope,), |row| {

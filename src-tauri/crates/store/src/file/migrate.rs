@@ -7,16 +7,16 @@ mod steps;
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use engine::event::upgrade::Upgrade;
 use engine::scope::{ScopeKey, ScopeKind};
 
-use self::steps::MIGRATIONS;
+pub(crate) use self::steps::MIGRATIONS;
 use crate::file::open::APPLICATION_ID;
 use crate::read::{rebased_values, states};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
+use crate::sql::{self, Connection};
 use crate::row::{attempts, body, filter_block, input_words, model_usage, span_page, totals};
 
 /// The first format whose requests have what lists show of them.
@@ -28,7 +28,7 @@ const FIRST_FORMAT_WITH_CURRENT_TERMS: u32 = 6;
 /// The first format in which totals count indexed events only.
 const FIRST_FORMAT_WITH_INDEXED_TOTALS: u32 = 5;
 /// The format this version writes.
-const FORMAT: u32 = MIGRATIONS.len() as u32 + 1;
+pub(crate) const FORMAT: u32 = MIGRATIONS.len() as u32 + 1;
 
 /// Refuses a format that is newer than this version.
 pub(crate) fn check_format(path: &Path, found: u32) -> Result<(), OpenError> {
@@ -45,38 +45,38 @@ pub(crate) fn is_current(found: u32) -> bool {
 
 /// Creates the tables of an empty database, or migrates an old one.
 pub(crate) fn prepare(connection: &mut Connection, path: &Path, waiting: &Waiting) -> Result<(), OpenError> {
-    let found = format_of(connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
+    let found = format_of(connection).map_err(|error| OpenError::from_sql(path, &error))?;
     check_format(path, found)?;
     if found == 0 {
-        return create(connection, waiting).map_err(|error| OpenError::from_sqlite(path, &error));
+        return create(connection, waiting).map_err(|error| OpenError::from_sql(path, &error));
     }
     migrate(connection, path, found, MIGRATIONS, waiting)
 }
 
-fn format_of(connection: &Connection) -> rusqlite::Result<u32> {
+fn format_of(connection: &Connection) -> crate::sql::Result<u32> {
     connection.query_row("PRAGMA user_version", (), |row| row.get(0))
 }
 
 /// Creates the tables, unless another process did while this one waited for the lock.
-fn create(connection: &Connection, waiting: &Waiting) -> rusqlite::Result<()> {
+fn create(connection: &Connection, waiting: &Waiting) -> crate::sql::Result<()> {
     // `auto_vacuum` must be set before there are tables, and before the transaction takes a lock. Setting it writes
     // the header, so it must be in the transaction that sets the application id.
-    let begin = || -> rusqlite::Result<Transaction<'_>> {
-        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
-        transaction.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+    let begin = || -> crate::sql::Result<sql::Transaction<'_>> {
+        let transaction = connection.snapshot()?;
+        transaction.set_pragma("auto_vacuum", "INCREMENTAL")?;
         Ok(transaction)
     };
     let transaction = waiting.until_free(begin)?;
     if format_of(&transaction)? == 0 {
         create_tables(&transaction)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", FORMAT)?;
+        transaction.set_pragma("application_id", APPLICATION_ID)?;
+        transaction.set_pragma("user_version", FORMAT)?;
     }
     transaction.commit()
 }
 
 /// Creates the tables of the current format.
-pub(crate) fn create_tables(connection: &Connection) -> rusqlite::Result<()> {
+pub(crate) fn create_tables(connection: &Connection) -> crate::sql::Result<()> {
     connection.execute_batch(include_str!("../schema.sql"))
 }
 
@@ -93,7 +93,7 @@ fn migrate(
     }
     back_up(connection, path, found)?;
     let run = |connection: &Connection| -> Result<(), Error> {
-        let begin = || Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+        let begin = || connection.transaction();
         let transaction = waiting.until_free(begin)?;
         // Another process may have migrated the file while this one waited for the lock.
         let found = format_of(&transaction)?;
@@ -124,7 +124,7 @@ fn migrate(
         if found < FIRST_FORMAT_WITH_LISTS && target >= FIRST_FORMAT_WITH_LISTS {
             derive_lists(&transaction)?;
         }
-        transaction.pragma_update(None, "user_version", target.max(found))?;
+        transaction.set_pragma("user_version", target.max(found))?;
         transaction.commit()?;
         if found < FIRST_FORMAT_WITH_CURRENT_TERMS && target >= FIRST_FORMAT_WITH_CURRENT_TERMS {
             // Fails if another process uses the file; then `compact` does it.
@@ -134,7 +134,7 @@ fn migrate(
         Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |_| Ok(()))?)
     };
     run(connection).map_err(|error| match error {
-        Error::Sqlite(error) => OpenError::from_sqlite(path, &error),
+        Error::Sql(error) => OpenError::from_sql(path, &error),
         other => OpenError::io(path, other),
     })
 }
@@ -265,15 +265,15 @@ fn back_up(connection: &Connection, path: &Path, format: u32) -> Result<(), Open
     // A random name, so that an unfinished copy of a process that died does no harm.
     let random: String = connection
         .query_row("SELECT lower(hex(randomblob(8)))", (), |row| row.get(0))
-        .map_err(|error| OpenError::from_sqlite(path, &error))?;
+        .map_err(|error| OpenError::from_sql(path, &error))?;
     let unfinished = sibling(&format!(".format-{format}.{random}"));
     let copied = (|| {
         let into = "VACUUM INTO ?1";
-        let copy = || -> rusqlite::Result<u32> {
+        let copy = || -> crate::sql::Result<u32> {
             connection.execute(into, (unfinished.to_string_lossy(),))?;
-            format_of(&Connection::open(&unfinished)?)
+            format_of(&rusqlite::Connection::open(&unfinished)?.into())
         };
-        let found = copy().map_err(|error| OpenError::from_sqlite(&unfinished, &error))?;
+        let found = copy().map_err(|error| OpenError::from_sql(&unfinished, &error))?;
         // Another process has migrated the file meanwhile, and has made the backup.
         if found != format {
             return Ok(());
@@ -292,8 +292,8 @@ fn back_up(connection: &Connection, path: &Path, format: u32) -> Result<(), Open
 }
 
 /// Rewrites the whole file, so that incremental vacuum can free its pages later.
-pub(crate) fn vacuum_incremental(connection: &Connection) -> rusqlite::Result<()> {
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+pub(crate) fn vacuum_incremental(connection: &Connection) -> crate::sql::Result<()> {
+    connection.set_pragma("auto_vacuum", "INCREMENTAL")?;
     connection.execute_batch("VACUUM")
 }
 

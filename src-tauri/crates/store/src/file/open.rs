@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use engine::event::Event;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use crate::file::{migrate, read_only};
+use crate::file::{migrate, read_only, server};
 use crate::read::run_filter;
 use crate::row::error::OpenError;
-use crate::row::waiting::{BUSY_TIMEOUT, OnBusy, Waiting, is_busy};
+use crate::row::waiting::{BUSY_TIMEOUT, OnBusy, Waiting};
+use crate::sql::{self, Place};
 
 /// "FGLS", the `application_id` of Flowglass's databases.
 pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
@@ -152,10 +153,12 @@ impl std::fmt::Debug for Owners {
 
 /// Opens the writing connection. An empty file counts as none, because a crash between the creation of the file and
 /// its tables leaves one. With [`Access::ReadOnly`] it is a reading connection.
-pub(crate) fn open(path: &Path, options: &Options, waiting: &Waiting) -> Result<Connection, OpenError> {
-    if options.access == Access::ReadOnly {
-        return reader(path, options.access);
-    }
+pub(crate) fn open(place: &Place, options: &Options, waiting: &Waiting) -> Result<sql::Connection, OpenError> {
+    let path = match place {
+        Place::Server(server) => return server::open(server, options),
+        Place::File(_) if options.access == Access::ReadOnly => return reader(place, options.access),
+        Place::File(path) => path.as_path(),
+    };
     match examine(path)? {
         Found::Flowglass => check_writable(path)?,
         Found::Nothing if options.create => {
@@ -170,16 +173,22 @@ pub(crate) fn open(path: &Path, options: &Options, waiting: &Waiting) -> Result<
     let explain = |error: &rusqlite::Error| OpenError::from_sqlite(path, error);
     // Without SQLITE_OPEN_URI, so that a path that begins with `file:` is not taken for a URI.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, flags).map_err(|error| explain(&error))?;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(&error))?;
     connection.busy_timeout(READABLE_TIMEOUT).map_err(|error| explain(&error))?;
+    let mut connection = sql::Connection::Sqlite(connection);
     migrate::prepare(&mut connection, path, waiting)?;
-    connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| explain(&error))?;
-    configure(&connection, options, waiting).map_err(|error| explain(&error))?;
+    let explain = |error: sql::Error| OpenError::from_sql(path, &error);
+    connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
+    configure(&connection, options, waiting).map_err(explain)?;
     Ok(connection)
 }
 
 /// Opens a reading connection.
-pub(crate) fn reader(path: &Path, access: Access) -> Result<Connection, OpenError> {
+pub(crate) fn reader(place: &Place, access: Access) -> Result<sql::Connection, OpenError> {
+    let path = match place {
+        Place::Server(server) => return server::reader(server),
+        Place::File(path) => path.as_path(),
+    };
     let explain = |error: rusqlite::Error| OpenError::from_sqlite(path, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = match access {
@@ -191,7 +200,7 @@ pub(crate) fn reader(path: &Path, access: Access) -> Result<Connection, OpenErro
     .map_err(explain)?;
     connection.busy_timeout(READABLE_TIMEOUT).map_err(explain)?;
     configure_statement_cache(&connection).and_then(|()| run_filter::add_function(&connection)).map_err(explain)?;
-    Ok(connection)
+    Ok(sql::Connection::Sqlite(connection))
 }
 
 /// Enlarges the cache of prepared statements, and makes SQLite's plans independent of bound values: it would otherwise
@@ -276,17 +285,22 @@ fn refuse_without_log(path: &Path) -> Result<(), OpenError> {
         let missing = ["-wal", "-shm"].iter().map(|suffix| sibling(path, suffix)).find(|file| !file.exists());
         let Some(file) = missing.filter(|_| is_in_wal_mode(path)) else { return Ok(()) };
         match lock_alone(path) {
-            Err(error) if is_busy(&error) && began.elapsed() < READABLE_TIMEOUT => {
+            Err(error) if is_locked(&error) && began.elapsed() < READABLE_TIMEOUT => {
                 std::thread::sleep(LOG_RETRY_PAUSE);
             }
-            Err(error) if is_busy(&error) && is_held_alone(path) => {
+            Err(error) if is_locked(&error) && is_held_alone(path) => {
                 return Err(OpenError::Locked { path: path.to_owned() });
             }
-            Err(error) if is_busy(&error) => return Err(OpenError::LogRemoved { file }),
+            Err(error) if is_locked(&error) => return Err(OpenError::LogRemoved { file }),
             // Any other error comes up again when the database is opened.
             _ => return Ok(()),
         }
     }
+}
+
+/// Whether the error is that another process holds a lock.
+fn is_locked(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 /// Takes an exclusive lock on a database in WAL mode, and gives it back.
@@ -306,7 +320,7 @@ fn is_held_alone(path: &Path) -> bool {
         connection.busy_timeout(Duration::ZERO)?;
         connection.query_row("SELECT count(*) FROM sqlite_master", (), |_| Ok(()))
     });
-    read.is_err_and(|error| is_busy(&error))
+    read.is_err_and(|error| is_locked(&error))
 }
 
 /// Whether the header says that the database has a write-ahead log.
@@ -385,16 +399,16 @@ fn create_folder(path: &Path) -> Result<(), OpenError> {
     }
 }
 
-fn configure(connection: &Connection, options: &Options, waiting: &Waiting) -> rusqlite::Result<()> {
+fn configure(connection: &sql::Connection, options: &Options, waiting: &Waiting) -> sql::Result<()> {
     let synchronous = match options.durability {
         Durability::Process => "NORMAL",
         Durability::Power | Durability::Each => "FULL",
     };
     // The busy timeout does not apply here, and another process may be creating the same database.
-    waiting.until_free(|| connection.pragma_update(None, "journal_mode", "WAL"))?;
-    connection.pragma_update(None, "synchronous", synchronous)?;
-    connection.pragma_update(None, "cache_size", -16_000)?;
+    waiting.until_free(|| connection.set_pragma("journal_mode", "WAL"))?;
+    connection.set_pragma("synchronous", synchronous)?;
+    connection.set_pragma("cache_size", -16_000)?;
     // Truncates the log after a burst of writes, so that it does not stay large.
-    connection.pragma_update(None, "journal_size_limit", 64 << 20)?;
-    configure_statement_cache(connection)
+    connection.set_pragma("journal_size_limit", 64 << 20)?;
+    connection.sqlite().map_or(Ok(()), |connection| Ok(configure_statement_cache(connection)?))
 }

@@ -90,7 +90,7 @@ pub(crate) fn has_log(path: &Path) -> bool {
 /// Whether the log's shared-memory index exists and can be used without write access.
 fn has_index(path: &Path) -> bool {
     sibling(path, "-shm").exists()
-        && open::reader(path, Access::ReadOnly)
+        && open::reader(&path.into(), Access::ReadOnly)
             .is_ok_and(|connection| connection.query_row("SELECT 1 FROM sqlite_master", (), |_| Ok(())).is_ok())
 }
 

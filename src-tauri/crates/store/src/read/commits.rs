@@ -3,7 +3,7 @@
 use engine::event::{Event, EventKind, ScopeCommit, Seq};
 use engine::scope::ScopeKey;
 use engine::views::in_force::put_in_force;
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::read::states;
 use crate::row::body;

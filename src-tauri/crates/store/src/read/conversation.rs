@@ -1,6 +1,6 @@
 //! Queries for one session as a conversation: its requests a page at a time, and the sessions that are forks of it.
 
-use rusqlite::Row;
+use crate::sql::Row;
 
 use crate::Store;
 use crate::read::runs::{RunRow, run};
@@ -63,15 +63,14 @@ impl Store {
                  SELECT s.n, (SELECT session FROM request WHERE id = s.forked_from) FROM above
                      JOIN session s ON s.n = above.parent),
              tree (n, parent, depth) AS (
-                 SELECT n, NULL, 0 FROM above WHERE parent IS NULL
+                 SELECT n, CAST(NULL AS bigint), 0 FROM above WHERE parent IS NULL
                  UNION ALL
                  SELECT f.n, tree.n, tree.depth + 1 FROM tree
-                     JOIN request r ON r.session = tree.n JOIN session f ON f.forked_from = r.id
-                 LIMIT ?2)
+                     JOIN request r ON r.session = tree.n JOIN session f ON f.forked_from = r.id)
              {COLUMNS},
                  (SELECT id FROM session WHERE n = tree.parent),
                  (SELECT forked_at FROM request WHERE session = s.n AND forked_from = s.forked_from LIMIT 1)
-             FROM tree JOIN session s ON s.n = tree.n JOIN request r ON r.n = s.last_request
+             FROM (SELECT * FROM tree LIMIT ?2) tree JOIN session s ON s.n = tree.n JOIN request r ON r.n = s.last_request
              ORDER BY tree.depth, s.n"
         );
         self.read(|connection| {
@@ -86,6 +85,6 @@ impl Store {
     }
 }
 
-fn node(row: &Row<'_>) -> Result<ForkNode, Error> {
+fn node(row: Row<'_>) -> Result<ForkNode, Error> {
     Ok(ForkNode { session: session(row)?, parent: row.get(19)?, forked_at: row.get(20)? })
 }

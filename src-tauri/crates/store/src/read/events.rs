@@ -7,7 +7,7 @@ use engine::event::{Event, EventKind, Seq};
 use engine::log::{Record, RequestEvents};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::in_force::waits_for_commit;
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use crate::sql::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::read::commits;
 use crate::read::event_query::EventQuery;
@@ -42,7 +42,7 @@ pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQu
     if let Some(path) = &query.path {
         // One list is bound, whatever its length.
         let seqs = spans::seqs_of_path(connection, request, path)?;
-        filter.and("e.seq IN (SELECT value FROM json_each(?))", Some(serde_json::to_string(&seqs)?));
+        filter.and("e.seq IN (SELECT CAST(value AS bigint) FROM json_each(?))", Some(serde_json::to_string(&seqs)?));
     }
     let sql = filter.select(EVENTS, "e.seq", query.limit, query.offset);
     let mut statement = connection.prepare_cached(&sql)?;
@@ -54,7 +54,7 @@ pub(crate) fn of_request(connection: &Connection, request: &str, query: &EventQu
 pub(crate) fn with_seqs(connection: &Connection, request: &str, seqs: &[Seq]) -> Result<Vec<Event>, Error> {
     let mut statement = connection.prepare_cached(&format!(
         "{EVENTS} WHERE e.request = (SELECT n FROM request WHERE id = ?1)
-         AND e.seq IN (SELECT value FROM json_each(?2)) ORDER BY e.seq"
+         AND e.seq IN (SELECT CAST(value AS bigint) FROM json_each(?2)) ORDER BY e.seq"
     ))?;
     let mut rows = statement.query((request, serde_json::to_string(seqs)?))?;
     collect(connection, &mut rows)
@@ -309,7 +309,7 @@ pub(crate) fn of_kind(connection: &Connection, request: i64, kind: &str) -> Resu
     Ok(found)
 }
 
-fn collect(connection: &Connection, rows: &mut rusqlite::Rows<'_>) -> Result<Vec<Event>, Error> {
+fn collect(connection: &Connection, rows: &mut crate::sql::Rows<'_>) -> Result<Vec<Event>, Error> {
     let mut paths = Interner::default();
     let mut events = Vec::new();
     while let Some(row) = rows.next()? {
@@ -335,8 +335,8 @@ impl Interner {
 
 /// Reads an event from the columns of [`EVENTS`]. A damaged one becomes [`EventKind::damaged`], so that the other
 /// events of its request can be shown.
-pub(crate) fn event(connection: &Connection, row: &Row<'_>, paths: &mut Interner) -> Result<Event, Error> {
-    let damaged = |error: rusqlite::types::FromSqlError| Error::Damaged(error.to_string());
+pub(crate) fn event(connection: &Connection, row: Row<'_>, paths: &mut Interner) -> Result<Event, Error> {
+    let damaged = |error: crate::sql::FromSqlError| Error::Damaged(error.to_string());
     let path = row.get_ref(2)?.as_str_or_null().map_err(damaged)?;
     let (name, text) = (row.get_ref(4)?.as_bytes().map_err(damaged)?, row.get_ref(5)?.as_bytes().map_err(damaged)?);
     let kind = decoded(name, text, row.get(6)?, |kind, text| body::event(connection, kind, text))?;

@@ -1,6 +1,6 @@
 //! The first words of what requests were asked, see `row/input_words.rs`.
 
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::Store;
 use crate::row::error::Error;

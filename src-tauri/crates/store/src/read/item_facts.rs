@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use engine::event::{Event, EventKind, Seq};
 use engine::views::items::follow::{ItemFact, item_fact};
 use engine::views::spans::PathNumber;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use serde::Deserialize;
 
 use crate::Store;

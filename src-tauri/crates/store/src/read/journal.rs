@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use engine::event::{EventKind, Outcome, Seq};
 use engine::log::NoteKind;
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde_json::Value;
 
 use crate::Store;
@@ -73,7 +73,7 @@ pub(crate) fn notes(
          SELECT r.id, e.seq, e.at, p.text, e.body, e.request, e.path, e.attempt FROM lineage
          JOIN journal j ON j.session = lineage.session JOIN event e ON e.id = j.event
          JOIN request r ON r.n = e.request AND r.n < lineage.before LEFT JOIN path p ON p.n = e.path
-         WHERE e.kind = ?2 AND r.id IS NOT ?3 AND e.at <= ?4 ORDER BY r.n DESC, j.event DESC"
+         WHERE e.kind = ?2 AND r.id IS DISTINCT FROM ?3 AND e.at <= ?4 ORDER BY r.n DESC, j.event DESC"
     ))?;
     let until = query.until.unwrap_or(i64::MAX);
     let mut rows = statement.query((session, wanted.event(), query.except, until))?;

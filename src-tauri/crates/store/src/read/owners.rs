@@ -1,7 +1,7 @@
 //! Whose scopes a request writes: its user, its project and its session.
 
 use engine::scope::{ScopeKey, ScopeKind};
-use rusqlite::{Connection, OptionalExtension, Row};
+use crate::sql::{Connection, OptionalExtension, Row};
 
 use crate::row::error::Error;
 
@@ -45,10 +45,11 @@ pub(crate) fn of_request(connection: &Connection, id: &str) -> Result<Option<(i6
 /// The scopes whose state a request's flow keeps apart from that of others. Only its first event has them; where that
 /// cannot be read, there are none.
 fn kept_apart(connection: &Connection, request: i64) -> Result<KeptApart, Error> {
-    let sql = "SELECT json_extract(json, '$.isolated'), coalesce(json_extract(json, '$.userByOrg'), 0) FROM
+    let sql = "SELECT json_extract(json, '$.isolated'), 
+               coalesce(CAST(json_extract(json, '$.userByOrg') AS TEXT) IN ('1', 'true'), FALSE) FROM
                (SELECT CASE WHEN json_valid(body) THEN body END AS json FROM event
-                WHERE request = ?1 AND seq = 1 AND kind = 'request_started')";
-    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+                WHERE request = ?1 AND seq = 1 AND kind = 'request_started') AS first";
+    let read = |row: Row<'_>| Ok((row.get(0)?, row.get(1)?));
     let found: Option<(Option<String>, bool)> =
         connection.prepare_cached(sql)?.query_row((request,), read).optional()?;
     let (kinds, user_by_org) = found.unwrap_or_default();

@@ -9,7 +9,7 @@ use engine::event::{EventKind, Seq};
 use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::read::states;
@@ -54,7 +54,7 @@ fn add_missing_of_scope(connection: &Connection, scope: i64, key: &ScopeKey, aft
     }
     let mut standalone = connection.prepare_cached(
         "SELECT EXISTS (SELECT 1 FROM keyframe k LEFT JOIN event e ON e.id = k.event
-             WHERE k.scope = ?1 AND k.event > ?2 AND k.event < ?3 AND (k.tombstone OR e.request = 0))",
+             WHERE k.scope = ?1 AND k.event > ?2 AND k.event < ?3 AND (k.tombstone = 1 OR e.request = 0))",
     )?;
     let mut one = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
     let (mut last, mut version, mut state) = (after, 0, State::default());

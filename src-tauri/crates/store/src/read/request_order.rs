@@ -1,6 +1,6 @@
 //! By what lists of requests are ordered, and when requests changed.
 
-use rusqlite::OptionalExtension;
+use crate::sql::OptionalExtension;
 
 use crate::Store;
 use crate::row::error::Error;

@@ -5,7 +5,7 @@ use engine::error::FlowError;
 use engine::event::{Event, ForkedFrom, RequestStatus, Seq};
 use engine::resource::record::{self, Address, Place};
 use engine::scope::{ScopeKey, ScopeKind};
-use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
+use crate::sql::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::Store;
 use crate::read::owners::{self, Owner};
@@ -264,7 +264,7 @@ impl Store {
     }
 }
 
-fn newest_event(connection: &Connection) -> rusqlite::Result<i64> {
+fn newest_event(connection: &Connection) -> crate::sql::Result<i64> {
     connection.prepare_cached("SELECT coalesce(max(id), 0) FROM event")?.query_row((), |row| row.get(0))
 }
 
@@ -302,7 +302,7 @@ fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>,
     Ok(found)
 }
 
-pub(super) fn request(row: &Row<'_>) -> Result<RequestRow, Error> {
+pub(super) fn request(row: Row<'_>) -> Result<RequestRow, Error> {
     let error: Option<String> = row.get(13)?;
     Ok(RequestRow {
         id: row.get(0)?,
@@ -337,11 +337,11 @@ fn changed() -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use rusqlite::Connection;
+    use crate::sql::Connection;
 
     #[test]
     fn new_events_are_found_without_looking_at_all() {
-        let connection = Connection::open_in_memory().unwrap();
+        let connection = Connection::temporary().unwrap();
         connection.execute_batch(include_str!("../schema.sql")).unwrap();
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {}", super::changed())).unwrap();
         let steps = plan.query_map((0,), |row| row.get::<_, String>(3)).unwrap();

@@ -6,7 +6,7 @@ use engine::event::RequestStatus;
 use engine::views::search::Needle;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
-use rusqlite::types::Value;
+use crate::sql::Value;
 
 /// How a number is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl RunFilter {
     /// The condition, for a request with the alias `r` and its cost with the alias `c`. Adds what is bound to `values`.
     pub(super) fn sql(&self, values: &mut Vec<Value>) -> String {
         if self.terms.is_empty() {
-            return "1".to_owned();
+            return "TRUE".to_owned();
         }
         let clauses = self.terms.iter().map(|term| {
             let clause = self.clause(&term.condition, values);
@@ -204,7 +204,7 @@ impl RunFilter {
     /// fork has in common with its origin if it is asked for what was spent.
     pub(super) fn cost_table(&self, is_spent: bool) -> String {
         let rows: Vec<String> = self.prices.iter().map(price_row).collect();
-        let prices = if rows.is_empty() { "SELECT 0, 0, 0, 0 WHERE 0".to_owned() } else { values(&rows) };
+        let prices = if rows.is_empty() { "SELECT 0, 0, 0, 0 WHERE FALSE".to_owned() } else { values(&rows) };
         let spent = if is_spent { "AND u.is_copied = 0" } else { "" };
         format!(
             "WITH price (model, input, cached, output) AS MATERIALIZED ({prices}),
@@ -231,7 +231,7 @@ fn is_named(column: &str, name: &str, bind: &mut impl FnMut(Value) -> String) ->
         return format!("{column} = {}", bind(name.to_owned().into()));
     }
     let pattern = name.replace('[', "[[]").replace('?', "[?]");
-    format!("{column} GLOB {}", bind(pattern.into()))
+    format!("glob({}, {column})", bind(pattern.into()))
 }
 
 /// Adds `has_text(text, value)` to a reading connection: whether a text is in a value, whatever its case.

@@ -1,7 +1,7 @@
 //! Lists of runs: requests by a filter and in an order, a page at a time, and what they come to by day.
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use crate::sql::Value;
+use crate::sql::{Connection, params_from_iter};
 
 use crate::Store;
 use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
@@ -135,10 +135,10 @@ impl Store {
         // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
         // towards 0, so times before 1970 are moved above it first.
         let sql = format!(
-            "{with} SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') day, sum(runs), sum(failed),
+            "{with} SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
                  sum(tokens), sum(usd)
-             FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 quarter, count(*) runs,
-                 sum(r.status = 'failed') failed, sum(r.tokens) tokens, {usd} usd
+             FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter, count(*) AS runs,
+                 sum(CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END) AS failed, sum(r.tokens) AS tokens, {usd} AS usd
                  FROM request r {join} WHERE {condition} GROUP BY quarter)
              GROUP BY day ORDER BY min(quarter)"
         );
@@ -258,9 +258,9 @@ mod tests {
     use crate::read::run_filter::{RunCondition, RunTerm};
 
     fn plan(query: &RunQuery) -> Vec<String> {
-        let connection = Connection::open_in_memory().unwrap();
+        let connection = Connection::temporary().unwrap();
         connection.execute_batch(include_str!("../schema.sql")).unwrap();
-        crate::read::run_filter::add_function(&connection).unwrap();
+        crate::read::run_filter::add_function(connection.sqlite().unwrap()).unwrap();
         let (sql, values) = statement(query);
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps = plan.query_map(params_from_iter(&values), |row| row.get::<_, String>(3)).unwrap();

@@ -3,7 +3,7 @@
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::event::RequestStatus;
-use rusqlite::{Connection, Row, params_from_iter};
+use crate::sql::{Connection, Row, params_from_iter};
 
 use crate::Store;
 use crate::read::input_words;
@@ -186,7 +186,7 @@ fn holds(connection: &Connection, row: &SessionRow, wanted: &str) -> Result<bool
     Ok(input_words::of_request(connection, &row.last_request)?.is_some_and(|words| has(&words)))
 }
 
-pub(super) fn session(row: &Row<'_>) -> Result<SessionRow, Error> {
+pub(super) fn session(row: Row<'_>) -> Result<SessionRow, Error> {
     let error: Option<String> = row.get(17)?;
     Ok(SessionRow {
         id: row.get(0)?,

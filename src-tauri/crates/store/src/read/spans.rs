@@ -10,7 +10,7 @@ use engine::event::{Event, Seq};
 use engine::path;
 use engine::views::references::references;
 use engine::views::spans::{Names, PathNumber, SpanEvent, Spans, fact};
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::Store;
 use crate::read::events;

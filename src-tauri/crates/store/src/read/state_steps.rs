@@ -11,7 +11,7 @@ use engine::event::{EventKind, Seq};
 use engine::operation::Operation;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde_json::Value;
 
 use crate::Store;

@@ -12,7 +12,7 @@ use engine::log::Record;
 use engine::operation::Operation;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -113,14 +113,15 @@ pub(crate) fn at_version(connection: &Connection, scope: i64, as_of: i64, versio
 
 /// The keyframes of a scope in a range of events that no change leads to: those of imports, and tombstones.
 const STANDALONE_KEYFRAMES: &str = "SELECT k.event FROM keyframe k LEFT JOIN event e ON e.id = k.event
-    WHERE k.scope = ?1 AND k.event BETWEEN ?2 AND ?3 AND (k.tombstone OR e.request = 0)";
+    WHERE k.scope = ?1 AND k.event BETWEEN ?2 AND ?3 AND (k.tombstone = 1 OR e.request = 0)";
 
 /// The imported ranges of events that overlap a range: the ids of the two boundary events of each. The events between
 /// them happened in another database.
 pub(crate) fn imported_ranges(connection: &Connection, from: i64, to: i64) -> Result<Vec<(i64, i64)>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT id, json_extract(body, '$.last') AS last FROM event
-         WHERE request = 0 AND id <= ?2 AND last >= ?1 ORDER BY id",
+        "SELECT id, last FROM (SELECT id, CAST(json_extract(body, '$.last') AS bigint) AS last FROM event
+             WHERE request = 0 AND id <= ?2) AS boundary
+         WHERE last >= ?1 ORDER BY id",
     )?;
     let rows = statement.query_map((from, to), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -166,7 +167,7 @@ pub(crate) fn has_all_changes_since(connection: &Connection, scope: i64, change:
     Ok(connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM change WHERE scope = ?1 AND event = ?2)
-             AND NOT EXISTS (SELECT 1 FROM keyframe WHERE scope = ?1 AND event > ?2 AND tombstone)",
+             AND NOT EXISTS (SELECT 1 FROM keyframe WHERE scope = ?1 AND event > ?2 AND tombstone = 1)",
         )?
         .query_row((scope, change), |row| row.get(0))?)
 }
@@ -381,7 +382,7 @@ fn apply(connection: &Connection, state: &mut State, kind: &str, text: &str) -> 
     Ok(())
 }
 
-fn column_error(error: rusqlite::types::FromSqlError) -> Error {
+fn column_error(error: crate::sql::FromSqlError) -> Error {
     Error::Damaged(error.to_string())
 }
 

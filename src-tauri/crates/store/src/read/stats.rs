@@ -1,7 +1,7 @@
 //! Sizes and counts of a database. They come from running totals; only the newest events of requests that have not
 //! ended are read.
 
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde::Serialize;
 
 use crate::Store;
@@ -31,6 +31,11 @@ pub struct Stats {
 
 /// The size of a database in bytes, pages in the write-ahead log included.
 pub(crate) fn bytes(connection: &Connection) -> Result<u64, Error> {
+    if connection.server().is_some() {
+        let sql = "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c
+             WHERE c.relkind = 'r' AND c.relnamespace = CAST(current_schema() AS regnamespace)";
+        return Ok(connection.query_row(sql, (), |row| row.get(0))?);
+    }
     let pragma = |name: &str| -> Result<u64, Error> {
         Ok(connection.query_row(&format!("PRAGMA {name}"), (), |row| row.get(0))?)
     };

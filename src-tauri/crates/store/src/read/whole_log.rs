@@ -9,8 +9,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use engine::event::{Event, Seq};
-use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, Row, Rows};
+use crate::sql::FromSqlError;
+use crate::sql::{Connection, Row, Rows};
 use rustc_hash::FxHashMap;
 
 use crate::read::events;
@@ -115,7 +115,7 @@ impl Reader<'_> {
         Ok(batch)
     }
 
-    fn row(&mut self, row: &Row<'_>, bytes: &mut Vec<u8>) -> Result<RawEvent, Error> {
+    fn row(&mut self, row: Row<'_>, bytes: &mut Vec<u8>) -> Result<RawEvent, Error> {
         let (name, text) = (row.get_ref(4)?.as_bytes().map_err(damaged)?, row.get_ref(5)?.as_bytes().map_err(damaged)?);
         let path = row.get::<_, Option<i64>>(2)?.map(|path| self.path(path)).transpose()?.flatten();
         let (seq, at, attempt, sum) = (row.get(0)?, row.get(1)?, row.get(3)?, row.get(6)?);

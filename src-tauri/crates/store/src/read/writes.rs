@@ -12,7 +12,7 @@ use engine::operation::{Operation, equal};
 use engine::scope::ScopeKey;
 use engine::state::State;
 use engine::views::place::Place;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::Store;

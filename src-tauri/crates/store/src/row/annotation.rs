@@ -3,7 +3,7 @@
 //!
 //! Must not write.
 
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::row::error::Error;
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::error::FlowError;
 use engine::event::{EventKind, Outcome, Seq};
 use engine::views::attempts::{Verdict, end};
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use serde::Deserialize;
 
 use crate::row::body;
@@ -276,7 +276,7 @@ pub(crate) fn record_returned_writes(
             .execute((n, event, operations))?;
         if operations == ReturnedWrites::SUPERSEDED {
             connection
-                .prepare_cached("DELETE FROM keyframe WHERE scope = ?1 AND event >= ?2 AND NOT tombstone")?
+                .prepare_cached("DELETE FROM keyframe WHERE scope = ?1 AND event >= ?2 AND tombstone = 0")?
                 .execute((n, event))?;
             shrunk.push(n);
         }
@@ -334,7 +334,7 @@ pub(crate) fn rebuild_rollbacks(connection: &Connection) -> Result<(), Error> {
                     .execute((scope, event, &*path, attempt, first))?;
                 // The old rule may have rolled it back later, so a keyframe may contain it.
                 connection
-                    .prepare_cached("DELETE FROM keyframe WHERE scope = ?1 AND event >= ?2 AND NOT tombstone")?
+                    .prepare_cached("DELETE FROM keyframe WHERE scope = ?1 AND event >= ?2 AND tombstone = 0")?
                     .execute((scope, first))?;
             }
         }

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use engine::event::{EventKind, KINDS};
 use engine::json::{from_json, from_value, parse};
-use rusqlite::{Connection, Row};
+use crate::sql::{Connection, Row};
 use serde_json::{Map, Value};
 
 use crate::row::error::Error;
@@ -109,7 +109,7 @@ fn tagged(kind: &str, text: &str) -> Result<String, Error> {
 }
 
 /// A text column, with invalid UTF-8 replaced: damaged bytes are no error here.
-pub(crate) fn lossy<'r>(row: &'r Row<'_>, column: usize) -> Result<Cow<'r, str>, Error> {
+pub(crate) fn lossy<'r>(row: Row<'r>, column: usize) -> Result<Cow<'r, str>, Error> {
     Ok(String::from_utf8_lossy(row.get_ref(column)?.as_bytes()?))
 }
 

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use engine::log::AppendError;
 use rusqlite::ErrorCode;
 
+use crate::sql;
+
 /// Why a database was not opened. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -103,6 +105,16 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// A server that cannot be used.
+    #[error("{} cannot be used ({message}): {hint}", .place.display())]
+    Server {
+        /// Its address, without the password.
+        place: PathBuf,
+        /// What happened.
+        message: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// Another error of the operating system or the disk.
     #[error("{} cannot be opened: {message}", .path.display())]
     Io {
@@ -123,6 +135,18 @@ impl OpenError {
         OpenError::Io { path: path.to_owned(), message: error.to_string() }
     }
 
+    /// The same of either database.
+    pub(crate) fn from_sql(place: &Path, error: &sql::Error) -> Self {
+        match error {
+            sql::Error::Sqlite(error) => OpenError::from_sqlite(place, error),
+            error => OpenError::Server {
+                place: place.to_owned(),
+                message: error.to_string(),
+                hint: error.hint(),
+            },
+        }
+    }
+
     /// The error that corresponds to SQLite's error code.
     pub(crate) fn from_sqlite(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
@@ -140,9 +164,9 @@ impl OpenError {
 /// A read or a write that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// From SQLite.
+    /// From the database.
     #[error("database: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Sql(#[from] sql::Error),
     /// A stored value that cannot be read.
     #[error("the database holds a damaged value: {0}")]
     Damaged(String),
@@ -174,14 +198,25 @@ pub enum Error {
 impl Error {
     /// Whether the disk is full or failed, or the file may not be written any more.
     pub fn is_of_disk(&self) -> bool {
-        let Error::Sqlite(error) = self else { return false };
-        let of_disk = [ErrorCode::DiskFull, ErrorCode::SystemIoFailure, ErrorCode::ReadOnly];
-        error.sqlite_error_code().is_some_and(|code| of_disk.contains(&code))
+        let Error::Sql(error) = self else { return false };
+        error.is_disk_full() || error.is_disk_failure() || error.is_read_only()
     }
 
-    /// Whether another process holds a lock.
+    /// Whether another connection holds a lock.
     pub(crate) fn is_busy(&self) -> bool {
-        matches!(self, Error::Sqlite(error) if crate::row::waiting::is_busy(error))
+        matches!(self, Error::Sql(error) if error.is_busy())
+    }
+
+    /// Whether the session with the server was cut off before it committed: then nothing was stored, and the same work
+    /// can be done again.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        matches!(self, Error::Sql(error) if error.is_cut_off())
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        Error::Sql(error.into())
     }
 }
 
@@ -191,8 +226,8 @@ impl From<serde_json::Error> for Error {
     }
 }
 
-impl From<rusqlite::types::FromSqlError> for Error {
-    fn from(error: rusqlite::types::FromSqlError) -> Self {
+impl From<crate::sql::FromSqlError> for Error {
+    fn from(error: crate::sql::FromSqlError) -> Self {
         Error::Damaged(error.to_string())
     }
 }
@@ -200,23 +235,19 @@ impl From<rusqlite::types::FromSqlError> for Error {
 impl From<Error> for AppendError {
     /// Gives the usual failures of a disk messages that a user can act on.
     fn from(error: Error) -> Self {
-        let Error::Sqlite(sqlite) = &error else {
+        let Error::Sql(failure) = &error else {
             return AppendError::Storage(error.to_string());
         };
-        AppendError::Storage(match sqlite.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => "the disk is full; nothing after the last stored step was kept".to_owned(),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-                "another process keeps the database locked; nothing after the last stored step was kept".to_owned()
-            }
-            Some(ErrorCode::ReadOnly) => {
-                "the database became read-only; nothing after the last stored step was kept".to_owned()
-            }
-            Some(ErrorCode::SystemIoFailure) => {
-                format!("the disk failed ({sqlite}); nothing after the last stored step was kept")
-            }
-            _ => {
-                format!("the database refused the write ({sqlite}); nothing after the last stored step was kept")
-            }
+        AppendError::Storage(if failure.is_disk_full() {
+            "the disk is full; nothing after the last stored step was kept".to_owned()
+        } else if failure.is_busy() {
+            "another process keeps the database locked; nothing after the last stored step was kept".to_owned()
+        } else if failure.is_read_only() {
+            "the database became read-only; nothing after the last stored step was kept".to_owned()
+        } else if failure.is_disk_failure() {
+            format!("the disk failed ({failure}); nothing after the last stored step was kept")
+        } else {
+            format!("the database refused the write ({failure}); nothing after the last stored step was kept")
         })
     }
 }

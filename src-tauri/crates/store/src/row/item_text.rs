@@ -3,7 +3,7 @@
 
 use engine::event::{EventKind, Seq};
 use engine::views::items::follow::last_text;
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::row::body;
 use crate::row::error::Error;
@@ -19,7 +19,7 @@ pub(crate) fn text_before(
     let mut statement = connection.prepare_cached(
         "SELECT kind, body FROM event WHERE request = ?1 AND seq < ?2 AND seq >= ?3
          AND (seq = ?3 OR kind IN ('item_delta', 'item_updated')
-         AND CASE WHEN json_valid(body) THEN json_extract(body, '$.of') END = ?3) ORDER BY seq DESC",
+         AND CAST(CASE WHEN json_valid(body) THEN json_extract(body, '$.of') END AS bigint) = ?3) ORDER BY seq DESC",
     )?;
     let mut rows = statement.query((request, seq, of))?;
     let mut text_so_far = String::new();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use engine::effects::EffectKind;
 use engine::event::{EventKind, Seq};
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::row::body;
@@ -110,8 +110,10 @@ pub(crate) fn add(
         .prepare_cached(
             "INSERT INTO model_usage (request, model, is_copied, calls, counted, input, cached, output)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, counted = counted + excluded.counted,
-                 input = input + excluded.input, cached = cached + excluded.cached, output = output + excluded.output",
+             ON CONFLICT (request, model, is_copied) DO UPDATE SET calls = model_usage.calls + excluded.calls,
+                 counted = model_usage.counted + excluded.counted,
+                 input = model_usage.input + excluded.input, cached = model_usage.cached + excluded.cached,
+                 output = model_usage.output + excluded.output",
         )?
         .execute((request, model, is_copied, used.calls, used.counted, used.input, used.cached, used.output))?;
     connection
@@ -129,10 +131,9 @@ pub(crate) fn number_of(connection: &Connection, model: &ModelName) -> Result<i6
     if let Some(known) = known {
         return Ok(known);
     }
-    connection
-        .prepare_cached("INSERT INTO model (asked, answered) VALUES (?1, ?2)")?
-        .execute((&model.asked, &model.answered))?;
-    Ok(connection.last_insert_rowid())
+    Ok(connection
+        .prepare_cached("INSERT INTO model (asked, answered) VALUES (?1, ?2) RETURNING n")?
+        .query_row((&model.asked, &model.answered), |row| row.get(0))?)
 }
 
 /// Adds what a fork has in common with the request that it was forked from: its events up to `last`.

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 
 use blake3::Hash;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use zstd::bulk::{Compressor, Decompressor};
 
 use crate::row::error::Error;

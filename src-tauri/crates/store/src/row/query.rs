@@ -1,7 +1,7 @@
 //! Builds a WHERE clause from optional conditions. Values are always bound, never written into SQL.
 
 use engine::event::RequestStatus;
-use rusqlite::types::Value;
+use crate::sql::Value;
 
 #[derive(Default)]
 pub(crate) struct Filter {
@@ -33,8 +33,8 @@ impl Filter {
 
     /// The whole statement.
     pub(crate) fn select(&self, select: &str, order: &str, limit: Option<u64>, offset: Option<u64>) -> String {
-        let filter = if self.clauses.is_empty() { "1" } else { &self.clauses.join(" AND ") };
-        let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
+        let filter = if self.clauses.is_empty() { "TRUE" } else { &self.clauses.join(" AND ") };
+        let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
         let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
         format!("{select} WHERE {filter} ORDER BY {order} LIMIT {limit} OFFSET {offset}")
     }

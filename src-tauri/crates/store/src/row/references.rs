@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use blake3::Hash;
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::row::error::Error;
 use crate::row::{body, payload};

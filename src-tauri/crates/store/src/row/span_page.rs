@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 use engine::event::{BlockKind, EventKind, Seq};
 use engine::views::items::{repeats, takes_number};
 use engine::views::spans::{Fact, NameNumber, Names, PathNumber, SpanEnd, SpanEvent, fact};
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use crate::row::body;

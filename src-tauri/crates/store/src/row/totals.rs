@@ -7,7 +7,7 @@
 use std::ops::AddAssign;
 
 use engine::event::EventKind;
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::row::error::Error;
 use crate::row::{body, measure};

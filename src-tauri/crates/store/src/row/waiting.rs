@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::lock;
 use crate::row::error::Error;
@@ -62,12 +62,12 @@ impl Waiting {
     }
 
     /// Calls `attempt` until its error is not that another process holds the lock.
-    pub(crate) fn until_free<T>(&self, mut attempt: impl FnMut() -> rusqlite::Result<T>) -> rusqlite::Result<T> {
+    pub(crate) fn until_free<T>(&self, mut attempt: impl FnMut() -> crate::sql::Result<T>) -> crate::sql::Result<T> {
         let began = Instant::now();
         let mut is_told = false;
         loop {
             match attempt() {
-                Err(error) if is_busy(&error) && !self.is_closed.load(Ordering::SeqCst) => {
+                Err(error) if error.is_busy() && !self.is_closed.load(Ordering::SeqCst) => {
                     if !is_told && began.elapsed() >= BUSY_NOTICE_AFTER {
                         is_told = true;
                         self.tell();
@@ -81,7 +81,7 @@ impl Waiting {
 
     /// Begins a write transaction, waiting without limit.
     pub(crate) fn begin(&self, connection: &Connection) -> Result<(), Error> {
-        Ok(self.until_free(|| begin(connection))?)
+        Ok(self.until_free(|| connection.begin())?)
     }
 
     fn tell(&self) {
@@ -92,15 +92,4 @@ impl Waiting {
             (self.on_busy.0)();
         }
     }
-}
-
-/// Begins a write transaction, or fails if another process holds the lock longer than the busy timeout.
-pub(crate) fn begin(connection: &Connection) -> rusqlite::Result<()> {
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute(()).map(drop)
-}
-
-/// Whether the error is that another process holds a lock.
-pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
-    use rusqlite::ErrorCode;
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use engine::event::Event;
 use engine::resource::record;
 use engine::scope::{ScopeKey, ScopeKind};
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde_json::{Map, Value};
 
 use crate::Store;
@@ -77,8 +77,8 @@ pub enum ImportError {
     Store(#[from] Error),
 }
 
-impl From<rusqlite::Error> for ImportError {
-    fn from(error: rusqlite::Error) -> Self {
+impl From<crate::sql::Error> for ImportError {
+    fn from(error: crate::sql::Error) -> Self {
         ImportError::Store(error.into())
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OpenFlags};
+use crate::sql::Connection;
+use rusqlite::OpenFlags;
 
 use crate::Store;
 use crate::file::migrate;
@@ -42,7 +43,9 @@ impl Store {
         unreferenced_payloads::queue_unreferenced(&work)?;
         removal::run_queue(&work)?;
         delete_unused_paths(&work)?;
-        if work.read(|connection| pragma(connection, "auto_vacuum"))? == INCREMENTAL {
+        if self.place.file().is_none() {
+            work.run(vacuum_server)?;
+        } else if work.read(|connection| pragma(connection, "auto_vacuum"))? == INCREMENTAL {
             while work.write(|connection, slice| {
                 while !slice.is_over() {
                     if pragma(connection, "freelist_count")? == 0 {
@@ -67,7 +70,8 @@ impl Store {
     /// [`TRUNCATE_WAL_TIMEOUT`].
     fn truncate_wal(&self) -> Result<(), Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(&self.path, flags)?;
+        let Some(path) = self.place.file() else { return Ok(()) };
+        let connection = Connection::Sqlite(rusqlite::Connection::open_with_flags(path, flags)?);
         // While it waits for readers, writers wait for it.
         connection.busy_timeout(READER_WAIT)?;
         let asked = Instant::now();
@@ -86,6 +90,14 @@ impl Store {
             std::thread::sleep(RETRY_PAUSE);
         }
     }
+}
+
+/// Lets the server use the room of what was deleted.
+fn vacuum_server(connection: &Connection) -> Result<(), Error> {
+    let sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
+    let mut statement = connection.prepare(sql)?;
+    let tables = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+    tables.iter().try_for_each(|table| Ok(connection.execute_batch(&format!("VACUUM ANALYZE {table}"))?))
 }
 
 /// The value of `PRAGMA auto_vacuum` for INCREMENTAL.

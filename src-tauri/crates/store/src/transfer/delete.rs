@@ -5,7 +5,7 @@
 //! tombstones, replace the deleted changes wherever a remaining event may need the state.
 
 use engine::scope::{ScopeKey, ScopeKind};
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::Store;
 use crate::file::open::Owners;
@@ -207,7 +207,7 @@ fn detach_session(
     // As `removal_queue::queue`, for all requests in one statement.
     connection.execute(
         "INSERT INTO removal (kind, n, name) SELECT 'request', n, id FROM request WHERE session = ?1
-         ON CONFLICT DO UPDATE SET last = coalesce(last, 0) + 1",
+         ON CONFLICT (kind, n, import) DO UPDATE SET last = coalesce(removal.last, 0) + 1",
         (n,),
     )?;
     connection.execute("DELETE FROM ticket WHERE request IN (SELECT n FROM request WHERE session = ?1)", (n,))?;

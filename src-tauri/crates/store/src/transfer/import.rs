@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use engine::event::EventKind;
 use engine::scope::ScopeKey;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use self::lock::ImportLock;
 pub(crate) use self::lock::abandoned_imports;
@@ -49,7 +49,7 @@ pub(crate) fn import(store: &Store, bundle: Vec<BundleRecord>) -> Result<(), Imp
         let builder = std::thread::Builder::new().name("store import".to_owned()).stack_size(THREAD_STACK_BYTES);
         let thread = builder
             .spawn_scoped(scope, || import_bundle(store, bundle))
-            .map_err(|error| Error::Open(OpenError::io(&store.path, error)))?;
+            .map_err(|error| Error::Open(OpenError::io(store.path(), error)))?;
         thread.join().unwrap_or(Err(Error::Closed.into()))
     })?;
     let listeners = lock(&store.listeners).all();
@@ -75,7 +75,7 @@ fn import_bundle(store: &Store, mut bundle: Vec<BundleRecord>) -> Result<Vec<Com
     let origins = work.read(|connection| origins(connection, &bundle))?;
     let origin_records = if origins.is_empty() { Vec::new() } else { store.bundle(&origins)? };
     let staged = StagedBundle::new(origin_records, bundle)?;
-    let (import, lock_file) = ImportLock::new(&store.path, &work)?;
+    let (import, lock_file) = ImportLock::new(&work)?;
     let mut copy = BundleCopy { work: &work, import, staged: &staged, range: (0, 0), maps: Maps::default() };
     let result = copy.run(&brought, &names, code);
     drop(lock_file);

@@ -16,13 +16,12 @@
 //! They are removed in this order, because changes are read from events, which must exist until then. Rows with
 //! `import` belong to an import that may still publish them; if its process is gone they are removed like the others.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use rusqlite::{Connection, InterruptHandle, OptionalExtension};
+use crate::sql::{Connection, Interrupt, OptionalExtension, Place};
 
 use crate::read::states;
 use crate::row::body::{self, Body};
@@ -44,21 +43,21 @@ const REMOVED_REQUESTS: &str = "(SELECT n FROM removal WHERE kind = 'request' AN
 /// A thread that works on what an earlier process left in the queue.
 pub(crate) struct Remover {
     stop: Arc<AtomicBool>,
-    reading: InterruptHandle,
+    reading: Interrupt,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Remover {
-    pub(crate) fn start(path: &Path, writer: WriterHandle) -> Result<Remover, Error> {
+    pub(crate) fn start(place: &Place, writer: WriterHandle) -> Result<Remover, Error> {
         let stop = Arc::new(AtomicBool::new(false));
-        let work = SlicedWork::new(path, writer, stop.clone())?;
+        let work = SlicedWork::new(place, writer, stop.clone())?;
         let reading = work.interrupt_handle();
         let thread = std::thread::Builder::new()
             .name("store remover".to_owned())
             .stack_size(crate::row::body::THREAD_STACK_BYTES)
             // After an error the rest stays in the queue for the next process.
             .spawn(move || drop(run_queue(&work)))
-            .map_err(|error| Error::Open(crate::OpenError::io(path, error)))?;
+            .map_err(|error| Error::Open(crate::OpenError::io(place.path(), error)))?;
         Ok(Remover { stop, reading, thread: Some(thread) })
     }
 }
@@ -406,7 +405,7 @@ fn undo_import_slice(
         connection
             .prepare_cached(
                 "UPDATE scope SET last = max(coalesce((SELECT max(event) FROM change WHERE scope = ?1), 0),
-                     coalesce((SELECT max(k.event) FROM keyframe k WHERE k.scope = ?1 AND (k.tombstone
+                     coalesce((SELECT max(k.event) FROM keyframe k WHERE k.scope = ?1 AND (k.tombstone = 1
                          OR EXISTS (SELECT 1 FROM event e WHERE e.id = k.event AND e.request = 0))), 0))
                  WHERE n = ?1 AND last BETWEEN ?2 AND ?3",
             )?

@@ -1,6 +1,6 @@
 //! Reads what must be known to replace the log of a foreign request, and removes what was replaced.
 
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use engine::event::Event;
 use engine::log::{AppendError, AppendMode, Lease};
@@ -45,7 +45,7 @@ impl Store {
 
 fn plan(connection: &Connection, request: &str) -> Result<Option<Replacement>, Error> {
     let sql = "SELECT n, unindexed_from FROM request WHERE id = ?1";
-    let read = |row: &rusqlite::Row<'_>| {
+    let read = |row: crate::sql::Row<'_>| {
         let (indexed, items, last, newest) = (Sums::default(), 0, 0, 0);
         let (n, unindexed_from) = (row.get(0)?, row.get(1)?);
         Ok(Replacement { n, last, unindexed_from, indexed, items, newest })

@@ -5,12 +5,11 @@
 //! expect that another process has done the same work meanwhile.
 
 use std::cell::Cell;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, InterruptHandle, Transaction, TransactionBehavior};
+use crate::sql::{Connection, Interrupt, Transaction, Place};
 
 use crate::file::open::{self, Access};
 use crate::row::error::{Error, OpenError};
@@ -34,7 +33,7 @@ impl TimeSlice {
 
 /// The connections for long work: a handle to the writing connection, and a reading connection.
 pub(crate) struct SlicedWork {
-    path: PathBuf,
+    place: Place,
     reader: Connection,
     writer: WriterHandle,
     stop: Arc<AtomicBool>,
@@ -43,10 +42,10 @@ pub(crate) struct SlicedWork {
 }
 
 impl SlicedWork {
-    pub(crate) fn new(path: &Path, writer: WriterHandle, stop: Arc<AtomicBool>) -> Result<SlicedWork, OpenError> {
+    pub(crate) fn new(place: &Place, writer: WriterHandle, stop: Arc<AtomicBool>) -> Result<SlicedWork, OpenError> {
         Ok(SlicedWork {
-            path: path.to_owned(),
-            reader: open::reader(path, Access::ReadWrite)?,
+            place: place.clone(),
+            reader: open::reader(place, Access::ReadWrite)?,
             writer,
             stop,
             last: Cell::new(None),
@@ -54,19 +53,19 @@ impl SlicedWork {
     }
 
     /// Where the database is.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
+    pub(crate) fn place(&self) -> &Place {
+        &self.place
     }
 
     /// A handle to interrupt a read from another thread.
-    pub(crate) fn interrupt_handle(&self) -> InterruptHandle {
-        self.reader.get_interrupt_handle()
+    pub(crate) fn interrupt_handle(&self) -> Interrupt {
+        self.reader.interrupt()
     }
 
     /// Runs `read` in one read transaction.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         self.check_not_stopped()?;
-        let snapshot = self.reader.unchecked_transaction()?;
+        let snapshot = self.reader.snapshot()?;
         let result = read(&snapshot);
         snapshot.finish()?;
         result
@@ -115,7 +114,7 @@ impl SlicedWork {
 /// Begins a write transaction, waiting for the lock until told to stop.
 fn begin<'a>(connection: &'a Connection, stop: &AtomicBool) -> Result<Transaction<'a>, Error> {
     loop {
-        match Transaction::new_unchecked(connection, TransactionBehavior::Immediate).map_err(Error::from) {
+        match connection.transaction().map_err(Error::from) {
             Err(error) if error.is_busy() && !stop.load(Ordering::Relaxed) => {}
             begun => return begun,
         }

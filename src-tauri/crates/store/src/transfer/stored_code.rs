@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rusqlite::Connection;
+use crate::sql::Connection;
 use serde_json::Value;
 
 use crate::row::body;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use blake3::Hash;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::row::error::Error;
 use crate::row::references::References;

@@ -3,7 +3,7 @@
 //! An annotation is a fact of its own, outside of any request's log: it changes no replay, no verdict and no event.
 //! Rows are only added, so it stays known who added what and when; the newest one counts. Must not write events.
 
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::Store;
 use crate::row::annotation::{Annotated, Annotation, AnnotationKind, Subject, of_row, row_of};

@@ -5,7 +5,7 @@
 
 use engine::concurrency::status_after;
 use engine::event::{EventKind, RequestStatus};
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::file::open::Owners;
 use crate::row::error::Error;

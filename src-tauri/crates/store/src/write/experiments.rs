@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::Store;
@@ -87,8 +87,8 @@ impl Store {
         let score = score.map(|score| serde_json::to_string(&score)).transpose()?;
         self.sliced_work()?.write(move |connection, _| {
             let Some(n) = number_of(connection, &experiment)? else { return Ok(false) };
-            let sql = "INSERT OR REPLACE INTO sample (experiment, arm, number, request, score)
-                 VALUES (?1, ?2, ?3, ?4, ?5)";
+            let sql = "INSERT INTO sample (experiment, arm, number, request, score) VALUES (?1, ?2, ?3, ?4, ?5)
+                 ON CONFLICT (experiment, arm, number) DO UPDATE SET request = excluded.request, score = excluded.score";
             connection.prepare_cached(sql)?.execute((n, arm, number, &request, &score))?;
             Ok(true)
         })
@@ -141,7 +141,7 @@ fn number_of(connection: &Connection, id: &str) -> Result<Option<i64>, Error> {
     Ok(statement.query_row((id,), |row| row.get(0)).optional()?)
 }
 
-fn experiment_of(row: &rusqlite::Row<'_>) -> Result<ExperimentRow, Error> {
+fn experiment_of(row: crate::sql::Row<'_>) -> Result<ExperimentRow, Error> {
     let body: String = row.get(3)?;
     Ok(ExperimentRow { id: row.get(0)?, request: row.get(1)?, at: row.get(2)?, body: engine::json::parse(&body)? })
 }

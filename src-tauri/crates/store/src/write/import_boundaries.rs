@@ -1,7 +1,7 @@
 //! The `records_imported` events before and after the events of an import. Their ids delimit the range, whose events
 //! happened in another database, so that views of other requests can skip it.
 
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::row::error::Error;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use engine::event::{BlockKind, EventKind, Seq};
 use engine::views::attempts::Verdict;
 use engine::views::spans::{SpanEnd, Spans};
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::read::{spans, states};
 use crate::row::attempts::{Attempt, Attempts, FirstWrite};

@@ -3,7 +3,7 @@
 //! A receiver answers once its call's spans are stored here. They become events of foreign requests later, many at
 //! once, because events are in the order of time and spans arrive in another one. Must not know what a call holds.
 
-use rusqlite::TransactionBehavior;
+
 
 use crate::Store;
 use crate::row::error::Error;
@@ -24,9 +24,9 @@ impl Store {
     pub fn receive(&self, owner: &str, body: Vec<u8>) -> Result<i64, Error> {
         let owner = owner.to_owned();
         self.writer.handle().run_uncached(move |connection| {
-            let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-            transaction.prepare_cached("INSERT INTO received (owner, body) VALUES (?1, ?2)")?.execute((owner, body))?;
-            let n = transaction.last_insert_rowid();
+            let transaction = connection.transaction()?;
+            let sql = "INSERT INTO received (owner, body) VALUES (?1, ?2) RETURNING n";
+            let n = transaction.prepare_cached(sql)?.query_row((owner, body), |row| row.get(0))?;
             transaction.commit()?;
             Ok(n)
         })
@@ -50,7 +50,7 @@ impl Store {
             return Ok(());
         }
         self.writer.handle().run_uncached(move |connection| {
-            let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            let transaction = connection.transaction()?;
             let mut delete = transaction.prepare_cached("DELETE FROM received WHERE n = ?1")?;
             for n in &calls {
                 delete.execute((n,))?;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use engine::log::Record;
 use engine::scope::ScopeKey;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::lock;
 use crate::read::states;

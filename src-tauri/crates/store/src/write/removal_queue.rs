@@ -1,8 +1,8 @@
 //! Adds entries to the queue of removals, the table `removal`: what was deleted, and what an import brought that did
 //! not finish. `transfer::removal` removes the rows later, a few at a time.
 
-use rusqlite::Connection;
-use rusqlite::OptionalExtension;
+use crate::sql::Connection;
+use crate::sql::OptionalExtension;
 
 use crate::row::body;
 use crate::row::error::Error;
@@ -13,7 +13,7 @@ pub(crate) fn queue(connection: &Connection, kind: &str, n: i64, name: Option<&s
     connection
         .prepare_cached(
             "INSERT INTO removal (kind, n, name) VALUES (?1, ?2, ?3)
-             ON CONFLICT DO UPDATE SET last = coalesce(last, 0) + 1",
+             ON CONFLICT (kind, n, import) DO UPDATE SET last = coalesce(removal.last, 0) + 1",
         )?
         .execute((kind, n, name))?;
     Ok(())
@@ -23,7 +23,10 @@ pub(crate) fn queue(connection: &Connection, kind: &str, n: i64, name: Option<&s
 /// process decides again.
 pub(crate) fn queue_payload(connection: &Connection, n: i64) -> Result<(), Error> {
     connection
-        .prepare_cached("INSERT INTO removal (kind, n) VALUES ('payload', ?1) ON CONFLICT DO UPDATE SET last = NULL")?
+        .prepare_cached(
+            "INSERT INTO removal (kind, n) VALUES ('payload', ?1)
+             ON CONFLICT (kind, n, import) DO UPDATE SET last = NULL",
+        )?
         .execute((n,))?;
     Ok(())
 }
@@ -41,7 +44,7 @@ pub(crate) fn queue_references(connection: &Connection, text: &str) -> Result<()
 }
 
 /// Whether the queue has entries.
-pub(crate) fn is_any(connection: &Connection) -> rusqlite::Result<bool> {
+pub(crate) fn is_any(connection: &Connection) -> crate::sql::Result<bool> {
     connection.query_row("SELECT EXISTS (SELECT 1 FROM removal)", (), |row| row.get(0))
 }
 

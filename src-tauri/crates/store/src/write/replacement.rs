@@ -5,7 +5,7 @@
 //! of the new one. What people added to the request stays. Foreign requests wrote no state, so no scope is concerned.
 
 use engine::event::Seq;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::row::error::Error;
 use crate::row::totals::Sums;

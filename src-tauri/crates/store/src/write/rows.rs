@@ -5,7 +5,7 @@
 use crate::row::{body, input_words, model_usage, totals};
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
 use engine::log::{AppendError, Lease};
-use rusqlite::{Connection, params};
+use crate::sql::{Connection, params};
 
 use crate::read::events;
 use crate::read::sessions::LINEAGE;
@@ -70,16 +70,17 @@ pub(crate) fn insert_request(
     if known != **user && !is_import {
         return Ok(Err(AppendError::NotYours { session: session.to_string(), user: known }));
     }
-    connection
+    let n: i64 = connection
         .prepare_cached(
             "INSERT INTO request
              (n, id, session, flow, action, user, project, status, owner, mock, retry_of, started_at, claim,
               forked_from, forked_at, words, emitter)
              VALUES (max(coalesce((SELECT max(n) FROM request), 0),
                  coalesce((SELECT max(n) FROM removal WHERE kind = 'request'), 0)) + 1,
-                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+             RETURNING n",
         )?
-        .execute(params![
+        .query_row(params![
             id,
             session_n,
             flow,
@@ -96,8 +97,7 @@ pub(crate) fn insert_request(
             forked_from.as_ref().map(|from| from.seq),
             input_words::of_first_event(&event.kind),
             foreign.as_ref().map(|foreign| &foreign.emitter)
-        ])?;
-    let n = connection.last_insert_rowid();
+        ], |row| row.get(0))?;
     connection
         .prepare_cached("UPDATE session SET requests = requests + 1, last_request = ?2 WHERE n = ?1")?
         .execute((session_n, n))?;

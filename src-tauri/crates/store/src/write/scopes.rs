@@ -6,7 +6,7 @@
 
 use engine::log::Record;
 use engine::scope::ScopeKey;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::read::states;
 use crate::row::error::Error;
@@ -65,14 +65,14 @@ impl CachedScope {
 
     /// Inserts the row of a new scope, which belongs to `request` if that is given.
     pub(crate) fn insert(connection: &Connection, key: &ScopeKey, request: Option<i64>) -> Result<CachedScope, Error> {
-        connection
+        let n = connection
             .prepare_cached(
                 "INSERT INTO scope (n, kind, id, request, version, last)
                  VALUES (max(coalesce((SELECT max(n) FROM scope), 0),
-                     coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1, ?1, ?2, ?3, 0, 0)",
+                     coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1, ?1, ?2, ?3, 0, 0) RETURNING n",
             )?
-            .execute((key.kind.as_str(), &*key.id, request))?;
-        let (n, is_request_scoped) = (connection.last_insert_rowid(), request.is_some());
+            .query_row((key.kind.as_str(), &*key.id, request), |row| row.get(0))?;
+        let is_request_scoped = request.is_some();
         Ok(CachedScope { n, version: 0, read_cost: 0, keyframe_bytes: 0, unsaved: None, is_request_scoped })
     }
 

@@ -10,7 +10,7 @@ use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
 use engine::log::{AppendError, Lease, Record};
 use engine::scope::ScopeKey;
 use engine::views::attempts::verdict;
-use rusqlite::{CachedStatement, Connection};
+use crate::sql::{Statement, Connection};
 
 use crate::file::open::Owners;
 use crate::read::{events, states};
@@ -31,7 +31,7 @@ const DEFAULT_OPERATION_BYTES: usize = 512;
 pub(crate) struct TransactionRows<'a> {
     connection: &'a Connection,
     /// The statement that inserts an event, prepared once for the transaction.
-    insert: CachedStatement<'a>,
+    insert: Statement<'a>,
     cache: &'a mut WriterCache,
     owners: &'a Owners,
     sessions: HashMap<i64, SessionDelta>,

@@ -10,7 +10,6 @@
 //! always with [`Durability::Each`](crate::Durability::Each).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
@@ -18,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use engine::log::AppendMode;
-use rusqlite::Connection;
+use crate::sql::{Connection, Place};
 
 use crate::file::open::{Access, Options};
 use crate::row::body;
@@ -224,7 +223,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn start(
-        path: PathBuf,
+        place: Place,
         options: Options,
         listeners: Arc<Mutex<Listeners>>,
         code_offers: CodeOffers,
@@ -234,7 +233,7 @@ impl Writer {
         let commits_inline = AtomicBool::new(options.durability == crate::Durability::Process);
         let waiting = Waiting::new(options.on_busy.clone());
         let is_writable = options.access == Access::ReadWrite;
-        let connection = WritingConnection::open(path.clone(), options, waiting.clone(), (listeners, code_offers))?;
+        let connection = WritingConnection::open(place.clone(), options, waiting.clone(), (listeners, code_offers))?;
         let (id, last_reported) = (connection.id.clone(), AtomicI64::new(connection.commit_version.newest()));
         let (commit_version, wal_size) = (connection.commit_version.clone(), connection.wal_size.clone());
         // An error is ignored here: whoever reads the table gets it.
@@ -251,14 +250,15 @@ impl Writer {
             unindexed: Arc::default(),
         });
         // Read-only access writes nothing, so there is nothing to checkpoint or to index.
-        let indexer = is_writable.then(|| Indexer::start(&path, queue.clone())).transpose()?;
-        let checkpointer = is_writable.then(|| WalCheckpointer::start(&path, wal_size, queue.clone())).transpose()?;
+        let indexer = is_writable.then(|| Indexer::start(&place, queue.clone())).transpose()?;
+        let file = place.file().filter(|_| is_writable);
+        let checkpointer = file.map(|file| WalCheckpointer::start(file, wal_size, queue.clone())).transpose()?;
         let there = queue.clone();
         let thread = std::thread::Builder::new()
             .name("store writer".to_owned())
             .stack_size(body::THREAD_STACK_BYTES)
             .spawn(move || there.run_thread())
-            .map_err(|error| OpenError::io(&path, error))?;
+            .map_err(|error| OpenError::io(place.path(), error))?;
         let thread = Some(thread);
         Ok(Writer {
             queue,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use engine::event::Seq;
 use engine::log::Lease;
 use engine::scope::ScopeKey;
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::row::attempts::{self, Attempts};
 use crate::row::error::Error;
@@ -194,8 +194,8 @@ impl WriterCache {
         let n = match known {
             Some(n) => n,
             None => {
-                connection.prepare_cached("INSERT INTO path (text) VALUES (?1)")?.execute((&**path,))?;
-                connection.last_insert_rowid()
+                let sql = "INSERT INTO path (text) VALUES (?1) RETURNING n";
+                connection.prepare_cached(sql)?.query_row((&**path,), |row| row.get(0))?
             }
         };
         self.paths.insert(path.clone(), n);

@@ -5,7 +5,7 @@
 
 use engine::log::TICKET_MS;
 use engine::scope::{ScopeKey, ScopeKind};
-use rusqlite::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension};
 
 use crate::file::open::Owners;
 use crate::row::error::Error;
@@ -70,11 +70,11 @@ pub(crate) fn is_first(connection: &Connection, request: &str, at: i64, owners: 
 /// Puts a request into the queue of each of these records, or renews its tickets there, and deletes tickets that are
 /// no longer valid.
 pub(crate) fn take(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) -> Result<(), Error> {
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    let taken = insert(connection, request, scopes, at).and_then(|()| Ok(connection.execute_batch("COMMIT")?));
+    connection.begin()?;
+    let taken = insert(connection, request, scopes, at).and_then(|()| Ok(connection.commit()?));
     if taken.is_err() {
         // An error of the rollback is not reported: the first one is the cause.
-        let _ = connection.execute_batch("ROLLBACK");
+        let _ = connection.roll_back();
     }
     taken
 }
@@ -94,7 +94,7 @@ fn insert(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) 
         .query_row((request,), |row| row.get(0))?;
     connection.prepare_cached("UPDATE ticket SET at = ?2 WHERE request = ?1")?.execute((request, at))?;
     let mut insert = connection
-        .prepare_cached("INSERT OR IGNORE INTO ticket (kind, id, n, request, at) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+        .prepare_cached("INSERT INTO ticket (kind, id, n, request, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING")?;
     for scope in scopes {
         insert.execute((scope.kind.as_str(), &*scope.id, n, request, at))?;
     }

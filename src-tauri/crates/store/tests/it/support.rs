@@ -5,7 +5,7 @@ use engine::log::{AppendError, AppendMode, Lease, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
-use store::{Liveness, Options, Owners, Store};
+use store::{Liveness, Options, Owners, Place, Store};
 use tempfile::TempDir;
 
 /// A store in a folder of its own.
@@ -36,13 +36,25 @@ pub(crate) fn later_bed() -> Bed {
 }
 
 pub(crate) fn open_in(folder: &TempDir) -> Store {
-    Store::open(&folder.path().join("log.db"), Options { create: true, ..Options::default() }).unwrap()
+    Store::open(place_in(folder), Options { create: true, ..Options::default() }).unwrap()
 }
+
+/// The database of a test: a file in its folder, or a schema of its own on the server that `FLOWGLASS_TEST_POSTGRES`
+/// names.
+pub(crate) fn place_in(folder: &TempDir) -> Place {
+    let Ok(server) = std::env::var(SERVER) else { return folder.path().join("log.db").into() };
+    let name = folder.path().file_name().unwrap().to_string_lossy().to_lowercase();
+    let schema: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    Place::parse(format!("{server}?schema=t_{schema}").as_ref()).unwrap()
+}
+
+/// The variable that names a PostgreSQL server for tests.
+pub(crate) const SERVER: &str = "FLOWGLASS_TEST_POSTGRES";
 
 /// As [`open_in`], with every owner dead.
 pub(crate) fn open_later(folder: &TempDir) -> Store {
     let owners = Owners::new(|_| Liveness::Dead);
-    Store::open(&folder.path().join("log.db"), Options { create: true, owners, ..Options::default() }).unwrap()
+    Store::open(place_in(folder), Options { create: true, owners, ..Options::default() }).unwrap()
 }
 
 /// The owner that requests of these tests begin with.

@@ -1,7 +1,7 @@
 //! The migrations that are written in SQL: what each format adds to the tables of the one before.
 
 /// The migration at index `n` takes format `n + 1` to `n + 2`. One that was released never changes.
-pub(super) const MIGRATIONS: &[&str] = &[
+pub(crate) const MIGRATIONS: &[&str] = &[
     "ALTER TABLE request ADD COLUMN claim TEXT;
      CREATE INDEX request_by_claim ON request (claim, n)
          WHERE claim IS NOT NULL AND status IN ('queued', 'in_progress');",

@@ -5,9 +5,9 @@ use super::*;
 
 fn old_database(folder: &Path) -> (PathBuf, Connection) {
     let path = folder.join("old.db");
-    let connection = Connection::open(&path).unwrap();
+    let connection = Connection::Sqlite(rusqlite::Connection::open(&path).unwrap());
     create(&connection, &Waiting::default()).unwrap();
-    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection.set_pragma("user_version", 1).unwrap();
     connection.execute("INSERT INTO path (text) VALUES ('root')", ()).unwrap();
     (path, connection)
 }
@@ -21,7 +21,7 @@ fn an_old_format_is_migrated_after_a_copy() {
     assert_eq!(format_of(&connection).unwrap(), 3);
     let note: String = connection.query_row("SELECT note FROM path", (), |row| row.get(0)).unwrap();
     assert_eq!(note, "migrated");
-    let copy = Connection::open(folder.path().join("old.db.format-1")).unwrap();
+    let copy = Connection::Sqlite(rusqlite::Connection::open(folder.path().join("old.db.format-1")).unwrap());
     assert_eq!(format_of(&copy).unwrap(), 1);
     assert_eq!(copy.query_row("SELECT text FROM path", (), |row| row.get::<_, String>(0)).unwrap(), "root");
 }
@@ -30,9 +30,9 @@ fn an_old_format_is_migrated_after_a_copy() {
 fn the_first_format_becomes_todays() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("old.db");
-    let mut connection = Connection::open(&path).unwrap();
+    let mut connection = Connection::Sqlite(rusqlite::Connection::open(&path).unwrap());
     connection.execute_batch(include_str!("first_format.sql")).unwrap();
-    connection.pragma_update(None, "user_version", 1).unwrap();
+    connection.set_pragma("user_version", 1).unwrap();
     prepare(&mut connection, &path, &Waiting::default()).unwrap();
     assert_eq!(format_of(&connection).unwrap(), FORMAT);
     let schema = |connection: &Connection| -> Vec<String> {
@@ -42,7 +42,7 @@ fn the_first_format_becomes_todays() {
             ORDER BY 1";
         connection.prepare(sql).unwrap().query_map((), |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
     };
-    let fresh = Connection::open_in_memory().unwrap();
+    let fresh = Connection::temporary().unwrap();
     create(&fresh, &Waiting::default()).unwrap();
     assert_eq!(schema(&connection), schema(&fresh));
 }

@@ -1,7 +1,9 @@
 //! The lock file of an import, which shows that its process is alive, so that its rows are not removed.
 
+use crate::file::open::{self, Access};
 use crate::row::error::Error;
 use crate::row::error::OpenError;
+use crate::sql::Connection;
 use crate::transfer::sliced_work::SlicedWork;
 use std::fs::File;
 use std::fs::OpenOptions;
@@ -10,17 +12,23 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A locked file, deleted when this value is dropped.
-pub(super) struct ImportLock {
-    path: PathBuf,
-    _locked: File,
+/// Held while an import runs.
+pub(super) enum ImportLock {
+    /// A locked file, deleted when this value is dropped.
+    File(PathBuf, #[expect(dead_code, reason = "it is locked while it is open")] File),
+    /// A session that holds a lock of the server.
+    Server(#[expect(dead_code, reason = "the lock ends with the session")] Box<Connection>),
 }
 
 impl ImportLock {
-    /// Chooses a random name for an import, and creates and locks its file.
-    pub(super) fn new(database: &Path, work: &SlicedWork) -> Result<(Arc<str>, ImportLock), Error> {
-        let sql = "SELECT lower(hex(randomblob(8)))";
-        let import: String = work.read(|connection| Ok(connection.query_row(sql, (), |row| row.get(0))?))?;
+    /// Chooses a random name for an import, and takes its lock.
+    pub(super) fn new(work: &SlicedWork) -> Result<(Arc<str>, ImportLock), Error> {
+        let import = format!("{:016x}", std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), work.place().path()));
+        let Some(database) = work.place().file() else {
+            let session = open::reader(work.place(), Access::ReadWrite)?;
+            session.query_row("SELECT pg_advisory_lock(hashtext(?1))", (&import,), |_| Ok(()))?;
+            return Ok((import.into(), ImportLock::Server(Box::new(session))));
+        };
         let path = lock_path(database, &import);
         let locked = || -> std::io::Result<File> {
             let file = OpenOptions::new().create_new(true).write(true).open(&path)?;
@@ -28,14 +36,16 @@ impl ImportLock {
             Ok(file)
         };
         let locked = locked().map_err(|error| OpenError::io(&path, error))?;
-        Ok((import.into(), ImportLock { path, _locked: locked }))
+        Ok((import.into(), ImportLock::File(path, locked)))
     }
 }
 
 impl Drop for ImportLock {
     fn drop(&mut self) {
-        // If this fails, the file is deleted when the import's rows are removed.
-        let _ = std::fs::remove_file(&self.path);
+        if let ImportLock::File(path, _) = self {
+            // If this fails, the file is deleted when the import's rows are removed.
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
@@ -53,12 +63,24 @@ pub(crate) fn abandoned_imports(work: &SlicedWork) -> Result<Vec<(String, i64, i
         let rows = statement.query_map((), |row| Ok((row.get::<_, String>(0)?, row.get(1)?, row.get(2)?)))?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?)
     })?;
+    let Some(database) = work.place().file() else {
+        let session = open::reader(work.place(), Access::ReadWrite)?;
+        let mut abandoned = Vec::new();
+        for import in imports {
+            // Given back with the session.
+            let sql = "SELECT pg_try_advisory_lock(hashtext(?1))";
+            if session.query_row(sql, (&import.0,), |row| row.get(0))? {
+                abandoned.push(import);
+            }
+        }
+        return Ok(abandoned);
+    };
     imports.retain(|(import, ..)| {
         // Names of imports are hexadecimal. Any other is damage, and must not become a path.
         if !import.bytes().all(|letter| letter.is_ascii_hexdigit()) {
             return true;
         }
-        let path = lock_path(work.path(), import);
+        let path = lock_path(database, import);
         match File::open(&path).map(|file| file.try_lock_shared()) {
             Ok(Ok(())) => {
                 let _ = std::fs::remove_file(&path);

@@ -13,8 +13,8 @@ use crate::transfer::bundle;
 use crate::transfer::bundle::ImportError;
 use engine::scope::ScopeKey;
 use engine::scope::ScopeKind;
-use rusqlite::Connection;
-use rusqlite::params_from_iter;
+use crate::sql::Connection;
+use crate::sql::params_from_iter;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ impl BundleCopy<'_> {
             for (insert, rows) in tables {
                 let mut insert = connection.prepare(&insert)?;
                 for row in rows {
-                    insert.execute(params_from_iter(row))?;
+                    insert.execute(params_from_iter(&row))?;
                 }
             }
             for scope in &new {

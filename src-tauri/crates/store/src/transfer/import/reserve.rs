@@ -9,7 +9,7 @@ use crate::row::error::Error;
 use crate::transfer::bundle;
 use crate::transfer::bundle::ImportError;
 use crate::write::{import_boundaries, removal_queue};
-use rusqlite::Connection;
+use crate::sql::Connection;
 use std::collections::HashMap;
 
 impl BundleCopy<'_> {
@@ -135,15 +135,15 @@ impl BundleCopy<'_> {
                     let mut made = Vec::new();
                     let mut scopes = left.into_iter();
                     for (old, kind, id, request, version, last) in scopes.by_ref() {
-                        connection
+                        let n = connection
                             .prepare_cached(
                                 "INSERT INTO scope (n, kind, id, request, version, last)
                                  VALUES (max(coalesce((SELECT max(n) FROM scope), 0),
                                      coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1,
-                                     ?1, ?2, ?3, ?4, ?5)",
+                                     ?1, ?2, ?3, ?4, ?5) RETURNING n",
                             )?
-                            .execute((kind, id, request, version, last))?;
-                        made.push((old, connection.last_insert_rowid()));
+                            .query_row((kind, id, request, version, last), |row| row.get(0))?;
+                        made.push((old, n));
                         if slice.is_over() {
                             break;
                         }

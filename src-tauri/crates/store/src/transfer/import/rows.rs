@@ -10,10 +10,10 @@ use crate::row::{body, payload};
 use crate::transfer::bundle::BundleRecord;
 use crate::write::{code, import_boundaries};
 use blake3::Hash;
-use rusqlite::Connection;
-use rusqlite::OptionalExtension;
-use rusqlite::params;
-use rusqlite::types::Value as Column;
+use crate::sql::{Connection, params};
+use crate::sql::OptionalExtension;
+
+use crate::sql::Value as Column;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -240,7 +240,7 @@ impl BundleCopy<'_> {
     pub(super) fn table(&self, table: &str, after: i64) -> Result<(String, Vec<Vec<Column>>), Error> {
         let mut statement =
             self.staged.connection.prepare(&format!("SELECT * FROM {table} WHERE n > ?1 ORDER BY n"))?;
-        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names()?;
         let places: Vec<String> = (1..=columns.len()).map(|at| format!("?{at}")).collect();
         let insert = format!("INSERT INTO {table} ({}) VALUES ({})", columns.join(", "), places.join(", "));
         let is_session = table == "session";
@@ -340,8 +340,8 @@ pub(super) fn path_row(connection: &Connection, path: &str) -> Result<i64, Error
     match known {
         Some(n) => Ok(n),
         None => {
-            connection.prepare_cached("INSERT INTO path (text) VALUES (?1)")?.execute((path,))?;
-            Ok(connection.last_insert_rowid())
+            let sql = "INSERT INTO path (text) VALUES (?1) RETURNING n";
+            Ok(connection.prepare_cached(sql)?.query_row((path,), |row| row.get(0))?)
         }
     }
 }

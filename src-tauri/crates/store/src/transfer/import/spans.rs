@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use engine::event::Seq;
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use super::rows::path_row;
 use super::{BundleCopy, ROWS_AT_ONCE};

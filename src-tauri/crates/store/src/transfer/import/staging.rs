@@ -9,7 +9,7 @@ use engine::event::{Event, ScopeCommit};
 use engine::log::Record;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::Committed;
 use crate::check;
@@ -60,10 +60,11 @@ impl StagedBundle {
         bundle: Vec<BundleRecord>,
     ) -> Result<StagedBundle, ImportError> {
         // A temporary file that SQLite deletes with the connection.
-        let connection = Connection::open("")?;
-        connection.pragma_update(None, "journal_mode", "OFF")?;
-        connection.pragma_update(None, "synchronous", "OFF")?;
-        configure_statement_cache(&connection)?;
+        let connection = rusqlite::Connection::open("").map_err(Error::from)?;
+        configure_statement_cache(&connection).map_err(Error::from)?;
+        let connection = Connection::Sqlite(connection);
+        connection.set_pragma("journal_mode", "OFF")?;
+        connection.set_pragma("synchronous", "OFF")?;
         migrate::create_tables(&connection)?;
         connection.execute_batch("BEGIN")?;
         let mut cache = WriterCache::default();

@@ -30,9 +30,8 @@ struct RetriedBlock {
 
 impl RetriedBlock {
     fn new() -> RetriedBlock {
-        let mut connection = Connection::open("").unwrap();
+        let mut connection = rusqlite::Connection::open("").unwrap();
         configure_statement_cache(&connection).unwrap();
-        migrate::create_tables(&connection).unwrap();
         let steps = Arc::new(AtomicU64::new(0));
         let counted = steps.clone();
         let count = move || {
@@ -40,6 +39,8 @@ impl RetriedBlock {
             false
         };
         connection.progress_handler(STEPS as i32, Some(count)).unwrap();
+        let connection = Connection::Sqlite(connection);
+        migrate::create_tables(&connection).unwrap();
         let owners = open::Owners::new(|_| Liveness::Dead);
         let mut block = RetriedBlock { connection, cache: WriterCache::default(), owners, last: 0, version: 0, steps };
         block.add(None, 0, request_started());

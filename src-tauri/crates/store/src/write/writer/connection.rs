@@ -5,14 +5,12 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use engine::event::Event;
 use engine::log::{AppendError, Lease};
-use rusqlite::Connection;
 
 use super::ReadVersion;
 use super::inbox::Message;
@@ -21,7 +19,8 @@ use crate::file::identity::{OpenFiles, Replaced};
 use crate::file::open::{self, Options};
 use crate::row::error::{Error, OpenError};
 use crate::row::filter_block::{self, FilterBlock};
-use crate::row::waiting::{self, BUSY_TIMEOUT, Waiting};
+use crate::row::waiting::{BUSY_TIMEOUT, Waiting};
+use crate::sql::{Connection, Place};
 use crate::write::append_batch::AppendBatch;
 use crate::write::code::CodeOffers;
 use crate::write::transaction::TransactionRows;
@@ -31,9 +30,12 @@ use crate::{Committed, Listeners};
 /// The busy timeout for work that begins its own transactions; in effect, without limit.
 const MAX_RUN_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How often a transaction is tried again that a server did not finish.
+const MAX_RETRIES: u32 = 3;
+
 /// The writing connection, with what must be known to commit on it.
 pub(super) struct WritingConnection {
-    path: PathBuf,
+    place: Place,
     pub(super) options: Options,
     pub(super) waiting: Waiting,
     /// The id of the database.
@@ -113,19 +115,19 @@ impl CommitVersion {
 impl WritingConnection {
     /// Opens the writing connection.
     pub(super) fn open(
-        path: PathBuf,
+        place: Place,
         options: Options,
         waiting: Waiting,
         (listeners, code_offers): (Arc<Mutex<Listeners>>, CodeOffers),
     ) -> Result<WritingConnection, OpenError> {
         let wal_size = Arc::new(WalSize::new());
-        let connection = connect(&path, &options, &waiting, &wal_size)?;
+        let connection = connect(&place, &options, &waiting, &wal_size)?;
         let id = connection
             .query_row("SELECT id FROM database", (), |row| row.get(0))
-            .map_err(|error| OpenError::from_sqlite(&path, &error))?;
-        let files = OpenFiles::of(&path);
+            .map_err(|error| OpenError::from_sql(place.path(), &error))?;
+        let files = OpenFiles::of(place.path());
         let connection = WritingConnection {
-            path,
+            place,
             options,
             waiting,
             id,
@@ -153,7 +155,7 @@ impl WritingConnection {
     /// Begins a transaction, unless another process holds the write lock. Any other error comes up again when
     /// [`commit`](Self::commit) begins, and is reported there.
     pub(super) fn begin_if_free(&self) -> bool {
-        waiting::begin(&self.connection).is_ok()
+        self.connection.begin().is_ok()
     }
 
     /// Handles a message by itself.
@@ -163,7 +165,7 @@ impl WritingConnection {
             Message::LimitPages(pages) => {
                 // SQLite does not go below the current size of the file.
                 let pages = pages.unwrap_or(u32::MAX - 1);
-                let _ = self.connection.pragma_update(None, "max_page_count", pages);
+                let _ = self.connection.set_pragma("max_page_count", pages);
             }
             Message::Index { blocks, answer } => {
                 let result = self.store_filters(&blocks);
@@ -187,7 +189,7 @@ impl WritingConnection {
             return Ok(());
         }
         let stored = filter_block::insert_all(&self.connection, blocks)
-            .and_then(|()| Ok(self.connection.prepare_cached("COMMIT")?.execute(())?));
+            .and_then(|()| Ok(self.connection.commit()?));
         if let Err(error) = stored {
             self.recover();
             return Err(error);
@@ -200,7 +202,7 @@ impl WritingConnection {
     fn run(&self, run: Box<dyn FnOnce(&Connection) + Send>) {
         if self.waiting.begin(&self.connection).is_ok() {
             // The transaction was empty.
-            let _ = self.connection.execute_batch("ROLLBACK");
+            let _ = self.connection.roll_back();
         }
         // If setting it fails, the usual busy timeout applies.
         let _ = self.connection.busy_timeout(MAX_RUN_WAIT);
@@ -210,9 +212,15 @@ impl WritingConnection {
 
     /// Commits batches in one transaction. If that fails, commits each in its own, so that one cannot fail another.
     /// `is_open` says whether the transaction has begun.
-    pub(super) fn commit(&mut self, mut batches: Vec<AppendBatch>, is_open: bool) {
+    pub(super) fn commit(&mut self, batches: Vec<AppendBatch>, is_open: bool) {
+        self.try_commit(batches, is_open, MAX_RETRIES);
+    }
+
+    fn try_commit(&mut self, mut batches: Vec<AppendBatch>, is_open: bool, tries_left: u32) {
         match self.write(&mut batches, is_open) {
             Ok(results) => self.publish(batches, results),
+            // Nothing was stored, and the session connects again.
+            Err(error) if error.is_cut_off() && tries_left > 0 => self.try_commit(batches, false, tries_left - 1),
             Err(error) if batches.len() > 1 && !error.is_busy() => {
                 for batch in batches {
                     self.commit(vec![batch], false);
@@ -267,7 +275,7 @@ impl WritingConnection {
         }
         // After the commit other processes may write, so `data_version` is no longer fixed.
         self.commit_version.open_data_version.store(NO_TRANSACTION, Ordering::SeqCst);
-        self.connection.prepare_cached("COMMIT")?.execute(())?;
+        self.connection.commit()?;
         if has_durable_changes {
             self.commit_version.record_change();
         }
@@ -281,7 +289,7 @@ impl WritingConnection {
             Replaced::Database(file) => Error::Gone(file),
             Replaced::Log(file) => {
                 // If either fails, the last connection of this process does it when it closes.
-                let _ = self.connection.execute_batch("ROLLBACK");
+                let _ = self.connection.roll_back();
                 let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
                 Error::LogGone(file)
             }
@@ -295,10 +303,10 @@ impl WritingConnection {
         self.cache.clear();
         self.cache_data_version = None;
         // After some errors SQLite has rolled back by itself, and this fails; the check below tells.
-        let _ = self.connection.execute_batch("ROLLBACK");
+        let _ = self.connection.roll_back();
         if !self.connection.is_autocommit()
             && let Ok(fresh) =
-                connect(&self.path, &Options { create: false, ..self.options.clone() }, &self.waiting, &self.wal_size)
+                connect(&self.place, &Options { create: false, ..self.options.clone() }, &self.waiting, &self.wal_size)
         {
             self.connection = fresh;
         }
@@ -360,18 +368,20 @@ impl WritingConnection {
     }
 
     pub(super) fn data_version(&self) -> Result<i64, Error> {
-        Ok(self.connection.prepare_cached("PRAGMA data_version")?.query_row((), |row| row.get(0))?)
+        Ok(self.connection.data_version()?)
     }
 }
 
 /// Opens the writing connection, which reports the size of the write-ahead log and does no automatic checkpoints.
 fn connect(
-    path: &Path,
+    place: &Place,
     options: &Options,
     waiting: &Waiting,
     wal_size: &Arc<WalSize>,
 ) -> Result<Connection, OpenError> {
-    let mut connection = open::open(path, options, waiting)?;
-    wal_size.install_hook(&mut connection).map_err(|error| OpenError::from_sqlite(path, &error))?;
+    let mut connection = open::open(place, options, waiting)?;
+    if let Connection::Sqlite(connection) = &mut connection {
+        wal_size.install_hook(connection).map_err(|error| OpenError::from_sqlite(place.path(), &error))?;
+    }
     Ok(connection)
 }

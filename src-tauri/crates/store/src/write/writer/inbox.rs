@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use engine::log::AppendMode;
-use rusqlite::Connection;
+use crate::sql::Connection;
 
 use crate::row::error::Error;
 use crate::row::filter_block::FilterBlock;

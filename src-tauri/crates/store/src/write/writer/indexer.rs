@@ -4,14 +4,14 @@
 //! [`MAX_UNINDEXED_EVENTS`] were committed since it last ran, and before the store is closed. Until then search reads
 //! the events themselves. Only the rows of finished filters are written on the writing connection.
 
-use std::path::Path;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use engine::event::Seq;
-use rusqlite::{Connection, OpenFlags};
+use crate::sql::{Connection, Place};
+use crate::file::open::{self, Access};
 
 use super::CommitQueue;
 use super::inbox::Message;
@@ -86,10 +86,8 @@ pub(super) struct Indexer {
 }
 
 impl Indexer {
-    pub(super) fn start(path: &Path, queue: Arc<CommitQueue>) -> Result<Indexer, OpenError> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
-            Connection::open_with_flags(path, flags).map_err(|error| OpenError::from_sqlite(path, &error))?;
+    pub(super) fn start(place: &Place, queue: Arc<CommitQueue>) -> Result<Indexer, OpenError> {
+        let connection = open::reader(place, Access::ReadWrite)?;
         let unindexed = queue.unindexed.clone();
         let thread = std::thread::Builder::new()
             .name("store indexer".to_owned())
@@ -106,7 +104,7 @@ impl Indexer {
                     }
                 }
             })
-            .map_err(|error| OpenError::io(path, error))?;
+            .map_err(|error| OpenError::io(place.path(), error))?;
         Ok(Indexer { unindexed, thread: Some(thread) })
     }
 }

@@ -128,8 +128,8 @@ fn units_that_queue_up_share_a_transaction() {
         })
         .collect();
     let (sender, versions) = channel();
-    let reader = crate::file::open::reader(store.path(), crate::Access::ReadWrite).unwrap();
-    let version = |connection: &rusqlite::Connection| -> i64 {
+    let reader = crate::file::open::reader(store.place(), crate::Access::ReadWrite).unwrap();
+    let version = |connection: &crate::sql::Connection| -> i64 {
         connection.query_row("PRAGMA data_version", (), |row| row.get(0)).unwrap()
     };
     let before = version(&reader);

@@ -174,7 +174,10 @@ fn checkpoint(connection: &Connection, queue: &CommitQueue, wal_size: &WalSize) 
     if wal_size.is_over_limit() {
         checkpoint_and_restart(connection)
     } else {
-        checkpoint_passively(&writing.connection).map(|left| left == 0)
+        match writing.connection.sqlite() {
+            Some(connection) => checkpoint_passively(connection).map(|left| left == 0),
+            None => Ok(true),
+        }
     }
 }
 

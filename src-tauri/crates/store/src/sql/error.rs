@@ -1,0 +1,129 @@
+//! An error of either database, and what it asks for.
+
+use rusqlite::ErrorCode;
+use tokio_postgres::error::SqlState;
+
+/// What failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// In a file.
+    #[error("{0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// On a server, or on the way to it.
+    #[error("{}", told(.0))]
+    Postgres(#[from] tokio_postgres::Error),
+    /// The server was left while it committed, and does not say whether it did.
+    #[error("the connection to the database was lost during a commit, and what came of it is not known")]
+    CommitUnknown,
+    /// A newer program has changed the tables meanwhile.
+    #[error("a newer Flowglass has changed the format of the database: update this one, and start it again")]
+    OtherFormat,
+    /// The thread that serves the sockets has ended.
+    #[error("nobody speaks to the database server any more")]
+    NoThread,
+}
+
+/// A result of this module.
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// PostgreSQL's own message, which its error has only as a cause.
+fn told(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(error) => error.message().to_owned(),
+        None if error.is_closed() => "the connection to the database server was lost".to_owned(),
+        None => match std::error::Error::source(error) {
+            Some(cause) => format!("{error}: {cause}"),
+            None => error.to_string(),
+        },
+    }
+}
+
+impl Error {
+    /// Whether the statement found no row.
+    pub(crate) fn is_no_row(&self) -> bool {
+        matches!(self, Error::Sqlite(rusqlite::Error::QueryReturnedNoRows))
+    }
+
+    fn sqlite_code(&self) -> Option<ErrorCode> {
+        match self {
+            Error::Sqlite(error) => error.sqlite_error_code(),
+            _ => None,
+        }
+    }
+
+    fn state(&self) -> Option<&SqlState> {
+        match self {
+            Error::Postgres(error) => error.code(),
+            _ => None,
+        }
+    }
+
+    /// Whether the session with the server was cut off before it committed.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        match self {
+            Error::Postgres(error) => {
+                error.is_closed()
+                    || error.code().is_some_and(|state| {
+                        [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(state)
+                    })
+            }
+            _ => false,
+        }
+    }
+
+    /// What a person can do who names this server.
+    pub(crate) fn hint(&self) -> &'static str {
+        let Some(state) = self.state() else {
+            return "start the server, or check host and port in --data";
+        };
+        if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(state) {
+            "check the user in --data, and put the password into PGPASSWORD"
+        } else if *state == SqlState::INVALID_CATALOG_NAME {
+            "create the database with createdb, or name another one in --data"
+        } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
+            "let the owner of the database grant this user the right, or name another schema in --data"
+        } else if *state == SqlState::TOO_MANY_CONNECTIONS {
+            "let the server take more connections (max_connections), or end some that use it"
+        } else {
+            "see the log of the server"
+        }
+    }
+
+    /// Whether another connection holds a lock.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self.sqlite_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+            || self.state() == Some(&SqlState::LOCK_NOT_AVAILABLE)
+    }
+
+    /// Whether the disk is full.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        self.sqlite_code() == Some(ErrorCode::DiskFull) || self.state() == Some(&SqlState::DISK_FULL)
+    }
+
+    /// Whether the disk failed.
+    pub(crate) fn is_disk_failure(&self) -> bool {
+        self.sqlite_code() == Some(ErrorCode::SystemIoFailure) || self.state() == Some(&SqlState::IO_ERROR)
+    }
+
+    /// Whether nothing may be written.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.sqlite_code() == Some(ErrorCode::ReadOnly)
+            || matches!(self.state(), Some(state) if *state == SqlState::READ_ONLY_SQL_TRANSACTION
+                || *state == SqlState::INSUFFICIENT_PRIVILEGE)
+    }
+}
+
+/// Makes a missing row a `None`.
+pub(crate) trait OptionalExtension<T> {
+    /// `None` if there was no row.
+    fn optional(self) -> Result<Option<T>>;
+}
+
+impl<T> OptionalExtension<T> for Result<T> {
+    fn optional(self) -> Result<Option<T>> {
+        match self {
+            Err(error) if error.is_no_row() => Ok(None),
+            result => result.map(Some),
+        }
+    }
+}

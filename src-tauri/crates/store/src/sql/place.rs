@@ -1,0 +1,172 @@
+//! Where a database is: in a file, or on a server. Only the address knows the password; it is never shown.
+
+use std::fmt::{self, Display};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a database is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// An SQLite database in this file.
+    File(PathBuf),
+    /// Tables on a PostgreSQL server.
+    Server(Arc<Server>),
+}
+
+/// A PostgreSQL database, and the schema in it that has the tables.
+#[derive(Debug)]
+pub struct Server {
+    pub(crate) config: tokio_postgres::Config,
+    pub(crate) schema: String,
+    /// The address without the password, for people.
+    label: PathBuf,
+}
+
+/// How an address of a server begins.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+/// The schema that has the tables, unless the address says `schema=NAME`.
+const SCHEMA: &str = "flowglass";
+
+impl Place {
+    /// Reads `--data`: an address of a server (`postgres://user@host/database?schema=name`), or a file. The error says
+    /// what is wrong with the address, without its password.
+    pub fn parse(text: &Path) -> Result<Place, String> {
+        match text.to_str().filter(|text| is_address(text)) {
+            Some(address) => Server::parse(address).map(|server| Place::Server(Arc::new(server))),
+            None => Ok(Place::File(text.to_owned())),
+        }
+    }
+
+    /// The file, or the address as it may be shown.
+    pub fn path(&self) -> &Path {
+        match self {
+            Place::File(path) => path,
+            Place::Server(server) => &server.label,
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Place::File(path) => Some(path),
+            Place::Server(_) => None,
+        }
+    }
+}
+
+impl<T: AsRef<Path> + ?Sized> From<&T> for Place {
+    fn from(path: &T) -> Place {
+        Place::File(path.as_ref().to_owned())
+    }
+}
+
+impl From<PathBuf> for Place {
+    fn from(path: PathBuf) -> Place {
+        Place::File(path)
+    }
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.path().display().fmt(f)
+    }
+}
+
+/// Whether a text is meant as the address of a server.
+fn is_address(text: &str) -> bool {
+    SCHEMES.iter().any(|scheme| text.starts_with(scheme))
+}
+
+impl Server {
+    /// The address without the password.
+    pub(crate) fn path(&self) -> &Path {
+        &self.label
+    }
+
+    fn parse(address: &str) -> Result<Server, String> {
+        let (plain, schema) = take_schema(address);
+        let schema = schema.unwrap_or_else(|| SCHEMA.to_owned());
+        let is_name = |name: &str| {
+            !name.is_empty()
+                && name.len() <= 63
+                && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+                && !name.starts_with(|first: char| first.is_ascii_digit())
+                && !name.starts_with("pg_")
+        };
+        if !is_name(&schema) {
+            return Err(format!(
+                "schema \"{schema}\" of the database's address is no name: use letters a-z, digits and _, as in \
+                 postgres://user@host/database?schema=my_team"
+            ));
+        }
+        let mut config: tokio_postgres::Config = plain.parse().map_err(|error: tokio_postgres::Error| {
+            let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+            format!(
+                "the database's address cannot be read ({why}): write it as postgres://user@host:5432/database"
+            )
+        })?;
+        if config.get_user().is_none() {
+            let user = std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into());
+            config.user(user);
+        }
+        if config.get_password().is_none()
+            && let Ok(password) = std::env::var("PGPASSWORD")
+        {
+            config.password(password);
+        }
+        let label = label(&config, &schema);
+        config.application_name("flowglass");
+        Ok(Server { config, schema, label: label.into() })
+    }
+}
+
+/// Takes `schema=NAME` out of an address.
+fn take_schema(address: &str) -> (String, Option<String>) {
+    let Some((base, query)) = address.split_once('?') else { return (address.to_owned(), None) };
+    let (own, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(|pair| pair.starts_with("schema="));
+    let schema = own.last().map(|pair| pair["schema=".len()..].to_owned());
+    let plain = if others.is_empty() { base.to_owned() } else { format!("{base}?{}", others.join("&")) };
+    (plain, schema)
+}
+
+/// The address as it may be shown.
+fn label(config: &tokio_postgres::Config, schema: &str) -> String {
+    use tokio_postgres::config::Host;
+    let ports = config.get_ports();
+    let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
+        let name = match host {
+            Host::Tcp(name) => name.clone(),
+            #[cfg(unix)]
+            Host::Unix(path) => path.display().to_string(),
+        };
+        match ports.get(at).or(ports.first()) {
+            Some(port) if *port != 5432 => format!("{name}:{port}"),
+            _ => name,
+        }
+    });
+    let hosts = hosts.collect::<Vec<_>>().join(",");
+    let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
+    let schema = if schema == SCHEMA { String::new() } else { format!("?schema={schema}") };
+    format!("postgres://{hosts}/{database}{schema}")
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let place = Place::parse(Path::new("postgres://ann:secret@db.example:6000/runs?schema=team&connect_timeout=3"));
+        let place = place.unwrap();
+        assert_eq!(place.to_string(), "postgres://db.example:6000/runs?schema=team");
+        assert!(!format!("{place:?}").contains("secret"));
+        assert!(place.file().is_none());
+        assert!(Place::parse(Path::new("runs.db")).unwrap().file().is_some());
+        for wrong in ["postgres://a:secret@h/d?schema=a\"b", "postgres://a:secret@h/d?schema=", "postgres://a:secret@h:x/d"]
+        {
+            let why = Place::parse(Path::new(wrong)).unwrap_err();
+            assert!(!why.contains("secret") && why.contains("postgres://user@host"), "{why}");
+        }
+    }
+}
