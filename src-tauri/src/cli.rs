@@ -4,6 +4,7 @@
 
 pub(crate) mod args;
 mod given;
+mod options;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use crate::{print, runs};
 use args::{Cli, Command, Global, Place, Run, Trigger};
 use given::{read_edits, read_json};
+use options::{options, place_of};
 
 /// As the threads of flows have it: a value is read, printed and dropped by its depth.
 pub(crate) const STACK: usize = 64 << 20;
@@ -170,27 +172,9 @@ fn code_of(fault: &Fault) -> u8 {
     }
 }
 
-fn options(global: &Global) -> OpenOptions {
-    OpenOptions {
-        dir: global.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
-        data: global.data.clone().filter(|data| !data.as_os_str().is_empty()),
-        existing: false,
-        durability: global.durability,
-        trust: global.trust,
-        consent: Consent::Given,
-        keep_ready: false,
-        on_damaged: Some(|request, seq, why| {
-            tell(&format!("flowglass: event {seq} of request \"{request}\" is damaged and left out ({why})"));
-        }),
-        on_read_only: Some(|what| tell(&format!("flowglass: {what}"))),
-        bundler: std::env::current_exe().ok(),
-        on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
-    }
-}
-
 /// Opens the window. Whoever names the folder has decided to load its flows; any other is asked for.
 fn open_window(global: &Global, dir: Option<PathBuf>, place: &Place) -> Result<Outcome, Stop> {
-    let mut options = options(global);
+    let mut options = options(global)?;
     let is_named = dir.is_some() || global.dir.is_some();
     options.consent = if is_named { Consent::Given } else { Consent::Asked };
     options.dir = dir.unwrap_or(options.dir);
@@ -206,17 +190,17 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     let mut command = match cli.command {
         None => return open_window(&cli.global, None, &Place::default()),
         Some(Command::Open { dir, place }) => return open_window(&cli.global, dir, &place),
-        Some(Command::Check { .. }) if cli.global.data.is_some() => return check_data(&options(&cli.global)),
+        Some(Command::Check { .. }) if cli.global.data.is_some() => return check_data(&options(&cli.global)?),
         Some(Command::Dap(_)) => {
             return Ok(crate::debugger::serve(&|dir, data| {
-                let mut options = OpenOptions { existing: true, ..options(&cli.global) };
+                let mut options = OpenOptions { existing: true, ..options(&cli.global)? };
                 options.dir = dir.unwrap_or(options.dir);
-                options.data = data.or(options.data);
+                options.data = data.as_deref().map(place_of).transpose()?.or(options.data);
                 let dir = options.dir.clone();
                 Ok((Workspace::open(options)?, dir))
             }));
         }
-        Some(Command::Mcp(asked)) => return Ok(crate::mcp::mcp(&asked, options(&cli.global))?),
+        Some(Command::Mcp(asked)) => return Ok(crate::mcp::mcp(&asked, options(&cli.global)?)?),
         Some(Command::Demo(demo)) if demo.synthetic.is_none() => return Ok(crate::demo::demo()?),
         Some(command) => command,
     };
@@ -244,12 +228,12 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         command,
         Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Serve { .. } | Command::Demo(_)
     );
-    let mut options = OpenOptions { existing, ..options(&cli.global) };
+    let mut options = OpenOptions { existing, ..options(&cli.global)? };
     // Files are verified without the database of the folder: where they are, there may be none.
     let _folder = match &command {
         Command::Verify(verify) if verify.has_files() => {
             let folder = tempfile::tempdir().map_err(|error| Fault::Internal { message: error.to_string() })?;
-            (options.data, options.existing) = (Some(folder.path().join("none.db")), false);
+            (options.data, options.existing) = (Some(folder.path().join("none.db").into()), false);
             Some(folder)
         }
         _ => None,
@@ -356,6 +340,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(crate::receiving::runnable(&workspace, &request, &name, force)?)
         }
         Command::Serve { port } => Ok(crate::receiving::serve(&workspace, port, cli.global.json)?),
+        Command::Worker(worker) => Ok(crate::working::work(&workspace, &worker, cli.global.json)?),
         Command::History { request, path, page } => {
             let writes = page.cut(workspace.history(&request, &path)?);
             Ok(Outcome::done(json!(writes), print::writes(&writes)))

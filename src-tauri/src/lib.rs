@@ -24,3 +24,4 @@ mod samples;
 mod signals;
 mod verify;
 mod window;
+mod working;

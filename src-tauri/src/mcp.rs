@@ -17,7 +17,11 @@ pub(crate) fn mcp(asked: &Mcp, options: OpenOptions) -> Result<Outcome, Fault> {
             details: Vec::new(),
         })?;
         let program = std::env::current_exe().map_err(|error| Fault::Internal { message: error.to_string() })?;
-        let data = options.data.as_ref().map(|data| std::fs::canonicalize(data).unwrap_or_else(|_| data.clone()));
+        let data = options.data.as_ref().map(|data| match data.file() {
+            Some(file) => std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()),
+            // Without the password, which belongs into PGPASSWORD.
+            None => data.path().to_owned(),
+        });
         let config = ::mcp::client_config(&program, &folder, data.as_deref());
         let text = text(&config);
         return Ok(Outcome::done(config, text));

@@ -25,7 +25,8 @@ export default defineFlow({
 
 /// The items of every request of a place, as an open view tells them, are those that the whole log tells.
 pub(crate) fn items_are_those_of_the_log(place: &Place) {
-    let options = OpenOptions { dir: place.dir().to_owned(), data: Some(place.database()), ..OpenOptions::default() };
+    let options =
+        OpenOptions { dir: place.dir().to_owned(), data: Some(place.database().into()), ..OpenOptions::default() };
     let workspace = Workspace::open(options).expect("the workspace opens");
     for request in workspace.requests(RequestQuery::default()).expect("they are listed") {
         let view = workspace.open_view(&request.id).expect("it opens").view;

@@ -4,6 +4,7 @@ mod answer;
 mod debugging;
 mod diff;
 mod experiment;
+mod export;
 mod inside;
 mod mcp;
 mod page;
@@ -14,6 +15,7 @@ mod runs;
 mod value;
 mod verify;
 mod why;
+mod worker;
 
 use std::path::PathBuf;
 
@@ -22,12 +24,13 @@ use engine::event::RequestStatus;
 use engine::suspension::SuspensionStatus;
 use runner::{At, Audience, Durability, SessionOrder};
 
-use value::{at, audience, durability, exported, file, item_type, kind, order, status, suspension_status};
+use value::{at, audience, durability, file, item_type, kind, order, status, suspension_status};
 
 pub(crate) use answer::Resume;
 pub(crate) use debugging::{Dap, Debug};
 pub(crate) use diff::Diff;
 pub(crate) use experiment::{Adopt, Culprit, Experiments, Try};
+pub(crate) use export::Export;
 pub(crate) use inside::{Coverage, Print, Step};
 pub(crate) use mcp::Mcp;
 pub(crate) use page::Page;
@@ -37,6 +40,7 @@ pub(crate) use run::{How, Run, Trigger};
 pub(crate) use runs::{Requests, Session, Tag};
 pub(crate) use verify::{Keep, Verify};
 pub(crate) use why::Why;
+pub(crate) use worker::Worker;
 
 #[derive(Parser)]
 #[command(
@@ -57,8 +61,8 @@ pub(crate) struct Global {
     /// The workspace: the folder with the flows
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// The database (default: DIR/.flowglass/flowglass.db)
-    #[arg(long, global = true, value_name = "FILE")]
+    /// The database: a file, or postgres://user@host/database (default: DIR/.flowglass/flowglass.db)
+    #[arg(long, global = true, value_name = "FILE|URL")]
     #[arg(num_args = 0..=1, default_missing_value = "", value_parser = file())]
     pub(crate) data: Option<PathBuf>,
     /// One JSON document on stdout
@@ -284,6 +288,8 @@ pub(crate) enum Command {
         #[arg(long, default_value_t = runner::USUAL_PORT)]
         port: u16,
     },
+    /// Go on with requests whose process is gone or that waited too long, until it is ended; for a database on a server
+    Worker(Worker),
     /// Who wrote one place of a scope's state in a request, oldest first
     History {
         request: String,
@@ -353,30 +359,6 @@ pub(crate) struct Fork {
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) models: Models,
-}
-
-#[derive(Args)]
-#[command(group = clap::ArgGroup::new("whose").required(true))]
-pub(crate) struct Export {
-    #[arg(long, group = "whose")]
-    pub(crate) session: Option<String>,
-    #[arg(long, group = "whose")]
-    pub(crate) request: Option<String>,
-    /// The file to write
-    #[arg(long, value_name = "FILE", required_unless_present_any = ["otlp", "html"])]
-    pub(crate) out: Option<PathBuf>,
-    /// Write a request as one HTML page that any browser opens, without Flowglass and without a network
-    #[arg(long, value_name = "FILE", requires = "request", conflicts_with_all = ["out", "otlp", "session"])]
-    pub(crate) html: Option<PathBuf>,
-    /// Export a request as an OpenTelemetry trace: to a collector (OTLP over HTTP), or into a file (OTLP JSON)
-    #[arg(long, value_name = "URL|FILE", requires = "request", conflicts_with_all = ["out", "session", "view"])]
-    pub(crate) otlp: Option<String>,
-    /// Replace the file where it is there; never the database, nor a file of the flows
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// all: everything, to be imported; client, history: what that audience sees, and no more
-    #[arg(long, default_value = "all", value_name = "client|history|all", value_parser = exported)]
-    pub(crate) view: Audience,
 }
 
 /// How `show` shows the blocks of a request.

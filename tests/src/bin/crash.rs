@@ -22,8 +22,11 @@ fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let [dir, data, doing @ ..] = words.as_slice() else { bail!("crash DIR DATA run|resume …") };
-    let workspace =
-        Workspace::open(OpenOptions { dir: dir.into(), data: Some(data.into()), ..OpenOptions::default() })?;
+    let workspace = Workspace::open(OpenOptions {
+        dir: dir.into(),
+        data: Some(std::path::PathBuf::from(data).into()),
+        ..OpenOptions::default()
+    })?;
     match doing {
         ["run", flow, request, rest @ ..] => {
             let commits = die_at(&workspace, rest)?;

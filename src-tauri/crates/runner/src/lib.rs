@@ -31,12 +31,13 @@ pub use run::batch::Cancel;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
 pub use store::{
-    EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, SearchQuery, SessionOrder, SessionQuery,
-    Subject,
+    DataPlace, EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, SearchQuery, SessionOrder,
+    SessionQuery, Subject,
 };
 pub use views::*;
 pub use workspace::foreign::{Receiver, ReceiverRow, USUAL_PORT};
 pub use workspace::runs::{RunsQuery, TagChanges};
+pub use workspace::worker::{WorkerNews, WorkerOptions};
 pub use workspace::{
     Answered, At, Breakpoint, Budget, CulpritQuery, DispatchEnd, Edits, InsideAt, Mock, ModelsBy, Move, OpenOptions,
     ParameterAxis, PrintQuery, PromptText, Resolution, RunOptions, Schedule, Score, SetAxis, StepQuery, Stopped, Stops,

@@ -57,6 +57,7 @@ mod trusted;
 mod verify;
 mod view_items;
 mod why;
+pub(crate) mod worker;
 mod writers;
 
 use std::collections::VecDeque;
@@ -66,7 +67,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use engine::event::RequestStatus;
 use serde_json::Value;
-use store::{Liveness, OnBusy, Options, Owners, Store};
+use store::{DataPlace, Liveness, OnBusy, Options, Owners, Store};
 use tokio::sync::watch;
 
 use crate::catalogue::trust::Consent;
@@ -102,7 +103,7 @@ pub struct OpenOptions {
     /// The folder with the flows.
     pub dir: PathBuf,
     /// The database; `.flowglass/flowglass.db` in the folder when absent.
-    pub data: Option<PathBuf>,
+    pub data: Option<DataPlace>,
     /// Whether a named database must be there already: who only reads makes none at a mistyped path.
     pub existing: bool,
     /// What a commit survives; the configuration's word when absent.
@@ -174,7 +175,7 @@ pub enum At {
 /// An open workspace. Shared by every window and thread of the process.
 pub struct Workspace {
     dir: PathBuf,
-    data: PathBuf,
+    data: DataPlace,
     config: Config,
     /// Whether flows of this folder may be loaded and run.
     trusted: bool,
@@ -215,9 +216,9 @@ impl Workspace {
     pub fn open(options: OpenOptions) -> Result<Arc<Workspace>, Fault> {
         let dir = folder(&options.dir)?;
         let config = Config::read(&dir)?;
-        let data = options.data.clone().unwrap_or_else(|| default_data(&dir));
+        let data = options.data.clone().unwrap_or_else(|| default_data(&dir).into());
         let notices = Notices::default();
-        let name: Arc<str> = data.display().to_string().into();
+        let name: Arc<str> = data.to_string().into();
         // Where they are is known when the database is open; until then nobody can tell who lives.
         let found: Arc<OnceLock<Locks>> = Arc::default();
         let locks = found.clone();
@@ -237,8 +238,8 @@ impl Workspace {
         let refusal = trusted::refusal(options.consent, &dir, &config);
         let Opened { store, unwritable } = open_data(&data, &options, settings, refusal.as_ref())?;
         // Jobs have their locks beside the real file; an empty database in place of none has no jobs.
-        let file = if data.exists() { data.as_path() } else { store.path() };
-        let locks = Locks::new(file, store.id()).map_err(Fault::internal)?;
+        let file = data.file().filter(|file| file.exists()).unwrap_or_else(|| store.path());
+        let locks = Locks::of(&store, file).map_err(Fault::internal)?;
         let locks = found.get_or_init(|| locks).clone();
         let workspace = Arc::new(Workspace {
             trusted: refusal.is_none(),
@@ -271,7 +272,7 @@ impl Workspace {
         });
         let _ = workspace.itself.set(Arc::downgrade(&workspace)); // Nobody else has it yet.
         workspace.follow_database();
-        tracing::info!(dir = %workspace.dir.display(), data = %workspace.data.display(), "workspace opened");
+        tracing::info!(dir = %workspace.dir.display(), data = %workspace.data, "workspace opened");
         Ok(workspace)
     }
 
@@ -280,7 +281,7 @@ impl Workspace {
         Ok(WorkspaceRow {
             dir: self.dir.display().to_string(),
             name: self.dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-            data_file: self.data.display().to_string(),
+            data_file: self.data.to_string(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             users: self.store.users().map_err(Fault::internal)?,
             projects: self.store.projects().map_err(Fault::internal)?,

@@ -63,7 +63,7 @@ fn step(n: u64) -> Vec<Event> {
 }
 
 fn open(folder: &std::path::Path) -> Store {
-    Store::open(&folder.join("parts.db"), Options { create: true, ..Options::default() }).unwrap()
+    Store::open(folder.join("parts.db"), Options { create: true, ..Options::default() }).unwrap()
 }
 
 fn append(store: &Store, events: Vec<Event>) {

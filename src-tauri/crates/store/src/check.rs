@@ -14,9 +14,9 @@ mod sessions;
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Display};
 
+use crate::sql::Connection;
 use engine::event::Seq;
 use engine::scope::ScopeKey;
-use crate::sql::Connection;
 
 use crate::Store;
 use crate::row::error::Error;

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::sql::Connection;
 use engine::event::{BlockKind, Event, EventKind, Outcome, Recorded, Seq};
 use engine::log::{AppendMode, Lease, NoteKind};
-use crate::sql::Connection;
 use serde_json::json;
 
 use crate::file::migrate;

@@ -72,7 +72,7 @@ pub use read::writes::{LastWrite, Write};
 pub use row::annotation::{Annotated, Annotation, AnnotationKind, Subject};
 pub use row::error::{Error, OpenError};
 pub use row::waiting::OnBusy;
-pub use sql::place::{Place, Server};
+pub use sql::place::{DataPlace, Server};
 pub use transfer::bundle::{BundleRecord, ImportError};
 pub use transfer::compact::Compacted;
 pub use transfer::delete::{Cleared, Deleted};
@@ -80,6 +80,7 @@ pub use write::annotations::Annotating;
 pub use write::code::CodeOffer;
 pub use write::expectations::RanCode;
 pub use write::experiments::{ExperimentRow, SampleRow};
+pub use write::leases::Leases;
 pub use write::received::Received;
 pub use write::replacement::Replacement;
 
@@ -124,7 +125,7 @@ impl Listeners {
 
 /// An open database. Dropping it commits what is queued and waits for that.
 pub struct Store {
-    place: Place,
+    place: DataPlace,
     /// How reading connections are opened.
     access: Access,
     id: String,
@@ -151,7 +152,7 @@ impl Store {
     /// With [`Access::ReadOnly`] nothing is created or changed in the database's folder. Where the file cannot be read
     /// there (a write-ahead log without a usable `-shm` file, or an older format) it is copied to a temporary folder
     /// first, which costs time and space proportional to its size.
-    pub fn open(place: impl Into<Place>, options: Options) -> Result<Store, OpenError> {
+    pub fn open(place: impl Into<DataPlace>, options: Options) -> Result<Store, OpenError> {
         let place = place.into();
         let Some(path) = place.file().filter(|_| options.access == Access::ReadOnly) else {
             return Store::open_here(&place, options);
@@ -172,7 +173,7 @@ impl Store {
         Ok(store)
     }
 
-    fn open_here(place: &Place, options: Options) -> Result<Store, OpenError> {
+    fn open_here(place: &DataPlace, options: Options) -> Result<Store, OpenError> {
         let listeners: Arc<Mutex<Listeners>> = Arc::default();
         let owners = options.owners.clone();
         let (skip_removals, access) = (options.skip_removals, options.access);
@@ -205,7 +206,7 @@ impl Store {
     }
 
     /// Where the database is.
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &DataPlace {
         &self.place
     }
 

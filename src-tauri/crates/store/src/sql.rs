@@ -23,7 +23,7 @@ mod transaction;
 
 pub(crate) use error::{Error, OptionalExtension, Result};
 pub(crate) use params::{Params, params, params_from_iter};
-pub(crate) use place::Place;
+pub(crate) use place::DataPlace;
 pub(crate) use row::{Row, Rows};
 pub(crate) use rusqlite::types::{FromSqlError, Value};
 pub(crate) use statement::Statement;
@@ -113,7 +113,9 @@ impl Connection {
     /// the busy timeout.
     pub(crate) fn begin(&self) -> Result<()> {
         match self {
-            Connection::Sqlite(connection) => Ok(connection.prepare_cached("BEGIN IMMEDIATE")?.execute(()).map(drop)?),
+            Connection::Sqlite(connection) => {
+                Ok(connection.prepare_cached("BEGIN IMMEDIATE")?.execute(()).map(drop)?)
+            }
             Connection::Postgres(session) => session.begin(),
         }
     }
@@ -181,6 +183,11 @@ impl Connection {
             Connection::Sqlite(connection) => Ok(connection.busy_timeout(limit)?),
             Connection::Postgres(session) => session.busy_timeout(limit),
         }
+    }
+
+    /// Whether the session with a server was cut off.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        matches!(self, Connection::Postgres(session) if session.is_closed())
     }
 
     /// A handle to end what the connection does, from another thread.

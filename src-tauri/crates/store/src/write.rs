@@ -9,6 +9,7 @@ pub(crate) mod code;
 pub(crate) mod expectations;
 pub(crate) mod experiments;
 pub(crate) mod import_boundaries;
+pub(crate) mod leases;
 pub(crate) mod open_attempts;
 pub(crate) mod received;
 pub(crate) mod record_cache;

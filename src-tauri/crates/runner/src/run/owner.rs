@@ -1,7 +1,8 @@
 //! Which job runs a request, whether it still lives (ARCHITECTURE §7.1), and how it hears of a wish to
 //! abort it.
 //!
-//! Every running job holds an operating-system lock on a file of its own. The lock belongs to the job and goes
+//! In a database on a server, every running job has a lease there. Beside a file, it holds an operating-system lock on a
+//! file of its own. The lock belongs to the job and goes
 //! with it, however it ends: with its end, with a panic, or with its process. A request names the file as its
 //! owner: the id of the database, a dot, and the name of the file. The files lie in a folder beside the real
 //! database file, so that every path to it leads to the same ones, and the folder carries the id of the database.
@@ -14,67 +15,81 @@
 //! used as a path.
 
 mod answers;
+mod folder;
 mod life;
 
 pub(crate) use answers::Answers;
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use store::Liveness;
+use store::{Leases, Liveness, Store};
 use uuid::Uuid;
+
+use folder::Folder;
 
 /// The locks of the jobs that run requests of one database.
 #[derive(Clone)]
-pub(crate) struct Locks(Arc<Folder>);
+pub(crate) struct Locks(Arc<Jobs>);
 
-struct Folder {
-    path: PathBuf,
+struct Jobs {
     database: String,
-    file: life::Database,
-    /// Whether what dead jobs left behind has been cleared away.
-    is_clear: AtomicBool,
+    place: JobPlace,
+}
+
+/// Where jobs say that they live.
+enum JobPlace {
+    /// Beside the database's file.
+    Folder(Folder),
+    /// On the database's server.
+    Server(Leases),
 }
 
 /// A job's lock, for as long as the job lives.
 pub(crate) struct Lock {
     locks: Locks,
     name: Uuid,
-    _locked: File,
-    _sign: Option<life::Sign>,
+    _held: Option<folder::Held>,
 }
 
 impl Locks {
     /// Of the database in this file, which is there. Makes nothing.
     pub(crate) fn new(data: &Path, database: &str) -> io::Result<Locks> {
-        let path = beside(&std::fs::canonicalize(data)?).join(database);
-        let file = life::Database::of(&std::fs::metadata(data)?);
-        Ok(Locks(Arc::new(Folder { path, database: database.to_owned(), file, is_clear: AtomicBool::new(false) })))
+        let place = JobPlace::Folder(Folder::beside(data, database)?);
+        Ok(Locks(Arc::new(Jobs { database: database.to_owned(), place })))
     }
 
-    /// The folder.
+    /// Of the database that a store has open: in the file `data`, which is there, or on a server.
+    pub(crate) fn of(store: &Store, data: &Path) -> io::Result<Locks> {
+        match Leases::of(store.place()) {
+            Some(leases) => {
+                let place = JobPlace::Server(leases);
+                Ok(Locks(Arc::new(Jobs { database: store.id().to_owned(), place })))
+            }
+            None => Locks::new(data, store.id()),
+        }
+    }
+
+    /// Where they are, as people know it.
     pub(crate) fn folder(&self) -> &Path {
-        &self.0.path
+        match &self.0.place {
+            JobPlace::Folder(folder) => folder.path(),
+            JobPlace::Server(_) => Path::new("the database server"),
+        }
     }
 
     /// A lock for a job that is about to run.
     pub(crate) fn take(&self) -> io::Result<Lock> {
-        loop {
-            let name = crate::effects::outside::new_id();
-            let file = self.make(&self.path(name, "lock"))?;
-            // Before the lock is held somebody may take the file for that of a dead job, and clear it away.
-            file.lock()?;
-            if is_there(&file, &self.path(name, "lock"))? {
-                if !self.0.is_clear.swap(true, Ordering::Relaxed) {
-                    self.clear(name);
-                }
-                let sign = life::Sign::give(&self.0.file, name);
-                return Ok(Lock { locks: self.clone(), name, _locked: file, _sign: sign });
+        let (name, held) = match &self.0.place {
+            JobPlace::Folder(folder) => folder.take().map(|(name, held)| (name, Some(held)))?,
+            JobPlace::Server(leases) => {
+                let name = crate::effects::outside::new_id();
+                leases.take(&text(name)).map_err(io::Error::other)?;
+                (name, None)
             }
-        }
+        };
+        Ok(Lock { locks: self.clone(), name, _held: held })
     }
 
     /// An owner that runs nothing, for who only ends a request.
@@ -89,36 +104,20 @@ impl Locks {
 
     /// Whether the job lives that has this name as an owner.
     pub(crate) fn liveness(&self, owner: &str) -> Liveness {
-        match self.name_of(owner) {
-            Some(name) => self.liveness_of(name),
-            // Jobs of another database are none here.
-            None => Liveness::Dead,
-        }
-    }
-
-    fn liveness_of(&self, name: Uuid) -> Liveness {
-        let without_lock = || if life::is_given(&self.0.file, name) { Liveness::Alive } else { Liveness::Dead };
-        match File::open(self.path(name, "lock")) {
-            // Shared, so that two who ask at the same time do not take each other for the owner.
-            Ok(file) => match file.try_lock_shared() {
-                // Or another file under its name.
-                Ok(()) => without_lock(),
-                Err(TryLockError::WouldBlock) => Liveness::Alive,
-                Err(TryLockError::Error(_)) => Liveness::Unknown,
-            },
-            Err(error) if error.kind() == ErrorKind::NotFound => without_lock(),
-            // It cannot be looked at now, or by this user.
-            Err(_) => Liveness::Unknown,
+        // Jobs of another database are none here.
+        let Some(name) = self.name_of(owner) else { return Liveness::Dead };
+        match &self.0.place {
+            JobPlace::Folder(folder) => folder.liveness(name),
+            JobPlace::Server(leases) => leases.liveness(&text(name)),
         }
     }
 
     /// Tells an owner that it is to be aborted; nothing where it cannot be one.
     pub(crate) fn ask_to_abort(&self, owner: &str) -> io::Result<()> {
-        match self.name_of(owner) {
-            // Somebody else, maybe another user, may have asked already.
-            Some(name) if self.path(name, "abort").exists() => Ok(()),
-            Some(name) => self.make(&self.path(name, "abort")).map(drop),
-            None => Ok(()),
+        let Some(name) = self.name_of(owner) else { return Ok(()) };
+        match &self.0.place {
+            JobPlace::Folder(folder) => folder.ask_to_abort(name),
+            JobPlace::Server(leases) => leases.ask_to_abort(&text(name)).map_err(io::Error::other),
         }
     }
 
@@ -126,46 +125,16 @@ impl Locks {
     fn name_of(&self, owner: &str) -> Option<Uuid> {
         let (database, name) = owner.split_once('.')?;
         let uuid = Uuid::try_parse(name).ok()?;
-        (database == self.0.database && uuid.hyphenated().to_string() == name).then_some(uuid)
+        (database == self.0.database && text(uuid) == name).then_some(uuid)
     }
 
     fn owner(&self, name: Uuid) -> String {
-        format!("{}.{}", self.0.database, name.hyphenated())
+        format!("{}.{}", self.0.database, text(name))
     }
+}
 
-    fn path(&self, name: Uuid, what: &str) -> PathBuf {
-        self.0.path.join(format!("{}.{what}", name.hyphenated()))
-    }
-
-    /// Makes a file that every user may look at, and the folder where there is none.
-    fn make(&self, path: &Path) -> io::Result<File> {
-        let open = || OpenOptions::new().create(true).truncate(false).write(true).open(path);
-        let file = match open() {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                std::fs::create_dir_all(&self.0.path)?;
-                open()?
-            }
-            made => made?,
-        };
-        readable_by_all(&file)?;
-        Ok(file)
-    }
-
-    /// Removes what dead jobs left behind. Only what is surely ours, and surely dead, is ever removed.
-    fn clear(&self, own: Uuid) {
-        let Ok(entries) = std::fs::read_dir(&self.0.path) else { return };
-        for entry in entries.flatten() {
-            let file = entry.file_name().to_string_lossy().into_owned();
-            let Some((name, what)) = file.split_once('.') else { continue };
-            if what != "lock" && what != "abort" && !what.ends_with(".answer") {
-                continue;
-            }
-            let Ok(name) = Uuid::try_parse(name) else { continue };
-            if name != own && !life::is_given(&self.0.file, name) {
-                remove_if_dead(&self.path(name, "lock"), &entry.path());
-            }
-        }
-    }
+fn text(name: Uuid) -> String {
+    name.hyphenated().to_string()
 }
 
 impl Lock {
@@ -176,85 +145,51 @@ impl Lock {
 
     /// Where the job finds a wish to abort it.
     pub(crate) fn wish(&self) -> Wish {
-        Wish(self.locks.path(self.name, "abort"))
+        Wish { locks: self.locks.clone(), name: self.name }
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // What is left behind is cleared by the next process.
-        let _ = std::fs::remove_file(self.locks.path(self.name, "lock"));
-        let _ = std::fs::remove_file(self.locks.path(self.name, "abort"));
-    }
-}
-
-/// A place where a wish to abort a job may appear.
-pub(crate) struct Wish(PathBuf);
-
-impl Wish {
-    /// Whether somebody wants the job aborted.
-    pub(crate) fn is_there(&self) -> bool {
-        self.0.exists()
-    }
-}
-
-/// Removes a file of a job that is surely dead. The lock is held meanwhile: a job that is just about to take it
-/// then finds its file gone, and makes another.
-fn remove_if_dead(lock: &Path, file: &Path) {
-    let held = match File::open(lock) {
-        Ok(held) if held.try_lock().is_ok() => Some(held),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        _ => return,
-    };
-    // Somebody else may remove it at the same time.
-    let _ = std::fs::remove_file(file);
-    drop(held);
-}
-
-/// Where a database has the locks of its jobs: beside its real file, under a name of its own.
-fn beside(data: &Path) -> PathBuf {
-    match data.parent() {
-        Some(folder) if folder.file_name().is_some_and(|name| name == ".flowglass") => folder.join("run"),
-        _ => {
-            let mut name = data.as_os_str().to_owned();
-            name.push(".run");
-            name.into()
+        match &self.locks.0.place {
+            JobPlace::Folder(folder) => folder.give_back(self.name),
+            JobPlace::Server(leases) => leases.give_back(&text(self.name)),
         }
     }
 }
 
-#[cfg(unix)]
-fn readable_by_all(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+/// A place where a wish to abort a job may appear.
+pub(crate) struct Wish {
+    locks: Locks,
+    name: Uuid,
 }
 
-#[cfg(not(unix))]
-fn readable_by_all(_file: &File) -> io::Result<()> {
-    Ok(())
-}
-
-/// Whether a file that is open still has its name.
-#[cfg(unix)]
-fn is_there(file: &File, _path: &Path) -> io::Result<bool> {
-    use std::os::unix::fs::MetadataExt;
-    Ok(file.metadata()?.nlink() > 0)
-}
-
-#[cfg(not(unix))]
-fn is_there(_file: &File, path: &Path) -> io::Result<bool> {
-    Ok(path.exists())
+impl Wish {
+    /// Whether somebody wants the job aborted.
+    pub(crate) fn is_there(&self) -> bool {
+        match &self.locks.0.place {
+            JobPlace::Folder(folder) => folder.is_abort_wanted(self.name),
+            JobPlace::Server(leases) => leases.is_abort_wanted(&text(self.name)),
+        }
+    }
 }
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
+    use std::fs::File;
+    use std::path::PathBuf;
+
     use super::*;
 
     fn locks(folder: &Path) -> Locks {
         let data = folder.join("x.db");
         File::create(&data).unwrap();
         Locks::new(&data, "00ff").unwrap()
+    }
+
+    fn file_of(locks: &Locks, lock: &Lock) -> PathBuf {
+        locks.folder().join(format!("{}.lock", lock.name))
     }
 
     /// A file that is made and not yet locked looks like one that a dead job left: it was cleared away under a
@@ -359,7 +294,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (first, second) = (locks(folder.path()), locks(folder.path()));
         let lock = first.take().unwrap();
-        let (owner, path) = (lock.owner(), first.path(lock.name, "lock"));
+        let (owner, path) = (lock.owner(), file_of(&first, &lock));
         std::fs::remove_file(&path).unwrap();
         assert_eq!(second.liveness(&owner), Liveness::Alive);
         File::create(&path).unwrap();
@@ -377,7 +312,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let locks = locks(folder.path());
         let lock = locks.take().unwrap();
-        let path = locks.path(lock.name, "lock");
+        let path = file_of(&locks, &lock);
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
         // The superuser may look at everything.
         let seen = locks.liveness(&lock.owner());

@@ -12,7 +12,7 @@ impl Workspace {
     /// workspace is looked at too, which is why nothing else is opened first.
     pub fn check_data(options: &OpenOptions) -> Result<DataCheck, Fault> {
         let dir = folder(&options.dir)?;
-        let data = options.data.clone().unwrap_or_else(|| default_data(&dir));
+        let data = options.data.clone().unwrap_or_else(|| default_data(&dir).into());
         let settings = Options { on_busy: on_busy(options.on_busy, None), skip_removals: true, ..Options::default() };
         let store = match open_store(&data, options, settings) {
             Ok(opened) => opened.store,

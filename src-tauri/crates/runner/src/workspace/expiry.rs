@@ -10,7 +10,7 @@ use std::time::Duration;
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::suspension::SuspensionStatus;
 use engine::views::suspensions::Suspension;
-use store::{EventQuery, RequestQuery};
+use store::{EventQuery, RequestQuery, RequestRow};
 
 use super::{Mock, Resolution, Workspace};
 use crate::core::fault::Fault;
@@ -26,18 +26,27 @@ impl Workspace {
         if self.check_writable().is_err() || !self.is_trusted() {
             return Ok(Vec::new());
         }
-        let query = RequestQuery { status: Some(RequestStatus::Suspended), ..RequestQuery::default() };
         let mut running = Vec::new();
-        for row in self.store.requests(&query).map_err(Fault::internal)? {
-            if self.locks.is_ours(&row.owner) && self.is_late(&row.id)? {
-                match self.resume(&row.id, &Mock::Inherit, Resolution::default()) {
-                    Ok(run) => running.push(run),
-                    // Somebody answered a moment ago, or its flow does not load: it waits on, as it was.
-                    Err(_) => continue,
-                }
+        for row in self.late_requests()? {
+            match self.resume(&row.id, &Mock::Inherit, Resolution::default()) {
+                Ok(run) => running.push(run),
+                // Somebody answered a moment ago, or its flow does not load: it waits on, as it was.
+                Err(_) => continue,
             }
         }
         Ok(running)
+    }
+
+    /// The suspended requests that have waited too long.
+    pub(super) fn late_requests(&self) -> Result<Vec<RequestRow>, Fault> {
+        let query = RequestQuery { status: Some(RequestStatus::Suspended), ..RequestQuery::default() };
+        let mut late = Vec::new();
+        for row in self.store.requests(&query).map_err(Fault::internal)? {
+            if self.locks.is_ours(&row.owner) && self.is_late(&row.id)? {
+                late.push(row);
+            }
+        }
+        Ok(late)
     }
 
     /// Looks for late requests from now on, for as long as the workspace lives.

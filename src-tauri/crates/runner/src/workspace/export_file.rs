@@ -40,9 +40,11 @@ impl Workspace {
     fn kept_there(&self, file: &Path) -> Option<&'static str> {
         let real = real(file);
         let name = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if is_beside(&real, &std::fs::canonicalize(&self.data).unwrap_or_else(|_| self.data.clone()))
-            || is_same_file(&real, &self.data)
-        {
+        let is_of = |data: &Path| {
+            let there = std::fs::canonicalize(data);
+            is_beside(&real, there.as_deref().unwrap_or(data)) || is_same_file(&real, data)
+        };
+        if self.data.file().is_some_and(is_of) {
             return Some("the database, or a file that belongs to it");
         }
         if real.starts_with(self.dir.join(".flowglass")) {

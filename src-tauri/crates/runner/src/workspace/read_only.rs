@@ -1,9 +1,9 @@
 //! A workspace whose database cannot be written, or must not be because nobody trusts the folder yet, is read all the
 //! same, and nothing of it is run or changed.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use store::{Access, OpenError, Options, Store};
+use store::{Access, DataPlace, OpenError, Options, Store};
 
 use super::{OpenOptions, Workspace, open_fault};
 use crate::core::fault::Fault;
@@ -17,20 +17,20 @@ pub(super) struct Opened {
 /// Opens the database of a workspace. While nobody trusts the folder it is opened for reading, and one that is not
 /// there is not created.
 pub(super) fn open_data(
-    data: &Path,
+    data: &DataPlace,
     options: &OpenOptions,
     settings: Options,
     untrusted: Option<&Fault>,
 ) -> Result<Opened, Fault> {
     let Some(untrusted) = untrusted else { return open_store(data, options, settings).map_err(open_fault) };
     let settings = Options { access: Access::ReadOnly, skip_removals: true, ..settings };
-    let store = Store::open(data, settings).map_err(open_fault)?;
+    let store = Store::open(data.clone(), settings).map_err(open_fault)?;
     Ok(Opened { store, unwritable: Some(untrusted.clone()) })
 }
 
 /// Opens a database; one that cannot be written is opened for reading, and that is told.
-pub(super) fn open_store(data: &Path, options: &OpenOptions, settings: Options) -> Result<Opened, OpenError> {
-    let refused = match Store::open(data, settings.clone()) {
+pub(super) fn open_store(data: &DataPlace, options: &OpenOptions, settings: Options) -> Result<Opened, OpenError> {
+    let refused = match Store::open(data.clone(), settings.clone()) {
         Ok(store) => return Ok(Opened { store, unwritable: None }),
         Err(refused @ (OpenError::ReadOnly { .. } | OpenError::Unwritable { .. })) => refused,
         Err(other) => return Err(other),
@@ -38,10 +38,10 @@ pub(super) fn open_store(data: &Path, options: &OpenOptions, settings: Options) 
     // Who names a database wants that one, and not an empty one.
     let create = settings.create && options.data.is_none();
     let settings = Options { access: Access::ReadOnly, skip_removals: true, create, ..settings };
-    let Ok(store) = Store::open(data, settings) else { return Err(refused) };
-    tracing::warn!(data = %data.display(), "only read");
+    let Ok(store) = Store::open(data.clone(), settings) else { return Err(refused) };
+    tracing::warn!(data = %data, "only read");
     if let Some(tell) = options.on_read_only {
-        tell(&format!("{} cannot be written to, so it is only read: nothing can be run or changed", data.display()));
+        tell(&format!("{data} cannot be written to, so it is only read: nothing can be run or changed"));
     }
     Ok(Opened { store, unwritable: Some(open_fault(refused)) })
 }

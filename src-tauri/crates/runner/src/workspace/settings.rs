@@ -122,7 +122,7 @@ impl Workspace {
         if !self.backups().iter().any(|backup| backup.name == name) {
             return Err(Fault::not_found(format!("there is no copy \"{name}\" beside the database")));
         }
-        let folder = self.data.parent().unwrap_or(&self.dir);
+        let folder = self.data.path().parent().unwrap_or(&self.dir);
         std::fs::remove_file(folder.join(name))
             .map_err(|error| Fault::internal(format!("{name} cannot be deleted: {error}")))
     }
@@ -148,14 +148,19 @@ impl Workspace {
     }
 
     fn data_setting(&self) -> DataSetting {
-        let wal = {
-            let mut name = self.data.as_os_str().to_owned();
-            name.push("-wal");
-            std::fs::metadata(name).map_or(0, |file| file.len())
+        // The log is part of it; a server tells the size itself.
+        let size = |file: &Path| std::fs::metadata(file).map_or(0, |file| file.len());
+        let bytes = match self.data.file() {
+            Some(file) => {
+                let mut log = file.as_os_str().to_owned();
+                log.push("-wal");
+                size(file) + size(log.as_ref())
+            }
+            None => self.store.stats().map_or(0, |stats| stats.bytes),
         };
         DataSetting {
-            file: self.data.display().to_string(),
-            bytes: std::fs::metadata(&self.data).map_or(0, |file| file.len()) + wal,
+            file: self.data.to_string(),
+            bytes,
             cache_bytes: bytes_in(&self.cache(), 0),
             backups: self.backups(),
         }
@@ -163,10 +168,12 @@ impl Workspace {
 
     /// `flowglass.db.format-5` and the like, beside the database.
     fn backups(&self) -> Vec<BackupRow> {
-        let Some(name) = self.data.file_name().map(|name| format!("{}.format-", name.to_string_lossy())) else {
+        let Some(name) =
+            self.data.file().and_then(Path::file_name).map(|name| format!("{}.format-", name.to_string_lossy()))
+        else {
             return Vec::new();
         };
-        let folder = self.data.parent().unwrap_or(&self.dir);
+        let folder = self.data.path().parent().unwrap_or(&self.dir);
         let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
         let mut found: Vec<BackupRow> = entries
             .filter_map(|entry| {

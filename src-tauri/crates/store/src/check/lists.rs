@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use engine::event::{EventKind, Seq};
 use crate::sql::Connection;
+use engine::event::{EventKind, Seq};
 
 use super::{Checked, debug_difference, difference};
 use crate::row::annotation::{self, AnnotationKind, Subject};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use engine::event::{EventKind, Seq};
 use crate::sql::{Connection, OptionalExtension};
+use engine::event::{EventKind, Seq};
 
 use super::Checked;
 use crate::row::error::Error;

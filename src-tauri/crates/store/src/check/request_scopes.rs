@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use engine::event::{EventKind, Seq};
 use engine::scope::ScopeKey;
 use engine::state::State;
 use engine::views::attempts::Verdict;
-use crate::sql::Connection;
 
 use super::Checked;
 use super::scopes::{ChangeRow, RollbackRow, Rows, apply, rollback_rows};

@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use engine::event::{EventKind, Recorded, RequestStatus, Seq};
 use engine::log::Lease;
 use engine::views::attempts::verdict;
-use crate::sql::Connection;
 use serde_json::Value;
 
 use super::lists::ListsCheck;

@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use engine::event::{EventKind, Seq};
 use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use crate::sql::Connection;
 use serde_json::Value;
 
 use super::Checked;
@@ -128,8 +128,8 @@ fn durable(connection: &Connection, found: &mut Checked, key: &ScopeKey, commits
 /// may be deleted already.
 fn removed(connection: &Connection, scope: i64) -> Result<Vec<Commit>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT c.event, c.version, c.operations, e.request, e.seq FROM change c CROSS JOIN event e ON e.id = c.event
-         WHERE c.scope = ?1 AND EXISTS (SELECT 1 FROM removal)
+        "SELECT c.event, c.version, c.operations, e.request, e.seq FROM change c CROSS JOIN event e
+         WHERE e.id = c.event AND c.scope = ?1 AND EXISTS (SELECT 1 FROM removal)
          AND e.request IN (SELECT n FROM removal WHERE kind = 'request')",
     )?;
     let mut rows = statement.query((scope,))?;

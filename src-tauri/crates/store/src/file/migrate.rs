@@ -7,7 +7,6 @@ mod steps;
 
 use std::path::{Path, PathBuf};
 
-
 use engine::event::upgrade::Upgrade;
 use engine::scope::{ScopeKey, ScopeKind};
 
@@ -16,8 +15,8 @@ use crate::file::open::APPLICATION_ID;
 use crate::read::{rebased_values, states};
 use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
-use crate::sql::{self, Connection};
 use crate::row::{attempts, body, filter_block, input_words, model_usage, span_page, totals};
+use crate::sql::{self, Connection};
 
 /// The first format whose requests have what lists show of them.
 const FIRST_FORMAT_WITH_LISTS: u32 = 11;

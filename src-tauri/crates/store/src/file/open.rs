@@ -17,7 +17,7 @@ use crate::file::{migrate, read_only, server};
 use crate::read::run_filter;
 use crate::row::error::OpenError;
 use crate::row::waiting::{BUSY_TIMEOUT, OnBusy, Waiting};
-use crate::sql::{self, Place};
+use crate::sql::{self, DataPlace};
 
 /// "FGLS", the `application_id` of Flowglass's databases.
 pub(crate) const APPLICATION_ID: u32 = 0x4647_4C53;
@@ -153,11 +153,11 @@ impl std::fmt::Debug for Owners {
 
 /// Opens the writing connection. An empty file counts as none, because a crash between the creation of the file and
 /// its tables leaves one. With [`Access::ReadOnly`] it is a reading connection.
-pub(crate) fn open(place: &Place, options: &Options, waiting: &Waiting) -> Result<sql::Connection, OpenError> {
+pub(crate) fn open(place: &DataPlace, options: &Options, waiting: &Waiting) -> Result<sql::Connection, OpenError> {
     let path = match place {
-        Place::Server(server) => return server::open(server, options),
-        Place::File(_) if options.access == Access::ReadOnly => return reader(place, options.access),
-        Place::File(path) => path.as_path(),
+        DataPlace::Server(server) => return server::open(server, options),
+        DataPlace::File(_) if options.access == Access::ReadOnly => return reader(place, options.access),
+        DataPlace::File(path) => path.as_path(),
     };
     match examine(path)? {
         Found::Flowglass => check_writable(path)?,
@@ -184,10 +184,10 @@ pub(crate) fn open(place: &Place, options: &Options, waiting: &Waiting) -> Resul
 }
 
 /// Opens a reading connection.
-pub(crate) fn reader(place: &Place, access: Access) -> Result<sql::Connection, OpenError> {
+pub(crate) fn reader(place: &DataPlace, access: Access) -> Result<sql::Connection, OpenError> {
     let path = match place {
-        Place::Server(server) => return server::reader(server),
-        Place::File(path) => path.as_path(),
+        DataPlace::Server(server) => return server::reader(server),
+        DataPlace::File(path) => path.as_path(),
     };
     let explain = |error: rusqlite::Error| OpenError::from_sqlite(path, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;

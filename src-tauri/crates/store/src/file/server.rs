@@ -14,6 +14,20 @@ use crate::sql::{Connection, Error, Result, dialect};
 /// The oldest version that has the functions which are used, as `server_version_num`.
 const OLDEST_VERSION: i64 = 130_000;
 
+/// The jobs that run requests, see `write/leases.rs`.
+const JOBS: &str = "
+    CREATE TABLE job (
+        name TEXT COLLATE \"C\" PRIMARY KEY,
+        until TIMESTAMPTZ NOT NULL,
+        is_abort_wanted BOOLEAN NOT NULL DEFAULT false
+    );
+    CREATE TABLE answer (
+        job TEXT COLLATE \"C\" NOT NULL REFERENCES job (name) ON DELETE CASCADE,
+        question TEXT COLLATE \"C\" NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (job, question)
+    );";
+
 /// Opens the writing session, and makes the tables where there are none.
 pub(crate) fn open(server: &Arc<Server>, options: &Options) -> std::result::Result<Connection, OpenError> {
     let explain = |error: Error| OpenError::from_sql(server.path(), &error);
@@ -108,7 +122,7 @@ fn make(server: &Server, connection: &Connection) -> Result<()> {
         connection.execute_batch(&dialect::schema(include_str!("../schema.sql")))?;
         connection.execute_batch(&format!(
             "CREATE TABLE revision (n BIGINT NOT NULL, format BIGINT NOT NULL) WITH (fillfactor = 10); \
-             INSERT INTO revision VALUES (0, {FORMAT})"
+             INSERT INTO revision VALUES (0, {FORMAT}); {JOBS}"
         ))?;
     }
     connection.execute_batch("COMMIT")

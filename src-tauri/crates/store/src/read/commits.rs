@@ -1,9 +1,9 @@
 //! What writes to durable records came to when their blocks committed them.
 
+use crate::sql::Connection;
 use engine::event::{Event, EventKind, ScopeCommit, Seq};
 use engine::scope::ScopeKey;
 use engine::views::in_force::put_in_force;
-use crate::sql::Connection;
 
 use crate::read::states;
 use crate::row::body;

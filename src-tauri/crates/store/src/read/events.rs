@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::sql::{Connection, OptionalExtension, Row, params_from_iter};
 use engine::event::{Event, EventKind, Seq};
 use engine::log::{Record, RequestEvents};
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::in_force::waits_for_commit;
-use crate::sql::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::read::commits;
 use crate::read::event_query::EventQuery;
@@ -202,7 +202,7 @@ impl Store {
             let mut statement = connection.prepare_cached(
                 "SELECT r.id, c.version, c.operations, e.seq, e.request FROM change c
                  JOIN event e ON e.id = c.event JOIN request r ON r.n = e.request
-                 WHERE c.scope = ?1 AND (?2 IS NULL OR r.id = ?2) ORDER BY c.event",
+                 WHERE c.scope = ?1 AND (r.id = ?2 OR ?2 IS NULL) ORDER BY c.event",
             )?;
             let mut operation = connection.prepare_cached(&format!("{EVENTS} WHERE e.request = ?1 AND e.seq = ?2"))?;
             let mut rows = statement.query((scope, request))?;

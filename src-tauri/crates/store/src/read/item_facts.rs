@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::{Event, EventKind, Seq};
 use engine::views::items::follow::{ItemFact, item_fact};
 use engine::views::spans::PathNumber;
-use crate::sql::{Connection, OptionalExtension};
 use serde::Deserialize;
 
 use crate::Store;

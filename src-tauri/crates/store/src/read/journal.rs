@@ -5,9 +5,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use engine::event::{EventKind, Outcome, Seq};
 use engine::log::NoteKind;
-use crate::sql::Connection;
 use serde_json::Value;
 
 use crate::Store;

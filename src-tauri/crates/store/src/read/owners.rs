@@ -1,7 +1,7 @@
 //! Whose scopes a request writes: its user, its project and its session.
 
-use engine::scope::{ScopeKey, ScopeKind};
 use crate::sql::{Connection, OptionalExtension, Row};
+use engine::scope::{ScopeKey, ScopeKind};
 
 use crate::row::error::Error;
 

@@ -5,11 +5,11 @@
 //! the events, so it is added when an old database is migrated, and when an old export is imported. This must not
 //! change any state.
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::{EventKind, Seq};
 use engine::operation::equal;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
-use crate::sql::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::read::states;

@@ -1,11 +1,11 @@
 //! Queries for requests, and for the scopes that they can see.
 
+use crate::sql::{Connection, OptionalExtension, Row, params_from_iter};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::event::{Event, ForkedFrom, RequestStatus, Seq};
 use engine::resource::record::{self, Address, Place};
 use engine::scope::{ScopeKey, ScopeKind};
-use crate::sql::{Connection, OptionalExtension, Row, params_from_iter};
 
 use crate::Store;
 use crate::read::owners::{self, Owner};
@@ -194,7 +194,7 @@ impl Store {
     /// The requests that were ever suspended, newest first; of one session if given.
     pub fn suspended_requests(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
         let sql = format!(
-            "{COLUMNS} {FROM} WHERE (?1 IS NULL OR s.id = ?1)
+            "{COLUMNS} {FROM} WHERE (s.id = ?1 OR ?1 IS NULL)
              AND EXISTS (SELECT 1 FROM event e WHERE e.request = r.n AND e.kind = 'suspended') ORDER BY r.n DESC"
         );
         self.read(|connection| {

@@ -2,11 +2,11 @@
 //!
 //! Values are always bound, never written into SQL; prices are, because they are numbers.
 
+use crate::sql::Value;
 use engine::event::RequestStatus;
 use engine::views::search::Needle;
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
-use crate::sql::Value;
 
 /// How a number is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

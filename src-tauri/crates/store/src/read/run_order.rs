@@ -38,22 +38,24 @@ impl RunOrder {
     /// newest first if the order is that of a text and not turned round.
     pub(super) fn sql(self, is_descending: bool, is_of_session: bool) -> String {
         let (way, back) = if is_descending { ("DESC", "ASC") } else { ("ASC", "DESC") };
+        // Requests without such a value count as the lowest, in either database.
+        let nulls = if is_descending { "NULLS LAST" } else { "NULLS FIRST" };
         match self {
             // Rows of a session are in the order of their beginnings; what was imported may have begun long before.
             RunOrder::Started if is_of_session => format!("r.n {way}"),
             RunOrder::Started => format!("r.started_at {way}, r.n {way}"),
-            RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way}, r.n {way}"),
+            RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way} {nulls}, r.n {way}"),
             RunOrder::Tokens => format!("r.tokens {way}, r.n {way}"),
-            RunOrder::Cost => format!("c.usd {way}, r.n {way}"),
+            RunOrder::Cost => format!("c.usd {way} {nulls}, r.n {way}"),
             RunOrder::Status => format!("r.status {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Flow => format!("r.flow {way}, r.action {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Title => {
-                format!("lower(coalesce(r.title, r.words)) {way}, r.started_at {back}, r.n {back}")
+                format!("lower(coalesce(r.title, r.words)) {way} {nulls}, r.started_at {back}, r.n {back}")
             }
             RunOrder::User => format!("r.user {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Session => format!("r.session {way}, r.n {way}"),
             RunOrder::Tags => {
-                format!("(SELECT min(t.name) FROM tag t WHERE t.request = r.n) {way}, r.n {way}")
+                format!("(SELECT min(t.name) FROM tag t WHERE t.request = r.n) {way} {nulls}, r.n {way}")
             }
         }
     }

@@ -131,7 +131,7 @@ impl Store {
         let condition = filter.sql(&mut values);
         let priced = !filter.prices.is_empty();
         let (with, join) = cost(filter, priced || filter.needs_cost(), true);
-        let usd = if priced { "sum(c.usd)" } else { "NULL" };
+        let usd = if priced { "sum(c.usd)" } else { "CAST(NULL AS double precision)" };
         // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
         // towards 0, so times before 1970 are moved above it first.
         let sql = format!(
@@ -139,7 +139,7 @@ impl Store {
                  sum(tokens), sum(usd)
              FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter, count(*) AS runs,
                  sum(CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END) AS failed, sum(r.tokens) AS tokens, {usd} AS usd
-                 FROM request r {join} WHERE {condition} GROUP BY quarter)
+                 FROM request r {join} WHERE {condition} GROUP BY quarter) AS quarters
              GROUP BY day ORDER BY min(quarter)"
         );
         self.read(|connection| {
@@ -210,7 +210,7 @@ fn statement(query: &RunQuery) -> (String, Vec<Value>) {
     let condition = filter.sql(&mut values);
     let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost(), false);
     let order = order.sql(*is_descending, filter.is_of_session());
-    let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(-1);
+    let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
     let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
     // Bound, so that a page further down is the same statement.
     values.extend([Value::from(limit), Value::from(offset)]);

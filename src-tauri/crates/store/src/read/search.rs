@@ -5,9 +5,9 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::{EventKind, Recorded, Seq};
 use engine::views::search::{Needle, Where, texts};
-use crate::sql::{Connection, OptionalExtension};
 
 use crate::Store;
 use crate::row::body;
@@ -137,7 +137,7 @@ fn ranges(connection: &Connection, needle: &Needle, session: Option<&str>) -> Re
     let mut blocks = connection.prepare_cached(match session {
         None => {
             "SELECT request, first, last, trigram_filter FROM filter_block
-             WHERE ?1 IS NULL AND request NOT IN (SELECT n FROM removal WHERE kind = 'request')"
+             WHERE CAST(?1 AS bigint) IS NULL AND request NOT IN (SELECT n FROM removal WHERE kind = 'request')"
         }
         Some(_) => {
             "SELECT d.request, d.first, d.last, d.trigram_filter FROM request r JOIN filter_block d ON d.request = r.n
@@ -152,7 +152,7 @@ fn ranges(connection: &Connection, needle: &Needle, session: Option<&str>) -> Re
         }
     }
     let mut tails = connection.prepare_cached(
-        "SELECT n, unindexed_from FROM request WHERE unindexed_from IS NOT NULL AND (?1 IS NULL OR session = ?1)",
+        "SELECT n, unindexed_from FROM request WHERE unindexed_from IS NOT NULL AND (session = ?1 OR ?1 IS NULL)",
     )?;
     let mut rows = tails.query((session,))?;
     while let Some(row) = rows.next()? {

@@ -1,9 +1,9 @@
 //! Queries for sessions.
 
+use crate::sql::{Connection, Row, params_from_iter};
 use engine::data::from_json;
 use engine::error::FlowError;
 use engine::event::RequestStatus;
-use crate::sql::{Connection, Row, params_from_iter};
 
 use crate::Store;
 use crate::read::input_words;
@@ -118,7 +118,7 @@ pub(crate) const LINEAGE: &str = "WITH RECURSIVE lineage (session, before) AS (
 pub(super) const COLUMNS: &str =
     "SELECT s.id, s.flow, s.user, s.project, coalesce(s.given_title, s.flow_title), s.ephemeral, s.requests, s.items,
     r.status, r.owner, s.created_at, s.updated_at, s.forked_from, r.id, r.action, r.started_at, r.finished_at, r.error,
-    (SELECT json_group_array(name) FROM (SELECT name FROM session_tag WHERE session = s.n ORDER BY name))";
+    (SELECT json_group_array(name) FROM (SELECT name FROM session_tag WHERE session = s.n ORDER BY name) AS own)";
 const FROM: &str = "FROM session s JOIN request r ON r.n = s.last_request";
 
 impl Store {

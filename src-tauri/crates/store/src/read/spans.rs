@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::{Event, Seq};
 use engine::path;
 use engine::views::references::references;
 use engine::views::spans::{Names, PathNumber, SpanEvent, Spans, fact};
-use crate::sql::{Connection, OptionalExtension};
 
 use crate::Store;
 use crate::read::events;

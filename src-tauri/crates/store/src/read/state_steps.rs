@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use engine::event::{EventKind, Seq};
 use engine::operation::Operation;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use crate::sql::Connection;
 use serde_json::Value;
 
 use crate::Store;

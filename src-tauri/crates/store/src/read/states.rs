@@ -7,12 +7,12 @@ use engine::resource::record;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::Seq;
 use engine::log::Record;
 use engine::operation::Operation;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use crate::sql::{Connection, OptionalExtension};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -8,9 +8,9 @@ use std::ops::Range;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use engine::event::{Event, Seq};
 use crate::sql::FromSqlError;
 use crate::sql::{Connection, Row, Rows};
+use engine::event::{Event, Seq};
 use rustc_hash::FxHashMap;
 
 use crate::read::events;

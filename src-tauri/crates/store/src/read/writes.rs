@@ -7,12 +7,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::{Event, EventKind, Seq};
 use engine::operation::{Operation, equal};
 use engine::scope::ScopeKey;
 use engine::state::State;
 use engine::views::place::Place;
-use crate::sql::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::Store;

@@ -9,10 +9,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::error::FlowError;
 use engine::event::{EventKind, Outcome, Seq};
 use engine::views::attempts::{Verdict, end};
-use crate::sql::{Connection, OptionalExtension};
 use serde::Deserialize;
 
 use crate::row::body;
@@ -171,7 +171,7 @@ impl Attempts {
             "SELECT p.text, e.attempt, c.scope, min(c.event)
              FROM scope s JOIN change c ON c.scope = s.n JOIN event e ON e.id = c.event JOIN path p ON p.n = e.path
              WHERE s.request = ?1 AND e.kind = 'state_changed' AND e.id BETWEEN ?3 AND ?2
-             GROUP BY c.scope, e.path, e.attempt",
+             GROUP BY c.scope, e.path, p.text, e.attempt",
         )?;
         // What an attempt wrote before it went on was rolled back then.
         let starts: BTreeSet<i64> = since.values().copied().chain([0]).collect();

@@ -12,9 +12,9 @@
 
 use std::borrow::Cow;
 
+use crate::sql::{Connection, Row};
 use engine::event::{EventKind, KINDS};
 use engine::json::{from_json, from_value, parse};
-use crate::sql::{Connection, Row};
 use serde_json::{Map, Value};
 
 use crate::row::error::Error;

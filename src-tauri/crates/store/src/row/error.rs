@@ -139,11 +139,7 @@ impl OpenError {
     pub(crate) fn from_sql(place: &Path, error: &sql::Error) -> Self {
         match error {
             sql::Error::Sqlite(error) => OpenError::from_sqlite(place, error),
-            error => OpenError::Server {
-                place: place.to_owned(),
-                message: error.to_string(),
-                hint: error.hint(),
-            },
+            error => OpenError::Server { place: place.to_owned(), message: error.to_string(), hint: error.hint() },
         }
     }
 

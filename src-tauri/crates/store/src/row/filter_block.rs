@@ -7,10 +7,10 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::{EventKind, Seq};
 use engine::views::items::follow::last_text;
 use engine::views::search::texts;
-use crate::sql::{Connection, OptionalExtension};
 
 use crate::row::body;
 use crate::row::error::Error;

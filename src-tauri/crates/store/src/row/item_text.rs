@@ -1,9 +1,9 @@
 //! The text of an item as it grows, read backwards from an event: a word that a model sent in several pieces is in none
 //! of them alone. Only its end is read, because a text may be long.
 
+use crate::sql::Connection;
 use engine::event::{EventKind, Seq};
 use engine::views::items::follow::last_text;
-use crate::sql::Connection;
 
 use crate::row::body;
 use crate::row::error::Error;

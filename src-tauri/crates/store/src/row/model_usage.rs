@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::effects::EffectKind;
 use engine::event::{EventKind, Seq};
-use crate::sql::{Connection, OptionalExtension};
 use serde_json::Value;
 
 use crate::row::body;

@@ -4,8 +4,8 @@
 
 use std::cell::RefCell;
 
-use blake3::Hash;
 use crate::sql::{Connection, OptionalExtension};
+use blake3::Hash;
 use zstd::bulk::{Compressor, Decompressor};
 
 use crate::row::error::Error;

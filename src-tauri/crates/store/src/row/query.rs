@@ -1,7 +1,7 @@
 //! Builds a WHERE clause from optional conditions. Values are always bound, never written into SQL.
 
-use engine::event::RequestStatus;
 use crate::sql::Value;
+use engine::event::RequestStatus;
 
 #[derive(Default)]
 pub(crate) struct Filter {

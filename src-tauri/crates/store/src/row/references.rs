@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use blake3::Hash;
 use crate::sql::Connection;
+use blake3::Hash;
 
 use crate::row::error::Error;
 use crate::row::{body, payload};

@@ -11,10 +11,10 @@ mod seqs;
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::{BlockKind, EventKind, Seq};
 use engine::views::items::{repeats, takes_number};
 use engine::views::spans::{Fact, NameNumber, Names, PathNumber, SpanEnd, SpanEvent, fact};
-use crate::sql::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
 use crate::row::body;

@@ -6,8 +6,8 @@
 
 use std::ops::AddAssign;
 
-use engine::event::EventKind;
 use crate::sql::Connection;
+use engine::event::EventKind;
 
 use crate::row::error::Error;
 use crate::row::{body, measure};

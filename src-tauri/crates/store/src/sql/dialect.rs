@@ -57,6 +57,9 @@ pub(crate) fn schema(sql: &str) -> String {
         .replace("INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY NUMBERED")
         .replace(" INTEGER", " BIGINT")
         .replace(" BLOB", " BYTEA")
+        // As they are asked for, see `read/run_order.rs`.
+        .replace("(lower(coalesce(title, words)),", "(lower(coalesce(title, words)) NULLS FIRST,")
+        .replace("(max(finished_at - started_at, 0),", "(max(finished_at - started_at, 0) NULLS FIRST,")
         .replace(" STRICT, WITHOUT ROWID;", ";")
         .replace(" STRICT;", ";")
         .replace("lower(hex(randomblob(8)))", "substr(md5(random()::text || clock_timestamp()::text), 1, 16)");
@@ -64,9 +67,8 @@ pub(crate) fn schema(sql: &str) -> String {
     let mut table = "";
     for line in sql.lines() {
         table = line.strip_prefix("CREATE TABLE ").and_then(|rest| rest.split(' ').next()).unwrap_or(table);
-        let is_column = line.starts_with("    ") && line.split_whitespace().nth(1).is_some_and(|word| {
-            word.trim_end_matches(',') == "TEXT"
-        });
+        let is_column = line.starts_with("    ")
+            && line.split_whitespace().nth(1).is_some_and(|word| word.trim_end_matches(',') == "TEXT");
         let line = &line.replace("NUMBERED", &format!("DEFAULT next_number('{table}')"));
         out.push_str(&if is_column { line.replacen("TEXT", "TEXT COLLATE \"C\"", 1) } else { line.to_owned() });
         out.push('\n');

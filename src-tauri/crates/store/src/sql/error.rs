@@ -64,7 +64,8 @@ impl Error {
             Error::Postgres(error) => {
                 error.is_closed()
                     || error.code().is_some_and(|state| {
-                        [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW].contains(state)
+                        [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW]
+                            .contains(state)
                     })
             }
             _ => false,

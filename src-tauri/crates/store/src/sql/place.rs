@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Where a database is.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum DataPlace {
     /// An SQLite database in this file.
     File(PathBuf),
     /// Tables on a PostgreSQL server.
@@ -27,46 +27,46 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// The schema that has the tables, unless the address says `schema=NAME`.
 const SCHEMA: &str = "flowglass";
 
-impl Place {
+impl DataPlace {
     /// Reads `--data`: an address of a server (`postgres://user@host/database?schema=name`), or a file. The error says
     /// what is wrong with the address, without its password.
-    pub fn parse(text: &Path) -> Result<Place, String> {
+    pub fn parse(text: &Path) -> Result<DataPlace, String> {
         match text.to_str().filter(|text| is_address(text)) {
-            Some(address) => Server::parse(address).map(|server| Place::Server(Arc::new(server))),
-            None => Ok(Place::File(text.to_owned())),
+            Some(address) => Server::parse(address).map(|server| DataPlace::Server(Arc::new(server))),
+            None => Ok(DataPlace::File(text.to_owned())),
         }
     }
 
     /// The file, or the address as it may be shown.
     pub fn path(&self) -> &Path {
         match self {
-            Place::File(path) => path,
-            Place::Server(server) => &server.label,
+            DataPlace::File(path) => path,
+            DataPlace::Server(server) => &server.label,
         }
     }
 
     /// The file, if it is one.
     pub fn file(&self) -> Option<&Path> {
         match self {
-            Place::File(path) => Some(path),
-            Place::Server(_) => None,
+            DataPlace::File(path) => Some(path),
+            DataPlace::Server(_) => None,
         }
     }
 }
 
-impl<T: AsRef<Path> + ?Sized> From<&T> for Place {
-    fn from(path: &T) -> Place {
-        Place::File(path.as_ref().to_owned())
+impl<T: AsRef<Path> + ?Sized> From<&T> for DataPlace {
+    fn from(path: &T) -> DataPlace {
+        DataPlace::File(path.as_ref().to_owned())
     }
 }
 
-impl From<PathBuf> for Place {
-    fn from(path: PathBuf) -> Place {
-        Place::File(path)
+impl From<PathBuf> for DataPlace {
+    fn from(path: PathBuf) -> DataPlace {
+        DataPlace::File(path)
     }
 }
 
-impl Display for Place {
+impl Display for DataPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.path().display().fmt(f)
     }
@@ -101,9 +101,7 @@ impl Server {
         }
         let mut config: tokio_postgres::Config = plain.parse().map_err(|error: tokio_postgres::Error| {
             let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-            format!(
-                "the database's address cannot be read ({why}): write it as postgres://user@host:5432/database"
-            )
+            format!("the database's address cannot be read ({why}): write it as postgres://user@host:5432/database")
         })?;
         if config.get_user().is_none() {
             let user = std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into());
@@ -157,15 +155,17 @@ mod tests {
 
     #[test]
     fn an_address_is_shown_without_its_password() {
-        let place = Place::parse(Path::new("postgres://ann:secret@db.example:6000/runs?schema=team&connect_timeout=3"));
+        let place =
+            DataPlace::parse(Path::new("postgres://ann:secret@db.example:6000/runs?schema=team&connect_timeout=3"));
         let place = place.unwrap();
         assert_eq!(place.to_string(), "postgres://db.example:6000/runs?schema=team");
         assert!(!format!("{place:?}").contains("secret"));
         assert!(place.file().is_none());
-        assert!(Place::parse(Path::new("runs.db")).unwrap().file().is_some());
-        for wrong in ["postgres://a:secret@h/d?schema=a\"b", "postgres://a:secret@h/d?schema=", "postgres://a:secret@h:x/d"]
+        assert!(DataPlace::parse(Path::new("runs.db")).unwrap().file().is_some());
+        for wrong in
+            ["postgres://a:secret@h/d?schema=a\"b", "postgres://a:secret@h/d?schema=", "postgres://a:secret@h:x/d"]
         {
-            let why = Place::parse(Path::new(wrong)).unwrap_err();
+            let why = DataPlace::parse(Path::new(wrong)).unwrap_err();
             assert!(!why.contains("secret") && why.contains("postgres://user@host"), "{why}");
         }
     }

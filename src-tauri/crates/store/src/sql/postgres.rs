@@ -45,13 +45,16 @@ pub(crate) struct Session {
     settings: String,
     client: RefCell<Client>,
     /// Prepared statements, by their text and the types of their values.
-    statements: RefCell<HashMap<String, Vec<(Vec<Type>, tokio_postgres::Statement)>>>,
+    statements: RefCell<HashMap<String, Vec<Prepared>>>,
     /// How many revisions this session has committed.
     own_commits: Cell<i64>,
     /// The revision and the id of the transaction that writes, while one is open.
     writing: RefCell<Option<(i64, String)>>,
     lock_timeout: Cell<Duration>,
 }
+
+/// A statement that is prepared for values of these types.
+type Prepared = (Vec<Type>, tokio_postgres::Statement);
 
 /// Ends what a session does.
 pub(crate) struct Cancel(tokio_postgres::CancelToken);
@@ -158,9 +161,10 @@ impl Session {
 
     /// A statement that is prepared for values of these types.
     fn prepared(&self, sql: &str, types: &[Type]) -> Result<tokio_postgres::Statement> {
-        let known = self.statements.borrow().get(sql).and_then(|forms| {
-            forms.iter().find(|(known, _)| known == types).map(|(_, statement)| statement.clone())
-        });
+        let known =
+            self.statements.borrow().get(sql).and_then(|forms| {
+                forms.iter().find(|(known, _)| known == types).map(|(_, statement)| statement.clone())
+            });
         if let Some(known) = known {
             return Ok(known);
         }
@@ -251,7 +255,11 @@ impl Session {
                 Ok(())
             }
             (Err(error), Some((_, id))) if self.client.borrow().is_closed() => {
-                if self.was_committed(&id)? { Ok(()) } else { Err(error) }
+                if self.was_committed(&id)? {
+                    Ok(())
+                } else {
+                    Err(error)
+                }
             }
             (result, _) => result,
         }

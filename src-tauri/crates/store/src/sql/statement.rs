@@ -49,8 +49,8 @@ impl Statement<'_> {
     /// The names of the columns that it finds.
     pub(crate) fn column_names(&self) -> Result<Vec<String>> {
         match self {
-            Statement::Once(statement) => Ok(statement.column_names().into_iter().map(str::to_owned).collect()),
-            Statement::Cached(statement) => Ok(statement.column_names().into_iter().map(str::to_owned).collect()),
+            Statement::Once(statement) => Ok(statement.column_names().map(str::to_owned).collect()),
+            Statement::Cached(statement) => Ok(statement.column_names().map(str::to_owned).collect()),
             Statement::Postgres(session, sql) => session.column_names(sql),
         }
     }

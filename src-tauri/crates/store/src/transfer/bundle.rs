@@ -9,10 +9,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use engine::event::Event;
 use engine::resource::record;
 use engine::scope::{ScopeKey, ScopeKind};
-use crate::sql::Connection;
 use serde_json::{Map, Value};
 
 use crate::Store;
@@ -245,7 +245,7 @@ fn written_by_others(
          WHERE c.scope = ?1 AND c.event > ?2 AND c.event < ?3 AND r.id NOT IN (SELECT value FROM json_each(?4))
          UNION
          SELECT k.event FROM keyframe k LEFT JOIN event e ON e.id = k.event
-         WHERE k.scope = ?1 AND k.event > ?2 AND k.event < ?3 AND (e.request = 0 OR k.tombstone)",
+         WHERE k.scope = ?1 AND k.event > ?2 AND k.event < ?3 AND (e.request = 0 OR k.tombstone = 1)",
     )?;
     let rows = statement.query_map((scope, first, last, names), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)

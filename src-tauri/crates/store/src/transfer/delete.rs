@@ -4,8 +4,8 @@
 //! Records of users and projects keep their states although events that led to them are deleted: keyframes, called
 //! tombstones, replace the deleted changes wherever a remaining event may need the state.
 
-use engine::scope::{ScopeKey, ScopeKind};
 use crate::sql::{Connection, OptionalExtension};
+use engine::scope::{ScopeKey, ScopeKind};
 
 use crate::Store;
 use crate::file::open::Owners;
@@ -67,7 +67,7 @@ pub(crate) fn running_request(
 ) -> Result<Option<String>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT id, owner FROM request
-         WHERE (?1 IS NULL OR session = ?1) AND status IN ('queued', 'in_progress') ORDER BY n DESC",
+         WHERE (session = ?1 OR ?1 IS NULL) AND status IN ('queued', 'in_progress') ORDER BY n DESC",
     )?;
     let mut rows = statement.query((session,))?;
     while let Some(row) = rows.next()? {
@@ -137,8 +137,8 @@ fn plan(connection: &Connection, owners: &Owners, id: &str) -> Result<Result<Pla
         is_damaged: false,
     };
     let mut writes = connection.prepare_cached(
-        "SELECT 1 FROM change c CROSS JOIN event e ON e.id = c.event CROSS JOIN request r ON r.n = e.request
-         WHERE c.scope = ?1 AND r.session = ?2 LIMIT 1",
+        "SELECT 1 FROM change c CROSS JOIN event e CROSS JOIN request r
+         WHERE e.id = c.event AND r.n = e.request AND c.scope = ?1 AND r.session = ?2 LIMIT 1",
     )?;
     for scope in surviving_scopes(connection, n)? {
         if writes.exists((scope, n))? {
@@ -177,7 +177,7 @@ fn request_sums(connection: &Connection, session: i64) -> Result<RequestSums, Er
 /// Whether a session has an event with an id above `newest`.
 fn has_newer_events(connection: &Connection, session: i64, newest: i64) -> Result<bool, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT 1 FROM event e CROSS JOIN request r ON r.n = e.request WHERE e.id > ?2 AND r.session = ?1 LIMIT 1",
+        "SELECT 1 FROM event e CROSS JOIN request r WHERE r.n = e.request AND e.id > ?2 AND r.session = ?1 LIMIT 1",
     )?;
     Ok(statement.exists((session, newest))?)
 }

@@ -21,9 +21,9 @@ mod staging;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::EventKind;
 use engine::scope::ScopeKey;
-use crate::sql::{Connection, OptionalExtension};
 
 use self::lock::ImportLock;
 pub(crate) use self::lock::abandoned_imports;

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::sql::{Connection, Interrupt, OptionalExtension, Place};
+use crate::sql::{Connection, DataPlace, Interrupt, OptionalExtension};
 
 use crate::read::states;
 use crate::row::body::{self, Body};
@@ -48,7 +48,7 @@ pub(crate) struct Remover {
 }
 
 impl Remover {
-    pub(crate) fn start(place: &Place, writer: WriterHandle) -> Result<Remover, Error> {
+    pub(crate) fn start(place: &DataPlace, writer: WriterHandle) -> Result<Remover, Error> {
         let stop = Arc::new(AtomicBool::new(false));
         let work = SlicedWork::new(place, writer, stop.clone())?;
         let reading = work.interrupt_handle();
@@ -290,8 +290,8 @@ fn requeue_count(connection: &Connection, scope: i64) -> Result<Option<i64>, Err
 
 fn plan(connection: &Connection, scope: i64) -> Result<Vec<RemovedStep>, Error> {
     let mut steps = connection.prepare_cached(&format!(
-        "SELECT c.event FROM change c CROSS JOIN event e ON e.id = c.event
-         WHERE c.scope = ?1 AND e.request IN {REMOVED_REQUESTS} ORDER BY c.event LIMIT ?2"
+        "SELECT c.event FROM change c CROSS JOIN event e
+         WHERE e.id = c.event AND c.scope = ?1 AND e.request IN {REMOVED_REQUESTS} ORDER BY c.event LIMIT ?2"
     ))?;
     let removed: Vec<i64> = steps.query_map((scope, PLANNED_STEPS + 1), |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut others = connection.prepare_cached(&format!(

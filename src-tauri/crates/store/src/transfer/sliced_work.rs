@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::sql::{Connection, Interrupt, Transaction, Place};
+use crate::sql::{Connection, DataPlace, Interrupt, Transaction};
 
 use crate::file::open::{self, Access};
 use crate::row::error::{Error, OpenError};
@@ -33,7 +33,7 @@ impl TimeSlice {
 
 /// The connections for long work: a handle to the writing connection, and a reading connection.
 pub(crate) struct SlicedWork {
-    place: Place,
+    place: DataPlace,
     reader: Connection,
     writer: WriterHandle,
     stop: Arc<AtomicBool>,
@@ -42,7 +42,7 @@ pub(crate) struct SlicedWork {
 }
 
 impl SlicedWork {
-    pub(crate) fn new(place: &Place, writer: WriterHandle, stop: Arc<AtomicBool>) -> Result<SlicedWork, OpenError> {
+    pub(crate) fn new(place: &DataPlace, writer: WriterHandle, stop: Arc<AtomicBool>) -> Result<SlicedWork, OpenError> {
         Ok(SlicedWork {
             place: place.clone(),
             reader: open::reader(place, Access::ReadWrite)?,
@@ -53,7 +53,7 @@ impl SlicedWork {
     }
 
     /// Where the database is.
-    pub(crate) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &DataPlace {
         &self.place
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use blake3::Hash;
 use crate::sql::{Connection, OptionalExtension};
+use blake3::Hash;
 
 use crate::row::error::Error;
 use crate::row::references::References;
@@ -34,7 +34,7 @@ pub(crate) fn queue_unreferenced(work: &SlicedWork) -> Result<(), Error> {
 /// writers. A new reference takes its payload out of the queue ([`payload::insert`]), and queueing a payload again
 /// clears the token, so for rows that still have the token afterwards the result of the snapshot is valid.
 pub(crate) fn sweep(work: &SlicedWork) -> Result<(), Error> {
-    let token: i64 = work.read(|connection| Ok(connection.query_row("SELECT random() >> 1", (), |row| row.get(0))?))?;
+    let token = (std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), work.place().path()) >> 1) as i64;
     let mut seen: HashSet<i64> = HashSet::new();
     loop {
         let (fresh, inner) = work.read(|connection| queued_payloads(connection, &seen))?;

@@ -3,9 +3,9 @@
 //! The index `request_by_claim` has the requests that have not ended. A request whose owner is dead neither holds a
 //! key nor waits for it. An answer is reliable only inside the transaction that puts the request in progress.
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::concurrency::status_after;
 use engine::event::{EventKind, RequestStatus};
-use crate::sql::{Connection, OptionalExtension};
 
 use crate::file::open::Owners;
 use crate::row::error::Error;

@@ -7,8 +7,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use engine::event::EventKind;
 use crate::sql::{Connection, OptionalExtension};
+use engine::event::EventKind;
 use serde_json::Value;
 
 use crate::lock;

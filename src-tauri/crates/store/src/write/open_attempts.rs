@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use engine::event::{BlockKind, EventKind, Seq};
 use engine::views::attempts::Verdict;
 use engine::views::spans::{SpanEnd, Spans};
-use crate::sql::Connection;
 
 use crate::read::{spans, states};
 use crate::row::attempts::{Attempt, Attempts, FirstWrite};

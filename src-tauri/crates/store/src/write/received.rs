@@ -3,8 +3,6 @@
 //! A receiver answers once its call's spans are stored here. They become events of foreign requests later, many at
 //! once, because events are in the order of time and spans arrive in another one. Must not know what a call holds.
 
-
-
 use crate::Store;
 use crate::row::error::Error;
 

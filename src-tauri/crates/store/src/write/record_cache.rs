@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::log::Record;
 use engine::scope::ScopeKey;
-use crate::sql::{Connection, OptionalExtension};
 
 use crate::lock;
 use crate::read::states;

@@ -4,8 +4,8 @@
 //! The old log is queued for removal, as that of a deleted session is, in the transaction that writes the first events
 //! of the new one. What people added to the request stays. Foreign requests wrote no state, so no scope is concerned.
 
-use engine::event::Seq;
 use crate::sql::{Connection, OptionalExtension};
+use engine::event::Seq;
 
 use crate::row::error::Error;
 use crate::row::totals::Sums;

@@ -3,9 +3,9 @@
 //! Counters that change with every event are updated once for each transaction, by `TransactionRows::finish`.
 
 use crate::row::{body, input_words, model_usage, totals};
+use crate::sql::{Connection, params};
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
 use engine::log::{AppendError, Lease};
-use crate::sql::{Connection, params};
 
 use crate::read::events;
 use crate::read::sessions::LINEAGE;
@@ -80,24 +80,27 @@ pub(crate) fn insert_request(
                  ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
              RETURNING n",
         )?
-        .query_row(params![
-            id,
-            session_n,
-            flow,
-            action,
-            &**user,
-            project.as_deref(),
-            RequestStatus::InProgress.as_str(),
-            owner,
-            mock,
-            retry_of,
-            event.at,
-            claim.as_ref().map(|claim| &*claim.key),
-            forked_from.as_ref().map(|from| &from.request_id),
-            forked_from.as_ref().map(|from| from.seq),
-            input_words::of_first_event(&event.kind),
-            foreign.as_ref().map(|foreign| &foreign.emitter)
-        ], |row| row.get(0))?;
+        .query_row(
+            params![
+                id,
+                session_n,
+                flow,
+                action,
+                &**user,
+                project.as_deref(),
+                RequestStatus::InProgress.as_str(),
+                owner,
+                mock,
+                retry_of,
+                event.at,
+                claim.as_ref().map(|claim| &*claim.key),
+                forked_from.as_ref().map(|from| &from.request_id),
+                forked_from.as_ref().map(|from| from.seq),
+                input_words::of_first_event(&event.kind),
+                foreign.as_ref().map(|foreign| &foreign.emitter)
+            ],
+            |row| row.get(0),
+        )?;
     connection
         .prepare_cached("UPDATE session SET requests = requests + 1, last_request = ?2 WHERE n = ?1")?
         .execute((session_n, n))?;

@@ -4,9 +4,9 @@
 //! when reading the changes since the last one costs as much as reading the state itself. So storage is proportional
 //! to what changed, and reading a state costs at most about twice its size.
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::log::Record;
 use engine::scope::ScopeKey;
-use crate::sql::{Connection, OptionalExtension};
 
 use crate::read::states;
 use crate::row::error::Error;

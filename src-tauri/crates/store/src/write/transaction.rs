@@ -6,11 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use crate::sql::{Connection, Statement};
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
 use engine::log::{AppendError, Lease, Record};
 use engine::scope::ScopeKey;
 use engine::views::attempts::verdict;
-use crate::sql::{Statement, Connection};
 
 use crate::file::open::Owners;
 use crate::read::{events, states};

@@ -16,8 +16,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::sql::{Connection, DataPlace};
 use engine::log::AppendMode;
-use crate::sql::{Connection, Place};
 
 use crate::file::open::{Access, Options};
 use crate::row::body;
@@ -223,7 +223,7 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub(crate) fn start(
-        place: Place,
+        place: DataPlace,
         options: Options,
         listeners: Arc<Mutex<Listeners>>,
         code_offers: CodeOffers,

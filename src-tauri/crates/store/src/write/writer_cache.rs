@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::event::Seq;
 use engine::log::Lease;
 use engine::scope::ScopeKey;
-use crate::sql::{Connection, OptionalExtension};
 
 use crate::row::attempts::{self, Attempts};
 use crate::row::error::Error;

@@ -3,9 +3,9 @@
 //! `ticket` has a row for each record that a request waits for. It is not part of the log: the rows are not derived
 //! from events, and only decide who writes first. An answer is reliable only inside the transaction that commits.
 
+use crate::sql::{Connection, OptionalExtension};
 use engine::log::TICKET_MS;
 use engine::scope::{ScopeKey, ScopeKind};
-use crate::sql::{Connection, OptionalExtension};
 
 use crate::file::open::Owners;
 use crate::row::error::Error;
@@ -93,8 +93,9 @@ fn insert(connection: &Connection, request: &str, scopes: &[ScopeKey], at: i64) 
         )?
         .query_row((request,), |row| row.get(0))?;
     connection.prepare_cached("UPDATE ticket SET at = ?2 WHERE request = ?1")?.execute((request, at))?;
-    let mut insert = connection
-        .prepare_cached("INSERT INTO ticket (kind, id, n, request, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING")?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO ticket (kind, id, n, request, at) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+    )?;
     for scope in scopes {
         insert.execute((scope.kind.as_str(), &*scope.id, n, request, at))?;
     }

@@ -23,7 +23,7 @@ fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 /// Opening is refused, and nothing in the folder changes.
 fn refused(folder: &Path, file: &str) -> OpenError {
     let before = contents(folder);
-    let error = Store::open(&folder.join(file), create()).map(drop).unwrap_err();
+    let error = Store::open(folder.join(file), create()).map(drop).unwrap_err();
     assert_eq!(contents(folder), before, "{error}");
     error
 }
@@ -60,7 +60,7 @@ fn other_files_are_refused_and_left_alone() {
         assert!(matches!(refused(folder.path(), file), OpenError::NotADatabase { .. }), "{file}");
     }
     fs::create_dir(path("folder.db")).unwrap();
-    let error = Store::open(&path("folder.db"), create()).map(drop).unwrap_err();
+    let error = Store::open(path("folder.db"), create()).map(drop).unwrap_err();
     assert!(error.to_string().contains("it is a folder"), "{error}");
 }
 
@@ -156,7 +156,7 @@ fn who_looks_while_a_database_is_made_finds_none_or_a_whole_one() {
 fn power_durability_writes_the_same_log() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options { durability: Durability::Power, ..create() };
-    let store = Store::open(&folder.path().join("log.db"), options).unwrap();
+    let store = Store::open(folder.path().join("log.db"), options).unwrap();
     let mut request = Request::begin(&store, "r");
     request.append(vec![note("a"), note("b")], Wait::Committed).unwrap();
     assert_eq!(store.last_seq("r").unwrap(), 3);

@@ -33,7 +33,7 @@ fn store_of<const DURABILITY: usize>(folder: &Path, dead: &Arc<Mutex<HashSet<Str
     let is_dead = move |owner: &str| dead.lock().unwrap().contains(owner);
     let owners = Owners::new(move |owner| if is_dead(owner) { Liveness::Dead } else { Liveness::Alive });
     let options = Options { create: true, durability, owners, ..Options::default() };
-    Store::open(&folder.join("log.db"), options).unwrap()
+    Store::open(crate::support::place_of(folder), options).unwrap()
 }
 
 fn open<const DURABILITY: usize>(folder: &Path, dead: &Arc<Mutex<HashSet<String>>>) -> Checked {

@@ -5,7 +5,8 @@ use engine::log::{AppendError, AppendMode, Lease, Log};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
-use store::{Liveness, Options, Owners, Place, Store};
+use std::path::Path;
+use store::{DataPlace, Liveness, Options, Owners, Store};
 use tempfile::TempDir;
 
 /// A store in a folder of its own.
@@ -41,11 +42,16 @@ pub(crate) fn open_in(folder: &TempDir) -> Store {
 
 /// The database of a test: a file in its folder, or a schema of its own on the server that `FLOWGLASS_TEST_POSTGRES`
 /// names.
-pub(crate) fn place_in(folder: &TempDir) -> Place {
-    let Ok(server) = std::env::var(SERVER) else { return folder.path().join("log.db").into() };
-    let name = folder.path().file_name().unwrap().to_string_lossy().to_lowercase();
+pub(crate) fn place_in(folder: &TempDir) -> DataPlace {
+    place_of(folder.path())
+}
+
+/// As [`place_in`], by the folder's path.
+pub(crate) fn place_of(folder: &Path) -> DataPlace {
+    let Ok(server) = std::env::var(SERVER) else { return folder.join("log.db").into() };
+    let name = folder.file_name().unwrap().to_string_lossy().to_lowercase();
     let schema: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
-    Place::parse(format!("{server}?schema=t_{schema}").as_ref()).unwrap()
+    DataPlace::parse(format!("{server}?schema=t_{schema}").as_ref()).unwrap()
 }
 
 /// The variable that names a PostgreSQL server for tests.

@@ -15,7 +15,7 @@ impl Subject for Planned {
     fn create() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = Options { create: true, ..Options::default() };
-        let store = Arc::new(Store::open(&folder.path().join("log.db"), options).unwrap());
+        let store = Arc::new(Store::open(folder.path().join("log.db"), options).unwrap());
         Planned { log: PlanLog { memory: MemoryLog::default(), store }, _folder: folder }
     }
 

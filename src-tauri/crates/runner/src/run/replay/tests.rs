@@ -15,7 +15,7 @@ impl Subject for Replayed {
     fn create() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = Options { create: true, ..Options::default() };
-        let store = Arc::new(Store::open(&folder.path().join("log.db"), options).unwrap());
+        let store = Arc::new(Store::open(folder.path().join("log.db"), options).unwrap());
         Replayed {
             log: ReplayLog {
                 memory: MemoryLog::default(),

@@ -130,7 +130,7 @@ impl Workspace {
     fn apart(&self, folder: &Path) -> Result<Arc<Workspace>, Fault> {
         Workspace::open(OpenOptions {
             dir: self.dir.clone(),
-            data: Some(folder.join("run.db")),
+            data: Some(folder.join("run.db").into()),
             consent: Consent::Given,
             ..OpenOptions::default()
         })

@@ -28,7 +28,7 @@ CREATE FUNCTION strftime(format text, at bigint, unit text, zone text) RETURNS t
     AS $$ SELECT to_char(to_timestamp(at), 'YYYY-MM-DD') $$;
 -- The number of a new row, as SQLite gives it: one more than the highest. Transactions that write exclude each other.
 CREATE FUNCTION next_number(of text) RETURNS bigint LANGUAGE plpgsql VOLATILE STRICT
-    AS $$ DECLARE next bigint; BEGIN
-        EXECUTE format('SELECT coalesce(max(%s), 0) + 1 FROM %I', CASE of WHEN 'event' THEN 'id' ELSE 'n' END, of) INTO next;
-        RETURN next;
+    AS $$ DECLARE number bigint; BEGIN
+        EXECUTE format('SELECT coalesce(max(%s), 0) + 1 FROM %I', CASE of WHEN 'event' THEN 'id' ELSE 'n' END, of) INTO number;
+        RETURN number;
     END $$;

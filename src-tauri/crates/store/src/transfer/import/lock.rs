@@ -23,7 +23,8 @@ pub(super) enum ImportLock {
 impl ImportLock {
     /// Chooses a random name for an import, and takes its lock.
     pub(super) fn new(work: &SlicedWork) -> Result<(Arc<str>, ImportLock), Error> {
-        let import = format!("{:016x}", std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), work.place().path()));
+        let import =
+            format!("{:016x}", std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), work.place().path()));
         let Some(database) = work.place().file() else {
             let session = open::reader(work.place(), Access::ReadWrite)?;
             session.query_row("SELECT pg_advisory_lock(hashtext(?1))", (&import,), |_| Ok(()))?;

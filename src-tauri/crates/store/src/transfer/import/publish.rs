@@ -9,12 +9,12 @@ use crate::read::states;
 use crate::row::body::Body;
 use crate::row::error::Error;
 use crate::row::{body, measure};
+use crate::sql::Connection;
+use crate::sql::params_from_iter;
 use crate::transfer::bundle;
 use crate::transfer::bundle::ImportError;
 use engine::scope::ScopeKey;
 use engine::scope::ScopeKind;
-use crate::sql::Connection;
-use crate::sql::params_from_iter;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

@@ -6,10 +6,10 @@ use super::ROWS_AT_ONCE;
 use super::rows::ensure_not_undone;
 use crate::read::states;
 use crate::row::error::Error;
+use crate::sql::Connection;
 use crate::transfer::bundle;
 use crate::transfer::bundle::ImportError;
 use crate::write::{import_boundaries, removal_queue};
-use crate::sql::Connection;
 use std::collections::HashMap;
 
 impl BundleCopy<'_> {

@@ -7,11 +7,11 @@ use crate::row::body::Body;
 use crate::row::error::Error;
 use crate::row::payload::PackedPayload;
 use crate::row::{body, payload};
+use crate::sql::OptionalExtension;
+use crate::sql::{Connection, params};
 use crate::transfer::bundle::BundleRecord;
 use crate::write::{code, import_boundaries};
 use blake3::Hash;
-use crate::sql::{Connection, params};
-use crate::sql::OptionalExtension;
 
 use crate::sql::Value as Column;
 use std::collections::HashSet;

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use engine::event::Seq;
 use crate::sql::Connection;
+use engine::event::Seq;
 
 use super::rows::path_row;
 use super::{BundleCopy, ROWS_AT_ONCE};

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use crate::sql::Connection;
 use engine::event::{Event, ScopeCommit};
 use engine::log::Record;
 use engine::scope::ScopeKey;
 use engine::state::State;
-use crate::sql::Connection;
 
 use crate::Committed;
 use crate::check;

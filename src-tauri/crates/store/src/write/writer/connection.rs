@@ -20,7 +20,7 @@ use crate::file::open::{self, Options};
 use crate::row::error::{Error, OpenError};
 use crate::row::filter_block::{self, FilterBlock};
 use crate::row::waiting::{BUSY_TIMEOUT, Waiting};
-use crate::sql::{Connection, Place};
+use crate::sql::{Connection, DataPlace};
 use crate::write::append_batch::AppendBatch;
 use crate::write::code::CodeOffers;
 use crate::write::transaction::TransactionRows;
@@ -35,7 +35,7 @@ const MAX_RETRIES: u32 = 3;
 
 /// The writing connection, with what must be known to commit on it.
 pub(super) struct WritingConnection {
-    place: Place,
+    place: DataPlace,
     pub(super) options: Options,
     pub(super) waiting: Waiting,
     /// The id of the database.
@@ -115,7 +115,7 @@ impl CommitVersion {
 impl WritingConnection {
     /// Opens the writing connection.
     pub(super) fn open(
-        place: Place,
+        place: DataPlace,
         options: Options,
         waiting: Waiting,
         (listeners, code_offers): (Arc<Mutex<Listeners>>, CodeOffers),
@@ -188,8 +188,7 @@ impl WritingConnection {
         if blocks.is_empty() || !self.begin_if_free() {
             return Ok(());
         }
-        let stored = filter_block::insert_all(&self.connection, blocks)
-            .and_then(|()| Ok(self.connection.commit()?));
+        let stored = filter_block::insert_all(&self.connection, blocks).and_then(|()| Ok(self.connection.commit()?));
         if let Err(error) = stored {
             self.recover();
             return Err(error);
@@ -374,7 +373,7 @@ impl WritingConnection {
 
 /// Opens the writing connection, which reports the size of the write-ahead log and does no automatic checkpoints.
 fn connect(
-    place: &Place,
+    place: &DataPlace,
     options: &Options,
     waiting: &Waiting,
     wal_size: &Arc<WalSize>,

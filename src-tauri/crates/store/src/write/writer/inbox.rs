@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use engine::log::AppendMode;
 use crate::sql::Connection;
+use engine::log::AppendMode;
 
 use crate::row::error::Error;
 use crate::row::filter_block::FilterBlock;

@@ -9,9 +9,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use engine::event::Seq;
-use crate::sql::{Connection, Place};
 use crate::file::open::{self, Access};
+use crate::sql::{Connection, DataPlace};
+use engine::event::Seq;
 
 use super::CommitQueue;
 use super::inbox::Message;
@@ -86,7 +86,7 @@ pub(super) struct Indexer {
 }
 
 impl Indexer {
-    pub(super) fn start(place: &Place, queue: Arc<CommitQueue>) -> Result<Indexer, OpenError> {
+    pub(super) fn start(place: &DataPlace, queue: Arc<CommitQueue>) -> Result<Indexer, OpenError> {
         let connection = open::reader(place, Access::ReadWrite)?;
         let unindexed = queue.unindexed.clone();
         let thread = std::thread::Builder::new()

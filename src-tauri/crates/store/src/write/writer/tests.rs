@@ -19,7 +19,7 @@ fn store() -> (tempfile::TempDir, Store) {
 fn store_with(durability: crate::Durability) -> (tempfile::TempDir, Store) {
     let checkpointer = tempfile::tempdir().unwrap();
     let options = Options { create: true, durability, ..Options::default() };
-    let store = Store::open(&checkpointer.path().join("log.db"), options).unwrap();
+    let store = Store::open(checkpointer.path().join("log.db"), options).unwrap();
     (checkpointer, store)
 }
 

@@ -15,7 +15,7 @@ impl Subject for Waiting {
     fn create() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = Options { create: true, ..Options::default() };
-        let store = Store::open(&folder.path().join("log.db"), options).unwrap();
+        let store = Store::open(folder.path().join("log.db"), options).unwrap();
         Waiting { log: Settled::new(Arc::new(store), None, 0), _folder: folder }
     }
 

@@ -1,0 +1,150 @@
+//! A process that goes on with what others left: requests whose process is gone, and those that have waited too long.
+//!
+//! Each is claimed by the log itself, which takes the first append of a new owner and refuses every other one, so several
+//! workers may look at the same database. Must not begin requests.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use engine::event::RequestStatus;
+use store::{Liveness, RequestQuery, RequestRow};
+
+use super::{Mock, Resolution, Workspace};
+use crate::core::fault::Fault;
+use crate::run::Ended;
+use crate::run::batch::Cancel;
+
+/// How often is looked for work.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What a worker tells of a request.
+#[derive(Debug)]
+pub enum WorkerNews {
+    /// It goes on here.
+    Begun {
+        /// The request.
+        request: String,
+    },
+    /// It ended here, or waits again.
+    Ended {
+        /// The request.
+        request: String,
+        /// How.
+        ended: Result<Ended, Fault>,
+    },
+    /// It cannot go on, and is left alone until something is written to it.
+    Left {
+        /// The request.
+        request: String,
+        /// Why.
+        why: Fault,
+    },
+}
+
+/// How a worker works.
+#[derive(Clone, Debug)]
+pub struct WorkerOptions {
+    /// How many requests go on at the same time; at least one.
+    pub concurrency: usize,
+    /// Whether to end when there is nothing left to do.
+    pub until_idle: bool,
+    /// Ends it: what goes on here is finished first.
+    pub stop: Cancel,
+}
+
+impl Workspace {
+    /// Goes on with requests whose process is gone and with those that have waited too long, until it is told to stop.
+    /// Returns how many went on here.
+    pub fn work(self: &Arc<Self>, options: &WorkerOptions, mut tell: impl FnMut(WorkerNews)) -> Result<usize, Fault> {
+        self.check_writable()?;
+        let (sender, ends) = mpsc::channel();
+        let mut worker = Worker { sender, ends, running: 0, done: 0, left: HashMap::new() };
+        loop {
+            let is_stopped = options.stop.is_cancelled();
+            let begun = if is_stopped { 0 } else { worker.take_up(self, options, &mut tell)? };
+            if worker.running == 0 && (is_stopped || options.until_idle && begun == 0) {
+                return Ok(worker.done);
+            }
+            worker.wait(&mut tell);
+        }
+    }
+
+    /// What a worker may go on with, oldest first.
+    fn left_behind(&self) -> Result<Vec<RequestRow>, Fault> {
+        let unfinished = RequestQuery { status: Some(RequestStatus::Interrupted), ..RequestQuery::default() };
+        let mut rows = self.store.requests(&unfinished).map_err(Fault::internal)?;
+        rows.retain(|row| self.locks.is_ours(&row.owner) && self.locks.liveness(&row.owner) == Liveness::Dead);
+        rows.extend(self.late_requests()?);
+        rows.sort_by_key(|row| row.started_at);
+        Ok(rows)
+    }
+}
+
+struct Worker {
+    sender: Sender<(String, Result<Ended, Fault>)>,
+    ends: Receiver<(String, Result<Ended, Fault>)>,
+    running: usize,
+    done: usize,
+    /// Requests that could not go on, each with its newest event then.
+    left: HashMap<String, u64>,
+}
+
+impl Worker {
+    /// Begins as many as there is room for; how many.
+    fn take_up(
+        &mut self,
+        workspace: &Arc<Workspace>,
+        options: &WorkerOptions,
+        tell: &mut impl FnMut(WorkerNews),
+    ) -> Result<usize, Fault> {
+        let room = options.concurrency.max(1) - self.running.min(options.concurrency.max(1));
+        let mut begun = 0;
+        if room == 0 {
+            return Ok(0);
+        }
+        for row in workspace.left_behind()? {
+            if begun == room || options.stop.is_cancelled() {
+                break;
+            }
+            if self.left.get(&row.id) == Some(&row.last_seq) || workspace.runs_here(&row.id) {
+                continue;
+            }
+            match workspace.resume(&row.id, &Mock::Inherit, Resolution::default()) {
+                Ok(running) => {
+                    begun += 1;
+                    self.running += 1;
+                    tell(WorkerNews::Begun { request: row.id.clone() });
+                    let sender = self.sender.clone();
+                    std::thread::Builder::new().name("worker".to_owned()).spawn(move || {
+                        let request = running.request_id.clone();
+                        // Whoever listened has ended.
+                        let _ = sender.send((request, running.wait()));
+                    })?;
+                }
+                Err(why) => {
+                    // Another worker was faster, if it is no longer left behind.
+                    let now = workspace.store.request(&row.id).map_err(Fault::internal)?;
+                    if now.is_some_and(|now| now.last_seq == row.last_seq) {
+                        self.left.insert(row.id.clone(), row.last_seq);
+                        tell(WorkerNews::Left { request: row.id, why });
+                    }
+                }
+            }
+        }
+        Ok(begun)
+    }
+
+    /// Waits for an end, but not longer than until the next look.
+    fn wait(&mut self, tell: &mut impl FnMut(WorkerNews)) {
+        match self.ends.recv_timeout(LOOK) {
+            Ok((request, ended)) => {
+                self.running -= 1;
+                self.done += 1;
+                tell(WorkerNews::Ended { request, ended });
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The jobs that run requests of a database on a server: each has a lease by the server's clock, which its process
+//! renews. A job whose lease is over counts as dead. Others leave it wishes and answers there.
+//!
+//! A thread renews the leases of this process, and finds what others left for its jobs, so that a job asks nobody while
+//! it runs. Leases protect nothing by themselves: an append of a job that lost its request is refused by the epoch.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+use crate::file::open::{self, Access, Liveness};
+use crate::lock;
+use crate::row::error::Error;
+use crate::sql::{Connection, DataPlace, OptionalExtension};
+
+/// For how long a lease is given; another process may take a request over that much after its process has died.
+const LEASE: &str = "6 seconds";
+/// How often leases are renewed, in looks.
+const LOOKS_PER_RENEWAL: u32 = 12;
+/// How often the thread looks what others left.
+const LOOK: Duration = Duration::from_millis(120);
+
+/// The jobs of a database on a server.
+#[derive(Clone)]
+pub struct Leases(Arc<Jobs>);
+
+struct Jobs {
+    place: DataPlace,
+    /// The session for questions of this process, once there is one.
+    session: Mutex<Option<Connection>>,
+    held: Mutex<Held>,
+    wake: Condvar,
+}
+
+#[derive(Default)]
+struct Held {
+    /// The jobs of this process, with what others left for them.
+    jobs: HashMap<String, Left>,
+    has_thread: bool,
+}
+
+/// What others left for a job.
+#[derive(Clone, Debug, Default)]
+struct Left {
+    is_abort_wanted: bool,
+    answered: HashSet<String>,
+}
+
+impl Leases {
+    /// Of a database on a server; `None` of one in a file.
+    pub fn of(place: &DataPlace) -> Option<Leases> {
+        let jobs =
+            Jobs { place: place.clone(), session: Mutex::default(), held: Mutex::default(), wake: Condvar::new() };
+        place.file().is_none().then(|| Leases(Arc::new(jobs)))
+    }
+
+    /// Takes a lease for a job, which is renewed until it is given back.
+    pub fn take(&self, job: &str) -> Result<(), Error> {
+        self.0.ask(|session| {
+            session.execute("DELETE FROM job WHERE until < clock_timestamp() - interval '1 hour'", ())?;
+            let sql = format!("INSERT INTO job (name, until) VALUES (?1, clock_timestamp() + interval '{LEASE}')");
+            session.execute(&sql, (job,))
+        })?;
+        let mut held = lock(&self.0.held);
+        held.jobs.insert(job.to_owned(), Left::default());
+        if !std::mem::replace(&mut held.has_thread, true) {
+            let jobs = Arc::downgrade(&self.0);
+            let thread = std::thread::Builder::new().name("leases".to_owned());
+            thread.spawn(move || while jobs.upgrade().is_some_and(|jobs| jobs.renew_for_a_while()) {})?;
+        }
+        self.0.wake.notify_all();
+        Ok(())
+    }
+
+    /// Gives a lease back.
+    pub fn give_back(&self, job: &str) {
+        lock(&self.0.held).jobs.remove(job);
+        // If the server does not hear of it, the lease ends by itself.
+        let _ = self.0.ask(|session| session.execute("DELETE FROM job WHERE name = ?1", (job,)));
+    }
+
+    /// Whether a job lives.
+    pub fn liveness(&self, job: &str) -> Liveness {
+        let sql = "SELECT until > clock_timestamp() FROM job WHERE name = ?1";
+        match self.0.ask(|session| session.query_row(sql, (job,), |row| row.get(0)).optional()) {
+            Ok(Some(true)) => Liveness::Alive,
+            Ok(_) => Liveness::Dead,
+            Err(_) => Liveness::Unknown,
+        }
+    }
+
+    /// Tells a job that it is to be aborted.
+    pub fn ask_to_abort(&self, job: &str) -> Result<(), Error> {
+        self.0.ask(|session| session.execute("UPDATE job SET is_abort_wanted = true WHERE name = ?1", (job,)))?;
+        Ok(())
+    }
+
+    /// Whether somebody wants a job of this process aborted.
+    pub fn is_abort_wanted(&self, job: &str) -> bool {
+        lock(&self.0.held).jobs.get(job).is_some_and(|left| left.is_abort_wanted)
+    }
+
+    /// Leaves an answer for a job. Returns false if there is one to this question already.
+    pub fn leave_answer(&self, job: &str, question: &str, body: &str) -> Result<bool, Error> {
+        let sql = "INSERT INTO answer (job, question, body) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        Ok(self.0.ask(|session| session.execute(sql, (job, question, body)))? > 0)
+    }
+
+    /// Takes the answer to a question of a job of this process, if one was left.
+    pub fn take_answer(&self, job: &str, question: &str) -> Option<String> {
+        let mut held = lock(&self.0.held);
+        let left = held.jobs.get_mut(job)?;
+        if !left.answered.remove(question) {
+            return None;
+        }
+        drop(held);
+        self.withdraw_answer(job, question)
+    }
+
+    /// Takes an answer back, if the job did not take it.
+    pub fn withdraw_answer(&self, job: &str, question: &str) -> Option<String> {
+        let sql = "DELETE FROM answer WHERE job = ?1 AND question = ?2 RETURNING body";
+        self.0.ask(|session| session.query_row(sql, (job, question), |row| row.get(0)).optional()).ok().flatten()
+    }
+}
+
+impl Jobs {
+    /// Asks the server, on a session that all threads share.
+    fn ask<T>(&self, ask: impl Fn(&Connection) -> crate::sql::Result<T>) -> Result<T, Error> {
+        let mut session = lock(&self.session);
+        let open = match session.take() {
+            Some(open) if !open.is_cut_off() => open,
+            _ => open::reader(&self.place, Access::ReadWrite)?,
+        };
+        let answer = ask(&open);
+        *session = Some(open);
+        Ok(answer?)
+    }
+
+    /// Looks what others left, and renews the leases. Waits while this process runs nothing; returns false if the thread
+    /// is no longer needed.
+    fn renew_for_a_while(&self) -> bool {
+        for look in 0..LOOKS_PER_RENEWAL {
+            let held = lock(&self.held);
+            let held = if held.jobs.is_empty() {
+                let waited = self.wake.wait_timeout(held, Duration::from_secs(1));
+                waited.unwrap_or_else(|poisoned| poisoned.into_inner()).0
+            } else {
+                held
+            };
+            let jobs: Vec<String> = held.jobs.keys().cloned().collect();
+            drop(held);
+            if jobs.is_empty() {
+                return true;
+            }
+            // A server that is away is asked again at the next look.
+            if let Ok(found) = self.ask(|session| left(session, &jobs, look == 0)) {
+                let mut held = lock(&self.held);
+                for (job, left) in found {
+                    if let Some(known) = held.jobs.get_mut(&job) {
+                        *known = left;
+                    }
+                }
+            }
+            std::thread::sleep(LOOK);
+        }
+        true
+    }
+}
+
+/// What others left for jobs; renews their leases if that is due.
+fn left(session: &Connection, jobs: &[String], is_due: bool) -> crate::sql::Result<HashMap<String, Left>> {
+    let names = serde_json::Value::from(jobs).to_string();
+    let of_jobs = "IN (SELECT value FROM json_each(?1))";
+    if is_due {
+        let sql = format!("UPDATE job SET until = clock_timestamp() + interval '{LEASE}' WHERE name {of_jobs}");
+        session.prepare_cached(&sql)?.execute((&names,))?;
+    }
+    let sql = format!(
+        "SELECT j.name, j.is_abort_wanted, a.question FROM job j LEFT JOIN answer a ON a.job = j.name
+         WHERE j.name {of_jobs}"
+    );
+    let mut statement = session.prepare_cached(&sql)?;
+    let mut rows = statement.query((&names,))?;
+    let mut found: HashMap<String, Left> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let left = found.entry(row.get(0)?).or_default();
+        left.is_abort_wanted = row.get(1)?;
+        left.answered.extend(row.get::<_, Option<String>>(2)?);
+    }
+    Ok(found)
+}

@@ -1,0 +1,32 @@
+//! The workspace and the database that the flags name.
+
+use std::path::{Path, PathBuf};
+
+use runner::{Consent, DataPlace, Fault, OpenOptions};
+
+use super::args::Global;
+use super::tell;
+
+/// How the workspace is opened that the flags name.
+pub(super) fn options(global: &Global) -> Result<OpenOptions, Fault> {
+    Ok(OpenOptions {
+        dir: global.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
+        data: global.data.as_deref().filter(|data| !data.as_os_str().is_empty()).map(place_of).transpose()?,
+        existing: false,
+        durability: global.durability,
+        trust: global.trust,
+        consent: Consent::Given,
+        keep_ready: false,
+        on_damaged: Some(|request, seq, why| {
+            tell(&format!("flowglass: event {seq} of request \"{request}\" is damaged and left out ({why})"));
+        }),
+        on_read_only: Some(|what| tell(&format!("flowglass: {what}"))),
+        bundler: std::env::current_exe().ok(),
+        on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
+    })
+}
+
+/// The database that `--data` names.
+pub(super) fn place_of(data: &Path) -> Result<DataPlace, Fault> {
+    DataPlace::parse(data).map_err(|message| Fault::Invalid { message, details: Vec::new() })
+}
