@@ -223,11 +223,13 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Fork(fork) => Some(read_edits(fork)?),
         _ => None,
     };
-    // Only what brings something makes a database where none is.
-    let existing = !matches!(
-        command,
-        Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Serve { .. } | Command::Demo(_)
-    );
+    // Only what brings something makes a database where none is, if the command names it.
+    let is_named = cli.global.data.is_some();
+    let existing = is_named
+        && !matches!(
+            command,
+            Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Serve { .. } | Command::Demo(_)
+        );
     let mut options = OpenOptions { existing, ..options(&cli.global)? };
     // Files are verified without the database of the folder: where they are, there may be none.
     let _folder = match &command {

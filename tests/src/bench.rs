@@ -25,6 +25,14 @@ pub struct Place {
 /// Where keys usually are: no test reaches a real provider.
 const KEYS: [&str; 3] = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"];
 
+/// The database of a place on the server that `FLOWGLASS_TEST_POSTGRES` names, in a schema of its own.
+fn on_server(dir: &TempDir) -> Option<String> {
+    let server = std::env::var("FLOWGLASS_TEST_POSTGRES").ok()?;
+    let name = dir.path().file_name()?.to_string_lossy().to_lowercase();
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+    Some(format!("{server}?schema=t_{name}"))
+}
+
 impl Default for Place {
     fn default() -> Self {
         Place::new()
@@ -34,7 +42,9 @@ impl Default for Place {
 impl Place {
     /// An empty folder.
     pub fn new() -> Place {
-        Place { dir: tempfile::tempdir().expect("a temporary folder can be made"), variables: Vec::new() }
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let variables = on_server(&dir).map(|data| ("FLOWGLASS_DATA".to_owned(), data)).into_iter().collect();
+        Place { dir, variables }
     }
 
     /// A folder with one flow, `flows/main.ts`; the usual imports are put before the source, on two lines.

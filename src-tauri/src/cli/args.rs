@@ -61,7 +61,8 @@ pub(crate) struct Global {
     /// The workspace: the folder with the flows
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
-    /// The database: a file, or postgres://user@host/database (default: DIR/.flowglass/flowglass.db)
+    /// The database: a file, or postgres://user@host/database (default: what FLOWGLASS_DATA says, or else
+    /// DIR/.flowglass/flowglass.db)
     #[arg(long, global = true, value_name = "FILE|URL")]
     #[arg(num_args = 0..=1, default_missing_value = "", value_parser = file())]
     pub(crate) data: Option<PathBuf>,

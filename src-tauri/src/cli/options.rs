@@ -7,11 +7,15 @@ use runner::{Consent, DataPlace, Fault, OpenOptions};
 use super::args::Global;
 use super::tell;
 
+/// Names the database where `--data` does not: an address with a password is not shown to others there, as the words of
+/// a command line are.
+const VARIABLE: &str = "FLOWGLASS_DATA";
+
 /// How the workspace is opened that the flags name.
 pub(super) fn options(global: &Global) -> Result<OpenOptions, Fault> {
     Ok(OpenOptions {
         dir: global.dir.clone().unwrap_or_else(|| PathBuf::from(".")),
-        data: global.data.as_deref().filter(|data| !data.as_os_str().is_empty()).map(place_of).transpose()?,
+        data: named_data(global).as_deref().map(place_of).transpose()?,
         existing: false,
         durability: global.durability,
         trust: global.trust,
@@ -26,7 +30,13 @@ pub(super) fn options(global: &Global) -> Result<OpenOptions, Fault> {
     })
 }
 
-/// The database that `--data` names.
+/// What `--data` says, or the variable.
+fn named_data(global: &Global) -> Option<PathBuf> {
+    let named = global.data.clone().filter(|data| !data.as_os_str().is_empty());
+    named.or_else(|| std::env::var_os(VARIABLE).filter(|data| !data.is_empty()).map(PathBuf::from))
+}
+
+/// The database that a text names.
 pub(super) fn place_of(data: &Path) -> Result<DataPlace, Fault> {
     DataPlace::parse(data).map_err(|message| Fault::Invalid { message, details: Vec::new() })
 }
