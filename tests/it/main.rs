@@ -118,6 +118,7 @@ mod storage;
 mod storms;
 mod synthetic;
 mod tags;
+mod team;
 mod time_zones;
 mod together;
 mod traces;

@@ -19,7 +19,7 @@ const IMPORTS: &str = "import { defineFlow, FlowError, generator, handler, seque
 pub struct Place {
     dir: TempDir,
     /// What the program finds in its environment besides ours.
-    variables: Vec<(String, String)>,
+    pub(crate) variables: Vec<(String, String)>,
 }
 
 /// Where keys usually are: no test reaches a real provider.

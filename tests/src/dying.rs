@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 
 use crate::bench::{Place, repository};
 use crate::counting::{Counter, Counts};
+use crate::postgres::Postgres;
 
 /// Longer than any of these processes takes that gets anywhere.
 const PROCESS_TIMEOUT: Duration = Duration::from_secs(30);
@@ -29,6 +30,7 @@ pub struct Bed {
     counter: Counter,
     crasher: PathBuf,
     order: Order,
+    server: Option<Postgres>,
 }
 
 /// Whether the flow says what it says in one order.
@@ -66,7 +68,12 @@ impl Bed {
         if let Ok(mock) = read(&format!("{flow}.mock.json")) {
             place.write(&format!("flows/{flow}.mock.json"), mock);
         }
-        Bed { place, flow, counter, crasher: crasher.to_owned(), order }
+        Bed { place, flow, counter, crasher: crasher.to_owned(), order, server: None }
+    }
+
+    /// With the databases of all tries on a server.
+    pub fn on_server(self, server: Postgres) -> Bed {
+        Bed { server: Some(server), ..self }
     }
 
     /// What a commit survives from now on: `process` or `power`.
@@ -110,7 +117,10 @@ impl Bed {
 
     /// The database of a try.
     pub fn data(&self, request: &str) -> PathBuf {
-        self.place.dir().join(format!("{request}.db"))
+        match &self.server {
+            Some(server) => server.address(&format!("try_{request}")).into(),
+            None => self.place.dir().join(format!("{request}.db")),
+        }
     }
 
     /// What blocks told the counter so far, by their paths.

@@ -48,6 +48,7 @@ impl Place {
     fn start_with(&self, line: &str, environment: &[(&str, String)]) -> Going {
         let mut child = Command::new(program())
             .args(line.split(' ').chain(["--json"]))
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .envs(environment.iter().map(|(name, value)| (name, value)))
             .current_dir(self.dir())
             .stdin(Stdio::null())

@@ -11,6 +11,7 @@ pub mod exported;
 pub mod focus;
 pub mod going;
 pub mod pattern;
+pub mod postgres;
 pub mod processes;
 pub mod server;
 pub mod sitting;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, bail};
-use runner::{Audience, EventQuery, Mock, Notice, OpenOptions, Resolution, RunOptions, Workspace};
+use runner::{Audience, DataPlace, EventQuery, Mock, Notice, OpenOptions, Resolution, RunOptions, Workspace};
 use serde_json::{Value, json};
 
 const USER: &str = "ada";
@@ -24,7 +24,7 @@ fn main() -> anyhow::Result<()> {
     let [dir, data, doing @ ..] = words.as_slice() else { bail!("crash DIR DATA run|resume …") };
     let workspace = Workspace::open(OpenOptions {
         dir: dir.into(),
-        data: Some(std::path::PathBuf::from(data).into()),
+        data: Some(DataPlace::parse(data.as_ref()).map_err(anyhow::Error::msg)?),
         ..OpenOptions::default()
     })?;
     match doing {

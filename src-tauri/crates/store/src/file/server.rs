@@ -19,6 +19,9 @@ const JOBS: &str = "
     CREATE TABLE job (
         name TEXT COLLATE \"C\" PRIMARY KEY,
         until TIMESTAMPTZ NOT NULL,
+        renewed_at TIMESTAMPTZ NOT NULL,
+        pid INTEGER NOT NULL,
+        session_start TIMESTAMPTZ NOT NULL,
         is_abort_wanted BOOLEAN NOT NULL DEFAULT false
     );
     CREATE TABLE answer (

@@ -1,10 +1,12 @@
 //! The jobs that run requests of a database on a server: each has a lease by the server's clock, which its process
-//! renews. A job whose lease is over counts as dead. Others leave it wishes and answers there.
+//! renews. A job whose lease is over counts as dead, and so does one whose session has ended while the server ran on, if
+//! its process does not come back at once. Others leave it wishes and answers there.
 //!
 //! A thread renews the leases of this process, and finds what others left for its jobs, so that a job asks nobody while
 //! it runs. Leases protect nothing by themselves: an append of a job that lost its request is refused by the epoch.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -20,6 +22,12 @@ const LOOKS_PER_RENEWAL: u32 = 12;
 /// How often the thread looks what others left.
 const LOOK: Duration = Duration::from_millis(120);
 
+/// A process whose session was cut off has come back after this time: it looks more often.
+const COMES_BACK_WITHIN: Duration = Duration::from_millis(600);
+/// The session that speaks.
+const OWN_SESSION: &str = "pid = pg_backend_pid(), session_start = (SELECT backend_start FROM pg_stat_activity
+    WHERE pid = pg_backend_pid())";
+
 /// The jobs of a database on a server.
 #[derive(Clone)]
 pub struct Leases(Arc<Jobs>);
@@ -28,6 +36,10 @@ struct Jobs {
     place: DataPlace,
     /// The session for questions of this process, once there is one.
     session: Mutex<Option<Connection>>,
+    /// Whether the jobs of this process are not known yet to be those of the session.
+    is_new_session: AtomicBool,
+    /// Jobs that were seen to be dead.
+    dead: Mutex<HashSet<String>>,
     held: Mutex<Held>,
     wake: Condvar,
 }
@@ -49,8 +61,14 @@ struct Left {
 impl Leases {
     /// Of a database on a server; `None` of one in a file.
     pub fn of(place: &DataPlace) -> Option<Leases> {
-        let jobs =
-            Jobs { place: place.clone(), session: Mutex::default(), held: Mutex::default(), wake: Condvar::new() };
+        let jobs = Jobs {
+            place: place.clone(),
+            session: Mutex::default(),
+            is_new_session: AtomicBool::new(false),
+            dead: Mutex::default(),
+            held: Mutex::default(),
+            wake: Condvar::new(),
+        };
         place.file().is_none().then(|| Leases(Arc::new(jobs)))
     }
 
@@ -58,7 +76,11 @@ impl Leases {
     pub fn take(&self, job: &str) -> Result<(), Error> {
         self.0.ask(|session| {
             session.execute("DELETE FROM job WHERE until < clock_timestamp() - interval '1 hour'", ())?;
-            let sql = format!("INSERT INTO job (name, until) VALUES (?1, clock_timestamp() + interval '{LEASE}')");
+            let sql = format!(
+                "INSERT INTO job (name, until, renewed_at, pid, session_start)
+                 SELECT ?1, clock_timestamp() + interval '{LEASE}', clock_timestamp(), pid, backend_start
+                 FROM pg_stat_activity WHERE pid = pg_backend_pid()"
+            );
             session.execute(&sql, (job,))
         })?;
         let mut held = lock(&self.0.held);
@@ -81,10 +103,20 @@ impl Leases {
 
     /// Whether a job lives.
     pub fn liveness(&self, job: &str) -> Liveness {
-        let sql = "SELECT until > clock_timestamp() FROM job WHERE name = ?1";
-        match self.0.ask(|session| session.query_row(sql, (job,), |row| row.get(0)).optional()) {
-            Ok(Some(true)) => Liveness::Alive,
-            Ok(_) => Liveness::Dead,
+        if lock(&self.0.dead).contains(job) {
+            return Liveness::Dead;
+        }
+        let mut seen = self.0.seen(job);
+        if let Ok(Seen::WithoutSession) = seen {
+            std::thread::sleep(COMES_BACK_WITHIN);
+            seen = self.0.seen(job);
+        }
+        match seen {
+            Ok(Seen::Alive) => Liveness::Alive,
+            Ok(Seen::WithoutSession | Seen::Dead) => {
+                lock(&self.0.dead).insert(job.to_owned());
+                Liveness::Dead
+            }
             Err(_) => Liveness::Unknown,
         }
     }
@@ -124,13 +156,40 @@ impl Leases {
     }
 }
 
+/// How a job is seen at an instant.
+enum Seen {
+    Alive,
+    /// Its lease runs on, but its session has ended, and not because the server was started again.
+    WithoutSession,
+    Dead,
+}
+
 impl Jobs {
+    fn seen(&self, job: &str) -> Result<Seen, Error> {
+        // What another user's session began is not shown to everybody.
+        let sql = "SELECT until > clock_timestamp(), renewed_at > pg_postmaster_start_time() AND NOT EXISTS (
+                 SELECT 1 FROM pg_stat_activity a
+                 WHERE a.pid = j.pid AND coalesce(a.backend_start = j.session_start, true))
+             FROM job j WHERE name = ?1";
+        let seen = self.ask(|session| {
+            session.query_row(sql, (job,), |row| Ok((row.get::<_, bool>(0)?, row.get::<_, bool>(1)?))).optional()
+        })?;
+        Ok(match seen {
+            Some((true, false)) => Seen::Alive,
+            Some((true, true)) => Seen::WithoutSession,
+            Some((false, _)) | None => Seen::Dead,
+        })
+    }
+
     /// Asks the server, on a session that all threads share.
     fn ask<T>(&self, ask: impl Fn(&Connection) -> crate::sql::Result<T>) -> Result<T, Error> {
         let mut session = lock(&self.session);
         let open = match session.take() {
             Some(open) if !open.is_cut_off() => open,
-            _ => open::reader(&self.place, Access::ReadWrite)?,
+            _ => {
+                self.is_new_session.store(true, Ordering::Relaxed);
+                open::reader(&self.place, Access::ReadWrite)?
+            }
         };
         let answer = ask(&open);
         *session = Some(open);
@@ -154,7 +213,8 @@ impl Jobs {
                 return true;
             }
             // A server that is away is asked again at the next look.
-            if let Ok(found) = self.ask(|session| left(session, &jobs, look == 0)) {
+            let is_due = || look == 0 || self.is_new_session.swap(false, Ordering::Relaxed);
+            if let Ok(found) = self.ask(|session| left(session, &jobs, is_due())) {
                 let mut held = lock(&self.held);
                 for (job, left) in found {
                     if let Some(known) = held.jobs.get_mut(&job) {
@@ -173,7 +233,10 @@ fn left(session: &Connection, jobs: &[String], is_due: bool) -> crate::sql::Resu
     let names = serde_json::Value::from(jobs).to_string();
     let of_jobs = "IN (SELECT value FROM json_each(?1))";
     if is_due {
-        let sql = format!("UPDATE job SET until = clock_timestamp() + interval '{LEASE}' WHERE name {of_jobs}");
+        let sql = format!(
+            "UPDATE job SET until = clock_timestamp() + interval '{LEASE}', renewed_at = clock_timestamp(), {OWN_SESSION}
+             WHERE name {of_jobs}"
+        );
         session.prepare_cached(&sql)?.execute((&names,))?;
     }
     let sql = format!(
