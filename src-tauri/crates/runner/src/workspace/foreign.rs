@@ -51,7 +51,7 @@ impl Workspace {
         let job_lock = self.lock()?;
         let mut logs = ForeignLogs::new(self.store.clone(), job_lock.owner());
         let mut result = imported(&decoded);
-        for id in logs.add(decoded)? {
+        for id in logs.add(decoded.packed())? {
             result.imported = true;
             logs.write(id)?;
         }
@@ -65,7 +65,7 @@ impl Workspace {
         let decoded = self.spans_of_file(file)?;
         let mut logs = ForeignLogs::new(self.store.clone(), self.locks.nobody());
         let mut result = imported(&decoded);
-        result.imported = !logs.add(decoded)?.is_empty();
+        result.imported = !logs.add(decoded.packed())?.is_empty();
         self.count(&mut result)?;
         Ok(result)
     }

@@ -18,7 +18,7 @@ use serde::Serialize;
 use store::Store;
 
 use self::answer::{Answer, Encoding};
-use super::pending::{Arrived, Pending};
+use super::pending::{self, Arrived, Pending};
 use crate::core::fault::Fault;
 use crate::core::loopback::{LoopbackServer, is_local};
 use crate::core::sync::lock;
@@ -30,8 +30,8 @@ use crate::workspace::Workspace;
 pub const USUAL_PORT: u16 = 4318;
 /// The longest call, as it is sent and as it is after decompression.
 const MAX_BYTES: usize = 64 << 20;
-/// If so many spans wait for their logs, senders are told to come back.
-const MAX_WAITING: usize = 400_000;
+/// If so many bytes of spans wait for their logs, senders are told to come back.
+const MAX_WAITING: usize = 256 << 20;
 /// How long a call may wait for the database. What is stored later is known when it is sent again.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 /// When a sender may come back, in seconds.
@@ -110,7 +110,7 @@ impl Workspace {
             after = last.n;
             for call in calls {
                 if self.locks.liveness(&call.owner) == store::Liveness::Dead {
-                    pending.take((call.n, stored(&call.body)));
+                    pending.take((call.n, stored(&call.body).packed()));
                 }
             }
         }
@@ -208,14 +208,14 @@ impl Intake {
         let (rejected, why) = (decoded.rejected, decoded.why.clone());
         if !decoded.spans.is_empty() {
             let kept = packed(encoding, &plain).map_err(|error| bad(error.to_string()))?;
-            let spans = decoded.spans.len();
+            let spans = decoded.packed();
             let call = self.store.receive(&self.owner, kept).map_err(|error| match Fault::of_write(error) {
                 Fault::Storage { message } => Answer::busy(message),
                 fault => Answer::busy(fault.to_string()),
             })?;
-            self.waiting.fetch_add(spans, Ordering::SeqCst);
+            self.waiting.fetch_add(pending::bytes(&spans), Ordering::SeqCst);
             // If nobody takes it, the next process does.
-            let _ = lock(&self.sender).send((call, decoded));
+            let _ = lock(&self.sender).send((call, spans));
         }
         Ok(Answer::taken(rejected, why))
     }
