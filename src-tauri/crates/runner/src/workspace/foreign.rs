@@ -8,6 +8,8 @@ mod runnable;
 use std::io::Read;
 use std::path::Path;
 
+use engine::redaction::Redaction;
+
 use super::Workspace;
 use crate::core::config::FILE;
 use crate::core::fault::Fault;
@@ -70,6 +72,11 @@ impl Workspace {
         Ok(result)
     }
 
+    /// What no span may hold when it is stored.
+    fn redaction_of_spans(&self) -> Redaction {
+        self.config.redaction().without_list()
+    }
+
     /// Completes a result with what is known of its requests.
     fn count(&self, result: &mut Imported) -> Result<(), Fault> {
         for request in &result.requests {
@@ -108,7 +115,8 @@ impl Workspace {
             bytes
         };
         let text = String::from_utf8(bytes).map_err(|error| wrong(format!("it is not UTF-8: {error}")))?;
-        let decoded = json_lines(text.trim_start_matches('\u{feff}')).map_err(&wrong)?;
+        let mut decoded = json_lines(text.trim_start_matches('\u{feff}')).map_err(&wrong)?;
+        decoded.redact(&self.redaction_of_spans());
         if decoded.spans.is_empty() {
             return Err(wrong(match &decoded.why {
                 Some(why) => format!("none of its {} spans can be read ({why})", decoded.rejected),
