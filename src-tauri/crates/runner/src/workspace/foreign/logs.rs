@@ -19,6 +19,8 @@ use crate::foreign::trace::Trace;
 /// How many events, or bytes of them, are appended at once.
 const EVENTS_AT_ONCE: usize = 2_000;
 const BYTES_AT_ONCE: usize = 4 << 20;
+/// So many times more at first if a log takes the place of another one: a window that shows it sees no part of it.
+const TIMES_MORE: usize = 5;
 /// How often a log is read again because another process wrote it meanwhile.
 const MAX_TRIES: usize = 8;
 
@@ -237,7 +239,8 @@ impl<'l> Portions<'l> {
         self.events.push(event);
         self.hashes.push(measured.hash);
         self.bytes += measured.bytes;
-        if self.events.len() >= EVENTS_AT_ONCE || self.bytes >= BYTES_AT_ONCE {
+        let times = if matches!(self.begin, Some(Begin::Replacing(_))) { TIMES_MORE } else { 1 };
+        if self.events.len() >= EVENTS_AT_ONCE * times || self.bytes >= BYTES_AT_ONCE * times {
             self.send();
         }
         matches!(self.is_kept, Ok(true))
