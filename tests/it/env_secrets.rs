@@ -1,6 +1,7 @@
 //! Values that came from the environment: redacted in every text that is not the flow's own data.
 
 use serde_json::{Value, json};
+use tests::agent::Agent;
 use tests::bench::{Answer, Place};
 use tests::exported::opened;
 
@@ -126,5 +127,12 @@ export default defineFlow({ kind: "main", actions: { go: { block: greet } } });
         assert_eq!(told.code, Some(1), "{told}");
         assert!(told.stdout.contains(said), "{told}");
         assert_eq!(place.ask(line).json()["unsetVariables"], json!(["SECRET_T"]), "{line}");
+    }
+    place.edit(&flow.replace("}`.length", "}`.length + 0"));
+    let mut agent = Agent::start(place.dir(), &[]);
+    for arguments in [json!({ "do": "replay", "request": "r1" }), json!({ "do": "verify" })] {
+        let told = agent.get("run", arguments);
+        assert!(told.text.contains("not set here: SECRET_T;"), "{}", told.text);
+        assert_eq!(told.structured["rows"][0]["unsetVariables"], json!(["SECRET_T"]), "{}", told.text);
     }
 }

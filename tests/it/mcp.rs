@@ -391,3 +391,24 @@ fn the_config_and_the_skill_are_printed() {
     assert!(!place.dir().join(".flowglass").exists(), "nothing is opened for that");
     assert_eq!(place.run(&["mcp", "--print-config", "--skill"]).code, Some(2));
 }
+
+/// More requests than are looked through: the answer says so, and what narrows the search.
+#[test]
+fn errors_are_looked_for_in_the_newest_requests_and_that_is_said() {
+    let place = Place::new();
+    let line = |at: u64| {
+        let (trace, start) = (format!("{:032x}", at + 1), (1_795_941_000_000_000_000 + at * 1_000_000).to_string());
+        let code = if at == 0 { 2 } else { 1 };
+        let span = json!({ "traceId": trace, "spanId": "0000000000000001", "name": "root", "startTimeUnixNano": start,
+            "endTimeUnixNano": start, "status": { "code": code } });
+        json!({ "resourceSpans": [{ "scopeSpans": [{ "spans": [span] }] }] }).to_string() + "\n"
+    };
+    place.write("traces.jsonl", (0..501).map(line).collect::<String>());
+    assert_eq!(place.get("import traces.jsonl")["imported"], true);
+    let mut agent = Agent::start(place.dir(), &[]);
+    let found = agent.get("find", json!({ "what": "errors" }));
+    let words = "0 of the newest 500 requests failed or caught an error. Older requests were not looked at: `status`";
+    assert!(found.text.starts_with(words), "{}", found.text);
+    let found = agent.get("find", json!({ "what": "errors", "status": "failed" }));
+    assert!(found.text.starts_with("1 of the newest 1 requests failed or caught an error.\n"), "{}", found.text);
+}

@@ -2,6 +2,7 @@
 //! done with them is said.
 
 use serde_json::{Value, json};
+use tests::agent::Agent;
 use tests::bench::{Place, repository};
 
 /// What an emitter sent, as a collector's file exporter writes it.
@@ -225,4 +226,65 @@ fn our_own_export_comes_back_in() {
     let there = names(&there);
     assert!(names(&here).iter().all(|name| there.contains(name)), "{there:?}");
     assert_eq!(other.get("requests")[0]["tokens"], place.get("requests")[0]["tokens"]);
+}
+
+#[test]
+fn a_block_shows_the_attributes_of_its_span_whether_a_table_names_them_or_not() {
+    let (place, request) = imported("vercel-ai-5.jsonl");
+    let span = &place.get(&format!("block {request} root"))["span"];
+    assert_eq!(span["attributes"]["ai.telemetry.functionId"], "weather", "{span:#}");
+    assert_eq!(span["resource"]["service.name"], "weather-vercel", "{span:#}");
+    assert_eq!((&span["scope"]["name"], &span["spanId"].is_string()), (&json!("ai"), &true), "{span:#}");
+    let text = place.run(&["block", &request, "root"]);
+    let line = |name: &str| text.stdout.lines().find(|line| line.starts_with(name)).map(str::to_owned);
+    assert!(line("ai.telemetry.functionId").is_some_and(|line| line.ends_with(" weather")), "{text}");
+    assert!(line("resource service.name").is_some_and(|line| line.ends_with(" weather-vercel")), "{text}");
+    // A block of a flow has none.
+    let place = Place::with_examples();
+    let input = "{\"message\":\"My invoice is wrong\"}";
+    place.run(&["run", "support", "triage", "--user", "ada", "--request", "r", "--input", input, "--mock", "--json"]);
+    assert_eq!(place.get("block r root").get("span"), None);
+    assert!(!place.run(&["block", "r", "root"]).stdout.contains("Attributes"));
+}
+
+#[test]
+fn what_asks_about_a_trace_is_answered_or_says_why_not() {
+    let (place, request) = imported("vercel-ai-5.jsonl");
+    let model = "root/step:ai.generateText.doGenerate";
+    let why = place.run(&["why", &request, "--at", model, "--text", "Paris"]);
+    assert!(why.code == Some(0) && why.stdout.contains("the input of the request (/prompt, event 1)"), "{why}");
+    place.write("flows/a.ts", "export const x = 1;\n");
+    let printed = place.run(&["print", "flows/a.ts:1", "x"]);
+    assert!(printed.stdout.contains("no recorded request ran flows/a.ts"), "{printed}");
+    let mut agent = Agent::start(place.dir(), &[]);
+    let found = agent.get("find", json!({ "what": "text", "text": "Paris" }));
+    assert!(found.text.contains(&request), "{}", found.text);
+    let look = agent.get("look", json!({ "request": request }));
+    assert!(look.text.contains("received as a trace (\"Vercel AI SDK\")"), "{}", look.text);
+    let block = agent.get("look", json!({ "request": request, "at": model }));
+    assert!(
+        block.text.contains("\nspan {\"attributes\":{") && !block.text.contains("\"what\":\"source\""),
+        "{}",
+        block.text
+    );
+    let uri = format!("flowglass://request/{request}/block/{}/span?pointer=/resource", model.replace('/', "%2F"));
+    let part = agent.get("look", json!({ "uri": uri }));
+    assert!(part.text.contains("weather-vercel"), "{}", part.text);
+    let why = agent.get("why", json!({ "request": request, "at": model, "value": "prompt:/messages/0/content" }));
+    assert!(why.text.contains("input of the request"), "{}", why.text);
+    let printed = agent.get("print", json!({ "request": request, "at": "flows/a.ts:1", "expressions": ["x"] }));
+    assert!(printed.text.contains("received as a trace, without code"), "{}", printed.text);
+    for (tool, arguments, words) in [
+        ("look", json!({ "what": "state" }), "has no state"),
+        ("look", json!({ "at": 3 }), "has no state"),
+        ("look", json!({ "at": model, "what": "source" }), "neither its code nor its state"),
+        ("run", json!({ "do": "resume" }), "received as a trace"),
+        ("run", json!({ "do": "fork", "at": 3 }), "received as a trace"),
+        ("run", json!({ "do": "replay" }), "received as a trace"),
+    ] {
+        let mut arguments = arguments;
+        arguments["request"] = request.as_str().into();
+        let refused = agent.refused(tool, arguments.clone());
+        assert!(refused.contains(words), "{tool} {arguments}: {refused}");
+    }
 }

@@ -8,6 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message;
 use serde_json::{Value, json};
@@ -26,8 +27,13 @@ struct Serving {
 
 impl Serving {
     fn new(place: &Place) -> Serving {
+        Serving::with_variable(place, "FLOWGLASS_TEST", "")
+    }
+
+    fn with_variable(place: &Place, name: &str, value: &str) -> Serving {
         let mut child = Command::new(program())
             .args(["serve", "--port", "0", "--json"])
+            .env(name, value)
             .current_dir(place.dir())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -281,4 +287,169 @@ fn a_port_in_use_is_said() {
     let refused = place.ask(&format!("serve --port {port}"));
     assert_eq!(refused.code, Some(7), "{refused}");
     assert!(refused.stderr.contains("in use") && refused.stderr.contains("--port"), "{refused}");
+}
+
+/// Keeps a database locked for writers, as a process that hangs does.
+struct WriteLock(std::fs::File);
+
+impl WriteLock {
+    fn of(place: &Place) -> WriteLock {
+        let name = format!("{}-shm", place.database().to_str().expect("UTF-8"));
+        let file = std::fs::File::options().read(true).write(true).open(name).expect("the database is open");
+        // The lock of SQLite's only writer.
+        let lock = libc::flock {
+            l_type: libc::F_WRLCK as i16,
+            l_whence: libc::SEEK_SET as i16,
+            l_start: 120,
+            l_len: 1,
+            l_pid: 0,
+        };
+        // SAFETY: the file is open, and the lock is a whole one.
+        let locked = unsafe { libc::fcntl(std::os::fd::AsRawFd::as_raw_fd(&file), libc::F_SETLKW, &lock) };
+        assert_eq!(locked, 0);
+        WriteLock(file)
+    }
+}
+
+#[test]
+fn a_locked_database_makes_senders_come_back_and_nothing_is_lost_or_doubled() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    assert_eq!(serving.post(PROTOBUF, &[], &call(vec![span(3, 2, 1, "first", (10, 20))])).status, 200);
+    eventually("the first span is shown", || place.get("requests").as_array().expect("rows").first().cloned());
+    let lock = WriteLock::of(&place);
+    let second = call(vec![span(3, 3, 1, "second", (20, 30)), span(3, 1, 0, "root", (5, 50))]);
+    let answer = serving.post(PROTOBUF, &[], &second);
+    let said = String::from_utf8_lossy(&answer.body).into_owned();
+    assert_eq!((answer.status, answer.retry_after.as_deref()), (503, Some("2")), "{said}");
+    assert!(said.contains("locked"), "{said}");
+    drop(lock.0);
+    eventually("it is taken", || (serving.post(PROTOBUF, &[], &second).status == 200).then_some(()));
+    serving.end();
+    let shown = place.get(&format!("show {}", id(3)));
+    let names: Vec<&str> = shown["blocks"]
+        .as_array()
+        .expect("blocks")
+        .iter()
+        .map(|block| block["name"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(names, ["root", "first", "second"]);
+    let sound = place.run(&["check", "--data", place.database().to_str().expect("UTF-8"), "--json"]);
+    assert_eq!(sound.json()["ok"], true, "{sound}");
+}
+
+/// Spans of a service, as its SDK sends them.
+fn of_service(name: &str, spans: Vec<Span>) -> ResourceSpans {
+    let value = Some(AnyValue { value: Some(any_value::Value::StringValue(name.to_owned())) });
+    let attributes = vec![KeyValue { key: "service.name".to_owned(), value, ..KeyValue::default() }];
+    let resource = Some(Resource { attributes, ..Resource::default() });
+    ResourceSpans {
+        resource,
+        scope_spans: vec![ScopeSpans { spans, ..ScopeSpans::default() }],
+        ..ResourceSpans::default()
+    }
+}
+
+#[test]
+fn two_services_of_one_trace_are_one_request_whose_blocks_say_whose_they_are() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let shop = of_service("shop", vec![span(4, 1, 0, "order", (0, 100)), span(4, 2, 1, "POST /pay", (10, 60))]);
+    // The clock of the other one is 30 ms ahead.
+    let pay = of_service("pay", vec![span(4, 3, 2, "charge", (45, 85))]);
+    for one in [pay, shop] {
+        let body = ExportTraceServiceRequest { resource_spans: vec![one] }.encode_to_vec();
+        assert_eq!(serving.post(PROTOBUF, &[], &body).status, 200);
+    }
+    serving.end();
+    let rows = place.get("requests");
+    assert_eq!((rows.as_array().map(Vec::len), &rows[0]["flow"]), (Some(1), &json!("shop")), "{rows}");
+    assert_eq!(rows[0]["status"], "completed");
+    let charge = "root/step:POST %2Fpay/step:charge";
+    for (path, service) in [("root", "shop"), (charge, "pay")] {
+        let block = place.run(&["block", &id(4), path, "--json"]).json();
+        assert_eq!(block["span"]["resource"], json!({ "service.name": service }), "{path}: {block:#}");
+    }
+    let charge = place.run(&["block", &id(4), charge]);
+    assert!(charge.stdout.contains("resource service.name") && charge.stdout.contains("pay"), "{charge}");
+}
+
+#[test]
+fn secrets_are_taken_out_of_spans_before_anything_is_stored() {
+    let settings = json!({
+        "redact": ["ticket-id", "customer.email"], "env": { "T": { "valueEnv": "SECRET_T" } },
+    });
+    let place = Place::new().file("flowglass.json", &settings.to_string()).variable("SECRET_T", "very-secret-value");
+    let serving = Serving::with_variable(&place, "SECRET_T", "very-secret-value");
+    let messages = json!([{ "role": "user", "content": "{\"ticket_id\": \"tick-1\", \"token\": \"kept-2\"}" }]);
+    let root = with(span(5, 1, 0, "root", (1, 90)), "customer.email", "ada@example.org");
+    let root = with(root, "user.ticketId.last", "tick-3");
+    let root = with(root, "http.request.header.authorization", "Bearer tick-4");
+    let root = with(root, "ai.request.headers.x-api-key", "tick-7");
+    let root = with(root, "note", "it was very-secret-value indeed");
+    let root = with(root, "session.id", "s-5");
+    let chat = with(span(5, 2, 1, "chat", (2, 80)), "gen_ai.input.messages", &messages.to_string());
+    let chat = with(chat, "gen_ai.operation.name", "chat");
+    assert_eq!(serving.post(PROTOBUF, &[], &call(vec![root.clone(), chat.clone()])).status, 200);
+    serving.kill();
+    // What was received and not yet written is no secret either, whatever is set when it is read.
+    place.write("flowglass.json", "{}");
+    let events = place.get(&format!("events {}", id(5))).to_string();
+    for secret in ["tick-", "ada@example.org", "very-secret-value"] {
+        assert!(!events.contains(secret), "{secret} in {events}");
+        assert!(!place.stores(secret), "{secret}");
+    }
+    for kept in ["kept-2", "s-5", "[redacted]", "it was "] {
+        assert!(events.contains(kept), "{kept} in {events}");
+    }
+    // A file is read in the same way.
+    let file = Place::new().file("flowglass.json", &settings.to_string());
+    let fixture = json!({ "resourceSpans": [{ "scopeSpans": [{ "spans": [{
+        "traceId": id(6), "spanId": "0000000000000001", "name": "root", "startTimeUnixNano": "1", "endTimeUnixNano": "2",
+        "attributes": [{ "key": "ticket_id", "value": { "stringValue": "tick-6" } }],
+    }] }] }] });
+    file.write("trace.jsonl", fixture.to_string());
+    assert_eq!(file.get("import trace.jsonl")["imported"], true);
+    let block = file.get(&format!("block {} root", id(6)));
+    assert_eq!(block["span"]["attributes"], json!({ "ticket_id": "[redacted]" }), "{block:#}");
+}
+
+#[test]
+fn hostile_spans_are_data() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let magic = json!({ "$serde_json::private::Number": "1e999", "__proto__": { "polluted": true } }).to_string();
+    let deep = "[".repeat(50_000) + &"]".repeat(50_000);
+    let mut spans = vec![span(8, 1, 0, "root", (1, 90))];
+    for (at, text) in
+        [&*magic, &deep, "</script><script>alert(1)</script>", "a\u{0}b\u{1b}]0;x\u{7}"].iter().enumerate()
+    {
+        let id = at as u64 + 2;
+        let model = with(span(8, id, 1, text, (10, 20)), "openinference.span.kind", "LLM");
+        let model = with(model, "llm.input_messages.999999999999999999999.message.content", text);
+        let model = with(with(model, "input.value", text), "llm.output_messages.0.message.content", text);
+        spans.push(with(with(model, "llm.token_count.prompt", "-5"), "session.id", text));
+    }
+    assert_eq!(serving.post(PROTOBUF, &[], &call(spans)).status, 200);
+    let text = format!(
+        r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{{"traceId":"{}","spanId":"{}","name":"magic","startTimeUnixNano":"18446744073709551615","endTimeUnixNano":"18446744073709551615","attributes":[{{"key":"n","value":{{"$serde_json::private::Number":"1"}}}},{{"key":"i","value":{{"intValue":"99999999999999999999"}}}}]}}]}}]}}]}}"#,
+        id(8),
+        "00000000000000aa"
+    );
+    assert_eq!(serving.post(JSON, &[], text.as_bytes()).status, 200);
+    // A number that no double can hold, and nesting without an end, are no OTLP.
+    for wrong in [r#"{"resourceSpans":[1e999]}"#, &deep] {
+        assert_eq!(serving.post(JSON, &[], wrong.as_bytes()).status, 400);
+    }
+    serving.end();
+    let shown = place.get(&format!("show {}", id(8)));
+    assert_eq!(shown["blocks"].as_array().map(Vec::len), Some(7), "{shown:#}");
+    for block in shown["blocks"].as_array().expect("blocks") {
+        // No command line can have a NUL.
+        let Some(path) = block["path"].as_str().filter(|path| !path.contains('\0')) else { continue };
+        let text = place.run(&["block", &id(8), path]);
+        assert!(text.code == Some(0) && !text.stdout.contains(['\u{1b}', '\u{0}', '\u{7}']), "{text}");
+    }
+    let sound = place.run(&["check", "--data", place.database().to_str().expect("UTF-8"), "--json"]);
+    assert_eq!(sound.json()["ok"], true, "{sound}");
 }

@@ -33,6 +33,10 @@ fn the_window_receives_a_trace_and_says_what_cannot_be_done_with_it() {
     let window = open_with(Settings::default(), &place, &["--request", &request]);
     let said = window.wait_for(&hook("foreign"));
     assert!(said.contains("Vercel AI SDK") && said.contains("cannot be resumed"), "{said}");
+    window.wait_for_text(&hook("state"), "A trace does not say what its program kept.");
+    window.click(&hook("block-tab-attributes"));
+    let span = window.wait_for(&hook("block-span"));
+    assert!(span.contains("ai.telemetry.functionId") && span.contains("weather-vercel"), "{span}");
     window.palette("Make this trace runnable");
     window.click(&hook("do-runnable"));
     let made = window.wait_for(&hook("made-runnable"));

@@ -83,7 +83,14 @@ fn a_page_holds_the_request_and_loads_nothing() {
     assert!(!text.contains(SECRET) && !html.contains(SECRET));
     assert!(html.contains("Content-Security-Policy") && html.contains("default-src 'none'"));
     assert!(!html.contains("src=\"http") && !html.contains("href=\"http") && !html.contains("url(http"));
-    assert!(html.contains("<noscript>"));
+    // A browser that runs no scripts shows what is outside of them.
+    let (_, rest) = html.split_once("<noscript>").expect("a text for such a browser");
+    let (text, _) = rest.split_once("</noscript>").expect("it ends");
+    for words in ["read-only copy of one recorded run", "JavaScript, which is off here", "Allow scripts for this file"]
+    {
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{words:?}: {text}");
+    }
+    assert!(!text.contains("<script") && !text.contains("style=\"display"), "{text}");
     assert!(html.len() < 2_000_000, "{} bytes", html.len());
 }
 
@@ -140,4 +147,49 @@ fn a_request_that_waits_is_written_as_it_is_and_bad_input_is_refused() {
     }
     let told: Value = place.get("export --request r --html page.html --force");
     assert_eq!(told["file"], "page.html");
+}
+
+/// A request writes on while its page is made: all of the page is of one instant.
+#[test]
+fn a_page_of_a_running_request_is_of_one_instant() {
+    let flow = r#"
+const busy = handler({ name: "busy", execute: async (input, ctx) => {
+  for (let n = 1; n <= 3000; n++) {
+    await ctx.session.patchState({ n });
+    ctx.emit.message(`item ${n}`);
+    await new Promise((done) => setTimeout(done, 2));
+  }
+} });
+export default defineFlow({
+  kind: "main",
+  session: { stateSchema: z.object({ n: z.number().default(0) }) },
+  actions: { go: { block: busy } },
+});
+"#;
+    let place = Place::with_flow(flow);
+    let running = place.start("run main go --user ada --session s --request r --input 1");
+    let mut seen = 0;
+    while seen < 5 {
+        let told = place.ask("export --request r --html page.html --force");
+        if told.code != Some(0) {
+            assert!(told.stderr.contains("unknown request"), "{told}");
+            continue;
+        }
+        let (html, _) = read(&place, "page.html");
+        let parts: Vec<(String, Value)> = parts(&html)
+            .into_iter()
+            .map(|(name, text)| (name, serde_json::from_str(&text).expect("each part is JSON")))
+            .collect();
+        let part = |name: &str| &parts.iter().find(|(known, _)| known == name).expect("it is there").1;
+        let view = &part("head")["view"];
+        let seq = view["seq"].as_u64().expect("a number");
+        assert_eq!((&told.json()["events"], &view["request"]["lastSeq"]), (&json!(seq), &json!(seq)));
+        assert_eq!(view["request"]["status"], "in_progress");
+        for (name, values) in parts.iter().filter(|(name, _)| name.starts_with("items")) {
+            let last = values.as_array().expect("a list").last();
+            assert!(last.is_none_or(|item| item["shown"][0][0].as_u64() <= Some(seq)), "{name} after {seq}: {last:?}");
+        }
+        seen += u32::from(seq > 100);
+    }
+    drop(running);
 }

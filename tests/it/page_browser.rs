@@ -3,7 +3,7 @@
 
 use serde_json::json;
 use tests::bench::Place;
-use tests::webdriver::{Window, hook};
+use tests::webdriver::{Window, hook, key};
 
 const FLOW: &str = r#"
 const note = handler({ name: "note", execute: async (input, ctx) => {
@@ -78,4 +78,28 @@ fn a_page_for_an_audience_shows_its_items_alone() {
     window.wait_for_text(&hook("item"), "shown to the client");
     assert!(!window.texts("body").join(" ").contains("shown to developers"));
     check(&window, "client");
+}
+
+#[test]
+fn a_page_is_worked_with_keys_alone() {
+    let place = Place::with_flow(FLOW);
+    assert_eq!(place.ask("run main bad --user ada --session s --request r --input 1").code, Some(3));
+    let window = browse(&place, "r", "all");
+    window.until_rows(&["root", "root/step:note", "root/step:fail"]);
+    let zone = "return document.activeElement.closest('[data-zone]')?.dataset.zone ?? ''";
+    let parts: Vec<_> = (0..4).map(|_| (window.type_keys(key::F6), window.script(zone, &[])).1).collect();
+    assert!(parts.contains(&json!("view")), "{parts:?}");
+    for _ in 0..8 {
+        if window.script(zone, &[]) == "view" {
+            break;
+        }
+        window.type_keys(key::F6);
+    }
+    window.type_keys(key::HOME);
+    window.type_keys(key::DOWN);
+    window.wait_for_text(&hook("block-path"), "root/step:note");
+    window.type_keys("2");
+    window.wait_for_text(&hook("item"), "shown to the client");
+    window.type_keys("4");
+    window.wait_for_text(&hook("event-row"), "request_started");
 }

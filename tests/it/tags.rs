@@ -267,3 +267,18 @@ fn a_file_with_a_wrong_tag_is_refused() {
     assert_eq!(told.code, Some(7), "{told}");
     assert!(told.stderr.contains("the tag \"se en\" has the character"), "{told}");
 }
+
+/// Changes are made in their order, so the last one of a tag counts. A tag that begins with a sign is refused: no command
+/// could remove it again.
+#[test]
+fn the_last_change_of_a_tag_counts_and_a_sign_begins_none() {
+    let place = runs();
+    for changes in ["+-x", "++x", "+seen +-x"] {
+        let told = place.ask(&format!("tag said {changes}"));
+        assert_eq!(told.code, Some(2), "{changes}: {told}");
+        assert!(told.stderr.contains("a tag begins with another letter than + or - (got"), "{changes}: {told}");
+    }
+    assert_eq!(place.get("tag said")["tags"], json!([]));
+    assert_eq!(place.get("tag said +checked -checked")["tags"], json!([]));
+    assert_eq!(place.get("tag said -checked +checked +checked -gone")["tags"], json!(["checked"]));
+}

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
 use runner::{BlockDetail, EffectRow, KeptBy};
+use serde_json::{Value, json};
 
 use super::timeline::status;
-use super::{cut, duration, items, short, state, suspensions, table, time};
+use super::{cut, duration, items, plain, short, state, suspensions, table, time};
 
 /// Everything about a block; parts that it does not have are left out.
 pub(crate) fn block(block: &BlockDetail) -> String {
@@ -42,6 +43,8 @@ pub(crate) fn block(block: &BlockDetail) -> String {
             let _ = write!(text, "\n{title}\n{}", body());
         }
     };
+    let facts = block.span.as_ref().map(|span| span_facts(&span.0)).unwrap_or_default();
+    part("Attributes", !facts.is_empty(), &|| table(&["NAME", "VALUE"], &facts));
     part("Asked", !block.asked.is_empty(), &|| suspensions(&block.asked));
     part("Model calls", !block.model_calls.is_empty(), &|| super::models::calls(&block.model_calls));
     part("Effects", !block.effects.is_empty(), &|| effects(&block.effects));
@@ -53,6 +56,18 @@ pub(crate) fn block(block: &BlockDetail) -> String {
         table(&["AT (UTC)", "LEVEL", "TEXT"], &rows)
     });
     text
+}
+
+/// What a span says of itself, besides what is the same of every block: its attributes, then the rest by its place.
+fn span_facts(span: &Value) -> Vec<Vec<String>> {
+    let fields = |name: &str| span[name].as_object().into_iter().flatten();
+    let own = fields("attributes").map(|(name, value)| vec![cut(name), plain(value)]);
+    let resource = fields("resource").map(|(name, value)| vec![cut(&format!("resource {name}")), plain(value)]);
+    let is_said = |value: &Value| !matches!(value, Value::String(text) if text.is_empty()) && *value != json!({});
+    let scope = fields("scope").filter(|(_, value)| is_said(value));
+    let scope = scope.map(|(name, value)| vec![format!("scope {name}"), plain(value)]);
+    let links = span.get("links").map(|links| vec!["links".to_owned(), short(links)]);
+    own.chain(resource).chain(scope).chain(links).collect()
 }
 
 fn effects(effects: &[EffectRow]) -> String {

@@ -474,6 +474,8 @@ export type BlockDetail = {
 	input?: Json | null,
 	/**  What it made. */
 	output?: Json | null,
+	/**  Of a foreign request, the span that the block is: its attributes, resource, scope and the rest. */
+	span?: Json | null,
 	/**  The items it emitted itself. */
 	items: Item[],
 	/**  What it changed in each scope, in order. */
@@ -526,6 +528,8 @@ export type BlockPart =
 "output" | 
 /**  What came with its error. */
 "details" | 
+/**  The span that it is. */
+"span" | 
 /**  What an effect asked. */
 "asked" | 
 /**  What an effect was answered. */
@@ -547,6 +551,8 @@ export type BlockParts = {
 	output?: Payload | null,
 	/**  What came with its error. */
 	details?: Payload | null,
+	/**  Of a foreign request, the span that the block is. */
+	span?: Payload | null,
 	/**  The first items that it emitted itself, long values cut. */
 	items: Item[],
 	/**  How many it emitted. */

@@ -17,6 +17,8 @@ pub(crate) enum Part {
     Output,
     /// What failed it, with details and stack.
     Error,
+    /// Of a foreign request, the span that it is.
+    Span,
     /// The messages and parameters of a model call, counted from 0.
     Prompt(usize),
     /// The answer of a model call.
@@ -71,6 +73,7 @@ impl fmt::Display for Address {
                     Part::Input => write!(out, "input"),
                     Part::Output => write!(out, "output"),
                     Part::Error => write!(out, "error"),
+                    Part::Span => write!(out, "span"),
                     Part::Prompt(n) => write!(out, "prompt/{n}"),
                     Part::Reply(n) => write!(out, "reply/{n}"),
                     Part::Asked(n) => write!(out, "asked/{n}"),
@@ -106,8 +109,8 @@ impl fmt::Display for Range {
 
 /// The forms that there are, as an error lists them.
 pub(crate) const FORMS: &str = "flowglass://request/ID/input, /output, /block/PATH%23ATTEMPT/input, …/output, …/error, \
-     …/prompt/N, …/reply/N, …/asked/N, …/answered/N, /state/SEQ, /item/ID, /event/SEQ or /source/FILE, each with \
-     ?pointer=/JSON/POINTER&from=BYTE&to=BYTE";
+     …/span, …/prompt/N, …/reply/N, …/asked/N, …/answered/N, /state/SEQ, /item/ID, /event/SEQ or /source/FILE, each \
+     with ?pointer=/JSON/POINTER&from=BYTE&to=BYTE";
 
 impl Range {
     /// Parses an address. Returns `None` if it has none of the forms in [`FORMS`].
@@ -128,6 +131,7 @@ impl Range {
                     ["input"] => Part::Input,
                     ["output"] => Part::Output,
                     ["error"] => Part::Error,
+                    ["span"] => Part::Span,
                     ["prompt", n] => Part::Prompt(n.parse().ok()?),
                     ["reply", n] => Part::Reply(n.parse().ok()?),
                     ["asked", n] => Part::Asked(n.parse().ok()?),

@@ -125,10 +125,9 @@ fn of_two(
             json!({ "differs": "status", "left": one, "right": other }),
         );
     }
-    let head = door.workspace.open_comparison(left, right).map_err(on("with"))?;
-    let rows = door.workspace.comparison_rows(head.comparison, ComparedQuery { offset: 0, limit: BLOCKS, all: false });
-    door.workspace.close_comparison(head.comparison);
-    for row in rows?.iter().filter(|row| !row.differs.is_empty()) {
+    let query = ComparedQuery { offset: 0, limit: BLOCKS, all: false };
+    let (head, rows) = door.workspace.compare_once(left, right, query).map_err(on("with"))?;
+    for row in rows.iter().filter(|row| !row.differs.is_empty()) {
         let differs: Vec<String> = row.differs.iter().map(word).collect();
         answer.row(
             format!("block {}: {}", name(&row.path), differs.join(", ")),
@@ -145,8 +144,8 @@ fn of_two(
 
 /// The first difference of two requests, for `why`.
 pub(crate) fn first_difference(door: &Door, left: &str, right: &str, page: Page) -> Result<Answer, Refused> {
-    let head = door.workspace.open_comparison(left, right).map_err(on("with"))?;
-    door.workspace.close_comparison(head.comparison);
+    let query = ComparedQuery { offset: 0, limit: 0, all: false };
+    let (head, _) = door.workspace.compare_once(left, right, query).map_err(on("with"))?;
     let Some(first) = &head.first else {
         return Ok(Answer::new(format!("No block of {} differs from {}.", name(left), name(right))));
     };

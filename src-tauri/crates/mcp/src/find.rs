@@ -188,7 +188,11 @@ fn errors(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     let bad: Vec<&RequestRow> =
         rows.iter().filter(|row| row.status == RequestStatus::Failed || failures(row) > 0).collect();
     let (count, of) = (bad.len(), rows.len());
-    let mut answer = Answer::new(format!("{count} of the newest {of} requests failed or caught an error."));
+    let mut sentence = format!("{count} of the newest {of} requests failed or caught an error.");
+    if of as u64 == LOOKED_AT {
+        sentence.push_str(" Older requests were not looked at: `status`, `flow` or `session` narrow the search.");
+    }
+    let mut answer = Answer::new(sentence);
     answer.total = Some(count as u64);
     for row in &bad {
         let error = row.error.as_ref().map(|error| format!("{}: {}", error.name, error.message));

@@ -33,6 +33,14 @@ pub(crate) fn look(door: &Door, mut arguments: Arguments, page: Page) -> Result<
     match (what, at) {
         (None | Some("request"), None) => request::overview(door, &known, page),
         (None | Some("block"), Some(Instant::Block { path, attempt })) => block::block(door, &id, &path, attempt, page),
+        (Some("state"), _) | (None, Some(Instant::Seq(_))) if let Some(emitter) = &known.received_from => {
+            Err(Refused(format!(
+                "argument `what`: {} was received as a trace ({}), which has no state; its blocks have spans, and \
+                 `what: events` lists what is recorded",
+                name(&id),
+                name(emitter)
+            )))
+        }
         (None | Some("state"), Some(at)) => state(door, &id, Some(&at), page),
         (Some("state"), None) => state(door, &id, None, page),
         (Some("block" | "prompt"), None | Some(Instant::Seq(_))) => Err(Refused(format!(

@@ -170,6 +170,7 @@ fn part_of(detail: BlockDetail, part: Part) -> Option<Value> {
         Part::Input => detail.input.map(|value| value.0),
         Part::Output => detail.output.map(|value| value.0),
         Part::Error => detail.block.error.map(|error| json!(error)),
+        Part::Span => detail.span.map(|value| value.0),
         Part::Prompt(n) => detail.model_calls.into_iter().nth(n)?.effect.request.map(|value| value.0),
         Part::Reply(n) => detail.model_calls.into_iter().nth(n)?.effect.result.map(|value| value.0),
         Part::Asked(n) => detail.effects.into_iter().nth(n)?.request.map(|value| value.0),

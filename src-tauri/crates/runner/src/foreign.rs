@@ -7,6 +7,8 @@
 //! | a module | knows |
 //! |---|---|
 //! | `span`, `decode` | spans, and the forms in which they arrive |
+//! | `redacted` | what of spans is kept secret |
+//! | `packed` | spans as they wait in memory |
 //! | `tables`, `messages`, `facts` | what attributes mean, which differs from emitter to emitter |
 //! | `arrangement` | which span is in which, and in what order things happened |
 //! | `trace`, `events` | the spans of one trace, and the events that they become |
@@ -19,6 +21,8 @@ pub(crate) mod decode;
 mod events;
 mod facts;
 mod messages;
+pub(crate) mod packed;
+mod redacted;
 pub(crate) mod skeleton;
 mod span;
 mod tables;

@@ -103,7 +103,7 @@ pub(crate) struct Tag {
     /// Of a session instead of a request
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
-    /// Tags to add and to remove
+    /// Tags to add and to remove, in this order
     #[arg(value_name = "+TAG|-TAG", value_parser = change)]
     changes: Vec<(bool, String)>,
     /// Another note, at most 10,000 characters; "" removes it

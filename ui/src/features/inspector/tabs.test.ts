@@ -3,13 +3,18 @@ import type { BlockRow } from '../../host/host';
 import { concernOf, openTab, tabsOf } from './tabs';
 
 const block = (kind: BlockRow['kind']) => ({ kind }) as BlockRow;
-const none = { changes: 0, items: 0, logs: 0, calls: 0 };
+const none = { changes: 0, items: 0, logs: 0, calls: 0, attributes: null };
 
 test('only what asks models has a tab for that', () => {
   expect(tabsOf(block('handler'), none).map((tab) => tab.id)).not.toContain('model');
   expect(tabsOf(block('handler'), { ...none, calls: 1 }).map((tab) => tab.id)).toContain('model');
   expect(tabsOf(block('generator'), none).map((tab) => tab.id)).toContain('model');
   expect(tabsOf(block('handler'), { ...none, changes: 3 }).find((tab) => tab.id === 'changes')?.count).toBe(3);
+});
+
+test('only a span has a tab for its attributes', () => {
+  expect(tabsOf(block('handler'), none).map((tab) => tab.id)).not.toContain('attributes');
+  expect(tabsOf(block('handler'), { ...none, attributes: 0 }).map((tab) => tab.id)).toContain('attributes');
 });
 
 const [plain, asks] = [tabsOf(block('handler'), none), tabsOf(block('generator'), { ...none, calls: 1 })];

@@ -1,7 +1,7 @@
 // The tabs of the inspector, each with how much there is behind it.
 import type { BlockRow } from '../../host/host';
 
-export type InspectorTab = 'input' | 'output' | 'changes' | 'items' | 'model' | 'log' | 'source';
+export type InspectorTab = 'input' | 'output' | 'changes' | 'items' | 'model' | 'attributes' | 'log' | 'source';
 export type TabEntry = { id: InspectorTab; label: string; count?: number | null };
 
 export const INSPECTOR_TABS: readonly InspectorTab[] = [
@@ -10,13 +10,14 @@ export const INSPECTOR_TABS: readonly InspectorTab[] = [
   'changes',
   'items',
   'model',
+  'attributes',
   'log',
   'source',
 ];
 
-export type Counted = { changes: number; items: number; logs: number; calls: number };
+export type Counted = { changes: number; items: number; logs: number; calls: number; attributes: number | null };
 
-/** Only what asks models has a tab for that; the others are there for every block, so that they stand still. */
+/** Only what asks models has a tab for that, and only a span one for its attributes; the others are there for every block, so that they stand still. */
 export function tabsOf(block: BlockRow, counted: Counted, hasSource = true): TabEntry[] {
   const some = (count: number) => (count > 0 ? count : null);
   const tabs: TabEntry[] = [
@@ -27,6 +28,8 @@ export function tabsOf(block: BlockRow, counted: Counted, hasSource = true): Tab
   ];
   if (block.kind === 'generator' || counted.calls > 0)
     tabs.push({ id: 'model', label: 'Model', count: counted.calls > 1 ? counted.calls : null });
+  if (counted.attributes !== null)
+    tabs.push({ id: 'attributes', label: 'Attributes', count: some(counted.attributes) });
   tabs.push({ id: 'log', label: 'Log', count: some(counted.logs) });
   return hasSource ? [...tabs, { id: 'source', label: 'Source' }] : tabs;
 }

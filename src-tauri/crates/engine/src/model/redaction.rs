@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::error::FlowError;
 
@@ -32,18 +32,28 @@ pub struct Redaction {
     /// Normalized names besides those of the list.
     more: Vec<String>,
     secrets: Secrets,
+    /// Whether names of the list are kept.
+    keeps_listed: bool,
 }
 
 impl Redaction {
     /// Creates a redaction of the names of the list, of these names, and of these values.
     pub fn new<'n>(more: impl IntoIterator<Item = &'n str>, secrets: Secrets) -> Redaction {
-        Redaction { more: more.into_iter().map(names::plain).collect(), secrets }
+        Redaction { more: more.into_iter().map(names::plain).collect(), secrets, keeps_listed: false }
+    }
+
+    /// The same without the list: for traces of other programs, which hold texts of people and of models.
+    pub fn without_list(self) -> Redaction {
+        Redaction { keeps_listed: true, ..self }
     }
 
     /// Returns whether the value of a field with this name is a secret.
     pub(crate) fn is_listed(&self, name: &str) -> bool {
+        if self.keeps_listed && self.more.is_empty() {
+            return false;
+        }
         let plain = names::plain(name);
-        NAMES.contains(&&*plain) || self.more.contains(&plain)
+        !self.keeps_listed && NAMES.contains(&&*plain) || self.more.contains(&plain)
     }
 
     /// As [`is_listed`](Self::is_listed), for a header.
@@ -61,23 +71,38 @@ impl Redaction {
         }
     }
 
-    /// Redacts all strings in a value, and whole fields with listed names.
-    pub fn value(&self, value: &mut Value) {
+    /// Redacts all strings in a value, and whole fields with listed names. Returns whether it changed something.
+    pub fn value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => self.string(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.value(item)),
-            Value::Object(fields) => {
-                for (name, field) in fields {
-                    let is_told = !matches!(field, Value::Null | Value::Bool(_));
-                    if is_told && self.is_listed(name) {
-                        *field = REDACTED.into();
-                    } else {
-                        self.value(field);
-                    }
-                }
-            }
-            _ => {}
+            Value::Array(items) => items.iter_mut().filter_map(|item| self.value(item).then_some(())).count() > 0,
+            Value::Object(fields) => self.fields(fields, |name| self.is_listed(name)),
+            _ => false,
         }
+    }
+
+    fn fields(&self, fields: &mut Map<String, Value>, is_secret: impl Fn(&str) -> bool) -> bool {
+        let mut is_changed = false;
+        for (name, field) in fields {
+            let is_told = !matches!(field, Value::Null | Value::Bool(_));
+            if is_told && is_secret(name) {
+                is_changed |= *field != REDACTED;
+                *field = REDACTED.into();
+            } else {
+                is_changed |= self.value(field);
+            }
+        }
+        is_changed
+    }
+
+    /// Redacts the attributes of a span as [`value`](Self::value) does. Their names are paths: a listed name may be any
+    /// part of one, and what follows `header` or `headers` is the name of a header.
+    pub fn attributes(&self, attributes: &mut Map<String, Value>) -> bool {
+        let header =
+            |name: &str| [".header.", ".headers."].iter().find_map(|mark| Some(name.split_once(mark)?.1.to_owned()));
+        let is_header = |name: &str| header(name).is_some_and(|header| self.is_header(&header));
+        let is_part = |name: &str| name.split('.').any(|part| self.is_listed(part));
+        self.fields(attributes, |name| self.is_listed(name) || is_part(name) || is_header(name))
     }
 
     /// Redacts known values in all strings of a value, and nothing by its name: what a model is told is text of people,
@@ -173,14 +198,15 @@ impl Redaction {
             let is_secret = header[0].as_str().is_some_and(|name| self.is_header(name));
             match &mut header[1] {
                 held if is_secret => *held = REDACTED.into(),
-                Value::String(held) => self.string(held),
+                Value::String(held) => _ = self.string(held),
                 _ => {}
             }
         }
         let is_base64 = side["base64"] == true;
         let Some(Value::String(body)) = side.get_mut("body") else { return };
         if !is_base64 {
-            return self.string(body);
+            self.string(body);
+            return;
         }
         // Bytes that are UTF-8 are redacted as text.
         let text = STANDARD.decode(&*body).ok().and_then(|bytes| String::from_utf8(bytes).ok());
@@ -191,10 +217,12 @@ impl Redaction {
         }
     }
 
-    fn string(&self, text: &mut String) {
-        if let Cow::Owned(hidden) = self.text(text) {
-            *text = hidden;
-        }
+    /// Redacts a text in place. Returns whether it changed.
+    pub fn string(&self, text: &mut String) -> bool {
+        let Cow::Owned(hidden) = self.text(text) else { return false };
+        let is_changed = hidden != *text;
+        *text = hidden;
+        is_changed
     }
 }
 

@@ -73,6 +73,10 @@ pub(super) fn block(
             answer.row(format!("{what} {}", shown.text), json!({ what: shown.json }));
         }
     }
+    if let Some(span) = &detail.span {
+        let shown = shown(&span.0, page.bytes_of_value(SHOWN), &of.part(Part::Span));
+        answer.row(format!("span {}", shown.text), json!({ "span": shown.json }));
+    }
     changes(&mut answer, &detail, request, page);
     for (n, call) in detail.model_calls.iter().enumerate() {
         let said = call.effect.result.as_ref().map_or(&Value::Null, |result| &result.0);
@@ -134,7 +138,10 @@ pub(super) fn block(
     if detail.input.is_some() {
         answer = answer.then("why", json!({ "request": request, "at": at, "value": "" }));
     }
-    Ok(answer.then("look", json!({ "request": request, "at": path, "what": "source" })))
+    if detail.span.is_none() {
+        answer = answer.then("look", json!({ "request": request, "at": path, "what": "source" }));
+    }
+    Ok(answer)
 }
 
 fn changes(answer: &mut Answer, detail: &BlockDetail, request: &str, page: Page) {

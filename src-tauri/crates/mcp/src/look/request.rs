@@ -47,6 +47,10 @@ pub(super) fn overview(door: &Door, known: &RequestRow, page: Page) -> Result<An
         tree.sums.model_calls,
         known.last_seq,
     );
+    if let Some(emitter) = &known.received_from {
+        sentence
+            .push_str(&format!(" It was received as a trace ({}): its code and state are not here.", name(emitter)));
+    }
     if known.mock {
         sentence.push_str(" Its models were mocked.");
     }

@@ -11,6 +11,16 @@ use crate::shown::{cut, name, word};
 /// How much of each side of a difference is shown.
 const SIDE: usize = 300;
 
+/// Says which variables are not set that flows read by the settings: they may be all that differs.
+fn with_unset(mut answer: Answer, names: &[String]) -> Answer {
+    if !names.is_empty() {
+        let listed = names.iter().map(|one| name(one)).collect::<Vec<_>>().join(", ");
+        let text = format!("not set here: {listed}; a flow that reads such a variable does something else than it did");
+        answer.row(text, json!({ "unsetVariables": names }));
+    }
+    answer
+}
+
 fn side(value: Option<&runner::Json>, page: Page) -> String {
     let text = value.map_or("nothing".to_owned(), |value| value.0.to_string());
     cut(&text, page.bytes_of_value(SIDE))
@@ -21,14 +31,16 @@ pub(super) fn replay(door: &Door, request: &str, page: Page) -> Result<Answer, R
     let replay = door.workspace.replay(request)?;
     let Some(first) = &replay.divergence else {
         let count = replay.compared;
-        return Ok(Answer::new(format!("{} does what was recorded: {count} blocks are identical.", name(request))));
+        let sentence = format!("{} does what was recorded: {count} blocks are identical.", name(request));
+        return Ok(with_unset(Answer::new(sentence), &replay.unset_variables));
     };
-    let mut answer = Answer::new(format!(
+    let answer = Answer::new(format!(
         "{} differs from its recording first in {} at event {}.",
         name(request),
         name(&first.path),
         first.seq
     ));
+    let mut answer = with_unset(answer, &replay.unset_variables);
     let (recorded, found) = (side(Some(&first.recorded), page), side(Some(&first.found), page));
     answer.row(format!("recorded {recorded}"), json!({ "recorded": recorded }));
     answer.row(format!("now      {found}"), json!({ "found": found }));
@@ -56,8 +68,9 @@ pub(super) fn verify(
         verified.counts().map(|(count, verdict)| format!("{count} {}", verdict.as_str().replace('_', " "))).collect();
     let told = if told.is_empty() { "none selected".to_owned() } else { told.join(", ") };
     let mut answer = Answer::new(format!("{} recorded runs with today's code: {told}.", verified.results.len()));
+    answer = with_unset(answer, &verified.unset_variables);
     let bad = verified.results.iter().filter(|run| !run.verdict.is_good());
-    answer.total = Some(bad.clone().count() as u64);
+    answer.total = Some((answer.rows.len() + bad.clone().count()) as u64);
     for run in bad {
         let id = run.request_id.clone().or(run.file.clone()).unwrap_or_default();
         let at = run.path.as_deref().map(|path| format!(" · {}", name(path))).unwrap_or_default();

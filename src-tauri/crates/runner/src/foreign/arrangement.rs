@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use engine::path::{Numbering, ROOT, encode, join};
 
-use super::span::{ArrivedSpan, hex};
+use super::packed::PackedSpan;
+use super::span::hex;
 
 /// Longer names of spans are cut in paths.
 const MAX_NAME_CHARS: usize = 80;
@@ -48,8 +49,7 @@ pub(super) enum Edge {
 }
 
 impl Arrangement {
-    /// Of spans. `name` says what a span is called, if not by its own name.
-    pub(super) fn of<'n>(spans: &[Arc<ArrivedSpan>], name: &dyn Fn(usize) -> Option<&'n str>) -> Arrangement {
+    pub(super) fn of(spans: &[PackedSpan]) -> Arrangement {
         let places: HashMap<u64, usize> = spans.iter().enumerate().map(|(at, span)| (span.id, at)).collect();
         let mut notes: Vec<Vec<String>> = vec![Vec::new(); spans.len()];
         let mut around: Vec<Option<usize>> = Vec::with_capacity(spans.len());
@@ -72,17 +72,12 @@ impl Arrangement {
             lost.for_each(|(_, around)| *around = Some(root));
         }
         let mut arranged = Arrangement { placed: Vec::new(), root, tops, order: Vec::new() };
-        arranged.place(spans, name, (around, notes));
+        arranged.place(spans, (around, notes));
         arranged
     }
 
     /// Walks from the outside in.
-    fn place<'n>(
-        &mut self,
-        spans: &[Arc<ArrivedSpan>],
-        name: &dyn Fn(usize) -> Option<&'n str>,
-        (around, notes): (Vec<Option<usize>>, Vec<Vec<String>>),
-    ) {
+    fn place(&mut self, spans: &[PackedSpan], (around, notes): (Vec<Option<usize>>, Vec<Vec<String>>)) {
         let mut inside: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
         for (at, around) in around.iter().enumerate() {
             inside.entry(*around).or_default().push(at);
@@ -105,12 +100,12 @@ impl Arrangement {
                 ROOT.into()
             } else {
                 let numbering = numberings.entry(outer).or_default();
-                let segment = numbering.number(format!("step:{}", encode(&short(name(at).unwrap_or(&span.name)))));
+                let segment = numbering.number(format!("step:{}", encode(&short(&span.name))));
                 let path = join(outer.map_or(ROOT, |outer| &*self.placed[outer].path), &segment);
                 if path.len() > MAX_PATH_BYTES { format!("{ROOT}/span:{}", hex(span.id)) } else { path }
             };
             let start = span.start.max(outer.map_or(first, |outer| self.placed[outer].start));
-            let notes = odd_times(span, outer.map(|outer| &*spans[outer]));
+            let notes = odd_times(span, outer.map(|outer| &spans[outer]));
             let placed = &mut self.placed[at];
             (placed.path, placed.start, placed.end) = (path.into(), start, span.end.max(start));
             placed.notes.extend(notes);
@@ -119,7 +114,7 @@ impl Arrangement {
     }
 
     /// The beginnings and ends, in order. A span that has not ended has no end.
-    pub(super) fn edges(&self, spans: &[Arc<ArrivedSpan>]) -> Vec<Edge> {
+    pub(super) fn edges(&self, spans: &[PackedSpan]) -> Vec<Edge> {
         let mut edges: Vec<(u64, u8, u32, Edge)> = Vec::with_capacity(2 * spans.len());
         for (number, at) in self.order.iter().copied().enumerate() {
             let placed = &self.placed[at];
@@ -142,7 +137,7 @@ fn short(name: &str) -> String {
 }
 
 /// Takes one span of each circle of parents out of the one around it.
-fn cut_circles(spans: &[Arc<ArrivedSpan>], around: &mut [Option<usize>], notes: &mut [Vec<String>]) {
+fn cut_circles(spans: &[PackedSpan], around: &mut [Option<usize>], notes: &mut [Vec<String>]) {
     // 0 is not looked at yet; otherwise the walk in which it was.
     let mut walks: Vec<u32> = vec![0; spans.len()];
     for begin in 0..spans.len() {
@@ -167,7 +162,7 @@ fn cut_circles(spans: &[Arc<ArrivedSpan>], around: &mut [Option<usize>], notes: 
     }
 }
 
-fn odd_times(span: &ArrivedSpan, outer: Option<&ArrivedSpan>) -> Vec<String> {
+fn odd_times(span: &PackedSpan, outer: Option<&PackedSpan>) -> Vec<String> {
     let mut notes = Vec::new();
     if span.start == 0 {
         notes.push("it has no start time".to_owned());

@@ -1,4 +1,4 @@
-//! The events that the spans of a trace become.
+//! The events that the spans of a trace become, one after the other: a log is never whole in memory.
 
 mod conversation;
 
@@ -30,27 +30,27 @@ const SESSIONS: &str = "otlp-";
 const MAX_LINES: usize = 50;
 
 impl Trace {
-    /// The log of the request that the trace is, as of the spans that arrived; run, so to speak, by `owner`.
-    pub(crate) fn events(&self, owner: &str) -> Vec<Event> {
-        let facts: Vec<Facts> = self.spans.iter().map(|span| Facts::of(span)).collect();
-        let arrangement = Arrangement::of(&self.spans, &|at| facts[at].name.as_deref());
-        let calls = counted_calls(&arrangement, &facts);
+    /// The log of the request that the trace is, as of the spans that arrived; run, so to speak, by `owner`. Its events
+    /// are handed to `take` in order, until that returns false.
+    pub(crate) fn events(&self, owner: &str, take: &mut dyn FnMut(Event) -> bool) {
+        let arrangement = Arrangement::of(&self.spans);
+        let calls = counted_calls(&arrangement, &self.spans);
         let mut log = LogOfTrace {
             trace: self,
             is_call: calls,
-            facts,
-            events: Vec::new(),
+            open: HashMap::new(),
+            take,
+            is_wanted: true,
+            last: 0,
             stored: StoredMessages::default(),
             said: HashSet::new(),
             tools: HashMap::new(),
-            begun: HashMap::new(),
             answer: None,
             resources: Shared::default(),
             scopes: Shared::default(),
             arrangement,
         };
         log.write(owner);
-        log.events
     }
 }
 
@@ -78,19 +78,27 @@ impl Shared {
     }
 }
 
+/// A span that has begun, until it ends.
+struct OpenSpan {
+    facts: Facts,
+    error: Option<FlowError>,
+    /// The event with which its call of a model began.
+    begun: Option<Seq>,
+}
+
 struct LogOfTrace<'t> {
     trace: &'t Trace,
     arrangement: Arrangement,
-    facts: Vec<Facts>,
+    open: HashMap<usize, OpenSpan>,
     is_call: Vec<bool>,
-    events: Vec<Event>,
+    take: &'t mut dyn FnMut(Event) -> bool,
+    is_wanted: bool,
+    last: Seq,
     stored: StoredMessages,
     /// Hashes of what users said.
     said: HashSet<blake3::Hash>,
     /// The items of tool calls without a result: by the call's id, the event and the block's path.
     tools: HashMap<String, (Seq, Arc<str>)>,
-    /// The events with which calls of models began.
-    begun: HashMap<usize, Seq>,
     /// What a model answered last.
     answer: Option<Value>,
     resources: Shared,
@@ -98,14 +106,18 @@ struct LogOfTrace<'t> {
 }
 
 impl LogOfTrace<'_> {
-    fn span(&self, at: usize) -> &ArrivedSpan {
-        &self.trace.spans[at]
+    fn span(&self, at: usize) -> ArrivedSpan {
+        self.trace.spans[at].span()
     }
 
     fn push(&mut self, at: i64, path: Option<Arc<str>>, kind: EventKind) -> Seq {
-        let seq = self.events.len() as Seq + 1;
-        self.events.push(Event { seq, at, path, attempt: 0, kind });
-        seq
+        self.last += 1;
+        self.is_wanted = self.is_wanted && (self.take)(Event { seq: self.last, at, path, attempt: 0, kind });
+        self.last
+    }
+
+    fn facts(&self, at: usize) -> Facts {
+        Facts::of(&self.span(at), &self.trace.spans[at].outline)
     }
 
     fn write(&mut self, owner: &str) {
@@ -125,16 +137,19 @@ impl LogOfTrace<'_> {
         }
         let edges = self.arrangement.edges(spans);
         for edge in edges {
+            if !self.is_wanted {
+                return;
+            }
             match edge {
                 Edge::Start(at) => self.start(at, first),
                 Edge::End(at) => self.end(at, first),
             }
         }
         let tops = &self.arrangement.tops;
-        if tops.is_empty() || tops.iter().any(|top| self.span(*top).end == 0) {
+        if tops.is_empty() || tops.iter().any(|top| spans[*top].end == 0) {
             return;
         }
-        let error = tops.iter().find_map(|top| failure(self.span(*top)));
+        let error = tops.iter().find_map(|top| failure(&self.span(*top)));
         let output = self.output();
         let (status, outcome) = match error {
             Some(_) => (RequestStatus::Failed, Outcome::Failed),
@@ -151,22 +166,24 @@ impl LogOfTrace<'_> {
     /// What it is: the service of its root, or of its earliest span.
     fn service(&self) -> String {
         let at = self.arrangement.root.or(self.arrangement.order.first().copied());
-        let name = at.and_then(|at| self.span(at).resource["service.name"].as_str());
+        let name = at.and_then(|at| self.trace.spans[at].resource["service.name"].as_str());
         usable(name.filter(|name| !name.starts_with("unknown_service")).unwrap_or(UNNAMED), UNNAMED)
     }
 
     fn started(&mut self, owner: &str, input: Option<Value>) -> EventKind {
         let request = trace_hex(self.trace.id);
-        let in_order = || self.arrangement.order.iter().map(|at| &self.facts[*at]);
-        let session = in_order().find_map(|facts| facts.session.as_deref());
-        let user = in_order().find_map(|facts| facts.user.as_deref());
-        let (emitter, conventions) = in_order().find_map(|facts| facts.emitter).unwrap_or(("OpenTelemetry", ""));
+        let in_order = || self.arrangement.order.iter().map(|at| &self.trace.spans[*at]);
+        let session = in_order().find(|span| span.outline.has_session);
+        let session = session.and_then(|span| span.outline.session(&span.span()));
+        let user = in_order().find(|span| span.outline.has_user).and_then(|span| span.outline.user(&span.span()));
+        let emitter = in_order().find_map(|span| span.outline.emitter());
+        let (emitter, conventions) = emitter.unwrap_or(("OpenTelemetry", ""));
         let named = self.arrangement.root.or(self.arrangement.tops.first().copied());
         let named = named.or(self.arrangement.order.first().copied());
-        let action = named.map_or(UNNAMED, |at| &self.span(at).name);
-        let (action, flow) = (usable(action, UNNAMED), self.service());
-        let session = usable(&format!("{SESSIONS}{}", session.unwrap_or(&request)), &request);
-        let user = usable(user.unwrap_or(NOBODY), NOBODY).replace("~fork_", "_");
+        let action = named.map_or_else(|| UNNAMED.to_owned(), |at| self.span(at).name);
+        let (action, flow) = (usable(&action, UNNAMED), self.service());
+        let session = usable(&format!("{SESSIONS}{}", session.as_ref().unwrap_or(&request)), &request);
+        let user = usable(user.as_deref().unwrap_or(NOBODY), NOBODY).replace("~fork_", "_");
         let (emitter, conventions) = (emitter.to_owned(), conventions.to_owned());
         let order = self.arrangement.order.clone();
         for at in order {
@@ -202,50 +219,47 @@ impl LogOfTrace<'_> {
 
     /// What was asked: the input of the root, or what a user said first.
     fn input(&self) -> Option<Value> {
-        let of_top = |at: usize| self.facts[at].input.clone();
+        let of_top = |at: usize| self.facts(at).input;
         let root = self.arrangement.root.map_or_else(|| self.arrangement.tops.iter().copied().find_map(of_top), of_top);
         let first_said = || {
             let mut order = self.arrangement.order.iter().copied().filter(|at| self.is_call[*at]);
             order.find_map(|at| {
-                let messages = self.facts[at].call.as_ref()?.request["messages"].as_array()?;
-                messages.iter().find(|message| message["role"] == "user").map(|message| message["content"].clone())
+                let mut request = self.facts(at).call?.request;
+                let mut messages = request["messages"].as_array_mut()?.iter_mut();
+                messages.find(|message| message["role"] == "user").map(|message| message["content"].take())
             })
         };
         root.or_else(first_said)
     }
 
     fn output(&self) -> Option<Value> {
-        let of_top = |at: usize| self.facts[at].output.clone();
+        let of_top = |at: usize| self.facts(at).output;
         let root = self.arrangement.root.map_or_else(|| self.arrangement.tops.iter().copied().find_map(of_top), of_top);
         root.or_else(|| self.answer.clone())
     }
 
     fn start(&mut self, at: usize, first: i64) {
-        let span = self.trace.spans[at].clone();
+        let (packed, span) = (&self.trace.spans[at], self.span(at));
         let time = if span.start > 0 { millis(span.start) } else { first };
-        let (placed, facts) = (&self.arrangement.placed[at], &self.facts[at]);
+        let (placed, mut facts) = (&self.arrangement.placed[at], Facts::of(&span, &packed.outline));
         let path = placed.path.clone();
         let is_root = self.arrangement.root == Some(at);
         let around = placed.around.map_or(ROOT, |around| &*self.arrangement.placed[around].path);
         let parent = (!is_root).then(|| format!("{around}:0").into());
-        let kind = match facts.role {
+        let kind = match packed.outline.role {
             Role::Model if self.is_call[at] => BlockKind::Generator,
             Role::Model | Role::Agent | Role::Chain => BlockKind::Sequencer,
             _ if is_root => BlockKind::Sequencer,
             _ => BlockKind::Handler,
         };
-        let input = match &facts.input {
+        let input = match facts.input.take() {
             Some(_) if is_root => Recorded::Of(1),
             // The messages of a call are in its effect.
-            Some(input) if !self.is_call[at] => Recorded::Value(input.clone()),
+            Some(input) if !self.is_call[at] => Recorded::Value(input),
             _ => Recorded::Undefined,
         };
         let notes = placed.notes.clone();
-        let name: Arc<str> = match facts.name.as_deref() {
-            Some(name) => name.into(),
-            None if span.name.is_empty() => "unnamed".into(),
-            None => span.name.as_str().into(),
-        };
+        let name: Arc<str> = if packed.name.is_empty() { "unnamed".into() } else { (*packed.name).into() };
         self.push(time, Some(path.clone()), block_started(name, kind, parent, input));
         let json = span.to_json(self.resources.number(&span.resource), self.scopes.number(&span.scope));
         self.push(time, Some(path.clone()), EventKind::SpanReceived { span: json });
@@ -262,27 +276,28 @@ impl LogOfTrace<'_> {
             let at = if event.at > 0 { millis(event.at) } else { time };
             self.push(at, Some(path.clone()), EventKind::Logged { level: "info".to_owned(), text });
         }
-        if self.is_call[at] {
-            self.ask(at, time, path);
+        let call = facts.call.as_mut().filter(|_| self.is_call[at]);
+        let begun = call.map(|call| call.request.take()).map(|request| self.ask(time, path, request));
+        if span.end > 0 {
+            self.open.insert(at, OpenSpan { facts, error: failure(&span), begun });
         }
     }
 
     fn end(&mut self, at: usize, first: i64) {
-        let span = self.trace.spans[at].clone();
+        let Some(OpenSpan { facts, error, begun }) = self.open.remove(&at) else { return };
+        let span = &self.trace.spans[at];
         let time = millis(span.end.max(span.start)).max(first);
         let path = self.arrangement.placed[at].path.clone();
-        let error = failure(&span);
-        if let Some(started) = self.begun.remove(&at) {
-            self.answered(at, started, time, &path, error.clone());
+        let call = facts.call.filter(|_| self.is_call[at]);
+        let of_call = call.as_ref().and_then(|call| answer(&call.result));
+        if let (Some(started), Some(call)) = (begun, call) {
+            self.answered(&span.name, started, time, &path, (call.result, error.clone()));
         }
-        let facts = &self.facts[at];
-        if let Some(id) = facts.tool_call_id.clone().filter(|_| facts.role == Role::Tool) {
+        if let Some(id) = facts.tool_call_id.filter(|_| span.outline.role == Role::Tool) {
             let result = error.clone().map_or_else(|| Ok(facts.output.clone().unwrap_or_default()), Err);
             self.tool_done(&id, time, result);
         }
-        let (facts, is_call) = (&self.facts[at], self.is_call[at]);
-        let of_call = || facts.call.as_ref().filter(|_| is_call).and_then(|call| answer(&call.result));
-        let output = facts.output.clone().filter(|_| !is_call).or_else(of_call).map(Recorded::Value);
+        let output = facts.output.filter(|_| !self.is_call[at]).or(of_call).map(Recorded::Value);
         let outcome = if error.is_some() { Outcome::Failed } else { Outcome::Completed };
         let output = output.filter(|_| error.is_none());
         self.push(time, Some(path), block_finished(outcome, output, error));

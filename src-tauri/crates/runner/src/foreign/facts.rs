@@ -8,21 +8,24 @@ use super::messages::{self, call, opened};
 use super::span::ArrivedSpan;
 use super::tables::{Keys, Place, Role, Table, first};
 
-/// What a span is, in our words.
-#[derive(Debug, Default)]
-pub(super) struct Facts {
-    /// The emitter whose conventions it follows, and which version of them.
-    pub(super) emitter: Option<(&'static str, &'static str)>,
-    /// What its block is called, if not as the span.
-    pub(super) name: Option<String>,
+/// What a span is, without a copy of anything that it holds: this is known of all spans of a trace at a time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Outline {
+    /// The table of its emitter, if one recognizes it.
+    table: Option<&'static Table>,
     pub(super) role: Role,
-    pub(super) input: Option<Value>,
-    pub(super) output: Option<Value>,
-    pub(super) session: Option<String>,
-    pub(super) user: Option<String>,
-    pub(super) tool_call_id: Option<String>,
     /// Whether it says what a model used.
     pub(super) has_usage: bool,
+    pub(super) has_session: bool,
+    pub(super) has_user: bool,
+}
+
+/// What a span says, in our words.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) input: Option<Value>,
+    pub(super) output: Option<Value>,
+    pub(super) tool_call_id: Option<String>,
     pub(super) call: Option<Call>,
 }
 
@@ -33,29 +36,57 @@ pub(super) struct Call {
     pub(super) result: Value,
 }
 
+impl Outline {
+    pub(super) fn of(span: &ArrivedSpan) -> Outline {
+        let Some(table) = Table::of(span) else { return Outline::default() };
+        let has_usage = !usage(table, &span.attributes).is_empty();
+        let has = |keys: &Keys| first(&span.attributes, keys).is_some_and(Value::is_string);
+        Outline {
+            table: Some(table),
+            role: table.role(&span.attributes),
+            has_usage,
+            has_session: has(&table.session),
+            has_user: has(&table.user),
+        }
+    }
+
+    /// The emitter whose conventions it follows, and which version of them.
+    pub(super) fn emitter(&self) -> Option<(&'static str, &'static str)> {
+        self.table.map(|table| (&*table.name, &*table.version))
+    }
+
+    /// What its block is called, if not as the span.
+    pub(super) fn name<'s>(&self, span: &'s ArrivedSpan) -> Option<&'s str> {
+        self.text(span, |table| &table.tool_name).filter(|_| self.role == Role::Tool)
+    }
+
+    pub(super) fn session(&self, span: &ArrivedSpan) -> Option<String> {
+        self.text(span, |table| &table.session).map(str::to_owned)
+    }
+
+    pub(super) fn user(&self, span: &ArrivedSpan) -> Option<String> {
+        self.text(span, |table| &table.user).map(str::to_owned)
+    }
+
+    fn text<'s>(&self, span: &'s ArrivedSpan, keys: impl Fn(&'static Table) -> &'static Keys) -> Option<&'s str> {
+        first(&span.attributes, keys(self.table?))?.as_str()
+    }
+}
+
 impl Facts {
-    pub(super) fn of(span: &ArrivedSpan) -> Facts {
-        let Some(table) = Table::of(span) else { return Facts::default() };
+    pub(super) fn of(span: &ArrivedSpan, outline: &Outline) -> Facts {
+        let Some(table) = outline.table else { return Facts::default() };
         let attributes = &span.attributes;
-        let text = |keys: &Keys| first(attributes, keys).and_then(Value::as_str).map(str::to_owned);
-        let role = table.role(attributes);
-        let usage = usage(table, attributes);
         let tool = |value: Option<&Value>| value.map(opened);
         let mut facts = Facts {
-            emitter: Some((&table.name, &table.version)),
-            name: text(&table.tool_name).filter(|_| role == Role::Tool),
-            role,
             input: tool(first(attributes, &table.input)),
             output: tool(first(attributes, &table.output)),
-            session: text(&table.session),
-            user: text(&table.user),
-            tool_call_id: text(&table.tool_call_id),
-            has_usage: !usage.is_empty(),
+            tool_call_id: first(attributes, &table.tool_call_id).and_then(Value::as_str).map(str::to_owned),
             call: None,
         };
-        if role == Role::Model {
-            facts.call = Some(model_call(table, span, usage));
-        } else if role == Role::Agent {
+        if outline.role == Role::Model {
+            facts.call = Some(model_call(table, span, usage(table, attributes)));
+        } else if outline.role == Role::Agent {
             let all = first(attributes, &table.conversation).map(|all| messages::messages(all, None));
             let all = all
                 .unwrap_or_else(|| [found(&table.input_messages, span), found(&table.output_messages, span)].concat());

@@ -5,12 +5,15 @@
 
 use std::collections::BTreeMap;
 
+use engine::json::parse_within;
 use serde_json::{Map, Value, json};
 
 /// The event with the answer, in lists that also hold what was asked.
 const CHOICE: &str = "gen_ai.choice";
 /// Deeper lists are not looked through.
 const MAX_DEPTH: usize = 24;
+/// A text that nests deeper stays a text.
+const MAX_TEXT_DEPTH: usize = 128;
 
 /// The messages in a value. A message without a role has this one.
 pub(super) fn messages(value: &Value, role: Option<&str>) -> Vec<Value> {
@@ -23,7 +26,7 @@ pub(super) fn messages(value: &Value, role: Option<&str>) -> Vec<Value> {
 pub(super) fn opened(value: &Value) -> Value {
     match value {
         Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
-            serde_json::from_str(text).unwrap_or_else(|_| value.clone())
+            parse_within(text, MAX_TEXT_DEPTH).unwrap_or_else(|_| value.clone())
         }
         value => value.clone(),
     }

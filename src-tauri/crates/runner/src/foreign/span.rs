@@ -109,53 +109,44 @@ impl ArrivedSpan {
     }
 
     /// Reads what [`to_json`](Self::to_json) made; `None` if it cannot have made it.
-    pub(crate) fn from_json(value: &Value, resources: &[Arc<Value>], scopes: &[Arc<Value>]) -> Option<ArrivedSpan> {
-        const NAMED: [&str; 11] = [
-            "spanId",
-            "parentSpanId",
-            "name",
-            "kind",
-            "startTimeUnixNano",
-            "endTimeUnixNano",
-            "attributes",
-            "events",
-            "status",
-            "resource",
-            "scope",
-        ];
-        let fields = value.as_object()?;
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let object = |value: &Value| value.as_object().cloned().unwrap_or_default();
-        let place = |name: &str| fields.get(name)?.as_u64()?.try_into().ok();
-        let shared = |all: &[Arc<Value>], name: &str| {
-            let found = place(name).and_then(|at: usize| all.get(at));
-            found.cloned().unwrap_or_else(|| Arc::new(json!({})))
+    pub(crate) fn from_json(value: Value, resources: &[Arc<Value>], scopes: &[Arc<Value>]) -> Option<ArrivedSpan> {
+        let Value::Object(fields) = value else { return None };
+        let text = |value: Value| if let Value::String(text) = value { text } else { String::new() };
+        let object = |value: Value| if let Value::Object(fields) = value { fields } else { Map::new() };
+        let shared = |all: &[Arc<Value>], place: &Value| {
+            let place = place.as_u64().and_then(|at| usize::try_from(at).ok());
+            place.and_then(|at| all.get(at)).cloned().unwrap_or_else(|| Arc::new(json!({})))
         };
-        let events = value["events"].as_array().into_iter().flatten().map(|event| SpanEvent {
-            at: time(&event["timeUnixNano"]),
-            name: text(&event["name"]),
-            attributes: object(&event["attributes"]),
-        });
-        Some(ArrivedSpan {
-            id: span_id(value["spanId"].as_str()?)?,
-            parent: value["parentSpanId"].as_str().and_then(span_id),
-            name: text(&value["name"]),
-            kind: value["kind"].as_u64().unwrap_or(0),
-            start: time(&value["startTimeUnixNano"]),
-            end: time(&value["endTimeUnixNano"]),
-            attributes: object(&value["attributes"]),
-            events: events.collect(),
-            status: SpanStatus {
-                code: value["status"]["code"].as_u64().unwrap_or(0),
-                message: text(&value["status"]["message"]),
-            },
-            rest: fields
-                .iter()
-                .filter(|(name, _)| !NAMED.contains(&name.as_str()))
-                .map(|(name, value)| (name.clone(), value.clone()))
-                .collect(),
-            resource: shared(resources, "resource"),
-            scope: shared(scopes, "scope"),
-        })
+        let event = |event: Value| {
+            let mut fields = object(event);
+            let mut take = |name: &str| fields.get_mut(name).map(Value::take).unwrap_or_default();
+            SpanEvent {
+                at: time(&take("timeUnixNano")),
+                name: text(take("name")),
+                attributes: object(take("attributes")),
+            }
+        };
+        let mut span = ArrivedSpan::default();
+        for (name, value) in fields {
+            match (name.as_str(), value) {
+                ("spanId", value) => span.id = value.as_str().and_then(span_id)?,
+                ("parentSpanId", value) => span.parent = value.as_str().and_then(span_id),
+                ("name", value) => span.name = text(value),
+                ("kind", value) => span.kind = value.as_u64().unwrap_or(0),
+                ("startTimeUnixNano", value) => span.start = time(&value),
+                ("endTimeUnixNano", value) => span.end = time(&value),
+                ("attributes", value) => span.attributes = object(value),
+                ("events", Value::Array(events)) => span.events = events.into_iter().map(event).collect(),
+                ("status", Value::Object(mut fields)) => {
+                    let message = fields.get_mut("message").map(Value::take).unwrap_or_default();
+                    let code = fields.get("code").and_then(Value::as_u64).unwrap_or(0);
+                    span.status = SpanStatus { code, message: text(message) };
+                }
+                ("resource", value) => span.resource = shared(resources, &value),
+                ("scope", value) => span.scope = shared(scopes, &value),
+                (_, value) => drop(span.rest.insert(name, value)),
+            }
+        }
+        (span.id != 0).then_some(span)
     }
 }

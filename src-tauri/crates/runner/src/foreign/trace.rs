@@ -7,14 +7,17 @@ use engine::event::{Event, EventKind};
 use serde_json::Value;
 
 use super::decode::TraceId;
+use super::packed::PackedSpan;
 use super::span::ArrivedSpan;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) id: TraceId,
-    pub(super) spans: Vec<Arc<ArrivedSpan>>,
+    pub(super) spans: Vec<PackedSpan>,
     places: HashMap<u64, usize>,
+    /// How much memory its spans take, about.
+    pub(crate) bytes: usize,
 }
 
 impl Trace {
@@ -33,8 +36,8 @@ impl Trace {
         let (resources, scopes) = (shared(&foreign.resources), shared(&foreign.scopes));
         for event in events {
             let EventKind::SpanReceived { span } = &event.kind else { continue };
-            if let Some(span) = ArrivedSpan::from_json(span, &resources, &scopes) {
-                trace.add(span);
+            if let Some(span) = ArrivedSpan::from_json(span.clone(), &resources, &scopes) {
+                trace.add(PackedSpan::of(span));
             }
         }
         trace
@@ -42,15 +45,18 @@ impl Trace {
 
     /// Adds a span. One that is known changes nothing, unless what is known had not ended. Returns whether the trace
     /// has changed.
-    pub(crate) fn add(&mut self, span: ArrivedSpan) -> bool {
+    pub(crate) fn add(&mut self, span: PackedSpan) -> bool {
+        let bytes = span.bytes();
         match self.places.get(&span.id).map(|at| &mut self.spans[*at]) {
             None => {
                 self.places.insert(span.id, self.spans.len());
-                self.spans.push(Arc::new(span));
+                self.spans.push(span);
+                self.bytes += bytes;
                 true
             }
             Some(known) if known.end == 0 && span.end > 0 => {
-                *known = Arc::new(span);
+                self.bytes = self.bytes + bytes - known.bytes();
+                *known = span;
                 true
             }
             Some(_) => false,
@@ -58,8 +64,8 @@ impl Trace {
     }
 
     /// Its spans.
-    pub(crate) fn into_spans(self) -> impl Iterator<Item = ArrivedSpan> {
-        self.spans.into_iter().map(Arc::unwrap_or_clone)
+    pub(crate) fn into_spans(self) -> impl Iterator<Item = PackedSpan> {
+        self.spans.into_iter()
     }
 
     /// How many spans it has.

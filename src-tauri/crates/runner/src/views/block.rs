@@ -20,6 +20,9 @@ pub struct BlockDetail {
     /// What it made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Json>,
+    /// Of a foreign request, the span that the block is: its attributes, resource, scope and the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<Json>,
     /// The items it emitted itself.
     pub items: Vec<ItemRow>,
     /// What it changed in each scope, in order.

@@ -128,6 +128,8 @@ pub enum BlockPart {
     Output,
     /// What came with its error.
     Details,
+    /// The span that it is.
+    Span,
     /// What an effect asked.
     Asked,
     /// What an effect was answered.
@@ -319,6 +321,9 @@ pub struct BlockParts {
     /// What came with its error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Payload>,
+    /// Of a foreign request, the span that the block is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<Payload>,
     /// The first items that it emitted itself, long values cut.
     pub items: Vec<ItemRow>,
     /// How many it emitted.

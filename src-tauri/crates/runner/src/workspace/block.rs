@@ -13,6 +13,7 @@ use engine::views::blocks::{BlockStatus, BlockView, blocks};
 use engine::views::items::items;
 use engine::views::model_requests::Requests;
 use engine::views::spans::{PathNumber, Spans};
+use serde_json::{Map, Value, json};
 
 use super::Workspace;
 use super::answers::{questions, shown};
@@ -165,6 +166,7 @@ impl Workspace {
             kept_by: Resumes::of(events).kept_by(block),
             input: block.input.cloned().map(Json),
             output: block.output.cloned().map(Json),
+            span: span_of(events.first(), &of_block),
             items,
             changes,
             logs,
@@ -172,6 +174,28 @@ impl Workspace {
             model_calls,
         })
     }
+}
+
+/// The span that a block of a foreign request is, with the attributes first and with its resource and scope, which the
+/// request's first event holds.
+pub(super) fn span_of(first: Option<&Event>, own: &[&Event]) -> Option<Json> {
+    let EventKind::RequestStarted { foreign: Some(foreign), .. } = &first?.kind else { return None };
+    let span = own.iter().find_map(|event| match &event.kind {
+        EventKind::SpanReceived { span } => span.as_object(),
+        _ => None,
+    })?;
+    let shared = |all: &[Value], name: &str| {
+        let place = span.get(name).and_then(Value::as_u64).and_then(|at| usize::try_from(at).ok());
+        place.and_then(|at| all.get(at)).cloned().unwrap_or(Value::Null)
+    };
+    let attributes = span.get("attributes").cloned().unwrap_or_else(|| json!({}));
+    let mut shown = Map::from_iter([("attributes".to_owned(), attributes)]);
+    shown.insert("resource".to_owned(), shared(&foreign.resources, "resource"));
+    shown.insert("scope".to_owned(), shared(&foreign.scopes, "scope"));
+    let rest = span.iter().filter(|(name, _)| !shown.contains_key(*name)).map(|(name, it)| (name.clone(), it.clone()));
+    let rest: Vec<_> = rest.collect();
+    shown.extend(rest);
+    Some(Json(shown.into()))
 }
 
 /// The resumes of a request: what keeps what a block had come to.

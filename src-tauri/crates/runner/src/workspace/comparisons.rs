@@ -46,10 +46,26 @@ impl Workspace {
 
     /// Lays two requests beside each other.
     pub fn open_comparison(&self, left: &str, right: &str) -> Result<ComparisonHead, Fault> {
+        let (opened, rows) = self.laid(left, right)?;
+        self.keep_open(opened, rows)
+    }
+
+    /// As [`open_comparison`](Self::open_comparison), with some of its rows: nothing is kept open, so no comparison
+    /// that a person looks at is closed for it. Its number means nothing.
+    pub fn compare_once(
+        &self,
+        left: &str,
+        right: &str,
+        query: ComparedQuery,
+    ) -> Result<(ComparisonHead, Vec<ComparedRow>), Fault> {
+        let (opened, rows) = self.laid(left, right)?;
+        Ok((self.head(0, &opened, rows)?, self.rows_of(&opened, query)?))
+    }
+
+    fn laid(&self, left: &str, right: &str) -> Result<(Opened, (RequestRow, RequestRow)), Fault> {
         let (left, right) = (self.request(left)?, self.request(right)?);
-        let sides = (self.side(&left)?, self.side(&right)?);
-        let comparison = Comparison::new(sides.0, sides.1, None);
-        self.keep_open(Opened { comparison, replayed: None }, (left, right))
+        let comparison = Comparison::new(self.side(&left)?, self.side(&right)?, None);
+        Ok((Opened { comparison, replayed: None }, (left, right)))
     }
 
     /// In what two requests differ besides their state; nothing is kept open.
@@ -94,22 +110,32 @@ impl Workspace {
         })
     }
 
-    fn keep_open(&self, opened: Opened, (left, right): (RequestRow, RequestRow)) -> Result<ComparisonHead, Fault> {
-        let (number, opened) = (NUMBERS.fetch_add(1, Ordering::Relaxed), Arc::new(opened));
-        let comparison = &opened.comparison;
-        let (left, right) = comparison.sides(left, right);
-        let (pairs, differing) = comparison.counts();
-        let first = match comparison.first() {
-            Some(row) => self.rows_of(&opened, ComparedQuery { offset: row, limit: 1, all: false })?.pop(),
-            None => None,
-        };
-        let uncompared = comparison.uncompared();
-        let (rows, replay) = (comparison.row_count(false), comparison.replay.clone());
+    fn keep_open(&self, opened: Opened, rows: (RequestRow, RequestRow)) -> Result<ComparisonHead, Fault> {
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let head = self.head(number, &opened, rows)?;
         let mut open = lock(&self.comparisons.0);
         if open.len() == KEPT {
             open.remove(0);
         }
-        open.push((number, opened));
+        open.push((number, Arc::new(opened)));
+        Ok(head)
+    }
+
+    fn head(
+        &self,
+        number: u64,
+        opened: &Opened,
+        (left, right): (RequestRow, RequestRow),
+    ) -> Result<ComparisonHead, Fault> {
+        let comparison = &opened.comparison;
+        let (left, right) = comparison.sides(left, right);
+        let (pairs, differing) = comparison.counts();
+        let first = match comparison.first() {
+            Some(row) => self.rows_of(opened, ComparedQuery { offset: row, limit: 1, all: false })?.pop(),
+            None => None,
+        };
+        let uncompared = comparison.uncompared();
+        let (rows, replay) = (comparison.row_count(false), comparison.replay.clone());
         Ok(ComparisonHead { comparison: number, left, right, pairs, differing, uncompared, rows, first, replay })
     }
 

@@ -8,6 +8,8 @@ mod runnable;
 use std::io::Read;
 use std::path::Path;
 
+use engine::redaction::Redaction;
+
 use super::Workspace;
 use crate::core::config::FILE;
 use crate::core::fault::Fault;
@@ -51,7 +53,7 @@ impl Workspace {
         let job_lock = self.lock()?;
         let mut logs = ForeignLogs::new(self.store.clone(), job_lock.owner());
         let mut result = imported(&decoded);
-        for id in logs.add(decoded)? {
+        for id in logs.add(decoded.packed())? {
             result.imported = true;
             logs.write(id)?;
         }
@@ -65,9 +67,14 @@ impl Workspace {
         let decoded = self.spans_of_file(file)?;
         let mut logs = ForeignLogs::new(self.store.clone(), self.locks.nobody());
         let mut result = imported(&decoded);
-        result.imported = !logs.add(decoded)?.is_empty();
+        result.imported = !logs.add(decoded.packed())?.is_empty();
         self.count(&mut result)?;
         Ok(result)
+    }
+
+    /// What no span may hold when it is stored.
+    fn redaction_of_spans(&self) -> Redaction {
+        self.config.redaction().without_list()
     }
 
     /// Completes a result with what is known of its requests.
@@ -108,7 +115,8 @@ impl Workspace {
             bytes
         };
         let text = String::from_utf8(bytes).map_err(|error| wrong(format!("it is not UTF-8: {error}")))?;
-        let decoded = json_lines(text.trim_start_matches('\u{feff}')).map_err(&wrong)?;
+        let mut decoded = json_lines(text.trim_start_matches('\u{feff}')).map_err(&wrong)?;
+        decoded.redact(&self.redaction_of_spans());
         if decoded.spans.is_empty() {
             return Err(wrong(match &decoded.why {
                 Some(why) => format!("none of its {} spans can be read ({why})", decoded.rejected),

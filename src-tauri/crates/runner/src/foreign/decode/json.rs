@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use engine::json::{DEFAULT_MAX_DEPTH, parse_within};
 use serde_json::{Map, Value, json};
 
 use super::{Decoded, TraceId, open_form};
@@ -25,7 +26,7 @@ pub(crate) fn json_lines(text: &str) -> Result<Decoded, String> {
 
 /// Reads a call. An error says what is wrong with it.
 pub(crate) fn json_text(text: &str) -> Result<Decoded, String> {
-    let call: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+    let call = parse_within(text, DEFAULT_MAX_DEPTH).map_err(|error| format!("not JSON: {error}"))?;
     let all = call.get("resourceSpans").and_then(Value::as_array);
     let all = all.ok_or("not an OTLP trace call: an object with a list \"resourceSpans\" is needed")?;
     let mut decoded = Decoded::default();

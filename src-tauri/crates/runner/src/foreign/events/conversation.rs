@@ -10,20 +10,20 @@ use serde_json::{Map, Value, json};
 
 use super::LogOfTrace;
 use crate::foreign::arrangement::Arrangement;
-use crate::foreign::facts::Facts;
+use crate::foreign::packed::PackedSpan;
 use crate::foreign::tables::Role;
 
 /// Which spans are the calls of models. Several spans may tell of one call, each with the tokens that it took: the
 /// innermost one that has them counts, or the outermost one if none has.
-pub(super) fn counted_calls(arrangement: &Arrangement, facts: &[Facts]) -> Vec<bool> {
-    let is_model = |at: usize| facts[at].role == Role::Model;
-    let mut has_counted_inside = vec![false; facts.len()];
+pub(super) fn counted_calls(arrangement: &Arrangement, spans: &[PackedSpan]) -> Vec<bool> {
+    let is_model = |at: usize| spans[at].outline.role == Role::Model;
+    let mut has_counted_inside = vec![false; spans.len()];
     for at in arrangement.order.iter().rev().copied() {
         let Some(outer) = arrangement.placed[at].around else { continue };
-        has_counted_inside[outer] |= has_counted_inside[at] || is_model(at) && facts[at].has_usage;
+        has_counted_inside[outer] |= has_counted_inside[at] || is_model(at) && spans[at].outline.has_usage;
     }
-    let mut is_call = vec![false; facts.len()];
-    let mut is_in_call = vec![false; facts.len()];
+    let mut is_call = vec![false; spans.len()];
+    let mut is_in_call = vec![false; spans.len()];
     for at in arrangement.order.iter().copied() {
         let outer = arrangement.placed[at].around;
         is_in_call[at] = outer.is_some_and(|outer| is_in_call[outer] || is_call[outer]);
@@ -33,13 +33,12 @@ pub(super) fn counted_calls(arrangement: &Arrangement, facts: &[Facts]) -> Vec<b
 }
 
 impl LogOfTrace<'_> {
-    /// A call of a model begins: what is new in its messages was said, or was the result of a tool.
-    pub(super) fn ask(&mut self, at: usize, time: i64, path: Arc<str>) {
-        let Some(call) = &self.facts[at].call else { return };
-        let request = call.request.clone();
-        let messages: Vec<Value> = request["messages"].as_array().cloned().unwrap_or_default();
+    /// A call of a model begins: what is new in its messages was said, or was the result of a tool. Returns the event
+    /// with which it begins.
+    pub(super) fn ask(&mut self, time: i64, path: Arc<str>, request: Value) -> Seq {
+        let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
         let turn = messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |last| last + 1);
-        for message in &messages {
+        for message in messages {
             for part in message["content"].as_array().into_iter().flatten() {
                 if part["type"] == "tool-result"
                     && let Some(id) = part["toolCallId"].as_str()
@@ -49,16 +48,15 @@ impl LogOfTrace<'_> {
                 }
             }
         }
-        for message in messages.into_iter().skip(turn).filter(|message| message["role"] == "user") {
+        for message in messages.iter().skip(turn).filter(|message| message["role"] == "user") {
             if self.said.insert(blake3::hash(message["content"].to_string().as_bytes())) {
                 self.add_item(time, &path, "message", said("user", "input_text", &message["content"]));
             }
         }
-        let seq = self.events.len() as Seq + 1;
+        let seq = self.last + 1;
         let request = Some(self.stored.store(seq, request));
         let started = EventKind::EffectStarted { effect: EffectKind::Model, ordinal: 0, request };
-        self.push(time, Some(path), started);
-        self.begun.insert(at, seq);
+        self.push(time, Some(path), started)
     }
 
     fn add_item(&mut self, time: i64, path: &Arc<str>, item_type: &str, payload: Map<String, Value>) -> Seq {
@@ -88,9 +86,14 @@ impl LogOfTrace<'_> {
     }
 
     /// A call of a model ends: what it said, and the tools that it asked for.
-    pub(super) fn answered(&mut self, at: usize, started: Seq, time: i64, path: &Arc<str>, error: Option<FlowError>) {
-        let Some(call) = &self.facts[at].call else { return };
-        let (result, generator) = (call.result.clone(), call.request["generator"].clone());
+    pub(super) fn answered(
+        &mut self,
+        generator: &str,
+        started: Seq,
+        time: i64,
+        path: &Arc<str>,
+        (result, error): (Value, Option<FlowError>),
+    ) {
         let has_failed = error.is_some();
         self.push(
             time,

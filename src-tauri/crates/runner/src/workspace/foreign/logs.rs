@@ -9,14 +9,18 @@ use std::sync::Arc;
 
 use engine::event::Event;
 use engine::log::{AppendError, AppendMode, Lease, Log};
-use store::Store;
+use store::{Replacement, Store};
 
 use crate::core::fault::Fault;
-use crate::foreign::decode::{Decoded, TraceId, trace_hex};
+use crate::foreign::decode::{TraceId, trace_hex};
+use crate::foreign::packed::PackedSpan;
 use crate::foreign::trace::Trace;
 
-/// How many events are appended at once.
+/// How many events, or bytes of them, are appended at once.
 const EVENTS_AT_ONCE: usize = 2_000;
+const BYTES_AT_ONCE: usize = 4 << 20;
+/// So many times more at first if a log takes the place of another one: a window that shows it sees no part of it.
+const TIMES_MORE: usize = 5;
 /// How often a log is read again because another process wrote it meanwhile.
 const MAX_TRIES: usize = 8;
 
@@ -42,10 +46,10 @@ impl ForeignLogs {
     }
 
     /// Adds spans. Returns the traces that have changed, in the order of their first spans.
-    pub(super) fn add(&mut self, decoded: Decoded) -> Result<Vec<TraceId>, Fault> {
+    pub(super) fn add(&mut self, spans: Vec<(TraceId, PackedSpan)>) -> Result<Vec<TraceId>, Fault> {
         let mut changed = Vec::new();
         let mut is_changed = std::collections::HashSet::new();
-        for (id, span) in decoded.spans {
+        for (id, span) in spans {
             if !self.known.contains_key(&id) {
                 let known = self.read(id)?;
                 self.known.insert(id, known);
@@ -70,7 +74,11 @@ impl ForeignLogs {
         if row.emitter.is_none() {
             return Err(Fault::refused(format!("request id \"{request}\" is already in use by a run of a flow")));
         }
-        Ok(Known { trace: Trace::of_log(id, &events), log, written: events.iter().map(hash).collect() })
+        Ok(Known {
+            trace: Trace::of_log(id, &events),
+            log,
+            written: events.iter().map(|event| measure(event).hash).collect(),
+        })
     }
 
     /// How many spans of a trace are known.
@@ -78,13 +86,19 @@ impl ForeignLogs {
         self.known.get(&id).map_or(0, |known| known.trace.len())
     }
 
+    /// How much memory the spans of a trace take, about.
+    pub(super) fn bytes(&self, id: TraceId) -> usize {
+        self.known.get(&id).map_or(0, |known| known.trace.bytes)
+    }
+
     /// Writes the log of a trace as it is now.
     pub(super) fn write(&mut self, id: TraceId) -> Result<(), Fault> {
         for _ in 0..MAX_TRIES {
             let Some(known) = self.known.get(&id) else { return Ok(()) };
-            let events = known.trace.events(&self.owner);
-            let hashes: Vec<u64> = events.iter().map(hash).collect();
-            if self.put(id, events, &hashes)? {
+            let appended = self.append(id, known)?;
+            let replaced = if let Put::Before = appended { self.replace(id, known)? } else { appended };
+            if let Put::Done { hashes, has_replaced } = replaced {
+                self.has_replaced |= has_replaced;
                 let log = self.store.log_id(&trace_hex(id)).map_err(Fault::internal)?;
                 if let Some(known) = self.known.get_mut(&id) {
                     (known.written, known.log) = (hashes, log);
@@ -102,54 +116,54 @@ impl ForeignLogs {
         Err(Fault::refused(format!("request \"{request}\" is written by other processes all the time; try again")))
     }
 
-    /// Writes events as the log of a trace. Returns false if the log is not the one that is known.
-    fn put(&mut self, id: TraceId, events: Vec<Event>, hashes: &[u64]) -> Result<bool, Fault> {
+    /// Appends what is new to the log of a trace, if that is only at its end.
+    fn append(&self, id: TraceId, known: &Known) -> Result<Put, Fault> {
         let request = trace_hex(id);
-        let Some(known) = self.known.get(&id) else { return Ok(true) };
-        let lease = Lease::first(&*self.owner);
-        let wait = |receiver: futures_channel::oneshot::Receiver<Result<(), AppendError>>| {
-            futures_executor::block_on(receiver)
-                .unwrap_or_else(|_| Err(AppendError::Storage("the log ended".to_owned())))
-        };
-        let is_longer = !known.written.is_empty() && hashes.starts_with(&known.written);
-        let mut rest = events.into_iter();
-        if is_longer {
-            if self.store.log_id(&request).map_err(Fault::internal)? != known.log {
-                return Ok(false);
+        if known.written.is_empty() {
+            return Ok(Put::Before);
+        }
+        let mut portions = Portions::new(self, &request, Begin::After(known.log));
+        let (mut at, mut is_longer) = (0, true);
+        known.trace.events(&self.owner, &mut |event| {
+            let measured = measure(&event);
+            match known.written.get(at) {
+                Some(written) => is_longer = *written == measured.hash,
+                None => return portions.take(event, measured),
             }
-            rest.by_ref().take(known.written.len()).for_each(drop);
-        } else {
-            let first: Vec<Event> = rest.by_ref().take(EVENTS_AT_ONCE).collect();
-            let old = match known.log {
-                None => None,
-                Some(log) => {
-                    let old = self.store.replacement(&request).map_err(Fault::internal)?;
-                    let is_known = self.store.log_id(&request).map_err(Fault::internal)? == Some(log);
-                    let old = old.filter(|old| is_known && old.last() as usize == known.written.len());
-                    if old.is_none() {
-                        return Ok(false);
-                    }
-                    old
+            at += 1;
+            is_longer
+        });
+        if !is_longer || at < known.written.len() {
+            return Ok(Put::Before);
+        }
+        Ok(portions.end()?.map_or(Put::Fenced, |new| {
+            let hashes = known.written.iter().copied().chain(new).collect();
+            Put::Done { hashes, has_replaced: false }
+        }))
+    }
+
+    /// Writes all events as the log of a trace, in place of the one that is known.
+    fn replace(&self, id: TraceId, known: &Known) -> Result<Put, Fault> {
+        let request = trace_hex(id);
+        let old = match known.log {
+            None => None,
+            Some(log) => {
+                let old = self.store.replacement(&request).map_err(Fault::internal)?;
+                let is_known = self.store.log_id(&request).map_err(Fault::internal)? == Some(log);
+                let old = old.filter(|old| is_known && old.last() as usize == known.written.len());
+                if old.is_none() {
+                    return Ok(Put::Fenced);
                 }
-            };
-            self.has_replaced |= old.is_some();
-            let appended = match old {
-                None => wait(self.store.append(&request, &lease, first, AppendMode::Committed)),
-                Some(old) => wait(self.store.replace(&request, &lease, first, old)),
-            };
-            if !is_taken(appended)? {
-                return Ok(false);
+                old
             }
-        }
-        loop {
-            let next: Vec<Event> = rest.by_ref().take(EVENTS_AT_ONCE).collect();
-            if next.is_empty() {
-                return Ok(true);
-            }
-            if !is_taken(wait(self.store.append(&request, &lease, next, AppendMode::Committed)))? {
-                return Ok(false);
-            }
-        }
+        };
+        let has_replaced = old.is_some();
+        let mut portions = Portions::new(self, &request, old.map_or(Begin::New, Begin::Replacing));
+        known.trace.events(&self.owner, &mut |event| {
+            let measured = measure(&event);
+            portions.take(event, measured)
+        });
+        Ok(portions.end()?.map_or(Put::Fenced, |hashes| Put::Done { hashes, has_replaced }))
     }
 
     /// Forgets a trace: it is read again if more of it arrives.
@@ -165,6 +179,115 @@ impl ForeignLogs {
     }
 }
 
+/// What came of writing a log.
+enum Put {
+    Done {
+        hashes: Vec<u64>,
+        has_replaced: bool,
+    },
+    /// New events belong before the end of the log that is known.
+    Before,
+    /// The log is not the one that is known.
+    Fenced,
+}
+
+/// Where the first portion of events goes.
+enum Begin {
+    /// To a request that has no log.
+    New,
+    /// To the end of the log that begins with this event.
+    After(Option<i64>),
+    Replacing(Replacement),
+}
+
+type Answer = futures_channel::oneshot::Receiver<Result<(), AppendError>>;
+
+/// Appends events in portions: while one is written, the next one is made.
+struct Portions<'l> {
+    store: &'l Store,
+    lease: Lease,
+    request: &'l str,
+    /// None once the first portion was sent.
+    begin: Option<Begin>,
+    events: Vec<Event>,
+    bytes: usize,
+    hashes: Vec<u64>,
+    sent: Option<Answer>,
+    /// Whether all that was sent before was kept.
+    is_kept: Result<bool, Fault>,
+}
+
+impl<'l> Portions<'l> {
+    fn new(logs: &'l ForeignLogs, request: &'l str, begin: Begin) -> Portions<'l> {
+        let (events, hashes, is_kept) = (Vec::new(), Vec::new(), Ok(true));
+        let lease = Lease::first(&*logs.owner);
+        Portions {
+            store: &logs.store,
+            lease,
+            request,
+            begin: Some(begin),
+            events,
+            bytes: 0,
+            hashes,
+            sent: None,
+            is_kept,
+        }
+    }
+
+    /// Takes an event. Returns false if no more are wanted.
+    fn take(&mut self, event: Event, measured: Measured) -> bool {
+        self.events.push(event);
+        self.hashes.push(measured.hash);
+        self.bytes += measured.bytes;
+        let times = if matches!(self.begin, Some(Begin::Replacing(_))) { TIMES_MORE } else { 1 };
+        if self.events.len() >= EVENTS_AT_ONCE * times || self.bytes >= BYTES_AT_ONCE * times {
+            self.send();
+        }
+        matches!(self.is_kept, Ok(true))
+    }
+
+    fn send(&mut self) {
+        self.wait();
+        if !matches!(self.is_kept, Ok(true)) {
+            return;
+        }
+        let events = std::mem::take(&mut self.events);
+        self.bytes = 0;
+        let append = |events| self.store.append(self.request, &self.lease, events, AppendMode::Committed);
+        self.sent = match self.begin.take() {
+            Some(Begin::Replacing(old)) => Some(self.store.replace(self.request, &self.lease, events, old)),
+            Some(Begin::After(log)) => match self.store.log_id(self.request) {
+                Ok(found) if found == log => Some(append(events)),
+                Ok(_) => {
+                    self.is_kept = Ok(false);
+                    return;
+                }
+                Err(error) => {
+                    self.is_kept = Err(Fault::internal(error));
+                    return;
+                }
+            },
+            Some(Begin::New) | None => Some(append(events)),
+        };
+    }
+
+    fn wait(&mut self) {
+        let Some(answer) = self.sent.take() else { return };
+        let appended = futures_executor::block_on(answer);
+        let appended = appended.unwrap_or_else(|_| Err(AppendError::Storage("the log ended".to_owned())));
+        self.is_kept = is_taken(appended);
+    }
+
+    /// Sends the rest. Returns the hashes of all events, or none if the log is not the one that was expected.
+    fn end(mut self) -> Result<Option<Vec<u64>>, Fault> {
+        if !self.events.is_empty() {
+            self.send();
+        }
+        self.wait();
+        Ok(self.is_kept?.then_some(self.hashes))
+    }
+}
+
 /// Whether an append was kept; false if another process wrote meanwhile.
 fn is_taken(appended: Result<(), AppendError>) -> Result<bool, Fault> {
     match appended {
@@ -174,12 +297,16 @@ fn is_taken(appended: Result<(), AppendError>) -> Result<bool, Fault> {
     }
 }
 
-/// A short hash of an event.
-fn hash(event: &Event) -> u64 {
-    let mut hash = blake3::Hasher::new();
+/// An event as JSON: a short hash, and how long it is.
+struct Measured {
+    hash: u64,
+    bytes: usize,
+}
+
+fn measure(event: &Event) -> Measured {
     // An event can always be written.
-    let _ = serde_json::to_writer(&mut hash, event);
+    let text = serde_json::to_vec(event).unwrap_or_default();
     let mut first = [0; 8];
-    first.copy_from_slice(&hash.finalize().as_bytes()[..8]);
-    u64::from_le_bytes(first)
+    first.copy_from_slice(&blake3::hash(&text).as_bytes()[..8]);
+    Measured { hash: u64::from_le_bytes(first), bytes: text.len() }
 }

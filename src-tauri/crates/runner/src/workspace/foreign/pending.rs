@@ -1,7 +1,8 @@
 //! Spans that were received and stored, on their way into logs.
 //!
-//! A log is written again at once, and then not before it took a fifth of the time since: however fast spans arrive,
-//! what is spent on a trace grows with the number of its spans. Must not know how spans arrive.
+//! A log is written at once, and then again when a fifth of the time was spent on it, or when nothing more arrives and
+//! the trace has grown by a part: however fast spans arrive, what is spent on a trace grows with the number of its
+//! spans. Must not know how spans arrive.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -11,21 +12,30 @@ use std::time::{Duration, Instant};
 use store::Store;
 
 use super::logs::ForeignLogs;
-use crate::foreign::decode::{Decoded, TraceId};
+use crate::foreign::decode::TraceId;
+use crate::foreign::packed::PackedSpan;
 
 /// A log is not written more often than this.
 const MIN_PAUSE: Duration = Duration::from_millis(100);
 /// How much longer than writing a log the pause after it is.
 const PAUSE_FACTOR: u32 = 4;
+/// A trace of which nothing arrived for so long is written if it has grown by one of so many parts.
+const QUIET: Duration = Duration::from_millis(200);
+const GROWTH: usize = 8;
 /// A log that could not be written is tried again after this.
 const RETRY: Duration = Duration::from_secs(1);
 /// A trace of which nothing arrived for so long is not kept in memory.
 const FORGET_AFTER: Duration = Duration::from_secs(30);
-/// The most spans that are kept in memory when nothing of them waits.
-const MAX_KEPT: usize = 250_000;
+/// The most bytes of spans that are kept in memory when nothing of them waits.
+const MAX_KEPT: usize = 256 << 20;
 
 /// What one call brought, and its number in the database.
-pub(super) type Arrived = (i64, Decoded);
+pub(super) type Arrived = (i64, Vec<(TraceId, PackedSpan)>);
+
+/// How much memory the spans of a call take, about.
+pub(super) fn bytes(spans: &[(TraceId, PackedSpan)]) -> usize {
+    spans.iter().map(|(_, span)| span.bytes()).sum()
+}
 
 /// See the module.
 pub(super) struct Pending {
@@ -34,18 +44,32 @@ pub(super) struct Pending {
     traces: HashMap<TraceId, Waiting>,
     /// How many traces of each call are not written yet.
     calls: HashMap<i64, usize>,
-    /// How many spans wait, for whoever decides whether more may come.
+    /// How many bytes of spans wait, for whoever decides whether more may come.
     waiting: Arc<AtomicUsize>,
-    /// The spans of each call that are counted in `waiting`.
+    /// The bytes of each call that are counted in `waiting`.
     counted: HashMap<i64, usize>,
 }
 
 /// A trace that is kept in memory.
 struct Waiting {
     due: Instant,
+    /// Not before this, whatever arrives or does not.
+    earliest: Instant,
     touched: Instant,
+    /// How many spans its log had when it was written, and how many there are.
+    spans: (usize, usize),
     /// The calls whose spans its log lacks.
     calls: Vec<i64>,
+}
+
+impl Waiting {
+    /// When its log is to be written; none if that has all spans.
+    fn next_write(&self) -> Option<Instant> {
+        let (written, known) = self.spans;
+        let has_grown = (known - written.min(known)) * GROWTH >= written;
+        let due = if has_grown { self.due.min(self.touched + QUIET).max(self.earliest) } else { self.due };
+        (!self.calls.is_empty()).then_some(due)
+    }
 }
 
 impl Pending {
@@ -59,7 +83,7 @@ impl Pending {
     pub(super) fn run(mut self, arriving: &Receiver<Arrived>) {
         loop {
             let now = Instant::now();
-            let due = self.traces.values().filter(|one| !one.calls.is_empty()).map(|one| one.due).min();
+            let due = self.traces.values().filter_map(Waiting::next_write).min();
             let pause = due.map_or(FORGET_AFTER, |due| due.saturating_duration_since(now));
             match arriving.recv_timeout(pause) {
                 Ok(arrived) => {
@@ -79,10 +103,10 @@ impl Pending {
     }
 
     /// Takes in a call.
-    pub(super) fn take(&mut self, (call, decoded): Arrived) {
+    pub(super) fn take(&mut self, (call, spans): Arrived) {
         let now = Instant::now();
-        self.counted.insert(call, decoded.spans.len());
-        let changed = match self.logs.add(decoded) {
+        self.counted.insert(call, bytes(&spans));
+        let changed = match self.logs.add(spans) {
             Ok(changed) => changed,
             Err(fault) => {
                 tracing::warn!(%fault, "spans cannot be taken in");
@@ -95,27 +119,30 @@ impl Pending {
         }
         self.calls.insert(call, changed.len());
         for id in changed {
-            let waiting = self.traces.entry(id).or_insert(Waiting { due: now, touched: now, calls: Vec::new() });
-            waiting.touched = now;
+            let waiting = Waiting { due: now, earliest: now, touched: now, spans: (0, 0), calls: Vec::new() };
+            let waiting = self.traces.entry(id).or_insert(waiting);
+            (waiting.touched, waiting.spans.1) = (now, self.logs.len(id));
             waiting.calls.push(call);
         }
     }
 
     /// Writes the logs that are due, or all.
     pub(super) fn write_due(&mut self, now: Option<Instant>) {
-        let is_due = |one: &Waiting| !one.calls.is_empty() && now.is_none_or(|now| one.due <= now);
+        let is_due = |one: &Waiting| one.next_write().is_some_and(|due| now.is_none_or(|now| due <= now));
         let due: Vec<TraceId> = self.traces.iter().filter(|(_, one)| is_due(one)).map(|(id, _)| *id).collect();
         for id in due {
             let begun = Instant::now();
             let written = self.logs.write(id);
             let took = begun.elapsed();
             let Some(waiting) = self.traces.get_mut(&id) else { continue };
-            waiting.due = Instant::now() + MIN_PAUSE.max(took * PAUSE_FACTOR);
+            let now = Instant::now();
+            (waiting.earliest, waiting.due) = (now + MIN_PAUSE, now + MIN_PAUSE.max(took * PAUSE_FACTOR));
             if let Err(fault) = written {
                 tracing::warn!(%fault, "a foreign request cannot be written");
-                waiting.due = Instant::now() + RETRY;
+                (waiting.earliest, waiting.due) = (now + RETRY, now + RETRY);
                 continue;
             }
+            waiting.spans.0 = waiting.spans.1;
             for call in std::mem::take(&mut waiting.calls) {
                 let left = self.calls.get_mut(&call).map_or(0, |left| {
                     *left -= 1;
@@ -132,8 +159,8 @@ impl Pending {
     /// All spans of a call are in logs.
     fn finish(&mut self, call: i64) {
         self.calls.remove(&call);
-        let spans = self.counted.remove(&call).unwrap_or(0);
-        self.waiting.fetch_sub(spans.min(self.waiting.load(Ordering::SeqCst)), Ordering::SeqCst);
+        let bytes = self.counted.remove(&call).unwrap_or(0);
+        self.waiting.fetch_sub(bytes.min(self.waiting.load(Ordering::SeqCst)), Ordering::SeqCst);
         if let Err(error) = self.store.forget_received(vec![call]) {
             // It is taken in once more later, which changes nothing.
             tracing::warn!(%error, "a received call stays stored");
@@ -144,12 +171,12 @@ impl Pending {
         let mut quiet: Vec<(Instant, TraceId)> =
             self.traces.iter().filter(|(_, one)| one.calls.is_empty()).map(|(id, one)| (one.touched, *id)).collect();
         quiet.sort_unstable();
-        let mut kept: usize = quiet.iter().map(|(_, id)| self.logs.len(*id)).sum();
+        let mut kept: usize = quiet.iter().map(|(_, id)| self.logs.bytes(*id)).sum();
         for (touched, id) in quiet {
             if kept <= MAX_KEPT && touched.elapsed() < FORGET_AFTER {
                 break;
             }
-            kept -= self.logs.len(id);
+            kept -= self.logs.bytes(id);
             self.logs.forget(id);
             self.traces.remove(&id);
         }

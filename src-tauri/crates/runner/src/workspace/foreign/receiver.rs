@@ -11,6 +11,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use engine::json::parse;
+use engine::redaction::Redaction;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response, StatusCode, header};
@@ -18,7 +20,7 @@ use serde::Serialize;
 use store::Store;
 
 use self::answer::{Answer, Encoding};
-use super::pending::{Arrived, Pending};
+use super::pending::{self, Arrived, Pending};
 use crate::core::fault::Fault;
 use crate::core::loopback::{LoopbackServer, is_local};
 use crate::core::sync::lock;
@@ -30,8 +32,8 @@ use crate::workspace::Workspace;
 pub const USUAL_PORT: u16 = 4318;
 /// The longest call, as it is sent and as it is after decompression.
 const MAX_BYTES: usize = 64 << 20;
-/// If so many spans wait for their logs, senders are told to come back.
-const MAX_WAITING: usize = 400_000;
+/// If so many bytes of spans wait for their logs, senders are told to come back.
+const MAX_WAITING: usize = 256 << 20;
 /// How long a call may wait for the database. What is stored later is known when it is sent again.
 const MAX_WAIT: Duration = Duration::from_secs(20);
 /// When a sender may come back, in seconds.
@@ -68,6 +70,7 @@ impl Workspace {
             owner: job.owner().into(),
             sender: Mutex::new(sender),
             waiting: waiting.clone(),
+            redaction: self.redaction_of_spans(),
         };
         let intake = Arc::new(intake);
         let respond = move |request| {
@@ -103,14 +106,16 @@ impl Workspace {
     }
 
     fn left(&self, pending: &mut Pending) -> Result<(), Fault> {
-        let mut after = 0;
+        let (mut after, redaction) = (0, self.redaction_of_spans());
         loop {
             let calls = self.store.received(after, 16).map_err(Fault::internal)?;
             let Some(last) = calls.last() else { return Ok(()) };
             after = last.n;
             for call in calls {
                 if self.locks.liveness(&call.owner) == store::Liveness::Dead {
-                    pending.take((call.n, stored(&call.body)));
+                    let mut decoded = stored(&call.body);
+                    decoded.redact(&redaction);
+                    pending.take((call.n, decoded.packed()));
                 }
             }
         }
@@ -152,6 +157,7 @@ struct Intake {
     owner: Arc<str>,
     sender: Mutex<Sender<Arrived>>,
     waiting: Arc<AtomicUsize>,
+    redaction: Redaction,
 }
 
 impl Intake {
@@ -204,18 +210,24 @@ impl Intake {
     fn keep(&self, body: Bytes, encoding: Encoding, is_compressed: bool) -> Result<Answer, Answer> {
         let bad = |why: String| Answer::refused(StatusCode::BAD_REQUEST, why);
         let plain = if is_compressed { unpacked(&body).map_err(|why| why.unwrap_or_else(too_large))? } else { body };
-        let decoded = encoding.decode(&plain).map_err(bad)?;
+        let mut decoded = encoding.decode(&plain).map_err(bad)?;
+        let has_secrets = decoded.redact(&self.redaction);
         let (rejected, why) = (decoded.rejected, decoded.why.clone());
         if !decoded.spans.is_empty() {
-            let kept = packed(encoding, &plain).map_err(|error| bad(error.to_string()))?;
-            let spans = decoded.spans.len();
+            let kept = if has_secrets {
+                packed(REDACTED, decoded.to_json().to_string().as_bytes())
+            } else {
+                packed(encoding.letter(), &plain)
+            };
+            let kept = kept.map_err(|error| bad(error.to_string()))?;
+            let spans = decoded.packed();
             let call = self.store.receive(&self.owner, kept).map_err(|error| match Fault::of_write(error) {
                 Fault::Storage { message } => Answer::busy(message),
                 fault => Answer::busy(fault.to_string()),
             })?;
-            self.waiting.fetch_add(spans, Ordering::SeqCst);
+            self.waiting.fetch_add(pending::bytes(&spans), Ordering::SeqCst);
             // If nobody takes it, the next process does.
-            let _ = lock(&self.sender).send((call, decoded));
+            let _ = lock(&self.sender).send((call, spans));
         }
         Ok(Answer::taken(rejected, why))
     }
@@ -236,9 +248,12 @@ fn unpacked(body: &[u8]) -> Result<Bytes, Option<Answer>> {
     }
 }
 
+/// The letter of a call of which something was taken out, as [`Decoded::to_json`] writes it.
+const REDACTED: u8 = b'r';
+
 /// A call as it is stored: a letter for its encoding, and its body, compressed.
-fn packed(encoding: Encoding, plain: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut stored = vec![encoding.letter()];
+fn packed(letter: u8, plain: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut stored = vec![letter];
     stored.extend(zstd::encode_all(plain, 1)?);
     Ok(stored)
 }
@@ -247,6 +262,13 @@ fn packed(encoding: Encoding, plain: &[u8]) -> std::io::Result<Vec<u8>> {
 fn stored(body: &[u8]) -> Decoded {
     let Some((letter, packed)) = body.split_first() else { return Decoded::default() };
     let plain = zstd::decode_all(packed).unwrap_or_default();
+    if *letter == REDACTED {
+        return std::str::from_utf8(&plain)
+            .ok()
+            .and_then(|text| parse(text).ok())
+            .map(Decoded::from_json)
+            .unwrap_or_default();
+    }
     Encoding::from_letter(*letter).and_then(|encoding| encoding.decode(&plain).ok()).unwrap_or_default()
 }
 

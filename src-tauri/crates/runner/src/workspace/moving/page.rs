@@ -28,8 +28,10 @@ use self::values::Values;
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
 use crate::request_view::RequestView;
+use crate::request_view::item_list::ItemList;
 use crate::views::*;
 use crate::workspace::Workspace;
+use crate::workspace::checkpoints::checkpoints_of;
 use crate::workspace::export_format::{self, Line};
 use crate::workspace::request_view::ViewSource;
 
@@ -46,6 +48,8 @@ const ITEM_LEVELS: usize = 4;
 const TRACK_LEVELS: usize = 3;
 /// How much JSON a chunk of states has.
 const STATE_BYTES: usize = 512 << 10;
+/// How often a view and the items of a running request are read until both are of one instant.
+const MAX_LOOKS: u32 = 1_000;
 /// In how many parts the critical path of a request is told at most.
 const CRITICAL_PARTS: u32 = 2_000;
 
@@ -111,9 +115,8 @@ impl Workspace {
 
     /// All that the window shows of a request. Answers how many events and items.
     fn add_everything(&self, page: &mut PageFile, request: &str) -> Result<(u64, u64), Fault> {
-        let (row, mut events) = self.log_of(request)?;
-        let mut view = RequestView::new(request);
-        self.bring_up_to_date(&mut view, request)?;
+        let (mut view, mut list) = (RequestView::new(request), ItemList::new());
+        let (row, mut events) = self.at_one_instant(&mut view, &mut list, request)?;
         let source = ViewSource { workspace: self, request };
         let mut values = Values::new(self.config.redaction());
 
@@ -131,7 +134,7 @@ impl Workspace {
             .into_iter()
             .map(ItemRow::from)
             .collect();
-        let WholeItems { items, places, is_left_out } = self.whole_items(&row, &newest)?;
+        let WholeItems { items, places, is_left_out } = self.whole_items(&row, &list, &newest)?;
         let items = items.into_iter().map(|mut item| {
             short(&values, &logs, &mut item);
             values.document(item, ITEM_LEVELS)
@@ -153,6 +156,7 @@ impl Workspace {
         drop(logs);
         let states: Vec<String> =
             tracks.into_iter().map(|track| values.document(states::document(track), TRACK_LEVELS)).collect();
+        let checkpoints = checkpoints_of(&events);
         self.store.put_in_force(request, &mut events).map_err(Fault::internal)?;
         let requests = Requests::of(&events);
         let event_text = |event: &Event| {
@@ -187,7 +191,7 @@ impl Workspace {
         page.add("times", &differences(&times).to_string())?;
         let lists = json!({
             "calls": has_calls.then(|| view.calls(&source, 0)).transpose()?,
-            "checkpoints": self.checkpoints(request)?,
+            "checkpoints": checkpoints,
             "journal": self.own_journal(&row)?,
         });
         page.add("lists", &values.document(lists, 0))?;
@@ -218,10 +222,41 @@ impl Workspace {
         head.to_string()
     }
 
+    /// Brings a view and a list of items to one instant, and reads the log up to it. A running request writes on
+    /// meanwhile; what it writes after that instant is not in the page.
+    fn at_one_instant(
+        &self,
+        view: &mut RequestView,
+        list: &mut ItemList,
+        request: &str,
+    ) -> Result<(RequestRow, Vec<Event>), Fault> {
+        let mut read = None;
+        for _ in 0..MAX_LOOKS {
+            let log = self.store.log_id(request).map_err(Fault::internal)?;
+            if read != log {
+                (*list, read) = (ItemList::new(), log);
+            }
+            let mut row = self.bring_up_to_date(view, request)?;
+            self.bring_items_up_to_date(list, &row)?;
+            if list.last() == view.seq() {
+                let (_, mut events) = self.log_of(request)?;
+                if self.store.log_id(request).map_err(Fault::internal)? == log {
+                    events.retain(|event| event.seq <= view.seq());
+                    row.last_seq = view.seq();
+                    return Ok((row, events));
+                }
+            }
+        }
+        Err(Fault::refused(format!(
+            "request \"{request}\" changes faster than it can be read; export it a little later"
+        )))
+    }
+
     /// The entries of the session's journal that a request made.
     fn own_journal(&self, row: &RequestRow) -> Result<Vec<Value>, Fault> {
         let notes = self.store.notes_of(&row.session_id, engine::log::NoteKind::Journal, NoteQuery::default());
-        let own = notes.map_err(Fault::internal)?.into_iter().filter(|note| *note.request == *row.id);
+        let own = notes.map_err(Fault::internal)?.into_iter();
+        let own = own.filter(|note| *note.request == *row.id && note.seq <= row.last_seq);
         Ok(own.map(|note| note.entry).collect())
     }
 }

@@ -31,11 +31,12 @@ impl Workspace {
         let mut pack = |value: Option<Json>, part: BlockPart, n: u64| {
             value.map(|Json(value)| self.pack(value, &mut room, || address(part, n))).transpose()
         };
-        let BlockDetail { mut block, kept_by, input, output, items, changes, logs, asked, effects, model_calls } =
+        let BlockDetail { mut block, kept_by, input, output, span, items, changes, logs, asked, effects, model_calls } =
             detail;
         let input = pack(input, BlockPart::Input, 0)?;
         let output = pack(output, BlockPart::Output, 0)?;
         let details = pack(block.error.as_mut().and_then(|error| error.details.take()), BlockPart::Details, 0)?;
+        let span = pack(span, BlockPart::Span, 0)?;
         let mut effect_parts = |rows: Vec<EffectRow>| {
             let rows = rows.into_iter().take(MAX_ROWS).map(|row| {
                 Ok(EffectParts {
@@ -68,6 +69,7 @@ impl Workspace {
             input,
             output,
             details,
+            span,
             items: items.into_iter().take(MAX_ITEMS).map(cut_item).collect(),
             item_count,
             changes: parts,
@@ -95,6 +97,7 @@ impl Workspace {
             BlockPart::Input => detail.input,
             BlockPart::Output => detail.output,
             BlockPart::Details => detail.block.error.and_then(|error| error.details),
+            BlockPart::Span => detail.span,
             BlockPart::Asked => effect(all_effects(detail)).and_then(|row| row.request),
             BlockPart::Answered => effect(all_effects(detail)).and_then(|row| row.result),
             BlockPart::Old => change(detail.changes).and_then(|change| change.old),

@@ -29,6 +29,11 @@ impl TagChanges {
 
     /// As annotations, or what is wrong with them.
     fn annotations(&self) -> Result<Vec<Annotation>, Fault> {
+        if let Some((_, tag)) = self.tags.iter().find(|(is_added, tag)| *is_added && tag.starts_with(['+', '-'])) {
+            let what = format!("a tag begins with another letter than + or - (got {tag:?})");
+            let details = vec![Detail { path: "+".to_owned(), message: what.clone() }];
+            return Err(Fault::Invalid { message: what, details });
+        }
         let tags = self.tags.iter().map(|(is_added, tag)| {
             let (kind, sign) =
                 if *is_added { (AnnotationKind::TagAdded, "+") } else { (AnnotationKind::TagRemoved, "-") };

@@ -16,7 +16,7 @@ use crate::core::fault::Fault;
 use crate::views::*;
 use crate::workspace::Workspace;
 use crate::workspace::answers::{questions, shown};
-use crate::workspace::block::{Resumes, effects};
+use crate::workspace::block::{Resumes, effects, span_of};
 
 /// Which execution of a block: its path and its attempt.
 type Place<'e> = (&'e str, u32);
@@ -24,6 +24,7 @@ type Place<'e> = (&'e str, u32);
 /// What the blocks of a request are made from, by block.
 pub(super) struct BlockLogs<'e> {
     row: &'e RequestRow,
+    first: Option<&'e Event>,
     blocks: HashMap<String, BlockView<'e>>,
     events: HashMap<Place<'e>, Vec<&'e Event>>,
     items: HashMap<String, Vec<ItemRow>>,
@@ -54,6 +55,7 @@ impl<'e> BlockLogs<'e> {
         let blocks = blocks(Events::new(log), live).into_iter();
         BlockLogs {
             row,
+            first: log.first(),
             blocks: blocks.map(|block| (format!("{}:{}", block.path, block.attempt), block)).collect(),
             events,
             items: HashMap::new(),
@@ -114,6 +116,7 @@ impl<'e> BlockLogs<'e> {
         });
         let mut document = json!({
             "error": block.error.map(ErrorInfo::from),
+            "span": span_of(self.first, own),
             "keptBy": self.resumes.kept_by(block),
             "items": items.into_iter().map(item).collect::<Vec<Value>>(),
             "writes": self.writes(block, own),

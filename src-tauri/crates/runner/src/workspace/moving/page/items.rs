@@ -18,15 +18,18 @@ use crate::workspace::view_items::view_item;
 
 impl Workspace {
     /// What is or was an item of a request, in order. `newest` are its items as they are now, by their events.
-    pub(super) fn whole_items(&self, row: &RequestRow, newest: &[ItemRow]) -> Result<WholeItems, Fault> {
-        let mut list = ItemList::new();
-        self.bring_items_up_to_date(&mut list, row)?;
+    pub(super) fn whole_items(
+        &self,
+        row: &RequestRow,
+        list: &ItemList,
+        newest: &[ItemRow],
+    ) -> Result<WholeItems, Fault> {
         let source = ViewSource { workspace: self, request: &row.id };
         let newest: HashMap<Seq, &ItemRow> = newest.iter().map(|item| (item.seq, item)).collect();
         let (mut items, mut places) = (Vec::new(), HashMap::new());
         for standing in list.standings() {
             let seq = standing.seq;
-            let (item, is_whole) = self.whole_item(&list, &source, standing, newest.get(&seq).copied())?;
+            let (item, is_whole) = self.whole_item(list, &source, standing, newest.get(&seq).copied())?;
             if is_whole {
                 places.insert(seq, items.len());
             }

@@ -23,12 +23,16 @@ impl Workspace {
     pub(super) fn tracks(&self, row: &RequestRow, events: &[Event]) -> Result<Vec<Track>, Fault> {
         let paths: HashMap<Seq, &Arc<str>> =
             events.iter().filter_map(|event| Some((event.seq, event.path.as_ref()?))).collect();
+        let last = row.last_seq;
         let scopes = self.store.scopes_of(&row.id).map_err(Fault::internal)?;
         let forked = row.forked_from.as_ref().map_or(0, |from| from.seq);
         let mut tracks: Vec<Track> = scopes.iter().map(|scope| Track::new(scope.clone())).collect();
         // The newest state of each before a fork leaves its request: what that one had then counts, in its own words.
         let mut before: HashMap<usize, (u64, engine::state::State)> = HashMap::new();
         let visit = |at: usize, step: store::StateStep<'_>| {
+            if step.seq > last {
+                return;
+            }
             let track = &mut tracks[at];
             let begins = step.is_change && track.begins.is_none();
             if begins {
