@@ -51,6 +51,8 @@ pub(crate) struct Session {
     /// The revision and the id of the transaction that writes, while one is open.
     writing: RefCell<Option<(i64, String)>>,
     lock_timeout: Cell<Duration>,
+    /// Whether a transaction is open.
+    is_open: Cell<bool>,
 }
 
 /// A statement that is prepared for values of these types.
@@ -134,14 +136,16 @@ impl Session {
             own_commits: Cell::new(0),
             writing: RefCell::default(),
             lock_timeout: Cell::new(Duration::ZERO),
+            is_open: Cell::new(false),
         })
     }
 
     /// Connects again if the session was cut off.
     fn ensure_connected(&self) -> Result<()> {
-        if !self.client.borrow().is_closed() {
-            return Ok(());
-        }
+        if self.is_closed() { self.reconnect() } else { Ok(()) }
+    }
+
+    fn reconnect(&self) -> Result<()> {
         let began = Instant::now();
         let client = loop {
             match connect(&self.server, &self.settings) {
@@ -199,11 +203,26 @@ impl Session {
         })
     }
 
-    /// Runs a statement; the rows that it finds.
+    /// Runs a statement; the rows that it finds. Outside of a transaction it is asked again if the session is cut off.
     pub(super) fn query(&self, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<tokio_postgres::Row>> {
-        self.with_values(sql, values, |client, statement, params| {
-            Ok(pollster::block_on(client.query(statement, params))?)
-        })
+        let ask = || {
+            self.with_values(sql, values, |client, statement, params| {
+                Ok(pollster::block_on(client.query(statement, params))?)
+            })
+        };
+        if self.is_open.get() { ask() } else { self.again_if_cut_off(ask) }
+    }
+
+    /// Does what changes nothing, once more on a new session if this one is cut off.
+    fn again_if_cut_off<T>(&self, act: impl Fn() -> Result<T>) -> Result<T> {
+        self.ensure_connected()?;
+        match act() {
+            Err(error) if error.is_cut_off() => {
+                self.reconnect()?;
+                act()
+            }
+            result => result,
+        }
     }
 
     /// The names of the columns that a statement finds.
@@ -219,14 +238,15 @@ impl Session {
 
     /// Begins a transaction that writes.
     pub(super) fn begin(&self) -> Result<()> {
-        self.ensure_connected()?;
         self.writing.borrow_mut().take();
-        let began = self.batch("BEGIN").and_then(|()| {
+        self.again_if_cut_off(|| self.batch("BEGIN"))?;
+        self.is_open.set(true);
+        let began = (|| {
             let sql = "UPDATE revision SET n = n + 1 WHERE format = ?1 RETURNING n, pg_current_xact_id()::text";
             let rows = self.query(sql, &[&self.format])?;
             let row = rows.first().ok_or(Error::OtherFormat)?;
             Ok((row.try_get(0)?, row.try_get(1)?))
-        });
+        })();
         match began {
             Ok(writing) => {
                 *self.writing.borrow_mut() = Some(writing);
@@ -234,7 +254,7 @@ impl Session {
             }
             Err(error) => {
                 // A session that was cut off has nothing to roll back.
-                let _ = self.batch("ROLLBACK");
+                let _ = self.roll_back();
                 Err(error)
             }
         }
@@ -242,13 +262,15 @@ impl Session {
 
     /// Begins a transaction that reads one committed state.
     pub(super) fn snapshot(&self) -> Result<()> {
-        self.ensure_connected()?;
-        self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self.again_if_cut_off(|| self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))?;
+        self.is_open.set(true);
+        Ok(())
     }
 
     /// Commits. If the session is cut off meanwhile, the server is asked whether it did.
     pub(super) fn commit(&self) -> Result<()> {
         let writing = self.writing.borrow_mut().take();
+        self.is_open.set(false);
         match (self.batch("COMMIT"), writing) {
             (Ok(()), Some(_)) => {
                 self.own_commits.set(self.own_commits.get() + 1);
@@ -286,6 +308,7 @@ impl Session {
     /// Ends a transaction without a trace.
     pub(super) fn roll_back(&self) -> Result<()> {
         self.writing.borrow_mut().take();
+        self.is_open.set(false);
         if self.is_closed() { Ok(()) } else { self.batch("ROLLBACK") }
     }
 
