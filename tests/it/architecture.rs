@@ -21,7 +21,7 @@ const DIRECTIONS: [(&str, &[&str]); 8] = [
 /// Which packages only some folders may name. The tests speak HTTP to the window's driver.
 const RESERVED: [(&[&str], &[&str]); 7] = [
     (&["tauri", "tauri-build", "tauri-specta"], &["."]),
-    (&["rusqlite"], &["src-tauri/crates/store"]),
+    (&["rusqlite", "tokio_postgres"], &["src-tauri/crates/store"]),
     (&["rolldown", "rquickjs", "oxc"], &["src-tauri/crates/script"]),
     (&["rmcp"], &["src-tauri/crates/mcp"]),
     (&["notify", "notify-debouncer-full"], &["src-tauri/crates/runner"]),
@@ -32,7 +32,7 @@ const RESERVED: [(&[&str], &[&str]); 7] = [
 /// The folders of each crate, from the bottom to the top: what is in one may name only its own and those before it.
 const FLOORS: [(&str, &[&str]); 4] = [
     ("src-tauri/crates/engine/src", &["model", "views", "execution"]),
-    ("src-tauri/crates/store/src", &["row", "read", "file", "write", "check", "transfer"]),
+    ("src-tauri/crates/store/src", &["sql", "row", "read", "file", "write", "check", "transfer"]),
     ("src-tauri/crates/script/src", &["bundle", "vm", "describe", "host", "load"]),
     (
         "src-tauri/crates/runner/src",

@@ -238,8 +238,7 @@ impl Workspace {
         let refusal = trusted::refusal(options.consent, &dir, &config);
         let Opened { store, unwritable } = open_data(&data, &options, settings, refusal.as_ref())?;
         // Jobs have their locks beside the real file; an empty database in place of none has no jobs.
-        let file = data.file().filter(|file| file.exists()).unwrap_or_else(|| store.path());
-        let locks = Locks::of(&store, file).map_err(Fault::internal)?;
+        let locks = Locks::of(&store, &data).map_err(Fault::internal)?;
         let locks = found.get_or_init(|| locks).clone();
         let workspace = Arc::new(Workspace {
             trusted: refusal.is_none(),

@@ -5,5 +5,6 @@
 pub(crate) mod identity;
 pub(crate) mod migrate;
 pub(crate) mod open;
+pub(crate) mod owners;
 pub(crate) mod read_only;
 pub(crate) mod server;

@@ -10,7 +10,8 @@ use engine::log::{AppendMode, Lease, NoteKind};
 use serde_json::json;
 
 use crate::file::migrate;
-use crate::file::open::{Liveness, Owners, configure_statement_cache};
+use crate::file::open::configure_statement_cache;
+use crate::file::owners::{Liveness, Owners};
 use crate::first_event::request_started;
 use crate::read::journal::{NoteQuery, notes};
 use crate::write::append_batch::QueuedAppend;

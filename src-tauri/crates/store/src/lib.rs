@@ -1,4 +1,4 @@
-//! The SQLite event log and everything read from it.
+//! The event log, in SQLite or on a PostgreSQL server, and everything read from it.
 //!
 //! One connection writes, with group commit: the thread that appends a step uses it, or the store's own
 //! thread. Readers have connections of their own and never wait. With [`Durability::Process`] a killed
@@ -21,7 +21,7 @@
 //! *change* is a row of `change`: one or more operations that took a scope from one version to the next. *As of* an
 //! event (`as_of`, a global event id) means after everything that was committed up to and including it.
 //!
-//! Only this crate names rusqlite. It must not decide what an event means beyond the rows it keeps
+//! Only this crate names rusqlite and tokio-postgres. It must not decide what an event means beyond the rows it keeps
 //! for speed, and it reads no clock: times are those of the events.
 
 mod check;
@@ -51,7 +51,8 @@ use futures_channel::oneshot;
 use serde_json::Value;
 
 pub use check::{Checked, Problem};
-pub use file::open::{Access, Durability, Liveness, OnDamaged, Options, Owners};
+pub use file::open::{Access, Durability, OnDamaged, Options};
+pub use file::owners::{Liveness, Owners};
 pub use read::conversation::ForkNode;
 pub use read::digests::Digests;
 pub use read::event_query::EventQuery;

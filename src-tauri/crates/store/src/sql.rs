@@ -1,8 +1,8 @@
 //! One way to speak to either database: SQLite in a file, or PostgreSQL on a server.
 //!
 //! The statements of this crate are written once, in the SQL that both understand, with `?1` for the first value. This
-//! module hides who answers: it has the names and shapes of rusqlite, whose column types it uses, so that a statement is
-//! prepared, bound and read in the same way for both. What PostgreSQL lacks of SQLite's functions is defined in its
+//! module hides who answers: it has the names and shapes of rusqlite, whose column types it uses, so that a statement
+//! is prepared, bound and read in the same way for both. What PostgreSQL lacks of SQLite's functions is defined in its
 //! schema (`sql/postgres/functions.sql`), and `sql/dialect.rs` translates what is written differently.
 //!
 //! A transaction that writes excludes all other writers, in both databases: SQLite locks the file, and on a server the

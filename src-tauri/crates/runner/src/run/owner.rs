@@ -1,8 +1,8 @@
 //! Which job runs a request, whether it still lives (ARCHITECTURE §7.1), and how it hears of a wish to
 //! abort it.
 //!
-//! In a database on a server, every running job has a lease there. Beside a file, it holds an operating-system lock on a
-//! file of its own. The lock belongs to the job and goes
+//! In a database on a server, every running job has a lease there. Beside a file, it holds an operating-system lock
+//! on a file of its own. The lock belongs to the job and goes
 //! with it, however it ends: with its end, with a panic, or with its process. A request names the file as its
 //! owner: the id of the database, a dot, and the name of the file. The files lie in a folder beside the real
 //! database file, so that every path to it leads to the same ones, and the folder carries the id of the database.
@@ -24,7 +24,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use store::{Leases, Liveness, Store};
+use store::{DataPlace, Leases, Liveness, Store};
 use uuid::Uuid;
 
 use folder::Folder;
@@ -60,14 +60,17 @@ impl Locks {
         Ok(Locks(Arc::new(Jobs { database: database.to_owned(), place })))
     }
 
-    /// Of the database that a store has open: in the file `data`, which is there, or on a server.
-    pub(crate) fn of(store: &Store, data: &Path) -> io::Result<Locks> {
+    /// Of the database that a store has open. The file `data` may not be there, where the store reads an empty one.
+    pub(crate) fn of(store: &Store, data: &DataPlace) -> io::Result<Locks> {
         match Leases::of(store.place()) {
             Some(leases) => {
                 let place = JobPlace::Server(leases);
                 Ok(Locks(Arc::new(Jobs { database: store.id().to_owned(), place })))
             }
-            None => Locks::new(data, store.id()),
+            None => {
+                let file = data.file().filter(|file| file.exists()).unwrap_or_else(|| store.path());
+                Locks::new(file, store.id())
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What listeners hear of requests, whoever writes them: this process, or another one.
 //!
-//! A commit of this process tells of itself. What others commit shows in the database twice a second, while
+//! A commit of this process tells of itself. What others commit shows in the database five times a second, while
 //! somebody watches; so does the death of a job, of which nobody tells. Nothing here changes anything.
 
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::core::fault::Fault;
 use crate::core::notice::{Notice, Notices};
 
 /// How often is looked what others did.
-const LOOK: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(200);
 
 /// The requests that this process writes, by their ids.
 #[derive(Clone, Default)]

@@ -1,7 +1,7 @@
 //! A process that goes on with what others left: requests whose process is gone, and those that have waited too long.
 //!
-//! Each is claimed by the log itself, which takes the first append of a new owner and refuses every other one, so several
-//! workers may look at the same database. Must not begin requests.
+//! Each is claimed by the log itself, which takes the first append of a new owner and refuses every other one, so that
+//! several workers may look at the same database. Must not begin requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;

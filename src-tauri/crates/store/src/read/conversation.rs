@@ -70,7 +70,8 @@ impl Store {
              {COLUMNS},
                  (SELECT id FROM session WHERE n = tree.parent),
                  (SELECT forked_at FROM request WHERE session = s.n AND forked_from = s.forked_from LIMIT 1)
-             FROM (SELECT * FROM tree LIMIT ?2) tree JOIN session s ON s.n = tree.n JOIN request r ON r.n = s.last_request
+             FROM (SELECT * FROM tree LIMIT ?2) tree
+                 JOIN session s ON s.n = tree.n JOIN request r ON r.n = s.last_request
              ORDER BY tree.depth, s.n"
         );
         self.read(|connection| {

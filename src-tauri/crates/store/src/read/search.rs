@@ -265,7 +265,8 @@ impl DeltaTexts<'_> {
 
 fn ended_items(connection: &Connection, request: i64) -> Result<HashSet<Seq>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT CAST(json_extract(body, '$.of') AS bigint) FROM event WHERE request = ?1 AND kind = 'item_done' AND json_valid(body)",
+        "SELECT CAST(json_extract(body, '$.of') AS bigint) FROM event
+         WHERE request = ?1 AND kind = 'item_done' AND json_valid(body)",
     )?;
     let rows = statement.query_map((request,), |row| row.get::<_, Option<Seq>>(0))?;
     Ok(rows.filter_map(Result::transpose).collect::<Result<_, _>>()?)

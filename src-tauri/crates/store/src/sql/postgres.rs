@@ -5,8 +5,8 @@
 //! transaction was stored. Whether a commit happened that was cut off is asked of the server.
 //!
 //! A transaction that writes begins with an update of the one row of `revision`: that row's lock excludes all others
-//! that write, its number tells every reader whether something was committed, and the transaction's id, read in the same
-//! round trip, tells later whether it was committed.
+//! that write, its number tells every reader whether something was committed, and the transaction's id, read in the
+//! same round trip, tells later whether it was committed.
 
 mod column;
 mod param;
@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::ToSql;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{self, Type};
 use tokio_postgres::{Client, NoTls};
 
 use super::place::Server;
@@ -186,13 +186,13 @@ impl Session {
         &self,
         sql: &str,
         values: &[&dyn ToSql],
-        run: impl FnOnce(&Client, &tokio_postgres::Statement, &[&(dyn tokio_postgres::types::ToSql + Sync)]) -> Result<R>,
+        run: impl FnOnce(&Client, &tokio_postgres::Statement, &[&(dyn types::ToSql + Sync)]) -> Result<R>,
     ) -> Result<R> {
         let params = values.iter().map(|value| Param::of(*value)).collect::<Result<Vec<Param>>>()?;
         let types: Vec<Type> = params.iter().map(Param::type_of).collect();
         let statement = self.prepared(sql, &types)?;
-        let params: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> =
-            params.iter().map(|param| param as &(dyn tokio_postgres::types::ToSql + Sync)).collect();
+        let params: Vec<&(dyn types::ToSql + Sync)> =
+            params.iter().map(|param| param as &(dyn types::ToSql + Sync)).collect();
         run(&self.client.borrow(), &statement, &params)
     }
 

@@ -8,7 +8,7 @@ use crate::sql::{Connection, OptionalExtension};
 use engine::scope::{ScopeKey, ScopeKind};
 
 use crate::Store;
-use crate::file::open::Owners;
+use crate::file::owners::Owners;
 use crate::read::states;
 use crate::row::error::Error;
 use crate::row::totals::Sums;

@@ -7,7 +7,7 @@ use crate::sql::{Connection, OptionalExtension};
 use engine::concurrency::status_after;
 use engine::event::{EventKind, RequestStatus};
 
-use crate::file::open::Owners;
+use crate::file::owners::Owners;
 use crate::row::error::Error;
 use crate::write::append_batch::AppendBatch;
 

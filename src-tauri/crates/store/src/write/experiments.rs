@@ -88,7 +88,8 @@ impl Store {
         self.sliced_work()?.write(move |connection, _| {
             let Some(n) = number_of(connection, &experiment)? else { return Ok(false) };
             let sql = "INSERT INTO sample (experiment, arm, number, request, score) VALUES (?1, ?2, ?3, ?4, ?5)
-                 ON CONFLICT (experiment, arm, number) DO UPDATE SET request = excluded.request, score = excluded.score";
+                 ON CONFLICT (experiment, arm, number)
+                 DO UPDATE SET request = excluded.request, score = excluded.score";
             connection.prepare_cached(sql)?.execute((n, arm, number, &request, &score))?;
             Ok(true)
         })

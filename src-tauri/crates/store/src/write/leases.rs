@@ -1,6 +1,6 @@
 //! The jobs that run requests of a database on a server: each has a lease by the server's clock, which its process
-//! renews. A job whose lease is over counts as dead, and so does one whose session has ended while the server ran on, if
-//! its process does not come back at once. Others leave it wishes and answers there.
+//! renews. A job whose lease is over counts as dead, and so does one whose session has ended while the server ran on,
+//! if its process does not come back at once. Others leave it wishes and answers there.
 //!
 //! A thread renews the leases of this process, and finds what others left for its jobs, so that a job asks nobody while
 //! it runs. Leases protect nothing by themselves: an append of a job that lost its request is refused by the epoch.
@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
-use crate::file::open::{self, Access, Liveness};
+use crate::file::open::{self, Access};
+use crate::file::owners::Liveness;
 use crate::lock;
 use crate::row::error::Error;
 use crate::sql::{Connection, DataPlace, OptionalExtension};
@@ -88,7 +89,11 @@ impl Leases {
         if !std::mem::replace(&mut held.has_thread, true) {
             let jobs = Arc::downgrade(&self.0);
             let thread = std::thread::Builder::new().name("leases".to_owned());
-            thread.spawn(move || while jobs.upgrade().is_some_and(|jobs| jobs.renew_for_a_while()) {})?;
+            thread.spawn(move || {
+                while let Some(jobs) = jobs.upgrade() {
+                    jobs.renew_for_a_while();
+                }
+            })?;
         }
         self.0.wake.notify_all();
         Ok(())
@@ -196,9 +201,8 @@ impl Jobs {
         Ok(answer?)
     }
 
-    /// Looks what others left, and renews the leases. Waits while this process runs nothing; returns false if the thread
-    /// is no longer needed.
-    fn renew_for_a_while(&self) -> bool {
+    /// Looks what others left, and renews the leases. Waits while this process runs nothing.
+    fn renew_for_a_while(&self) {
         for look in 0..LOOKS_PER_RENEWAL {
             let held = lock(&self.held);
             let held = if held.jobs.is_empty() {
@@ -210,7 +214,7 @@ impl Jobs {
             let jobs: Vec<String> = held.jobs.keys().cloned().collect();
             drop(held);
             if jobs.is_empty() {
-                return true;
+                return;
             }
             // A server that is away is asked again at the next look.
             let is_due = || look == 0 || self.is_new_session.swap(false, Ordering::Relaxed);
@@ -224,7 +228,6 @@ impl Jobs {
             }
             std::thread::sleep(LOOK);
         }
-        true
     }
 }
 
@@ -234,8 +237,8 @@ fn left(session: &Connection, jobs: &[String], is_due: bool) -> crate::sql::Resu
     let of_jobs = "IN (SELECT value FROM json_each(?1))";
     if is_due {
         let sql = format!(
-            "UPDATE job SET until = clock_timestamp() + interval '{LEASE}', renewed_at = clock_timestamp(), {OWN_SESSION}
-             WHERE name {of_jobs}"
+            "UPDATE job SET until = clock_timestamp() + interval '{LEASE}', renewed_at = clock_timestamp(),
+                 {OWN_SESSION} WHERE name {of_jobs}"
         );
         session.prepare_cached(&sql)?.execute((&names,))?;
     }

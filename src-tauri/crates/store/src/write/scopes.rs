@@ -69,7 +69,8 @@ impl CachedScope {
             .prepare_cached(
                 "INSERT INTO scope (n, kind, id, request, version, last)
                  VALUES (max(coalesce((SELECT max(n) FROM scope), 0),
-                     coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1, ?1, ?2, ?3, 0, 0) RETURNING n",
+                     coalesce((SELECT max(n) FROM removal WHERE kind = 'scope'), 0)) + 1, ?1, ?2, ?3, 0, 0)
+                 RETURNING n",
             )?
             .query_row((key.kind.as_str(), &*key.id, request), |row| row.get(0))?;
         let is_request_scoped = request.is_some();

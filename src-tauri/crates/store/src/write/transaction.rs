@@ -12,7 +12,7 @@ use engine::log::{AppendError, Lease, Record};
 use engine::scope::ScopeKey;
 use engine::views::attempts::verdict;
 
-use crate::file::open::Owners;
+use crate::file::owners::Owners;
 use crate::read::{events, states};
 use crate::row::attempts::{self, RolledBackAttempt};
 use crate::row::error::Error;

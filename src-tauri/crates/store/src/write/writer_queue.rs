@@ -7,7 +7,7 @@ use crate::sql::{Connection, OptionalExtension};
 use engine::log::TICKET_MS;
 use engine::scope::{ScopeKey, ScopeKind};
 
-use crate::file::open::Owners;
+use crate::file::owners::Owners;
 use crate::row::error::Error;
 
 /// A row of `ticket`: a request that waits to write a record, or is the next to write it.

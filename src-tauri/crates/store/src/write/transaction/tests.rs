@@ -10,8 +10,9 @@ use engine::operation::Operation;
 use engine::scope::ScopeKind;
 
 use super::*;
-use crate::file::open::{Liveness, configure_statement_cache};
-use crate::file::{migrate, open};
+use crate::file::open::configure_statement_cache;
+use crate::file::owners::{Liveness, Owners};
+use crate::file::migrate;
 use crate::first_event::request_started;
 use crate::write::append_batch::QueuedAppend;
 
@@ -41,7 +42,7 @@ impl RetriedBlock {
         connection.progress_handler(STEPS as i32, Some(count)).unwrap();
         let connection = Connection::Sqlite(connection);
         migrate::create_tables(&connection).unwrap();
-        let owners = open::Owners::new(|_| Liveness::Dead);
+        let owners = Owners::new(|_| Liveness::Dead);
         let mut block = RetriedBlock { connection, cache: WriterCache::default(), owners, last: 0, version: 0, steps };
         block.add(None, 0, request_started());
         block
