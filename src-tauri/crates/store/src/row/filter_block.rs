@@ -177,7 +177,7 @@ fn insert(connection: &Connection, block: &FilterBlock, is_end: bool) -> Result<
     if block.sums.events > 0 {
         connection
             .prepare_cached("INSERT INTO filter_block (request, first, last, trigram_filter) VALUES (?1, ?2, ?3, ?4)")?
-            .execute((block.request, block.first, block.last, &block.trigrams))?;
+            .run((block.request, block.first, block.last, &block.trigrams))?;
         span_page::insert(connection, block.request, (block.first, block.last), &block.page)?;
         totals::add_indexed(connection, block.sums)?;
     }
@@ -201,7 +201,7 @@ pub(crate) fn index_all_tails(connection: &Connection) -> Result<(), Error> {
 
 /// Sets where the unindexed tail of a request begins; `None` if all of its events are covered.
 pub(crate) fn set_unindexed_from(connection: &Connection, request: i64, tail: Option<Seq>) -> Result<(), Error> {
-    connection.prepare_cached("UPDATE request SET unindexed_from = ?2 WHERE n = ?1")?.execute((request, tail))?;
+    connection.prepare_cached("UPDATE request SET unindexed_from = ?2 WHERE n = ?1")?.run((request, tail))?;
     Ok(())
 }
 

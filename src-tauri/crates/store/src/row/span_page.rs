@@ -329,11 +329,11 @@ pub(crate) fn insert(
         .prepare_cached(
             "INSERT INTO span_page (request, first, last, numbered, has_repeats, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         )?
-        .execute((request, first, last, numbered, has_repeats, &page.body))?;
+        .run((request, first, last, numbered, has_repeats, &page.body))?;
     let mut path_event =
         connection.prepare_cached("INSERT INTO path_event (request, path, first, seqs) VALUES (?1, ?2, ?3, ?4)")?;
     for (path, seqs) in &page.seqs_of_paths {
-        path_event.execute((request, path, first, seqs))?;
+        path_event.run((request, path, first, seqs))?;
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ pub(crate) fn add_indexed(connection: &Connection, sums: Sums) -> Result<(), Err
             "UPDATE total SET indexed_events = indexed_events + ?1, items = items + ?2,
              payload_bytes = payload_bytes + ?3, unique_payload_bytes = unique_payload_bytes + ?4",
         )?
-        .execute((sums.events, sums.items, sums.payload_bytes, sums.unique_bytes))?;
+        .run((sums.events, sums.items, sums.payload_bytes, sums.unique_bytes))?;
     Ok(())
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn add_payload_bytes(connection: &Connection, bytes: i64) -> Result<(
     if bytes != 0 {
         connection
             .prepare_cached("UPDATE total SET unique_payload_bytes = unique_payload_bytes + ?1")?
-            .execute((bytes,))?;
+            .run((bytes,))?;
     }
     Ok(())
 }

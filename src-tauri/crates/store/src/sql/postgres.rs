@@ -15,7 +15,9 @@ pub(super) use column::column;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rusqlite::ToSql;
@@ -43,7 +45,9 @@ pub(crate) struct Session {
     format: i64,
     /// What is set at its beginning.
     settings: String,
-    client: RefCell<Client>,
+    client: RefCell<Arc<Client>>,
+    /// Statements of the transaction that were sent and whose answers nobody has waited for.
+    unanswered: RefCell<Vec<Unanswered>>,
     /// Prepared statements, by their text and the types of their values.
     statements: RefCell<HashMap<String, Vec<Prepared>>>,
     /// How many revisions this session has committed.
@@ -57,6 +61,9 @@ pub(crate) struct Session {
 
 /// A statement that is prepared for values of these types.
 type Prepared = (Vec<Type>, tokio_postgres::Statement);
+
+/// A statement that was sent.
+type Unanswered = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send>>;
 
 /// Ends what a session does.
 pub(crate) struct Cancel(tokio_postgres::CancelToken);
@@ -131,7 +138,8 @@ impl Session {
             server: server.clone(),
             format,
             settings,
-            client: RefCell::new(client),
+            client: RefCell::new(Arc::new(client)),
+            unanswered: RefCell::default(),
             statements: RefCell::default(),
             own_commits: Cell::new(0),
             writing: RefCell::default(),
@@ -156,7 +164,8 @@ impl Session {
                 result => break result?,
             }
         };
-        *self.client.borrow_mut() = client;
+        *self.client.borrow_mut() = Arc::new(client);
+        self.unanswered.borrow_mut().clear();
         self.statements.borrow_mut().clear();
         self.own_commits.set(0);
         let limit = self.lock_timeout.get();
@@ -173,7 +182,11 @@ impl Session {
             return Ok(known);
         }
         let text = dialect::statement(sql);
-        let prepared = pollster::block_on(self.client.borrow().prepare_typed(&text, types))?;
+        let prepared = pollster::block_on(self.client.borrow().prepare_typed(&text, types));
+        if prepared.is_err() {
+            self.take_answers()?;
+        }
+        let prepared = prepared?;
         let mut statements = self.statements.borrow_mut();
         if statements.len() >= MAX_STATEMENTS {
             statements.clear();
@@ -198,9 +211,61 @@ impl Session {
 
     /// Runs a statement; how many rows it changed.
     pub(super) fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
-        self.with_values(sql, values, |client, statement, params| {
+        let done = self.with_values(sql, values, |client, statement, params| {
             Ok(usize::try_from(pollster::block_on(client.execute(statement, params))?).unwrap_or(usize::MAX))
-        })
+        });
+        if done.is_err() {
+            self.take_answers()?;
+        }
+        done
+    }
+
+    /// Sends a statement of a transaction that writes, whose answer the next one does not need: if it fails, the
+    /// transaction does. Saves a round trip.
+    pub(super) fn send(&self, sql: &str, values: &[&dyn ToSql]) -> Result<()> {
+        if self.writing.borrow().is_none() {
+            return self.execute(sql, values).map(drop);
+        }
+        let params = values.iter().map(|value| Param::of(*value)).collect::<Result<Vec<Param>>>()?;
+        let types: Vec<Type> = params.iter().map(Param::type_of).collect();
+        let statement = self.prepared(sql, &types)?;
+        let client = self.client.borrow().clone();
+        self.send_now(Box::pin(async move {
+            let params: Vec<&(dyn types::ToSql + Sync)> =
+                params.iter().map(|param| param as &(dyn types::ToSql + Sync)).collect();
+            client.execute(&statement, &params).await.map(drop)
+        }))
+    }
+
+    /// As [`send`](Self::send), a statement without values.
+    fn send_batch(&self, sql: &'static str) -> Result<()> {
+        let client = self.client.borrow().clone();
+        self.send_now(Box::pin(async move { client.batch_execute(sql).await }))
+    }
+
+    fn send_now(&self, mut statement: Unanswered) -> Result<()> {
+        // The first poll sends it; the answer is taken when it is waited for.
+        match statement.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => Ok(answer?),
+            Poll::Pending => {
+                self.unanswered.borrow_mut().push(statement);
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits for the answers of what was sent; the first error. What comes after it says only that the transaction has
+    /// failed.
+    fn take_answers(&self) -> Result<()> {
+        let sent = std::mem::take(&mut *self.unanswered.borrow_mut());
+        let mut first = Ok(());
+        for statement in sent {
+            let answer = pollster::block_on(statement);
+            if first.is_ok() {
+                first = answer;
+            }
+        }
+        Ok(first?)
     }
 
     /// Runs a statement; the rows that it finds. Outside of a transaction it is asked again if the session is cut off.
@@ -210,7 +275,14 @@ impl Session {
                 Ok(pollster::block_on(client.query(statement, params))?)
             })
         };
-        if self.is_open.get() { ask() } else { self.again_if_cut_off(ask) }
+        if !self.is_open.get() {
+            return self.again_if_cut_off(ask);
+        }
+        let answer = ask();
+        if answer.is_err() {
+            self.take_answers()?;
+        }
+        answer
     }
 
     /// Does what changes nothing, once more on a new session if this one is cut off.
@@ -239,14 +311,16 @@ impl Session {
     /// Begins a transaction that writes.
     pub(super) fn begin(&self) -> Result<()> {
         self.writing.borrow_mut().take();
-        self.again_if_cut_off(|| self.batch("BEGIN"))?;
-        self.is_open.set(true);
-        let began = (|| {
+        self.is_open.set(false);
+        let began = self.again_if_cut_off(|| {
+            self.unanswered.borrow_mut().clear();
+            self.send_batch("BEGIN")?;
+            self.is_open.set(true);
             let sql = "UPDATE revision SET n = n + 1 WHERE format = ?1 RETURNING n, pg_current_xact_id()::text";
             let rows = self.query(sql, &[&self.format])?;
             let row = rows.first().ok_or(Error::OtherFormat)?;
             Ok((row.try_get(0)?, row.try_get(1)?))
-        })();
+        });
         match began {
             Ok(writing) => {
                 *self.writing.borrow_mut() = Some(writing);
@@ -271,7 +345,9 @@ impl Session {
     pub(super) fn commit(&self) -> Result<()> {
         let writing = self.writing.borrow_mut().take();
         self.is_open.set(false);
-        match (self.batch("COMMIT"), writing) {
+        let sent = self.send_batch("COMMIT");
+        // A commit of a transaction that has failed rolls it back, and is no error: what failed is.
+        match (sent.and_then(|()| self.take_answers()), writing) {
             (Ok(()), Some(_)) => {
                 self.own_commits.set(self.own_commits.get() + 1);
                 Ok(())
@@ -309,6 +385,8 @@ impl Session {
     pub(super) fn roll_back(&self) -> Result<()> {
         self.writing.borrow_mut().take();
         self.is_open.set(false);
+        // That they failed is known, or why they are undone.
+        let _ = self.take_answers();
         if self.is_closed() { Ok(()) } else { self.batch("ROLLBACK") }
     }
 

@@ -21,6 +21,15 @@ impl Statement<'_> {
         })
     }
 
+    /// Runs it in a transaction that writes, without a wait for the answer of a server: if it fails, the commit does.
+    pub(crate) fn run(&mut self, params: impl Params) -> Result<()> {
+        params.with(|values| match self {
+            Statement::Once(statement) => Ok(statement.execute(values).map(drop)?),
+            Statement::Cached(statement) => Ok(statement.execute(values).map(drop)?),
+            Statement::Postgres(session, sql) => session.send(sql, values),
+        })
+    }
+
     /// Runs it; the rows that it finds.
     pub(crate) fn query(&mut self, params: impl Params) -> Result<Rows<'_>> {
         params.with(|values| match self {

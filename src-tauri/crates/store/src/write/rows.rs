@@ -103,7 +103,7 @@ pub(crate) fn insert_request(
         )?;
     connection
         .prepare_cached("UPDATE session SET requests = requests + 1, last_request = ?2 WHERE n = ?1")?
-        .execute((session_n, n))?;
+        .run((session_n, n))?;
     Ok(Ok(CachedRequest::new(n, session_n, Lease::first(owner.as_str()))))
 }
 
@@ -144,7 +144,7 @@ pub(crate) fn update(connection: &Connection, request: &CachedRequest, event: &E
             update_title(connection, request, &event.kind)?;
             connection
                 .prepare_cached("INSERT INTO journal (session, event) VALUES (?1, ?2)")?
-                .execute((request.session, row))?;
+                .run((request.session, row))?;
             Ok(())
         }
         EventKind::EffectFinished { .. } => match model_usage::of_event(connection, request.n, &event.kind)? {
@@ -160,9 +160,7 @@ pub(crate) fn update_title(connection: &Connection, request: &CachedRequest, kin
     if let EventKind::MetadataSet { metadata } = kind
         && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
     {
-        connection
-            .prepare_cached("UPDATE session SET flow_title = ?2 WHERE n = ?1")?
-            .execute((request.session, title))?;
+        connection.prepare_cached("UPDATE session SET flow_title = ?2 WHERE n = ?1")?.run((request.session, title))?;
     }
     Ok(())
 }
@@ -175,9 +173,12 @@ fn set_status(
     error: Option<String>,
 ) -> Result<(), Error> {
     let finished_at = status.is_terminal().then_some(at);
-    connection
-        .prepare_cached("UPDATE request SET status = ?2, finished_at = ?3, error = ?4 WHERE n = ?1")?
-        .execute((request.n, status.as_str(), finished_at, error))?;
+    connection.prepare_cached("UPDATE request SET status = ?2, finished_at = ?3, error = ?4 WHERE n = ?1")?.run((
+        request.n,
+        status.as_str(),
+        finished_at,
+        error,
+    ))?;
     Ok(())
 }
 

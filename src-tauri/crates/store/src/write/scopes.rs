@@ -83,7 +83,7 @@ impl CachedScope {
             .prepare_cached(
                 "INSERT INTO change (scope, event, version, bytes, operations) VALUES (?1, ?2, ?3, ?4, ?5)",
             )?
-            .execute((self.n, change.event, change.version, change.bytes, &change.operations))?;
+            .run((self.n, change.event, change.version, change.bytes, &change.operations))?;
         self.version = change.version;
         self.unsaved = (!self.is_request_scoped).then_some(change.event);
         self.read_cost += change.bytes as u64 + CHANGE_COST;
@@ -110,7 +110,7 @@ impl CachedScope {
     /// Updates the scope's row if it is behind. Returns whether it was.
     pub(crate) fn save(&mut self, connection: &Connection) -> Result<bool, Error> {
         let Some(last) = self.unsaved.take() else { return Ok(false) };
-        connection.prepare_cached("UPDATE scope SET version = ?2, last = ?3 WHERE n = ?1")?.execute((
+        connection.prepare_cached("UPDATE scope SET version = ?2, last = ?3 WHERE n = ?1")?.run((
             self.n,
             self.version,
             last,
@@ -133,7 +133,7 @@ impl CachedScope {
         }
         connection
             .prepare_cached("INSERT INTO keyframe (scope, event, version, bytes, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
-            .execute((self.n, event, record.version, self.keyframe_bytes, body.text))?;
+            .run((self.n, event, record.version, self.keyframe_bytes, body.text))?;
         Ok(new_bytes)
     }
 

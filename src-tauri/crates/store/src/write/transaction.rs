@@ -202,7 +202,7 @@ impl<'a> TransactionRows<'a> {
         for (session, delta) in &self.sessions {
             self.connection
                 .prepare_cached("UPDATE session SET updated_at = max(updated_at, ?2), items = items + ?3 WHERE n = ?1")?
-                .execute((session, delta.at, delta.items))?;
+                .run((session, delta.at, delta.items))?;
         }
         for key in &self.changed_scopes {
             if let Some(scope) = self.cache.scope(self.connection, key)? {
@@ -252,7 +252,7 @@ impl<'a> TransactionRows<'a> {
         for payload in &draft.body.payloads {
             self.payload_bytes += payload::insert(self.connection, payload)? as i64;
         }
-        self.insert.execute((
+        self.insert.run((
             row,
             request.n,
             event.seq,
@@ -368,7 +368,7 @@ impl<'a> TransactionRows<'a> {
                 .prepare_cached(
                     "INSERT INTO attempt_rollback (scope, event, path, attempt, first) VALUES (?1, ?2, ?3, ?4, ?5)",
                 )?
-                .execute((scope, row, path, attempt, first))?;
+                .run((scope, row, path, attempt, first))?;
             // A keyframe that contains the writes can no longer be used, so the read cost grows.
             let mut holds =
                 self.connection.prepare_cached("SELECT 1 FROM keyframe WHERE scope = ?1 AND event >= ?2 LIMIT 1")?;

@@ -10,9 +10,9 @@ use engine::operation::Operation;
 use engine::scope::ScopeKind;
 
 use super::*;
+use crate::file::migrate;
 use crate::file::open::configure_statement_cache;
 use crate::file::owners::{Liveness, Owners};
-use crate::file::migrate;
 use crate::first_event::request_started;
 use crate::write::append_batch::QueuedAppend;
 
