@@ -9,30 +9,28 @@
 //! same round trip, tells later whether it was committed.
 
 mod column;
+mod connect;
 mod param;
 
 pub(super) use column::column;
+pub(crate) use connect::Cancel;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use rusqlite::ToSql;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::Client;
 use tokio_postgres::types::{self, Type};
-use tokio_postgres::{Client, NoTls};
 
 use super::place::Server;
 use super::{Error, Result, dialect};
+use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect};
 use param::Param;
 
-/// How long a server is waited for that does not answer or has no room.
-const CONNECT_WITHIN: Duration = Duration::from_secs(20);
-/// The pause before it is asked again.
-const CONNECT_PAUSE: Duration = Duration::from_millis(100);
 /// A transaction waits at least this long for another one: waiting is in order, and costs nothing.
 const MIN_LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 /// After how many statements those that were prepared are forgotten.
@@ -64,71 +62,6 @@ type Prepared = (Vec<Type>, tokio_postgres::Statement);
 
 /// A statement that was sent.
 type Unanswered = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send>>;
-
-/// Ends what a session does.
-pub(crate) struct Cancel(tokio_postgres::CancelToken);
-
-impl Cancel {
-    /// Asks the server to.
-    pub(crate) fn cancel(&self) {
-        let token = self.0.clone();
-        // If the server does not hear of it, the statement ends by itself.
-        drop(runtime().spawn(async move { token.cancel_query(NoTls).await }));
-    }
-}
-
-/// Serves the sockets of all sessions.
-fn runtime() -> &'static tokio::runtime::Runtime {
-    static RUNTIME: OnceLock<tokio::runtime::Runtime> = OnceLock::new();
-    RUNTIME.get_or_init(|| {
-        #[expect(clippy::expect_used, reason = "without a thread there is no way to the server")]
-        tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("postgres")
-            .enable_all()
-            .build()
-            .expect("a thread for the database server can be started")
-    })
-}
-
-/// Connects, and waits for a server that starts or has no room for another session.
-fn connect(server: &Server, settings: &str) -> Result<Client> {
-    let began = Instant::now();
-    loop {
-        match connect_once(server, settings) {
-            Err(Error::Postgres(error)) if is_passing(&error) && began.elapsed() < CONNECT_WITHIN => {
-                std::thread::sleep(CONNECT_PAUSE);
-            }
-            result => return result,
-        }
-    }
-}
-
-/// Whether a server that refused a session may accept one soon.
-fn is_passing(error: &tokio_postgres::Error) -> bool {
-    match error.code() {
-        Some(state) => {
-            [SqlState::TOO_MANY_CONNECTIONS, SqlState::CANNOT_CONNECT_NOW, SqlState::ADMIN_SHUTDOWN].contains(state)
-        }
-        None => false,
-    }
-}
-
-fn connect_once(server: &Server, settings: &str) -> Result<Client> {
-    let (config, settings) = (server.config.clone(), settings.to_owned());
-    let (answer, receiver) = std::sync::mpsc::channel();
-    runtime().spawn(async move {
-        let connected = async {
-            let (client, connection) = config.connect(NoTls).await?;
-            tokio::spawn(connection);
-            client.batch_execute(&settings).await?;
-            Ok(client)
-        };
-        // Whoever waited has ended.
-        let _ = answer.send(connected.await);
-    });
-    receiver.recv().map_err(|_| Error::NoThread)?.map_err(Error::Postgres)
-}
 
 impl Session {
     /// Begins a session; `settings` are statements that are run first.
