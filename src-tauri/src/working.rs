@@ -28,12 +28,16 @@ pub(crate) fn work(workspace: &Arc<Workspace>, asked: &Worker, is_json: bool) ->
 /// Tells what became of a request: a line for people, or one of JSON.
 fn show(news: &WorkerNews, is_json: bool) {
     let (request, what, detail) = match news {
-        WorkerNews::Begun { request } => (request, "goes on", None),
+        WorkerNews::Waits { why } => {
+            tell(&format!("flowglass: {why}; waiting for the database"));
+            return;
+        }
+        WorkerNews::Begun { request } => (request, "resumed", None),
         WorkerNews::Ended { request, ended: Ok(ended) } => {
             (request, ended.status.as_str(), ended.error.as_ref().map(|error| error.message.clone()))
         }
-        WorkerNews::Ended { request, ended: Err(fault) } => (request, "is lost", Some(fault.to_string())),
-        WorkerNews::Left { request, why } => (request, "is left alone", Some(why.to_string())),
+        WorkerNews::Ended { request, ended: Err(fault) } => (request, "lost", Some(fault.to_string())),
+        WorkerNews::Left { request, why } => (request, "skipped", Some(why.to_string())),
     };
     if is_json {
         tell(&json!({ "request": request, "status": what, "detail": detail }).to_string());

@@ -183,7 +183,7 @@ fn addresses_that_cannot_be_used_are_told() {
         (format!("postgres://ann:secret@127.0.0.1:{port}/postgres"), 1, "PGPASSWORD"),
         (format!("postgres://postgres:secret@127.0.0.1:{port}/nowhere"), 1, "createdb"),
         ("postgres://postgres:secret@127.0.0.1:1/postgres".to_owned(), 1, "start the server"),
-        (format!("postgres://postgres:secret@127.0.0.1:{port}/postgres?schema=A-B"), 2, "is no name"),
+        (format!("postgres://postgres:secret@127.0.0.1:{port}/postgres?schema=A-B"), 2, "is not a valid name"),
         ("postgres://postgres:secret@h:port/postgres".to_owned(), 2, "postgres://user@host:5432/database"),
         (format!("postgres://postgres:secret@127.0.0.1:{port}/postgres?schema=none"), 6, "does not exist"),
     ] {

@@ -230,7 +230,7 @@ impl Workspace {
                 Durability::Each => store::Durability::Each,
             },
             create: options.data.is_none() || !options.existing,
-            owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness(owner))),
+            owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness_now(owner))),
             on_busy: on_busy(options.on_busy, Some((notices.clone(), name.clone()))),
             on_damaged: damage::listener(options.on_damaged),
             ..Options::default()

@@ -115,6 +115,14 @@ impl Locks {
         }
     }
 
+    /// As [`liveness`](Self::liveness), for whoever holds others up meanwhile: it never pauses.
+    pub(crate) fn liveness_now(&self, owner: &str) -> Liveness {
+        match (&self.0.place, self.name_of(owner)) {
+            (JobPlace::Server(leases), Some(name)) => leases.liveness_now(&text(name)),
+            _ => self.liveness(owner),
+        }
+    }
+
     /// Tells an owner that it is to be aborted; nothing where it cannot be one.
     pub(crate) fn ask_to_abort(&self, owner: &str) -> io::Result<()> {
         let Some(name) = self.name_of(owner) else { return Ok(()) };

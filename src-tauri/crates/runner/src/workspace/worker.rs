@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::event::RequestStatus;
 use store::{Liveness, RequestQuery, RequestRow};
@@ -18,6 +18,11 @@ use crate::run::batch::Cancel;
 
 /// How often is looked for work.
 const LOOK: Duration = Duration::from_millis(250);
+
+/// How often is looked for requests that have waited too long, whose logs must be read.
+const LOOK_FOR_LATE: Duration = Duration::from_secs(1);
+/// When a request is tried again that could not go on.
+const TRY_AGAIN: Duration = Duration::from_secs(30);
 
 /// What a worker tells of a request.
 #[derive(Debug)]
@@ -33,6 +38,11 @@ pub enum WorkerNews {
         request: String,
         /// How.
         ended: Result<Ended, Fault>,
+    },
+    /// The database does not answer; it is asked again.
+    Waits {
+        /// Why.
+        why: Fault,
     },
     /// It cannot go on, and is left alone until something is written to it.
     Left {
@@ -60,11 +70,24 @@ impl Workspace {
     pub fn work(self: &Arc<Self>, options: &WorkerOptions, mut tell: impl FnMut(WorkerNews)) -> Result<usize, Fault> {
         self.check_writable()?;
         let (sender, ends) = mpsc::channel();
-        let mut worker = Worker { sender, ends, running: 0, done: 0, left: HashMap::new() };
+        let mut worker = Worker { sender, ends, running: 0, done: 0, left: HashMap::new(), looked_for_late: None };
+        let mut is_told = false;
         loop {
             let is_stopped = options.stop.is_cancelled();
-            let begun = if is_stopped { 0 } else { worker.take_up(self, options, &mut tell)? };
-            if worker.running == 0 && (is_stopped || options.until_idle && begun == 0) {
+            let begun = if is_stopped { Ok(0) } else { worker.take_up(self, options, &mut tell) };
+            let is_idle = matches!(begun, Ok(0));
+            match begun {
+                Ok(_) => is_told = false,
+                // A worker that stays outlives its server.
+                Err(why) if !options.until_idle => {
+                    if !std::mem::replace(&mut is_told, true) {
+                        tell(WorkerNews::Waits { why });
+                    }
+                }
+                Err(why) if worker.running == 0 => return Err(why),
+                Err(_) => {}
+            }
+            if worker.running == 0 && (is_stopped || options.until_idle && is_idle) {
                 return Ok(worker.done);
             }
             worker.wait(&mut tell);
@@ -72,13 +95,23 @@ impl Workspace {
     }
 
     /// What a worker may go on with, oldest first.
-    fn left_behind(&self) -> Result<Vec<RequestRow>, Fault> {
+    fn left_behind(&self, with_late: bool) -> Result<Vec<RequestRow>, Fault> {
         let unfinished = RequestQuery { status: Some(RequestStatus::Interrupted), ..RequestQuery::default() };
         let mut rows = self.store.requests(&unfinished).map_err(Fault::internal)?;
         rows.retain(|row| self.locks.is_ours(&row.owner) && self.locks.liveness(&row.owner) == Liveness::Dead);
-        rows.extend(self.late_requests()?);
+        if with_late {
+            rows.extend(self.late_requests()?);
+        }
         rows.sort_by_key(|row| row.started_at);
         Ok(rows)
+    }
+}
+
+impl Workspace {
+    /// Whether a request still stands as a list said: nobody has gone on with it, or ended it, meanwhile.
+    fn is_as(&self, row: &RequestRow) -> Result<bool, Fault> {
+        let now = self.store.request(&row.id).map_err(Fault::internal)?;
+        Ok(now.is_some_and(|now| (now.last_seq, now.status, &now.owner) == (row.last_seq, row.status, &row.owner)))
     }
 }
 
@@ -87,8 +120,10 @@ struct Worker {
     ends: Receiver<(String, Result<Ended, Fault>)>,
     running: usize,
     done: usize,
-    /// Requests that could not go on, each with its newest event then.
-    left: HashMap<String, u64>,
+    /// Requests that could not go on, each with its newest event then, and when that was.
+    left: HashMap<String, (u64, Instant)>,
+    /// When it was looked for late requests.
+    looked_for_late: Option<Instant>,
 }
 
 impl Worker {
@@ -104,11 +139,18 @@ impl Worker {
         if room == 0 {
             return Ok(0);
         }
-        for row in workspace.left_behind()? {
+        let with_late = self.looked_for_late.is_none_or(|looked| looked.elapsed() >= LOOK_FOR_LATE);
+        let rows = workspace.left_behind(with_late)?;
+        if with_late {
+            self.looked_for_late = Some(Instant::now());
+        }
+        self.left.retain(|_, (_, since)| since.elapsed() < TRY_AGAIN);
+        for row in rows {
             if begun == room || options.stop.is_cancelled() {
                 break;
             }
-            if self.left.get(&row.id) == Some(&row.last_seq) || workspace.runs_here(&row.id) {
+            let is_left = self.left.get(&row.id).is_some_and(|(seq, _)| *seq == row.last_seq);
+            if is_left || workspace.runs_here(&row.id) || !workspace.is_as(&row)? {
                 continue;
             }
             match workspace.resume(&row.id, &Mock::Inherit, Resolution::default()) {
@@ -127,7 +169,7 @@ impl Worker {
                     // Another worker was faster, if it is no longer left behind.
                     let now = workspace.store.request(&row.id).map_err(Fault::internal)?;
                     if now.is_some_and(|now| now.last_seq == row.last_seq) {
-                        self.left.insert(row.id.clone(), row.last_seq);
+                        self.left.insert(row.id.clone(), (row.last_seq, Instant::now()));
                         tell(WorkerNews::Left { request: row.id, why });
                     }
                 }

@@ -1,4 +1,4 @@
-//! Which owners of requests are alive, as whoever opens the database tells it.
+//! Whether owners of requests are alive: a function of whoever opens the database.
 
 use std::sync::Arc;
 

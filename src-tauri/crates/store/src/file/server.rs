@@ -8,7 +8,7 @@ use crate::file::open::{Access, Options};
 use crate::row::error::OpenError;
 use crate::row::waiting::BUSY_TIMEOUT;
 use crate::sql::place::Server;
-use crate::sql::postgres::Session;
+use crate::sql::postgres::{Session, Settings};
 use crate::sql::{Connection, Error, Result, dialect};
 
 /// The oldest version that has the functions which are used, as `server_version_num`.
@@ -42,11 +42,19 @@ pub(crate) fn open(server: &Arc<Server>, options: &Options) -> std::result::Resu
             return Err(OpenError::Missing { path: server.path().to_owned() });
         }
         create(server, &connection).map_err(explain)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
         return Ok(connection);
     };
     migrate::check_format(server.path(), found)?;
-    if found < FORMAT && options.access == Access::ReadWrite {
-        upgrade(&connection).map_err(explain)?;
+    if found < FORMAT && options.access == Access::ReadOnly {
+        return Err(OpenError::Server {
+            place: server.path().to_owned(),
+            message: format!("it has format {found}, older than format {FORMAT} of this Flowglass"),
+            hint: "open it once where it may be changed",
+        });
+    }
+    if found < FORMAT {
+        upgrade(&connection, found).map_err(explain)?;
     }
     connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
     Ok(connection)
@@ -60,22 +68,23 @@ pub(crate) fn reader(server: &Arc<Server>) -> std::result::Result<Connection, Op
 }
 
 /// What is set at the beginning of each session. A transaction that is left open by a process that hangs ends.
-fn settings(server: &Server, access: Access) -> String {
+fn settings(server: &Server, access: Access) -> Settings {
     let mut settings = format!(
         "SET search_path = \"{}\", pg_catalog; SET client_min_messages = warning; SET statement_timeout = 0; \
-         SET idle_in_transaction_session_timeout = '60s'; SET standard_conforming_strings = on;",
+         SET idle_in_transaction_session_timeout = '20s'; SET standard_conforming_strings = on;",
         server.schema
     );
-    // Days are those of this machine.
+    // Days are those of this machine, if the server knows its time zone.
+    let mut time_zone = String::new();
     if let Ok(zone) = iana_time_zone::get_timezone()
         && zone.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte))
     {
-        settings.push_str(&format!("SET TIME ZONE '{zone}';"));
+        time_zone = format!("SET TIME ZONE '{zone}'");
     }
     if access == Access::ReadOnly {
         settings.push_str("SET default_transaction_read_only = on;");
     }
-    settings
+    Settings { needed: settings, wanted: time_zone }
 }
 
 fn check_server(server: &Server, connection: &Connection) -> std::result::Result<(), OpenError> {
@@ -120,12 +129,16 @@ fn make(server: &Server, connection: &Connection) -> Result<()> {
     // One process at a time: two that make the same schema at once would fail.
     connection.query_row("SELECT pg_advisory_xact_lock(hashtext(?1))", (&server.schema,), |_| Ok(()))?;
     if format_of(connection)?.is_none() {
-        connection.execute_batch(&format!("CREATE SCHEMA IF NOT EXISTS \"{}\"", server.schema))?;
+        // Whoever may use a schema that is there need not be allowed to make one.
+        let sql = "SELECT to_regnamespace(?1) IS NOT NULL";
+        if !connection.query_row(sql, (&server.schema,), |row| row.get::<_, bool>(0))? {
+            connection.execute_batch(&format!("CREATE SCHEMA \"{}\"", server.schema))?;
+        }
         connection.execute_batch(&functions(connection)?)?;
         connection.execute_batch(&dialect::schema(include_str!("../schema.sql")))?;
         connection.execute_batch(&format!(
-            "CREATE TABLE revision (n BIGINT NOT NULL, format BIGINT NOT NULL) WITH (fillfactor = 10); \
-             INSERT INTO revision VALUES (0, {FORMAT}); {JOBS}"
+            "CREATE TABLE revision (n BIGINT NOT NULL, format BIGINT NOT NULL, mark BIGINT NOT NULL) \
+             WITH (fillfactor = 10); INSERT INTO revision VALUES (0, {FORMAT}, 0); {JOBS}"
         ))?;
     }
     connection.execute_batch("COMMIT")
@@ -140,12 +153,15 @@ fn functions(connection: &Connection) -> Result<String> {
 }
 
 /// Takes the tables to the current format.
-fn upgrade(connection: &Connection) -> Result<()> {
+fn upgrade(connection: &Connection, found: u32) -> Result<()> {
+    let session = connection.server().ok_or(Error::NoThread)?;
+    session.set_format(found.into());
     let transaction = connection.transaction()?;
-    let found: u32 = transaction.query_row("SELECT format FROM revision", (), |row| row.get(0))?;
     for step in migrate::MIGRATIONS.iter().skip(found as usize - 1) {
         transaction.execute_batch(&dialect::schema(step))?;
     }
     transaction.execute("UPDATE revision SET format = ?1", (FORMAT,))?;
-    transaction.commit()
+    transaction.commit()?;
+    session.set_format(FORMAT.into());
+    Ok(())
 }

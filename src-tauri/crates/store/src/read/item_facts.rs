@@ -69,10 +69,11 @@ fn read(connection: &Connection, request: &str, after: Seq, take: &mut impl FnMu
         .optional()?;
     let Some((request, Some(last))) = newest else { return Ok(after) };
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT seq, path, attempt, kind, CASE kind WHEN 'block_started' THEN substr(body, -{length}) ELSE body END
+        "SELECT seq, path, attempt, kind, CASE kind WHEN 'block_started' THEN substr(body, length(body) - {before})
+             ELSE body END
          FROM event
          WHERE request = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ({KINDS}) ORDER BY seq",
-        length = REPLACES_FAILED.len(),
+        before = REPLACES_FAILED.len() - 1,
     ))?;
     let mut rows = statement.query((request, after + 1, last))?;
     while let Some(row) = rows.next()? {

@@ -203,6 +203,11 @@ impl Error {
         matches!(self, Error::Sql(error) if error.is_busy())
     }
 
+    /// Whether it is not known what became of a commit.
+    pub(crate) fn is_unknown_commit(&self) -> bool {
+        matches!(self, Error::Sql(sql::Error::CommitUnknown))
+    }
+
     /// Whether the session with the server was cut off before it committed: then nothing was stored, and the same work
     /// can be done again.
     pub(crate) fn is_cut_off(&self) -> bool {
@@ -234,7 +239,9 @@ impl From<Error> for AppendError {
         let Error::Sql(failure) = &error else {
             return AppendError::Storage(error.to_string());
         };
-        AppendError::Storage(if failure.is_disk_full() {
+        AppendError::Storage(if matches!(failure, sql::Error::CommitUnknown) {
+            failure.to_string()
+        } else if failure.is_disk_full() {
             "the disk is full; nothing after the last stored step was kept".to_owned()
         } else if failure.is_busy() {
             "another process keeps the database locked; nothing after the last stored step was kept".to_owned()

@@ -69,8 +69,13 @@ pub(crate) fn schema(sql: &str) -> String {
         table = line.strip_prefix("CREATE TABLE ").and_then(|rest| rest.split(' ').next()).unwrap_or(table);
         let is_column = line.starts_with("    ")
             && line.split_whitespace().nth(1).is_some_and(|word| word.trim_end_matches(',') == "TEXT");
+        let is_added = line.contains("ADD COLUMN") && line.contains(" TEXT");
         let line = &line.replace("NUMBERED", &format!("DEFAULT next_number('{table}')"));
-        out.push_str(&if is_column { line.replacen("TEXT", "TEXT COLLATE \"C\"", 1) } else { line.to_owned() });
+        out.push_str(&if is_column || is_added {
+            line.replacen("TEXT", "TEXT COLLATE \"C\"", 1)
+        } else {
+            line.to_owned()
+        });
         out.push('\n');
     }
     out

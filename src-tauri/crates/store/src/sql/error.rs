@@ -13,13 +13,16 @@ pub enum Error {
     #[error("{}", told(.0))]
     Postgres(#[from] tokio_postgres::Error),
     /// The server was left while it committed, and does not say whether it did.
-    #[error("the connection to the database was lost during a commit, and what came of it is not known")]
+    #[error("the connection was lost while saving; the last step may or may not be stored")]
     CommitUnknown,
+    /// A statement of the transaction failed, and it was rolled back.
+    #[error("the transaction failed, and nothing of it was stored")]
+    Failed,
     /// A newer program has changed the tables meanwhile.
     #[error("a newer Flowglass has changed the format of the database: update this one, and start it again")]
     OtherFormat,
     /// The thread that serves the sockets has ended.
-    #[error("nobody speaks to the database server any more")]
+    #[error("the thread of the database connections has ended")]
     NoThread,
 }
 
@@ -75,6 +78,9 @@ impl Error {
     /// What a person can do who names this server.
     pub(crate) fn hint(&self) -> &'static str {
         let Some(state) = self.state() else {
+            if self.to_string().contains("TLS") {
+                return "Flowglass connects without TLS: leave sslmode out, and put the server behind a tunnel";
+            }
             return "start the server, or check host and port in --data";
         };
         if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(state) {

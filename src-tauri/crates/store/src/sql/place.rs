@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where a database is.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub struct Server {
 
 /// How an address of a server begins.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+/// How long a link is waited for that does not answer.
+const LINK_TIMEOUT: Duration = Duration::from_secs(15);
 /// The schema that has the tables, unless the address says `schema=NAME`.
 const SCHEMA: &str = "flowglass";
 
@@ -33,7 +36,10 @@ impl DataPlace {
     pub fn parse(text: &Path) -> Result<DataPlace, String> {
         match text.to_str().filter(|text| is_address(text)) {
             Some(address) => Server::parse(address).map(|server| DataPlace::Server(Arc::new(server))),
-            None => Ok(DataPlace::File(text.to_owned())),
+            None => match text.to_str().and_then(other_address) {
+                Some(why) => Err(why.to_owned()),
+                None => Ok(DataPlace::File(text.to_owned())),
+            },
         }
     }
 
@@ -74,7 +80,17 @@ impl Display for DataPlace {
 
 /// Whether a text is meant as the address of a server.
 fn is_address(text: &str) -> bool {
-    SCHEMES.iter().any(|scheme| text.starts_with(scheme))
+    SCHEMES.iter().any(|scheme| text.get(..scheme.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(scheme)))
+}
+
+/// Why a text is no file, if it looks like the address of something else.
+fn other_address(text: &str) -> Option<&'static str> {
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme);
+    let is_scheme = |scheme: &str| scheme.len() > 1 && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if scheme.is_some_and(is_scheme) || text.contains("password=") {
+        return Some("--data takes a file, or a server as postgres://user@host:5432/database");
+    }
+    None
 }
 
 impl Server {
@@ -84,6 +100,8 @@ impl Server {
     }
 
     fn parse(address: &str) -> Result<Server, String> {
+        let scheme = address.find("://").unwrap_or_default();
+        let address = &format!("{}{}", address[..scheme].to_ascii_lowercase(), &address[scheme..]);
         let (plain, schema) = take_schema(address);
         let schema = schema.unwrap_or_else(|| SCHEMA.to_owned());
         let is_name = |name: &str| {
@@ -95,15 +113,16 @@ impl Server {
         };
         if !is_name(&schema) {
             return Err(format!(
-                "schema \"{schema}\" of the database's address is no name: use letters a-z, digits and _, as in \
-                 postgres://user@host/database?schema=my_team"
+                "schema \"{schema}\" of the database's address is not a valid name: use letters a-z, digits and _, \
+                 as in postgres://user@host/database?schema=my_team"
             ));
         }
         let mut config: tokio_postgres::Config = plain.parse().map_err(|error: tokio_postgres::Error| {
             let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             format!("the database's address cannot be read ({why}): write it as postgres://user@host:5432/database")
         })?;
-        if config.get_user().is_none() {
+        let named_user = config.get_user().map(str::to_owned);
+        if named_user.is_none() {
             let user = std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into());
             config.user(user);
         }
@@ -112,8 +131,15 @@ impl Server {
         {
             config.password(password);
         }
-        let label = label(&config, &schema);
-        config.application_name("flowglass");
+        use tokio_postgres::config::Host;
+        if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
+            return Err("the database's address has more than one @: write one of a password as %40".to_owned());
+        }
+        let label = label(&config, named_user.as_deref(), &schema);
+        config.application_name("flowglass").tcp_user_timeout(LINK_TIMEOUT).keepalives_idle(LINK_TIMEOUT);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(LINK_TIMEOUT);
+        }
         Ok(Server { config, schema, label: label.into() })
     }
 }
@@ -128,7 +154,7 @@ fn take_schema(address: &str) -> (String, Option<String>) {
 }
 
 /// The address as it may be shown.
-fn label(config: &tokio_postgres::Config, schema: &str) -> String {
+fn label(config: &tokio_postgres::Config, user: Option<&str>, schema: &str) -> String {
     use tokio_postgres::config::Host;
     let ports = config.get_ports();
     let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
@@ -145,7 +171,8 @@ fn label(config: &tokio_postgres::Config, schema: &str) -> String {
     let hosts = hosts.collect::<Vec<_>>().join(",");
     let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
     let schema = if schema == SCHEMA { String::new() } else { format!("?schema={schema}") };
-    format!("postgres://{hosts}/{database}{schema}")
+    let user = user.map(|user| format!("{user}@")).unwrap_or_default();
+    format!("postgres://{user}{hosts}/{database}{schema}")
 }
 
 #[cfg(test)]
@@ -158,7 +185,7 @@ mod tests {
         let place =
             DataPlace::parse(Path::new("postgres://ann:secret@db.example:6000/runs?schema=team&connect_timeout=3"));
         let place = place.unwrap();
-        assert_eq!(place.to_string(), "postgres://db.example:6000/runs?schema=team");
+        assert_eq!(place.to_string(), "postgres://ann@db.example:6000/runs?schema=team");
         assert!(!format!("{place:?}").contains("secret"));
         assert!(place.file().is_none());
         assert!(DataPlace::parse(Path::new("runs.db")).unwrap().file().is_some());

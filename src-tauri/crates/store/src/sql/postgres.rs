@@ -11,25 +11,26 @@
 mod column;
 mod connect;
 mod param;
+mod statements;
 
 pub(super) use column::column;
 pub(crate) use connect::Cancel;
 
 use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use rusqlite::ToSql;
 use tokio_postgres::Client;
-use tokio_postgres::types::{self, Type};
+use tokio_postgres::types::Type;
 
 use super::place::Server;
-use super::{Error, Result, dialect};
+use super::{Error, Result};
+pub(crate) use connect::Settings;
 use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect};
-use param::Param;
 
 /// A transaction waits at least this long for another one: waiting is in order, and costs nothing.
 const MIN_LOCK_TIMEOUT: Duration = Duration::from_millis(500);
@@ -40,9 +41,9 @@ const MAX_STATEMENTS: usize = 512;
 pub(crate) struct Session {
     server: Arc<Server>,
     /// The format of the tables that this program writes.
-    format: i64,
+    format: Cell<i64>,
     /// What is set at its beginning.
-    settings: String,
+    settings: Settings,
     client: RefCell<Arc<Client>>,
     /// Statements of the transaction that were sent and whose answers nobody has waited for.
     unanswered: RefCell<Vec<Unanswered>>,
@@ -50,26 +51,41 @@ pub(crate) struct Session {
     statements: RefCell<HashMap<String, Vec<Prepared>>>,
     /// How many revisions this session has committed.
     own_commits: Cell<i64>,
-    /// The revision and the id of the transaction that writes, while one is open.
-    writing: RefCell<Option<(i64, String)>>,
+    /// The transaction that writes, while one is open.
+    writing: RefCell<Option<Writing>>,
     lock_timeout: Cell<Duration>,
     /// Whether a transaction is open.
     is_open: Cell<bool>,
+    /// Whether a statement of the transaction that is open has failed, so that it can only be rolled back.
+    has_failed: Cell<bool>,
+    /// How often it was connected.
+    connections: Cell<u64>,
 }
 
 /// A statement that is prepared for values of these types.
 type Prepared = (Vec<Type>, tokio_postgres::Statement);
+
+/// A transaction that writes.
+struct Writing {
+    /// The revision that it makes.
+    revision: i64,
+    /// Its id, and when the server was started that gave it.
+    id: String,
+    server_start: String,
+    /// What it writes into the row of `revision`.
+    mark: i64,
+}
 
 /// A statement that was sent.
 type Unanswered = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send>>;
 
 impl Session {
     /// Begins a session; `settings` are statements that are run first.
-    pub(crate) fn new(server: &Arc<Server>, format: i64, settings: String) -> Result<Session> {
+    pub(crate) fn new(server: &Arc<Server>, format: i64, settings: Settings) -> Result<Session> {
         let client = connect(server, &settings)?;
         Ok(Session {
             server: server.clone(),
-            format,
+            format: Cell::new(format),
             settings,
             client: RefCell::new(Arc::new(client)),
             unanswered: RefCell::default(),
@@ -78,6 +94,8 @@ impl Session {
             writing: RefCell::default(),
             lock_timeout: Cell::new(Duration::ZERO),
             is_open: Cell::new(false),
+            has_failed: Cell::new(false),
+            connections: Cell::new(1),
         })
     }
 
@@ -101,121 +119,9 @@ impl Session {
         self.unanswered.borrow_mut().clear();
         self.statements.borrow_mut().clear();
         self.own_commits.set(0);
+        self.connections.set(self.connections.get() + 1);
         let limit = self.lock_timeout.get();
         if limit > Duration::ZERO { self.busy_timeout(limit) } else { Ok(()) }
-    }
-
-    /// A statement that is prepared for values of these types.
-    fn prepared(&self, sql: &str, types: &[Type]) -> Result<tokio_postgres::Statement> {
-        let known =
-            self.statements.borrow().get(sql).and_then(|forms| {
-                forms.iter().find(|(known, _)| known == types).map(|(_, statement)| statement.clone())
-            });
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        let text = dialect::statement(sql);
-        let prepared = pollster::block_on(self.client.borrow().prepare_typed(&text, types));
-        if prepared.is_err() {
-            self.take_answers()?;
-        }
-        let prepared = prepared?;
-        let mut statements = self.statements.borrow_mut();
-        if statements.len() >= MAX_STATEMENTS {
-            statements.clear();
-        }
-        statements.entry(sql.to_owned()).or_default().push((types.to_vec(), prepared.clone()));
-        Ok(prepared)
-    }
-
-    fn with_values<R>(
-        &self,
-        sql: &str,
-        values: &[&dyn ToSql],
-        run: impl FnOnce(&Client, &tokio_postgres::Statement, &[&(dyn types::ToSql + Sync)]) -> Result<R>,
-    ) -> Result<R> {
-        let params = values.iter().map(|value| Param::of(*value)).collect::<Result<Vec<Param>>>()?;
-        let types: Vec<Type> = params.iter().map(Param::type_of).collect();
-        let statement = self.prepared(sql, &types)?;
-        let params: Vec<&(dyn types::ToSql + Sync)> =
-            params.iter().map(|param| param as &(dyn types::ToSql + Sync)).collect();
-        run(&self.client.borrow(), &statement, &params)
-    }
-
-    /// Runs a statement; how many rows it changed.
-    pub(super) fn execute(&self, sql: &str, values: &[&dyn ToSql]) -> Result<usize> {
-        let done = self.with_values(sql, values, |client, statement, params| {
-            Ok(usize::try_from(pollster::block_on(client.execute(statement, params))?).unwrap_or(usize::MAX))
-        });
-        if done.is_err() {
-            self.take_answers()?;
-        }
-        done
-    }
-
-    /// Sends a statement of a transaction that writes, whose answer the next one does not need: if it fails, the
-    /// transaction does. Saves a round trip.
-    pub(super) fn send(&self, sql: &str, values: &[&dyn ToSql]) -> Result<()> {
-        if self.writing.borrow().is_none() {
-            return self.execute(sql, values).map(drop);
-        }
-        let params = values.iter().map(|value| Param::of(*value)).collect::<Result<Vec<Param>>>()?;
-        let types: Vec<Type> = params.iter().map(Param::type_of).collect();
-        let statement = self.prepared(sql, &types)?;
-        let client = self.client.borrow().clone();
-        self.send_now(Box::pin(async move {
-            let params: Vec<&(dyn types::ToSql + Sync)> =
-                params.iter().map(|param| param as &(dyn types::ToSql + Sync)).collect();
-            client.execute(&statement, &params).await.map(drop)
-        }))
-    }
-
-    /// As [`send`](Self::send), a statement without values.
-    fn send_batch(&self, sql: &'static str) -> Result<()> {
-        let client = self.client.borrow().clone();
-        self.send_now(Box::pin(async move { client.batch_execute(sql).await }))
-    }
-
-    fn send_now(&self, mut statement: Unanswered) -> Result<()> {
-        // The first poll sends it; the answer is taken when it is waited for.
-        match statement.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(answer) => Ok(answer?),
-            Poll::Pending => {
-                self.unanswered.borrow_mut().push(statement);
-                Ok(())
-            }
-        }
-    }
-
-    /// Waits for the answers of what was sent; the first error. What comes after it says only that the transaction has
-    /// failed.
-    fn take_answers(&self) -> Result<()> {
-        let sent = std::mem::take(&mut *self.unanswered.borrow_mut());
-        let mut first = Ok(());
-        for statement in sent {
-            let answer = pollster::block_on(statement);
-            if first.is_ok() {
-                first = answer;
-            }
-        }
-        Ok(first?)
-    }
-
-    /// Runs a statement; the rows that it finds. Outside of a transaction it is asked again if the session is cut off.
-    pub(super) fn query(&self, sql: &str, values: &[&dyn ToSql]) -> Result<Vec<tokio_postgres::Row>> {
-        let ask = || {
-            self.with_values(sql, values, |client, statement, params| {
-                Ok(pollster::block_on(client.query(statement, params))?)
-            })
-        };
-        if !self.is_open.get() {
-            return self.again_if_cut_off(ask);
-        }
-        let answer = ask();
-        if answer.is_err() {
-            self.take_answers()?;
-        }
-        answer
     }
 
     /// Does what changes nothing, once more on a new session if this one is cut off.
@@ -230,29 +136,21 @@ impl Session {
         }
     }
 
-    /// The names of the columns that a statement finds.
-    pub(super) fn column_names(&self, sql: &str) -> Result<Vec<String>> {
-        let statement = pollster::block_on(self.client.borrow().prepare(&dialect::statement(sql)))?;
-        Ok(statement.columns().iter().map(|column| column.name().to_owned()).collect())
-    }
-
-    /// Runs statements without values.
-    pub(super) fn batch(&self, sql: &str) -> Result<()> {
-        Ok(pollster::block_on(self.client.borrow().batch_execute(&dialect::statement(sql)))?)
-    }
-
     /// Begins a transaction that writes.
     pub(super) fn begin(&self) -> Result<()> {
         self.writing.borrow_mut().take();
         self.is_open.set(false);
         let began = self.again_if_cut_off(|| {
             self.unanswered.borrow_mut().clear();
-            self.send_batch("BEGIN")?;
+            self.has_failed.set(false);
+            self.send_batch("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
             self.is_open.set(true);
-            let sql = "UPDATE revision SET n = n + 1 WHERE format = ?1 RETURNING n, pg_current_xact_id()::text";
-            let rows = self.query(sql, &[&self.format])?;
+            let mark = (RandomState::new().hash_one(self.own_commits.get()) >> 1) as i64;
+            let sql = "UPDATE revision SET n = n + 1, mark = ?2 WHERE format = ?1
+                 RETURNING n, pg_current_xact_id()::text, pg_postmaster_start_time()::text";
+            let rows = self.query(sql, &[&self.format.get(), &mark])?;
             let row = rows.first().ok_or(Error::OtherFormat)?;
-            Ok((row.try_get(0)?, row.try_get(1)?))
+            Ok(Writing { revision: row.try_get(0)?, id: row.try_get(1)?, server_start: row.try_get(2)?, mark })
         });
         match began {
             Ok(writing) => {
@@ -269,6 +167,7 @@ impl Session {
 
     /// Begins a transaction that reads one committed state.
     pub(super) fn snapshot(&self) -> Result<()> {
+        self.has_failed.set(false);
         self.again_if_cut_off(|| self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))?;
         self.is_open.set(true);
         Ok(())
@@ -276,17 +175,21 @@ impl Session {
 
     /// Commits. If the session is cut off meanwhile, the server is asked whether it did.
     pub(super) fn commit(&self) -> Result<()> {
+        // A commit of a transaction that has failed would roll it back, and be no error.
+        if self.has_failed.get() {
+            self.roll_back()?;
+            return Err(Error::Failed);
+        }
         let writing = self.writing.borrow_mut().take();
         self.is_open.set(false);
         let sent = self.send_batch("COMMIT");
-        // A commit of a transaction that has failed rolls it back, and is no error: what failed is.
         match (sent.and_then(|()| self.take_answers()), writing) {
             (Ok(()), Some(_)) => {
                 self.own_commits.set(self.own_commits.get() + 1);
                 Ok(())
             }
-            (Err(error), Some((_, id))) if self.client.borrow().is_closed() => {
-                if self.was_committed(&id)? {
+            (Err(error), Some(writing)) if error.is_cut_off() => {
+                if self.was_committed(&writing)? {
                     Ok(())
                 } else {
                     Err(error)
@@ -297,12 +200,25 @@ impl Session {
     }
 
     /// Whether a transaction of a session that was cut off was committed.
-    fn was_committed(&self, id: &str) -> Result<bool> {
+    fn was_committed(&self, writing: &Writing) -> Result<bool> {
         let began = Instant::now();
         loop {
             self.ensure_connected().map_err(|_| Error::CommitUnknown)?;
+            let sql = "SELECT n, mark, pg_postmaster_start_time()::text FROM revision";
+            let rows = self.query(sql, &[]).map_err(|_| Error::CommitUnknown)?;
+            let now = rows.first().ok_or(Error::CommitUnknown)?;
+            let (revision, mark, server_start): (i64, i64, String) =
+                (now.try_get(0)?, now.try_get(1)?, now.try_get(2)?);
+            // A server that was started again may have given the id to another transaction.
+            if server_start != writing.server_start {
+                return match revision.cmp(&writing.revision) {
+                    Ordering::Less => Ok(false),
+                    Ordering::Equal => Ok(mark == writing.mark),
+                    Ordering::Greater => Err(Error::CommitUnknown),
+                };
+            }
             let sql = "SELECT pg_xact_status(CAST(?1 AS xid8))";
-            let rows = self.query(sql, &[&id]).map_err(|_| Error::CommitUnknown)?;
+            let rows = self.query(sql, &[&writing.id]).map_err(|_| Error::CommitUnknown)?;
             let status: Option<String> = rows.first().and_then(|row| row.try_get(0).ok()).flatten();
             match status.as_deref() {
                 Some("committed") => return Ok(true),
@@ -326,7 +242,7 @@ impl Session {
     /// A number that changes with every commit of another session.
     pub(super) fn data_version(&self) -> Result<i64> {
         let revision = match &*self.writing.borrow() {
-            Some((revision, _)) => revision - 1,
+            Some(writing) => writing.revision - 1,
             None => {
                 self.ensure_connected()?;
                 let rows = self.query("SELECT n FROM revision", &[])?;
@@ -334,6 +250,16 @@ impl Session {
             }
         };
         Ok(revision - self.own_commits.get())
+    }
+
+    /// How often it was connected: the server knows each connection by itself.
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections.get()
+    }
+
+    /// Says which format the tables have.
+    pub(crate) fn set_format(&self, format: i64) {
+        self.format.set(format);
     }
 
     /// Whether the session was cut off.

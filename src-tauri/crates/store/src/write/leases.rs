@@ -6,7 +6,7 @@
 //! it runs. Leases protect nothing by themselves: an append of a job that lost its request is refused by the epoch.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use crate::file::open::{self, Access};
 use crate::file::owners::Liveness;
 use crate::lock;
 use crate::row::error::Error;
+use crate::sql::postgres::Session;
 use crate::sql::{Connection, DataPlace, OptionalExtension};
 
 /// For how long a lease is given; another process may take a request over that much after its process has died.
@@ -25,10 +26,6 @@ const LOOK: Duration = Duration::from_millis(120);
 
 /// A process whose session was cut off has come back after this time: it looks more often.
 const COMES_BACK_WITHIN: Duration = Duration::from_millis(600);
-/// The session that speaks.
-const OWN_SESSION: &str = "pid = pg_backend_pid(), session_start = (SELECT backend_start FROM pg_stat_activity
-    WHERE pid = pg_backend_pid())";
-
 /// The jobs of a database on a server.
 #[derive(Clone)]
 pub struct Leases(Arc<Jobs>);
@@ -39,6 +36,8 @@ struct Jobs {
     session: Mutex<Option<Connection>>,
     /// Whether the jobs of this process are not known yet to be those of the session.
     is_new_session: AtomicBool,
+    /// How often the session was connected when it was asked last.
+    connections: AtomicU64,
     /// Jobs that were seen to be dead.
     dead: Mutex<HashSet<String>>,
     held: Mutex<Held>,
@@ -66,6 +65,7 @@ impl Leases {
             place: place.clone(),
             session: Mutex::default(),
             is_new_session: AtomicBool::new(false),
+            connections: AtomicU64::default(),
             dead: Mutex::default(),
             held: Mutex::default(),
             wake: Condvar::new(),
@@ -99,13 +99,6 @@ impl Leases {
         Ok(())
     }
 
-    /// Gives a lease back.
-    pub fn give_back(&self, job: &str) {
-        lock(&self.0.held).jobs.remove(job);
-        // If the server does not hear of it, the lease ends by itself.
-        let _ = self.0.ask(|session| session.execute("DELETE FROM job WHERE name = ?1", (job,)));
-    }
-
     /// Whether a job lives.
     pub fn liveness(&self, job: &str) -> Liveness {
         if lock(&self.0.dead).contains(job) {
@@ -116,14 +109,26 @@ impl Leases {
             std::thread::sleep(COMES_BACK_WITHIN);
             seen = self.0.seen(job);
         }
-        match seen {
-            Ok(Seen::Alive) => Liveness::Alive,
-            Ok(Seen::WithoutSession | Seen::Dead) => {
-                lock(&self.0.dead).insert(job.to_owned());
-                Liveness::Dead
-            }
-            Err(_) => Liveness::Unknown,
+        self.0.remember(job, seen)
+    }
+
+    /// As [`liveness`](Self::liveness), without a pause: a job whose session has just ended counts as alive. For
+    /// whoever holds others up.
+    pub fn liveness_now(&self, job: &str) -> Liveness {
+        if lock(&self.0.dead).contains(job) {
+            return Liveness::Dead;
         }
+        match self.0.seen(job) {
+            Ok(Seen::WithoutSession) => Liveness::Alive,
+            seen => self.0.remember(job, seen),
+        }
+    }
+
+    /// Gives a lease back.
+    pub fn give_back(&self, job: &str) {
+        lock(&self.0.held).jobs.remove(job);
+        // If the server does not hear of it, the lease ends by itself.
+        let _ = self.0.ask(|session| session.execute("DELETE FROM job WHERE name = ?1", (job,)));
     }
 
     /// Tells a job that it is to be aborted.
@@ -170,14 +175,31 @@ enum Seen {
 }
 
 impl Jobs {
+    /// What is answered of a job that was seen so. A job that was seen dead never comes back.
+    fn remember(&self, job: &str, seen: Result<Seen, Error>) -> Liveness {
+        match seen {
+            Ok(Seen::Alive) => Liveness::Alive,
+            Ok(Seen::WithoutSession | Seen::Dead) => {
+                lock(&self.dead).insert(job.to_owned());
+                Liveness::Dead
+            }
+            Err(_) => Liveness::Unknown,
+        }
+    }
+
     fn seen(&self, job: &str) -> Result<Seen, Error> {
         // What another user's session began is not shown to everybody.
-        let sql = "SELECT until > clock_timestamp(), renewed_at > pg_postmaster_start_time() AND NOT EXISTS (
+        // Leases run on while the server is away, and for as long again once it is there.
+        let sql = format!(
+            "SELECT until > clock_timestamp() OR renewed_at < pg_postmaster_start_time()
+                 AND clock_timestamp() < pg_postmaster_start_time() + interval '{LEASE}',
+             renewed_at > pg_postmaster_start_time() AND NOT EXISTS (
                  SELECT 1 FROM pg_stat_activity a
                  WHERE a.pid = j.pid AND coalesce(a.backend_start = j.session_start, true))
-             FROM job j WHERE name = ?1";
+             FROM job j WHERE name = ?1"
+        );
         let seen = self.ask(|session| {
-            session.query_row(sql, (job,), |row| Ok((row.get::<_, bool>(0)?, row.get::<_, bool>(1)?))).optional()
+            session.query_row(&sql, (job,), |row| Ok((row.get::<_, bool>(0)?, row.get::<_, bool>(1)?))).optional()
         })?;
         Ok(match seen {
             Some((true, false)) => Seen::Alive,
@@ -197,6 +219,10 @@ impl Jobs {
             }
         };
         let answer = ask(&open);
+        let connections = open.server().map_or(0, Session::connections);
+        if self.connections.swap(connections, Ordering::Relaxed) != connections {
+            self.is_new_session.store(true, Ordering::Relaxed);
+        }
         *session = Some(open);
         Ok(answer?)
     }
@@ -217,8 +243,12 @@ impl Jobs {
                 return;
             }
             // A server that is away is asked again at the next look.
-            let is_due = || look == 0 || self.is_new_session.swap(false, Ordering::Relaxed);
-            if let Ok(found) = self.ask(|session| left(session, &jobs, is_due())) {
+            let is_new = self.is_new_session.swap(false, Ordering::Relaxed);
+            let found = self.ask(|session| left(session, &jobs, look == 0 || is_new));
+            if is_new && found.is_err() {
+                self.is_new_session.store(true, Ordering::Relaxed);
+            }
+            if let Ok(found) = found {
                 let mut held = lock(&self.held);
                 for (job, left) in found {
                     if let Some(known) = held.jobs.get_mut(&job) {
@@ -236,9 +266,13 @@ fn left(session: &Connection, jobs: &[String], is_due: bool) -> crate::sql::Resu
     let names = serde_json::Value::from(jobs).to_string();
     let of_jobs = "IN (SELECT value FROM json_each(?1))";
     if is_due {
+        // A machine that slept for long finds its rows deleted.
         let sql = format!(
-            "UPDATE job SET until = clock_timestamp() + interval '{LEASE}', renewed_at = clock_timestamp(),
-                 {OWN_SESSION} WHERE name {of_jobs}"
+            "INSERT INTO job (name, until, renewed_at, pid, session_start)
+             SELECT value, clock_timestamp() + interval '{LEASE}', clock_timestamp(), pid, backend_start
+             FROM json_each(?1), pg_stat_activity WHERE pid = pg_backend_pid()
+             ON CONFLICT (name) DO UPDATE SET until = excluded.until, renewed_at = excluded.renewed_at,
+                 pid = excluded.pid, session_start = excluded.session_start"
         );
         session.prepare_cached(&sql)?.execute((&names,))?;
     }

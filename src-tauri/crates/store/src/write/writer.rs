@@ -230,7 +230,8 @@ impl Writer {
     ) -> Result<Writer, OpenError> {
         let answers_boundaries = options.durability != crate::Durability::Each;
         // With `Power` a commit waits for the disk; the first one measures for how long.
-        let commits_inline = AtomicBool::new(options.durability == crate::Durability::Process);
+        let commits_inline =
+            AtomicBool::new(options.durability == crate::Durability::Process && place.file().is_some());
         let waiting = Waiting::new(options.on_busy.clone());
         let is_writable = options.access == Access::ReadWrite;
         let connection = WritingConnection::open(place.clone(), options, waiting.clone(), (listeners, code_offers))?;

@@ -14,6 +14,16 @@ use crate::sql::{Error, Result};
 pub(super) const CONNECT_WITHIN: Duration = Duration::from_secs(20);
 /// The pause before it is asked again.
 pub(super) const CONNECT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What is set at the beginning of a session.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    /// Statements that must succeed.
+    pub(crate) needed: String,
+    /// A statement that may fail; empty for none.
+    pub(crate) wanted: String,
+}
+
 /// Ends what a session does.
 pub(crate) struct Cancel(pub(super) tokio_postgres::CancelToken);
 
@@ -41,7 +51,7 @@ fn runtime() -> &'static tokio::runtime::Runtime {
 }
 
 /// Connects, and waits for a server that starts or has no room for another session.
-pub(super) fn connect(server: &Server, settings: &str) -> Result<Client> {
+pub(super) fn connect(server: &Server, settings: &Settings) -> Result<Client> {
     let began = Instant::now();
     loop {
         match connect_once(server, settings) {
@@ -63,14 +73,16 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-fn connect_once(server: &Server, settings: &str) -> Result<Client> {
-    let (config, settings) = (server.config.clone(), settings.to_owned());
+fn connect_once(server: &Server, settings: &Settings) -> Result<Client> {
+    let (config, settings) = (server.config.clone(), settings.clone());
     let (answer, receiver) = std::sync::mpsc::channel();
     runtime().spawn(async move {
         let connected = async {
             let (client, connection) = config.connect(NoTls).await?;
             tokio::spawn(connection);
-            client.batch_execute(&settings).await?;
+            client.batch_execute(&settings.needed).await?;
+            // A server may not know the time zone of this machine.
+            let _ = client.batch_execute(&settings.wanted).await;
             Ok(client)
         };
         // Whoever waited has ended.

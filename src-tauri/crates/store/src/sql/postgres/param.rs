@@ -12,12 +12,17 @@ pub(super) struct Param(Value);
 
 impl Param {
     pub(super) fn of(value: &dyn rusqlite::ToSql) -> Result<Param> {
-        Ok(Param(match value.to_sql()? {
+        let value = match value.to_sql()? {
             ToSqlOutput::Owned(value) => value,
             ToSqlOutput::Borrowed(value) => {
                 Value::try_from(value).map_err(|error| Error::Sqlite(rusqlite::Error::from(error)))?
             }
             _ => Value::Null,
+        };
+        // The server has no such letter; bodies have it as an escape.
+        Ok(Param(match value {
+            Value::Text(text) if text.contains('\0') => Value::Text(text.replace('\0', "\u{2400}")),
+            value => value,
         }))
     }
 

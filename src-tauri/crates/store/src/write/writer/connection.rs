@@ -220,7 +220,7 @@ impl WritingConnection {
             Ok(results) => self.publish(batches, results),
             // Nothing was stored, and the session connects again.
             Err(error) if error.is_cut_off() && tries_left > 0 => self.try_commit(batches, false, tries_left - 1),
-            Err(error) if batches.len() > 1 && !error.is_busy() => {
+            Err(error) if batches.len() > 1 && !error.is_busy() && !error.is_unknown_commit() => {
                 for batch in batches {
                     self.commit(vec![batch], false);
                 }
