@@ -284,7 +284,7 @@ export const commands = {
 };
 
 /* Constants */
-export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","session","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","runnable","serve","history","why","search","delete","compact","stats","demo"] as const;
+export const verbs = ["open","flows","check","run","trigger","resume","retry","fork","replay","suspensions","abort","sessions","session","requests","tag","show","block","events","items","journal","checkpoints","state","diff","print","step","coverage","debug","dap","verify","mcp","keep","try","experiments","adopt","culprit","export","import","runnable","serve","worker","history","why","search","delete","compact","stats","demo"] as const;
 
 /* Types */
 /**  An action of a flow. */

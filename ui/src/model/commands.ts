@@ -206,6 +206,7 @@ export const NOT_IN_THE_WINDOW: Partial<Record<Verb, string>> = {
   debug: 'The Source tab steps forward and back.',
   dap: 'An editor starts it.',
   demo: 'It is there to look at without a display.',
+  worker: 'A process of its own; the window resumes late requests as a worker does.',
 };
 
 /** Commands without one of the program: what they change is only what the window shows. */
