@@ -122,6 +122,20 @@ fn workers_finish_what_dead_processes_left() {
     assert_eq!(place.get("check --data")["ok"], true);
 }
 
+/// Letters that the server's texts cannot hold, in an input: the request runs, is found, checked, exported and compacted.
+#[test]
+fn letters_that_a_server_cannot_hold_do_no_harm() {
+    let Some(server) = Postgres::start() else { return };
+    let place = Place::with_examples().variable("FLOWGLASS_DATA", &server.address("letters"));
+    let input = r#"{"message":"a\u0000b \\u0000"}"#;
+    let ran = place.run(&["run", "chat", "chat", "--user", "me", "--session", "s", "--mock", "--input", input]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(list(&place.get("requests")).len(), 1);
+    assert_eq!(place.get("check --data")["ok"], true);
+    assert_eq!(place.run(&["export", "--session", "s", "--out", "s.json"]).code, Some(0));
+    assert_eq!(place.run(&["compact"]).code, Some(0));
+}
+
 /// A request that waits for an answer while it runs gets it from another process, and one that is to be aborted hears it.
 #[test]
 fn answers_and_wishes_reach_the_process_that_runs() {

@@ -62,6 +62,14 @@ impl Connection {
         }
     }
 
+    /// A text as a column has it: a server has no letter `\0`.
+    pub(crate) fn text_as_stored(&self, text: String) -> String {
+        match self {
+            Connection::Postgres(_) => postgres::without_nul(text),
+            Connection::Sqlite(_) => text,
+        }
+    }
+
     /// The session with a server.
     pub(crate) fn server(&self) -> Option<&Session> {
         match self {

@@ -65,7 +65,8 @@ impl ListsCheck {
         };
         if !self.is_damaged {
             let used = DerivedUsage::stored(connection, n)?;
-            wrong("line of first words", "events", debug_difference(&words, &self.words));
+            let derived = self.words.clone().map(|words| connection.text_as_stored(words));
+            wrong("line of first words", "events", debug_difference(&words, &derived));
             wrong("emitter", "events", debug_difference(&emitter, &self.emitter));
             wrong("number of tokens", "events", difference(&tokens, &self.usage.tokens()));
             wrong("use of models", "events", debug_difference(&used, &self.usage.used));

@@ -4,7 +4,7 @@
 const RESERVED: [&str; 1] = ["user"];
 
 /// A statement for PostgreSQL: `?1` becomes `$1`, a `?` without a number the next one, and reserved names are quoted.
-/// What is in quotes stays as it is.
+/// What is in quotes or a comment stays as it is.
 pub(super) fn statement(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len() + 16);
     let mut unnumbered = 0;
@@ -13,6 +13,11 @@ pub(super) fn statement(sql: &str) -> String {
         let taken = match first {
             '\'' | '"' => {
                 let end = rest[1..].find(first).map_or(rest.len(), |end| end + 2);
+                out.push_str(&rest[..end]);
+                end
+            }
+            '-' if rest.starts_with("--") => {
+                let end = rest.find('\n').unwrap_or(rest.len());
                 out.push_str(&rest[..end]);
                 end
             }
@@ -90,5 +95,6 @@ mod tests {
         let sql = "SELECT user, 'user ?1' FROM request WHERE r.user = ?2 AND user_name = ? AND n = ?12";
         let expected = "SELECT \"user\", 'user ?1' FROM request WHERE r.\"user\" = $2 AND user_name = $1 AND n = $12";
         assert_eq!(statement(sql), expected);
+        assert_eq!(statement("-- what's this?\nSELECT 'x?', ?"), "-- what's this?\nSELECT 'x?', $1");
     }
 }

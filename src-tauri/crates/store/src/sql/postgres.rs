@@ -31,6 +31,7 @@ use super::place::Server;
 use super::{Error, Result};
 pub(crate) use connect::Settings;
 use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect};
+pub(in crate::sql) use param::without_nul;
 
 /// A transaction waits at least this long for another one: waiting is in order, and costs nothing.
 const MIN_LOCK_TIMEOUT: Duration = Duration::from_millis(500);

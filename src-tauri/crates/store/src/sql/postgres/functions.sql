@@ -15,7 +15,7 @@ CREATE FUNCTION has_text(part text, value text) RETURNS boolean LANGUAGE sql IMM
     AS $$ SELECT coalesce(position(lower(part COLLATE "und-x-icu") IN lower(value COLLATE "und-x-icu")) > 0, false) $$;
 CREATE FUNCTION json_valid(value text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$ BEGIN PERFORM value::json; RETURN true; EXCEPTION WHEN others THEN RETURN false; END $$;
--- `path` is `$.a.b`. A text of the server cannot hold the letter \\u0000, so it is left out.
+-- `path` is `$.a.b`. A text of the server cannot hold the letter \u0000, so it is left out.
 CREATE FUNCTION json_extract(value text, path text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$ SELECT CASE WHEN strpos(value, '\u0000') = 0 THEN value
         ELSE regexp_replace(value, '(?<!\\)((?:\\\\)*)\\u0000', '\1', 'g') END::json

@@ -6,6 +6,11 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::sql::{Error, Result};
 
+/// A text with the symbol of `\0` in place of that letter.
+pub(in crate::sql) fn without_nul(text: String) -> String {
+    if text.contains('\0') { text.replace('\0', "\u{2400}") } else { text }
+}
+
 /// A value.
 #[derive(Debug)]
 pub(super) struct Param(Value);
@@ -21,7 +26,7 @@ impl Param {
         };
         // The server has no such letter; bodies have it as an escape.
         Ok(Param(match value {
-            Value::Text(text) if text.contains('\0') => Value::Text(text.replace('\0', "\u{2400}")),
+            Value::Text(text) => Value::Text(without_nul(text)),
             value => value,
         }))
     }
