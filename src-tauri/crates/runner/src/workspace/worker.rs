@@ -1,4 +1,4 @@
-//! A process that goes on with what others left: requests whose process is gone, and those that have waited too long.
+//! A process that resumes requests whose process is dead, and suspended ones whose time is over.
 //!
 //! Each is claimed by the log itself, which takes the first append of a new owner and refuses every other one, so that
 //! several workers may look at the same database. Must not begin requests.
@@ -44,7 +44,7 @@ pub enum WorkerNews {
         /// Why.
         why: Fault,
     },
-    /// It cannot go on, and is left alone until something is written to it.
+    /// It cannot be resumed. It is tried again when something is written to it, or after 30 seconds.
     Left {
         /// The request.
         request: String,
@@ -65,8 +65,8 @@ pub struct WorkerOptions {
 }
 
 impl Workspace {
-    /// Goes on with requests whose process is gone and with those that have waited too long, until it is told to stop.
-    /// Returns how many went on here.
+    /// Resumes requests whose process is dead and suspended ones whose time is over, until `options.stop` is cancelled.
+    /// Returns how many ended here.
     pub fn work(self: &Arc<Self>, options: &WorkerOptions, mut tell: impl FnMut(WorkerNews)) -> Result<usize, Fault> {
         self.check_writable()?;
         let (sender, ends) = mpsc::channel();
@@ -105,10 +105,8 @@ impl Workspace {
         rows.sort_by_key(|row| row.started_at);
         Ok(rows)
     }
-}
 
-impl Workspace {
-    /// Whether a request still stands as a list said: nobody has gone on with it, or ended it, meanwhile.
+    /// Whether a request is as a row says: nobody has resumed or ended it since the row was read.
     fn is_as(&self, row: &RequestRow) -> Result<bool, Fault> {
         let now = self.store.request(&row.id).map_err(Fault::internal)?;
         Ok(now.is_some_and(|now| (now.last_seq, now.status, &now.owner) == (row.last_seq, row.status, &row.owner)))
@@ -139,7 +137,9 @@ impl Worker {
         if room == 0 {
             return Ok(0);
         }
-        let with_late = self.looked_for_late.is_none_or(|looked| looked.elapsed() >= LOOK_FOR_LATE);
+        // Idle is only who has looked for all of them.
+        let with_late =
+            options.until_idle || self.looked_for_late.is_none_or(|looked| looked.elapsed() >= LOOK_FOR_LATE);
         let rows = workspace.left_behind(with_late)?;
         if with_late {
             self.looked_for_late = Some(Instant::now());
@@ -155,8 +155,6 @@ impl Worker {
             }
             match workspace.resume(&row.id, &Mock::Inherit, Resolution::default()) {
                 Ok(running) => {
-                    begun += 1;
-                    self.running += 1;
                     tell(WorkerNews::Begun { request: row.id.clone() });
                     let sender = self.sender.clone();
                     std::thread::Builder::new().name("worker".to_owned()).spawn(move || {
@@ -164,6 +162,8 @@ impl Worker {
                         // Whoever listened has ended.
                         let _ = sender.send((request, running.wait()));
                     })?;
+                    begun += 1;
+                    self.running += 1;
                 }
                 Err(why) => {
                     // Another worker was faster, if it is no longer left behind.

@@ -189,6 +189,10 @@ mod tests {
         assert!(!format!("{place:?}").contains("secret"));
         assert!(place.file().is_none());
         assert!(DataPlace::parse(Path::new("runs.db")).unwrap().file().is_some());
+        assert!(DataPlace::parse(Path::new("POSTGRES://h/d")).unwrap().file().is_none());
+        for wrong in ["mysql://a:secret@h/d", "host=h password=secret", "postgres://a:se@secret@h/d"] {
+            assert!(!DataPlace::parse(Path::new(wrong)).unwrap_err().contains("secret"));
+        }
         for wrong in
             ["postgres://a:secret@h/d?schema=a\"b", "postgres://a:secret@h/d?schema=", "postgres://a:secret@h:x/d"]
         {
