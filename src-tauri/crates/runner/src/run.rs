@@ -44,7 +44,7 @@ use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::{MockModels, MockScript, recorded_calls};
 use crate::run::live_answers::take_answers;
 use crate::run::on_accept::OnAccept;
-use crate::run::owner::{Lock, Wish};
+use crate::run::owner::{AbortFlag, Lock};
 use crate::run::prepare::{load, prepare};
 use crate::run::threads::Pool;
 use crate::run::unstored_ends::Late;
@@ -245,7 +245,7 @@ async fn carry_out(
         halted: _,
         on_exit: _,
     } = job;
-    let (wish, answers) = (lock.wish(), lock.answers());
+    let (wish, answers) = (lock.abort_flag(), lock.answers());
     let loaded = match loaded {
         Some(loaded) => loaded,
         None => loaded.insert(load(
@@ -365,7 +365,7 @@ async fn flush(run: Rc<Run>) {
 }
 
 /// Stops the request when this process is told to, finds another one's wish, or has lost it to another one.
-async fn stop_when_asked(aborted: &mut watch::Receiver<bool>, wish: &Wish, loaded: &Loaded, stop: Abort) {
+async fn stop_when_asked(aborted: &mut watch::Receiver<bool>, wish: &AbortFlag, loaded: &Loaded, stop: Abort) {
     let aborted = async {
         // Where nobody can tell any more, the wish of another process still counts.
         if aborted.wait_for(|stop| *stop).await.is_err() {

@@ -17,7 +17,10 @@ export const INSPECTOR_TABS: readonly InspectorTab[] = [
 
 export type Counted = { changes: number; items: number; logs: number; calls: number; attributes: number | null };
 
-/** Only what asks models has a tab for that, and only a span one for its attributes; the others are there for every block, so that they stand still. */
+/**
+ * "Model" is a tab only of blocks that ask models, and "Attributes" only of spans. The other tabs are there for every
+ * block, so that their places do not change.
+ */
 export function tabsOf(block: BlockRow, counted: Counted, hasSource = true): TabEntry[] {
   const some = (count: number) => (count > 0 ? count : null);
   const tabs: TabEntry[] = [

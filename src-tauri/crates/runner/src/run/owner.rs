@@ -115,7 +115,7 @@ impl Locks {
         }
     }
 
-    /// As [`liveness`](Self::liveness), for whoever holds others up meanwhile: it never pauses.
+    /// As [`liveness`](Self::liveness), but it never waits. For callers that hold the write lock.
     pub(crate) fn liveness_now(&self, owner: &str) -> Liveness {
         match (&self.0.place, self.name_of(owner)) {
             (JobPlace::Server(leases), Some(name)) => leases.liveness_now(&text(name)),
@@ -155,8 +155,8 @@ impl Lock {
     }
 
     /// Where the job finds a wish to abort it.
-    pub(crate) fn wish(&self) -> Wish {
-        Wish { locks: self.locks.clone(), name: self.name }
+    pub(crate) fn abort_flag(&self) -> AbortFlag {
+        AbortFlag { locks: self.locks.clone(), name: self.name }
     }
 }
 
@@ -170,12 +170,12 @@ impl Drop for Lock {
 }
 
 /// A place where a wish to abort a job may appear.
-pub(crate) struct Wish {
+pub(crate) struct AbortFlag {
     locks: Locks,
     name: Uuid,
 }
 
-impl Wish {
+impl AbortFlag {
     /// Whether somebody wants the job aborted.
     pub(crate) fn is_there(&self) -> bool {
         match &self.locks.0.place {
@@ -255,10 +255,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let locks = locks(folder.path());
         let (lock, other) = (locks.take().unwrap(), locks.take().unwrap());
-        assert!(!lock.wish().is_there());
+        assert!(!lock.abort_flag().is_there());
         locks.ask_to_abort(&lock.owner()).unwrap();
-        assert!(lock.wish().is_there());
-        assert!(!other.wish().is_there());
+        assert!(lock.abort_flag().is_there());
+        assert!(!other.abort_flag().is_there());
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Answers to questions of a running request. Other threads and processes write each answer into a file in the folder
-//! that has the lock of the job, or into a row beside its lease.
+//! that has the lock of the job; on a server, into the table `answer`.
 //!
 //! The log records an answer when the job takes it. Must not decide which answers are allowed.
 

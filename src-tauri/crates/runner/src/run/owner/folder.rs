@@ -1,4 +1,4 @@
-//! Jobs of a database in a file: locks, wishes and answers as files in a folder beside it.
+//! The jobs of a database in a file. Locks, requests to abort and answers are files in a folder beside the database.
 //!
 //! Only names that this module was given as ids are ever used as a path.
 
@@ -43,7 +43,7 @@ impl Folder {
         loop {
             let name = crate::effects::outside::new_id();
             let file = self.make(&self.of(name, "lock"))?;
-            // Before the lock is held somebody may take the file for that of a dead job, and clear it away.
+            // Until the lock is held, another process may delete the file, because a dead job leaves such a file.
             file.lock()?;
             if is_there(&file, &self.of(name, "lock"))? {
                 if !self.is_clear.swap(true, Ordering::Relaxed) {
@@ -94,7 +94,7 @@ impl Folder {
         self.path.join(format!("{}.{what}", name.hyphenated()))
     }
 
-    /// Makes a file that every user may look at, and the folder where there is none.
+    /// Creates a file that every user may read, and its folder if it is missing.
     fn make(&self, path: &Path) -> io::Result<File> {
         let open = || OpenOptions::new().create(true).truncate(false).write(true).open(path);
         let file = match open() {
@@ -138,7 +138,7 @@ fn remove_if_dead(lock: &Path, file: &Path) {
     drop(held);
 }
 
-/// Where a database has the locks of its jobs: beside its real file, under a name of its own.
+/// The folder with the locks of a database's jobs. It is beside the real file of the database.
 fn beside(data: &Path) -> PathBuf {
     match data.parent() {
         Some(folder) if folder.file_name().is_some_and(|name| name == ".flowglass") => folder.join("run"),

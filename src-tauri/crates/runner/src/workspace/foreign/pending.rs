@@ -44,7 +44,7 @@ pub(super) struct Pending {
     traces: HashMap<TraceId, Waiting>,
     /// How many traces of each call are not written yet.
     calls: HashMap<i64, usize>,
-    /// How many bytes of spans wait, for whoever decides whether more may come.
+    /// How many bytes of spans wait for their logs.
     waiting: Arc<AtomicUsize>,
     /// The bytes of each call that are counted in `waiting`.
     counted: HashMap<i64, usize>,

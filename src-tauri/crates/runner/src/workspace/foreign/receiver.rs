@@ -32,7 +32,7 @@ use crate::workspace::Workspace;
 pub const USUAL_PORT: u16 = 4318;
 /// The longest call, as it is sent and as it is after decompression.
 const MAX_BYTES: usize = 64 << 20;
-/// If so many bytes of spans wait for their logs, senders are told to come back.
+/// While more bytes of spans than this wait for their logs, calls are answered with 503.
 const MAX_WAITING: usize = 256 << 20;
 /// How long a call may wait for the database. What is stored later is known when it is sent again.
 const MAX_WAIT: Duration = Duration::from_secs(20);
