@@ -133,7 +133,7 @@ pub struct Store {
     owners: Owners,
     readers: Mutex<Vec<Connection>>,
     on_damaged: OnDamaged,
-    record_cache: RecordCache,
+    record_cache: Arc<RecordCache>,
     unfinished: Mutex<Option<attempts::UnfinishedAttempts>>,
     listeners: Arc<Mutex<Listeners>>,
     code_offers: CodeOffers,
@@ -180,7 +180,9 @@ impl Store {
         let (skip_removals, access) = (options.skip_removals, options.access);
         let on_damaged = options.on_damaged.clone();
         let code_offers = CodeOffers::default();
-        let writer = Writer::start(place.clone(), options, listeners.clone(), code_offers.clone())?;
+        let record_cache = Arc::new(RecordCache::default());
+        let writer =
+            Writer::start(place.clone(), options, listeners.clone(), code_offers.clone(), record_cache.clone())?;
         let remover = if writer.has_removals() && !skip_removals && access == Access::ReadWrite {
             // If the thread cannot start, the next deletion or compaction works on the queue.
             Remover::start(place, writer.handle()).ok()
@@ -194,7 +196,7 @@ impl Store {
             owners,
             readers: Mutex::default(),
             on_damaged,
-            record_cache: RecordCache::default(),
+            record_cache,
             unfinished: Mutex::default(),
             listeners,
             code_offers,

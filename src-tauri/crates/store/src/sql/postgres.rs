@@ -33,6 +33,9 @@ pub(crate) use connect::Settings;
 use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect};
 pub(in crate::sql) use param::without_nul;
 
+/// For so long a revision is the newest that was the newest: what a request reads is at most so much older than what
+/// other processes have committed. What it commits is always held against the newest.
+const REVISION_HOLDS: Duration = Duration::from_millis(5);
 /// A transaction waits at least this long for another one: waiting is in order, and costs nothing.
 const MIN_LOCK_TIMEOUT: Duration = Duration::from_millis(500);
 /// After how many statements those that were prepared are forgotten.
@@ -52,6 +55,8 @@ pub(crate) struct Session {
     statements: RefCell<HashMap<String, Vec<Prepared>>>,
     /// How many revisions this session has committed.
     own_commits: Cell<i64>,
+    /// How many revisions others had committed, and when that was so.
+    others: Cell<Option<(i64, Instant)>>,
     /// The transaction that writes, while one is open.
     writing: RefCell<Option<Writing>>,
     lock_timeout: Cell<Duration>,
@@ -92,6 +97,7 @@ impl Session {
             unanswered: RefCell::default(),
             statements: RefCell::default(),
             own_commits: Cell::new(0),
+            others: Cell::new(None),
             writing: RefCell::default(),
             lock_timeout: Cell::new(Duration::ZERO),
             is_open: Cell::new(false),
@@ -120,6 +126,7 @@ impl Session {
         self.unanswered.borrow_mut().clear();
         self.statements.borrow_mut().clear();
         self.own_commits.set(0);
+        self.others.set(None);
         self.connections.set(self.connections.get() + 1);
         let limit = self.lock_timeout.get();
         if limit > Duration::ZERO { self.busy_timeout(limit) } else { Ok(()) }
@@ -183,9 +190,12 @@ impl Session {
         }
         let writing = self.writing.borrow_mut().take();
         self.is_open.set(false);
+        // Nobody else can commit before this has reached the server.
+        let sent_at = Instant::now();
         let sent = self.send_batch("COMMIT");
         match (sent.and_then(|()| self.take_answers()), writing) {
-            (Ok(()), Some(_)) => {
+            (Ok(()), Some(writing)) => {
+                self.others.set(Some((writing.revision - 1 - self.own_commits.get(), sent_at)));
                 self.own_commits.set(self.own_commits.get() + 1);
                 Ok(())
             }
@@ -240,17 +250,23 @@ impl Session {
         if self.is_closed() { Ok(()) } else { self.batch("ROLLBACK") }
     }
 
-    /// A number that changes with every commit of another session.
+    /// A number that changes with every commit of another session, at the latest after [`REVISION_HOLDS`].
     pub(super) fn data_version(&self) -> Result<i64> {
-        let revision = match &*self.writing.borrow() {
-            Some(writing) => writing.revision - 1,
-            None => {
-                self.ensure_connected()?;
-                let rows = self.query("SELECT n FROM revision", &[])?;
-                rows.first().ok_or(rusqlite::Error::QueryReturnedNoRows)?.try_get(0)?
-            }
-        };
-        Ok(revision - self.own_commits.get())
+        if let Some(writing) = &*self.writing.borrow() {
+            return Ok(writing.revision - 1 - self.own_commits.get());
+        }
+        self.ensure_connected()?;
+        if let Some((others, at)) = self.others.get()
+            && at.elapsed() < REVISION_HOLDS
+        {
+            return Ok(others);
+        }
+        let asked = Instant::now();
+        let rows = self.query("SELECT n FROM revision", &[])?;
+        let revision: i64 = rows.first().ok_or(rusqlite::Error::QueryReturnedNoRows)?.try_get(0)?;
+        let others = revision - self.own_commits.get();
+        self.others.set(Some((others, asked)));
+        Ok(others)
     }
 
     /// How often it was connected: the server knows each connection by itself.

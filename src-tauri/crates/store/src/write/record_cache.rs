@@ -1,42 +1,133 @@
 //! A cache of the newest committed states of records: a look-up if nothing has changed.
 //!
-//! An entry is valid as long as the scope's row names the same newest event, so a commit of any process invalidates
-//! it without a notification. Then the changes since are applied to the cached state, in place if no reader holds it.
+//! An entry is current until a commit of this process changes its record, or another process commits anything. This
+//! process's own commits are applied to it, so a request that goes on reads what it wrote without a query. Otherwise
+//! the scope's row tells which event changed the record last, and the changes since are read and applied, in place if
+//! no reader holds the state.
+
+mod pending;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::sql::{Connection, OptionalExtension};
 use engine::log::Record;
 use engine::scope::ScopeKey;
 
-use crate::lock;
 use crate::read::states;
 use crate::row::error::Error;
 use crate::write::writer::ReadVersion;
+use crate::{Committed, lock};
+
+use pending::PendingCommit;
 
 /// With more records than this the cache is cleared.
 const MAX_CACHED_RECORDS: usize = 4_096;
+/// So many commits wait to be applied to a record; after more it is read again.
+const MAX_PENDING: usize = 4;
 
 /// The records that were read, each with a lock of its own.
 #[derive(Default)]
-pub(crate) struct RecordCache(Mutex<HashMap<ScopeKey, Arc<Mutex<CachedRecord>>>>);
+pub(crate) struct RecordCache {
+    known: Mutex<Known>,
+    /// Counts this process's commits that wrote durable records.
+    commits: AtomicU64,
+}
+
+#[derive(Default)]
+struct Known {
+    records: HashMap<ScopeKey, Entry>,
+    /// The number of commits at which the cache was cleared, or any record may have changed.
+    since: u64,
+}
+
+#[derive(Default)]
+struct Entry {
+    cached: Arc<Mutex<CachedRecord>>,
+    /// The number of the newest commit of this process that changed the record.
+    changed: u64,
+}
 
 /// A record as of the event `last`; 0 if nothing is cached.
 #[derive(Default)]
 struct CachedRecord {
     last: i64,
     record: Record,
+    /// Commits that are not applied to `record` yet, oldest first.
+    pending: Vec<PendingCommit>,
     /// The read version at which that was the newest.
     version: Option<ReadVersion>,
 }
 
+/// A record that a transaction changed, and the id of the last event that did.
+pub(crate) struct ChangedRecord {
+    pub(crate) scope: ScopeKey,
+    pub(crate) last: i64,
+}
+
+impl CachedRecord {
+    fn apply_pending(&mut self) {
+        for commit in self.pending.drain(..) {
+            commit.apply(&mut self.record);
+        }
+    }
+}
+
 impl RecordCache {
-    /// The cached record, if no durable record was written since it was read.
+    /// How many commits of this process have written durable records.
+    pub(crate) fn commits(&self) -> u64 {
+        self.commits.load(Ordering::SeqCst)
+    }
+
+    /// Counts a commit that may have changed any record.
+    pub(crate) fn forget_all(&self) {
+        let mut known = lock(&self.known);
+        known.since = self.commits.fetch_add(1, Ordering::SeqCst) + 1;
+    }
+
+    /// Counts a commit: the records that it changed, its batches, and the `data_version` that it began
+    /// at. Must be called before anybody hears of the commit.
+    pub(crate) fn add_commit(&self, changed: Vec<ChangedRecord>, batches: &[Committed], data_version: i64) {
+        let mut commits = pending::by_record(batches);
+        let mut known = lock(&self.known);
+        let before = known.since;
+        let number = self.commits.fetch_add(1, Ordering::SeqCst) + 1;
+        known.make_room(number);
+        for ChangedRecord { scope, last } in changed {
+            let pending = commits.remove(&scope).flatten();
+            let entry = known.records.entry(scope).or_default();
+            let since = entry.changed.max(before);
+            entry.changed = number;
+            let Some(pending) = pending else { continue };
+            // One that is being read is read again.
+            let Ok(mut cached) = entry.cached.try_lock() else { continue };
+            let is_current = cached.version.is_some_and(|at| at.others == data_version && at.own >= since);
+            if is_current && cached.last < last && cached.pending.len() + pending.len() <= MAX_PENDING {
+                cached.pending.extend(pending);
+                cached.last = last;
+                cached.version = Some(ReadVersion { own: number, others: data_version });
+            }
+        }
+    }
+
+    /// The cached record, if no commit has changed it since it was read. Only for durable ones: others change without
+    /// a commit.
     pub(crate) fn get_if_current(&self, key: &ScopeKey, version: ReadVersion) -> Option<Record> {
-        let entry = lock(&self.0).get(key)?.clone();
-        let cached = lock(&entry);
-        (cached.version == Some(version)).then(|| cached.record.clone())
+        if !key.kind.is_durable() {
+            return None;
+        }
+        let (entry, since) = {
+            let known = lock(&self.known);
+            let entry = known.records.get(key)?;
+            (entry.cached.clone(), entry.changed.max(known.since))
+        };
+        let mut cached = lock(&entry);
+        let is_current = cached.version.is_some_and(|at| at.others == version.others && at.own >= since);
+        is_current.then(|| {
+            cached.apply_pending();
+            cached.record.clone()
+        })
     }
 
     /// The newest committed state of a record, 0 and empty if it has none. `version` is a read version that was taken
@@ -63,6 +154,7 @@ impl RecordCache {
         };
         let entry = self.entry(key);
         let mut cached = lock(&entry);
+        cached.apply_pending();
         // Another thread may have cached a newer state since the query above; that is as good.
         if cached.last < last {
             // Takes the state out, so that it is changed in place; the entry stays empty if reading fails.
@@ -76,7 +168,7 @@ impl RecordCache {
                 }
                 _ => states::at(connection, scope, last)?,
             };
-            *cached = CachedRecord { last, record, version: None };
+            *cached = CachedRecord { last, record, ..CachedRecord::default() };
         }
         if cached.last == last {
             cached.version = version;
@@ -85,13 +177,21 @@ impl RecordCache {
     }
 
     fn entry(&self, key: &ScopeKey) -> Arc<Mutex<CachedRecord>> {
-        let mut records = lock(&self.0);
-        if records.len() >= MAX_CACHED_RECORDS {
-            records.clear();
+        let mut known = lock(&self.known);
+        if let Some(entry) = known.records.get(key) {
+            return entry.cached.clone();
         }
-        match records.get(key) {
-            Some(entry) => entry.clone(),
-            None => records.entry(key.clone()).or_default().clone(),
+        known.make_room(self.commits());
+        known.records.entry(key.clone()).or_default().cached.clone()
+    }
+}
+
+impl Known {
+    /// Clears what is too large. What is being read meanwhile is not taken as current: it is older than this commit.
+    fn make_room(&mut self, commits: u64) {
+        if self.records.len() >= MAX_CACHED_RECORDS {
+            self.records.clear();
+            self.since = commits;
         }
     }
 }

@@ -107,15 +107,15 @@ impl CachedScope {
         Ok(new_bytes)
     }
 
-    /// Updates the scope's row if it is behind. Returns whether it was.
-    pub(crate) fn save(&mut self, connection: &Connection) -> Result<bool, Error> {
-        let Some(last) = self.unsaved.take() else { return Ok(false) };
+    /// Updates the scope's row if it is behind. Returns the event that it has now.
+    pub(crate) fn save(&mut self, connection: &Connection) -> Result<Option<i64>, Error> {
+        let Some(last) = self.unsaved.take() else { return Ok(None) };
         connection.prepare_cached("UPDATE scope SET version = ?2, last = ?3 WHERE n = ?1")?.run((
             self.n,
             self.version,
             last,
         ))?;
-        Ok(true)
+        Ok(Some(last))
     }
 
     fn take_keyframe(&mut self, connection: &Connection, event: i64) -> Result<usize, Error> {

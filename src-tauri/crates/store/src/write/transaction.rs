@@ -20,6 +20,7 @@ use crate::row::filter_block;
 use crate::row::totals;
 use crate::row::{body, payload};
 use crate::write::append_batch::{AppendBatch, Draft, fork_sequence_gap, sequence_gap, skipped_epoch};
+use crate::write::record_cache::ChangedRecord;
 use crate::write::scopes::Change;
 use crate::write::writer_cache::{CachedRequest, WriterCache};
 use crate::write::{claims, import_boundaries, open_attempts, replacement, rows, writer_queue};
@@ -196,24 +197,26 @@ impl<'a> TransactionRows<'a> {
     }
 
     /// Writes what is updated once for each transaction: the counters of sessions, and the newest versions of scopes.
-    /// Returns whether a durable record was written.
-    pub(crate) fn finish(self) -> Result<bool, Error> {
-        let mut has_durable_changes = false;
+    /// Returns the durable records that were written.
+    pub(crate) fn finish(self) -> Result<Vec<ChangedRecord>, Error> {
+        let mut changed = Vec::new();
         for (session, delta) in &self.sessions {
             self.connection
                 .prepare_cached("UPDATE session SET updated_at = max(updated_at, ?2), items = items + ?3 WHERE n = ?1")?
                 .run((session, delta.at, delta.items))?;
         }
-        for key in &self.changed_scopes {
-            if let Some(scope) = self.cache.scope(self.connection, key)? {
-                has_durable_changes |= scope.save(self.connection)?;
+        for key in self.changed_scopes {
+            if let Some(scope) = self.cache.scope(self.connection, &key)?
+                && let Some(last) = scope.save(self.connection)?
+            {
+                changed.push(ChangedRecord { scope: key, last });
             }
         }
         for request in &self.idle_requests {
             self.cache.forget_request(request);
         }
         totals::add_payload_bytes(self.connection, self.payload_bytes)?;
-        Ok(has_durable_changes)
+        Ok(changed)
     }
 
     /// Returns the records for which the commits of these events must be refused: those that are not at the version

@@ -25,6 +25,7 @@ use crate::row::error::{Error, OpenError};
 use crate::row::waiting::Waiting;
 use crate::write::append_batch::{Answer, AppendBatch, QueuedAppend};
 use crate::write::code::CodeOffers;
+use crate::write::record_cache::RecordCache;
 use crate::write::removal_queue;
 use crate::{Listeners, lock};
 
@@ -42,9 +43,9 @@ const MAX_INLINE_COMMIT: Duration = Duration::from_micros(250);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadVersion {
     /// Counts this process's commits to durable records.
-    own: u64,
-    /// `PRAGMA data_version` of the writing connection, which changes with every commit of another process.
-    others: i64,
+    pub(in crate::write) own: u64,
+    /// `data_version` of the writing connection, which changes with every commit of another process.
+    pub(in crate::write) others: i64,
 }
 
 /// What the threads that commit share.
@@ -227,6 +228,7 @@ impl Writer {
         options: Options,
         listeners: Arc<Mutex<Listeners>>,
         code_offers: CodeOffers,
+        records: Arc<RecordCache>,
     ) -> Result<Writer, OpenError> {
         let answers_boundaries = options.durability != crate::Durability::Each;
         // With `Power` a commit waits for the disk; the first one measures for how long.
@@ -234,7 +236,8 @@ impl Writer {
             AtomicBool::new(options.durability == crate::Durability::Process && place.file().is_some());
         let waiting = Waiting::new(options.on_busy.clone());
         let is_writable = options.access == Access::ReadWrite;
-        let connection = WritingConnection::open(place.clone(), options, waiting.clone(), (listeners, code_offers))?;
+        let connection =
+            WritingConnection::open(place.clone(), options, waiting.clone(), (listeners, code_offers, records))?;
         let (id, last_reported) = (connection.id.clone(), AtomicI64::new(connection.commit_version.newest()));
         let (commit_version, wal_size) = (connection.commit_version.clone(), connection.wal_size.clone());
         // An error is ignored here: whoever reads the table gets it.

@@ -14,6 +14,7 @@ mod pieces;
 mod promises;
 mod queue;
 mod reads;
+mod record_cache;
 mod runs;
 mod search;
 mod spans;

@@ -5,11 +5,10 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use engine::event::Event;
 use engine::log::{AppendError, Lease};
 
 use super::ReadVersion;
@@ -23,6 +22,7 @@ use crate::row::waiting::{BUSY_TIMEOUT, Waiting};
 use crate::sql::{Connection, DataPlace};
 use crate::write::append_batch::AppendBatch;
 use crate::write::code::CodeOffers;
+use crate::write::record_cache::{ChangedRecord, RecordCache};
 use crate::write::transaction::TransactionRows;
 use crate::write::writer_cache::WriterCache;
 use crate::{Committed, Listeners};
@@ -60,6 +60,15 @@ pub(super) struct WritingConnection {
     pub(super) wal_size: Arc<WalSize>,
 }
 
+/// What a transaction did.
+struct Written {
+    /// For each batch.
+    results: Vec<Result<(), AppendError>>,
+    changed: Vec<ChangedRecord>,
+    /// The `data_version` that it began at.
+    data_version: i64,
+}
+
 /// Why events of a request were lost, and under which lease: a later owner does not get the error.
 type Losses = HashMap<Arc<str>, (Option<Lease>, AppendError)>;
 
@@ -71,10 +80,9 @@ fn loss_of<'a>(losses: &'a Losses, batch: &AppendBatch) -> Option<&'a AppendErro
 }
 
 /// What other threads can know of the writing connection without its mutex.
-#[derive(Debug)]
 pub(super) struct CommitVersion {
-    /// Counts this process's commits that wrote durable records.
-    changes: AtomicU64,
+    /// The records as committed.
+    records: Arc<RecordCache>,
     /// `data_version` while a write transaction is open, so that no other process can commit; else
     /// [`NO_TRANSACTION`].
     open_data_version: AtomicI64,
@@ -86,9 +94,9 @@ pub(super) struct CommitVersion {
 const NO_TRANSACTION: i64 = i64::MIN;
 
 impl CommitVersion {
-    fn new() -> CommitVersion {
+    fn new(records: Arc<RecordCache>) -> CommitVersion {
         CommitVersion {
-            changes: AtomicU64::new(0),
+            records,
             open_data_version: AtomicI64::new(NO_TRANSACTION),
             newest: AtomicI64::new(NO_TRANSACTION),
         }
@@ -99,14 +107,9 @@ impl CommitVersion {
         self.newest.load(Ordering::SeqCst)
     }
 
-    /// Counts a commit that may have written durable records.
-    pub(super) fn record_change(&self) {
-        self.changes.fetch_add(1, Ordering::SeqCst);
-    }
-
     /// The read version before the transaction that is open, or none if none is open.
     pub(super) fn version_if_open(&self) -> Option<ReadVersion> {
-        let own = self.changes.load(Ordering::SeqCst);
+        let own = self.records.commits();
         let others = self.open_data_version.load(Ordering::SeqCst);
         (others != NO_TRANSACTION).then_some(ReadVersion { own, others })
     }
@@ -118,7 +121,7 @@ impl WritingConnection {
         place: DataPlace,
         options: Options,
         waiting: Waiting,
-        (listeners, code_offers): (Arc<Mutex<Listeners>>, CodeOffers),
+        (listeners, code_offers, records): (Arc<Mutex<Listeners>>, CodeOffers, Arc<RecordCache>),
     ) -> Result<WritingConnection, OpenError> {
         let wal_size = Arc::new(WalSize::new());
         let connection = connect(&place, &options, &waiting, &wal_size)?;
@@ -140,7 +143,7 @@ impl WritingConnection {
             has_losses: Arc::default(),
             losses: HashMap::new(),
             cache_data_version: None,
-            commit_version: Arc::new(CommitVersion::new()),
+            commit_version: Arc::new(CommitVersion::new(records)),
             wal_size,
         };
         connection.commit_version.newest.store(connection.data_version().unwrap_or(NO_TRANSACTION), Ordering::SeqCst);
@@ -149,7 +152,7 @@ impl WritingConnection {
 
     /// The current read version, or none if it cannot be read.
     pub(super) fn read_version(&self) -> Option<ReadVersion> {
-        Some(ReadVersion { own: self.commit_version.changes.load(Ordering::SeqCst), others: self.data_version().ok()? })
+        Some(ReadVersion { own: self.commit_version.records.commits(), others: self.data_version().ok()? })
     }
 
     /// Begins a transaction, unless another process holds the write lock. Any other error comes up again when
@@ -178,7 +181,7 @@ impl WritingConnection {
             Message::Run(run) => {
                 self.run(run);
                 self.cache.clear();
-                self.commit_version.record_change();
+                self.commit_version.records.forget_all();
             }
         }
     }
@@ -217,7 +220,7 @@ impl WritingConnection {
 
     fn try_commit(&mut self, mut batches: Vec<AppendBatch>, is_open: bool, tries_left: u32) {
         match self.write(&mut batches, is_open) {
-            Ok(results) => self.publish(batches, results),
+            Ok(written) => self.publish(batches, written),
             // Nothing was stored, and the session connects again.
             Err(error) if error.is_cut_off() && tries_left > 0 => self.try_commit(batches, false, tries_left - 1),
             Err(error) if batches.len() > 1 && !error.is_busy() && !error.is_unknown_commit() => {
@@ -228,13 +231,13 @@ impl WritingConnection {
             Err(error) => {
                 let error = AppendError::from(error);
                 let results = batches.iter().map(|_| Err(error.clone())).collect();
-                self.publish(batches, results);
+                self.publish(batches, Written { results, changed: Vec::new(), data_version: NO_TRANSACTION });
             }
         }
     }
 
-    /// Runs one transaction. Returns the result of each batch, or an error if nothing was stored.
-    fn write(&mut self, batches: &mut [AppendBatch], is_open: bool) -> Result<Vec<Result<(), AppendError>>, Error> {
+    /// Runs one transaction. Returns what it did, or an error if nothing was stored.
+    fn write(&mut self, batches: &mut [AppendBatch], is_open: bool) -> Result<Written, Error> {
         let result = self.try_write(batches, is_open);
         self.commit_version.open_data_version.store(NO_TRANSACTION, Ordering::SeqCst);
         if result.is_err() {
@@ -243,7 +246,7 @@ impl WritingConnection {
         result
     }
 
-    fn try_write(&mut self, batches: &mut [AppendBatch], is_open: bool) -> Result<Vec<Result<(), AppendError>>, Error> {
+    fn try_write(&mut self, batches: &mut [AppendBatch], is_open: bool) -> Result<Written, Error> {
         if !is_open {
             self.waiting.begin(&self.connection)?;
         }
@@ -268,17 +271,14 @@ impl WritingConnection {
                 }
             });
         }
-        let has_durable_changes = transaction.finish()?;
+        let changed = transaction.finish()?;
         if let Some(replaced) = self.files.replaced() {
             return Err(self.refuse_to_commit(replaced));
         }
         // After the commit other processes may write, so `data_version` is no longer fixed.
         self.commit_version.open_data_version.store(NO_TRANSACTION, Ordering::SeqCst);
         self.connection.commit()?;
-        if has_durable_changes {
-            self.commit_version.record_change();
-        }
-        Ok(results)
+        Ok(Written { results, changed, data_version })
     }
 
     /// Ends the transaction because one of the files was removed or replaced. Without its log the database lacks what
@@ -298,7 +298,7 @@ impl WritingConnection {
     /// Rolls back after an error or a panic, and reconnects if the connection cannot roll back.
     pub(super) fn recover(&mut self) {
         self.commit_version.open_data_version.store(NO_TRANSACTION, Ordering::SeqCst);
-        self.commit_version.record_change();
+        self.commit_version.records.forget_all();
         self.cache.clear();
         self.cache_data_version = None;
         // After some errors SQLite has rolled back by itself, and this fails; the check below tells.
@@ -311,10 +311,12 @@ impl WritingConnection {
         }
     }
 
-    fn publish(&mut self, batches: Vec<AppendBatch>, results: Vec<Result<(), AppendError>>) {
+    fn publish(&mut self, batches: Vec<AppendBatch>, written: Written) {
+        let Written { results, changed, data_version } = written;
         // Taken before callers are answered: a listener that a caller adds afterwards must not get these commits.
         let listeners = crate::lock(&self.listeners).all();
-        let mut committed_batches = Vec::with_capacity(batches.len());
+        let mut committed = Vec::with_capacity(batches.len());
+        let mut answers = Vec::with_capacity(batches.len());
         for (mut batch, result) in batches.into_iter().zip(results) {
             let is_kept = result.is_ok();
             let result = self.explain(&batch, result);
@@ -335,14 +337,20 @@ impl WritingConnection {
                     Err(known.map_or(error, |(_, error)| error))
                 }
             };
-            batch.answer(result);
             if is_kept && !batch.drafts.is_empty() {
-                let events: Arc<[Event]> = batch.drafts.into_iter().map(|draft| draft.event).collect();
-                committed_batches.push(Committed { request: batch.request, events });
+                let events = std::mem::take(&mut batch.drafts).into_iter().map(|draft| draft.event).collect();
+                committed.push(Committed { request: batch.request.clone(), events });
             }
+            answers.push((batch, result));
         }
         self.has_losses.store(!self.unreported.is_empty(), Ordering::SeqCst);
-        for committed in &committed_batches {
+        if !changed.is_empty() {
+            self.commit_version.records.add_commit(changed, &committed, data_version);
+        }
+        for (mut batch, result) in answers {
+            batch.answer(result);
+        }
+        for committed in &committed {
             for listener in &listeners {
                 // The panic hook has reported it; it must not stop the log.
                 let _ = catch_unwind(AssertUnwindSafe(|| listener(committed)));

@@ -1,0 +1,63 @@
+//! A commit of this process that waits to be applied to a cached record: the engine's own operations, from its events.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, ScopeCommit, Seq};
+use engine::log::Record;
+use engine::scope::ScopeKey;
+use serde_json::Value;
+
+use crate::Committed;
+
+/// A commit of one record, in the events of its batch.
+pub(super) struct PendingCommit {
+    events: Arc<[Event]>,
+    /// The event that commits, and which of its commits it is.
+    at: usize,
+    nth: usize,
+}
+
+/// The commits of each durable record, oldest first. `None` for a record of which an operation is not in its batch.
+pub(super) fn by_record(batches: &[Committed]) -> HashMap<ScopeKey, Option<Vec<PendingCommit>>> {
+    let mut found: HashMap<ScopeKey, Option<Vec<PendingCommit>>> = HashMap::new();
+    for Committed { events, .. } in batches {
+        for (at, event) in events.iter().enumerate() {
+            for (nth, commit) in event.kind.commits().iter().enumerate() {
+                let known = found.entry(commit.scope.clone()).or_insert_with(|| Some(Vec::new()));
+                if !commit.operations.iter().all(|seq| operation(events, *seq).is_some()) {
+                    *known = None;
+                } else if let Some(known) = known {
+                    known.push(PendingCommit { events: events.clone(), at, nth });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The event of a batch that has an operation.
+fn operation(events: &[Event], seq: Seq) -> Option<&Event> {
+    let first = events.first()?.seq;
+    events.get(usize::try_from(seq.checked_sub(first)?).ok()?).filter(|event| event.seq == seq)
+}
+
+impl PendingCommit {
+    fn commit(&self) -> Option<&ScopeCommit> {
+        self.events.get(self.at)?.kind.commits().get(self.nth)
+    }
+
+    /// Takes a record to the version that the commit made.
+    pub(super) fn apply(&self, record: &mut Record) {
+        let Some(commit) = self.commit() else { return };
+        let state = Arc::make_mut(&mut record.state);
+        for event in commit.operations.iter().filter_map(|seq| operation(&self.events, *seq)) {
+            match &event.kind {
+                EventKind::StateChanged { operation, .. } => _ = operation.apply(state),
+                EventKind::StateInitialized { state: Value::Object(defaults), .. } => state.fill_in(defaults),
+                _ => {}
+            }
+        }
+        record.version = commit.version;
+    }
+}
