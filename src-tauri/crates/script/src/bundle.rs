@@ -33,6 +33,7 @@ pub(crate) mod sites;
 pub(crate) mod statements;
 pub(crate) mod texts;
 pub(crate) mod trace;
+mod wrappers;
 pub(crate) mod zod;
 
 use std::path::{Path, PathBuf};

@@ -1,25 +1,29 @@
-//! The modules that a flow can import without installing them: the SDK and zod, bundled by the build script.
+//! The modules that a flow can import without installing them: the SDK and zod, bundled and compiled by the build
+//! script.
 //!
-//! They are not part of a flow's bundle: the runtime loads them separately, compiled once for each process. The bundle
-//! contains small link modules that name their exports, so that an import of a missing export fails at its place.
+//! They are not part of a flow's bundle: the runtime loads their bytecode, because compiling them would be half of what
+//! a short command takes. The bundle contains small link modules that name their exports, so that an import of a
+//! missing export fails at its place.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rquickjs::loader::{ImportAttributes, Loader, Resolver};
-use rquickjs::module::{Declared, WriteOptions};
+use rquickjs::module::Declared;
 use rquickjs::{Ctx, Error, Module as Js, Result};
 
 /// One module, as the build script made it.
 struct Module {
     /// Its path among the modules: `sdk/index.js`.
     name: &'static str,
-    code: &'static str,
+    /// Its bytecode, written by the engine that this program has.
+    compiled: &'static [u8],
     exports: &'static [&'static str],
 }
 
 static MODULES: &[Module] = include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
+
+/// A hash of their sources.
+const SOURCES_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/modules.hash"));
 
 /// The prefix of the modules' names in the runtime.
 pub(crate) const SCHEME: &str = "flowglass:";
@@ -236,22 +240,9 @@ impl Loader for Modules {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Js<'js, Declared>> {
-        type Compiled = Mutex<HashMap<&'static str, Arc<[u8]>>>;
-        /// The bytecode of modules, by name. Valid only within this process, whose runtime wrote it.
-        static COMPILED: OnceLock<Compiled> = OnceLock::new();
         let module = named(name).ok_or_else(|| Error::new_loading(name))?;
-        let all = COMPILED.get_or_init(Mutex::default);
-        let compiled = all.lock().unwrap_or_else(PoisonError::into_inner).get(module.name).cloned();
-        if let Some(compiled) = compiled {
-            // SAFETY: what is loaded was written below, by the same engine in this process.
-            return unsafe { Js::load(ctx.clone(), &compiled) };
-        }
-        let declared = Js::declare(ctx.clone(), name, crate::bundle::fingerprint::mark(module.code))?;
-        // On an error the next runtime compiles the module again.
-        if let Ok(compiled) = declared.write(WriteOptions::default()) {
-            all.lock().unwrap_or_else(PoisonError::into_inner).insert(module.name, compiled.into());
-        }
-        Ok(declared)
+        // SAFETY: it was written by the same version of the engine, with the same features; a test compares the two.
+        unsafe { Js::load(ctx.clone(), module.compiled) }
     }
 }
 
@@ -271,17 +262,32 @@ fn beside(base: &str, specifier: &str) -> String {
 
 /// Returns a hash of the SDK, of zod and of the bundler's version. A cached bundle of another version is not used.
 pub fn version() -> String {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(b"rolldown 1.2.5, 5");
-    for module in MODULES {
-        hasher.update(module.name.as_bytes()).update(module.code.as_bytes());
-    }
-    hasher.finalize().to_hex().to_string()
+    blake3::hash(format!("rolldown 1.2.5, 6, {SOURCES_HASH}").as_bytes()).to_hex().to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rquickjs::module::WriteOptions;
+    use rquickjs::{Context, Runtime};
+
+    /// The build script has a build of the engine of its own, and marks functions by itself.
+    #[test]
+    fn the_bytecode_is_what_this_engine_writes() {
+        let runtime = Runtime::new().expect("memory");
+        runtime.set_loader(Modules, Modules);
+        let context = Context::full(&runtime).expect("memory");
+        for module in MODULES {
+            let path = format!("{}/modules/{}", env!("OUT_DIR"), module.name);
+            let source = std::fs::read_to_string(path).expect("the build script's copy");
+            let marked = crate::bundle::fingerprint::mark(&source);
+            let written = context.with(|ctx| {
+                let name = format!("{SCHEME}{}", module.name);
+                Js::declare(ctx, name, marked).and_then(|module| module.write(WriteOptions::default()))
+            });
+            assert!(written.is_ok_and(|written| written == module.compiled), "{}", module.name);
+        }
+    }
 
     #[test]
     fn relative_imports_are_looked_for_beside_their_module() {
