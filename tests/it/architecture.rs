@@ -19,13 +19,14 @@ const DIRECTIONS: [(&str, &[&str]); 8] = [
 ];
 
 /// Which packages only some folders may name. The tests speak HTTP to the window's driver.
-const RESERVED: [(&[&str], &[&str]); 7] = [
+const RESERVED: [(&[&str], &[&str]); 8] = [
     (&["tauri", "tauri-build", "tauri-specta"], &["."]),
     (&["rusqlite", "tokio_postgres"], &["src-tauri/crates/store"]),
     (&["rolldown", "rquickjs", "oxc"], &["src-tauri/crates/script"]),
     (&["rmcp"], &["src-tauri/crates/mcp"]),
     (&["notify", "notify-debouncer-full"], &["src-tauri/crates/runner"]),
-    (&["genai", "reqwest", "rustls", "ureq"], &["src-tauri/crates/runner", "tests"]),
+    (&["genai", "reqwest", "ureq"], &["src-tauri/crates/runner", "tests"]),
+    (&["rustls"], &["src-tauri/crates/runner", "src-tauri/crates/store"]),
     (&["hyper", "hyper-util"], &["src-tauri/crates/runner", "src-tauri/crates/mcp"]),
 ];
 

@@ -119,6 +119,7 @@ mod storms;
 mod synthetic;
 mod tags;
 mod team;
+mod team_tls;
 mod time_zones;
 mod together;
 mod traces;

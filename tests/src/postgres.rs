@@ -24,6 +24,27 @@ pub struct Postgres {
 impl Postgres {
     /// Starts one. `None` on a machine without one, which is told.
     pub fn start() -> Option<Postgres> {
+        let mut server = Postgres::new()?;
+        server.resume();
+        Some(server)
+    }
+
+    /// As [`start`](Self::start), with a certificate for `localhost`; connections that are not encrypted are refused.
+    pub fn start_with_tls() -> Option<Postgres> {
+        let mut server = Postgres::new()?;
+        server.certify();
+        let rules = "hostssl all all 127.0.0.1/32 trust\n";
+        std::fs::write(server.data().join("pg_hba.conf"), rules).expect("the folder is writable");
+        server.resume();
+        Some(server)
+    }
+
+    /// The certificate that signed the server's.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.path().join("authority.pem")
+    }
+
+    fn new() -> Option<Postgres> {
         let Some(programs) = programs() else {
             eprintln!("no PostgreSQL server is installed below {INSTALLED}: what needs one is left out");
             return None;
@@ -31,7 +52,7 @@ impl Postgres {
         let folder = tempfile::Builder::new().prefix("pg").tempdir().expect("a temporary folder can be made");
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port is free").port();
-        let mut server = Postgres { programs, folder, port, process: None };
+        let server = Postgres { programs, folder, port, process: None };
         if let Some((user, group)) = other_user() {
             std::os::unix::fs::chown(server.folder.path(), Some(user), Some(group)).expect("the superuser may");
         }
@@ -42,13 +63,36 @@ impl Postgres {
             .output()
             .expect("initdb starts");
         assert!(made.status.success(), "initdb: {}", String::from_utf8_lossy(&made.stderr));
-        server.resume();
         Some(server)
+    }
+
+    /// Makes an authority, and a certificate of the server that it has signed. PostgreSQL's package brings `openssl`.
+    fn certify(&self) {
+        let openssl = |words: &str| {
+            let mut command = self.command("openssl");
+            let made = command.args(words.split(' ')).output().expect("openssl starts");
+            assert!(made.status.success(), "openssl {words}: {}", String::from_utf8_lossy(&made.stderr));
+        };
+        openssl(
+            "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout authority.key -out authority.pem",
+        );
+        openssl("req -newkey rsa:2048 -nodes -subj /CN=server -keyout server.key -out server.csr");
+        let names = self.folder.path().join("names");
+        std::fs::write(names, "subjectAltName=DNS:localhost\n").expect("the folder is writable");
+        openssl(
+            "x509 -req -in server.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 2 -extfile names \
+             -out server.pem",
+        );
     }
 
     /// The address of the database, with the tables in this schema.
     pub fn address(&self, schema: &str) -> String {
         format!("postgres://postgres@127.0.0.1:{}/postgres?schema={schema}", self.port)
+    }
+
+    /// As [`address`](Self::address), with another host, and more said.
+    pub fn address_at(&self, host: &str, schema: &str, more: &str) -> String {
+        format!("postgres://postgres@{host}:{}/postgres?schema={schema}{more}", self.port)
     }
 
     /// The port.
@@ -62,6 +106,9 @@ impl Postgres {
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.data()).args(["-p", &port, "-k", ""]).args(["-c", "listen_addresses=127.0.0.1"]);
         command.args(["-c", "fsync=off", "-c", "max_connections=120"]);
+        if self.authority().exists() {
+            command.args(["-c", "ssl=on", "-c", "ssl_cert_file=../server.pem", "-c", "ssl_key_file=../server.key"]);
+        }
         self.process = Some(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the server starts"));
         let began = Instant::now();
         while self.query("SELECT 1").is_none_or(|answer| answer != "1") {
@@ -93,7 +140,8 @@ impl Postgres {
 
     /// A program of the server, as a user that is not the superuser: those it refuses.
     fn command(&self, program: &str) -> Command {
-        let mut command = Command::new(self.programs.join(program));
+        let own = self.programs.join(program);
+        let mut command = Command::new(if own.exists() { own } else { program.into() });
         command.current_dir(self.folder.path());
         if let Some((user, group)) = other_user() {
             command.uid(user).gid(group);

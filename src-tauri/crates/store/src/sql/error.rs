@@ -78,12 +78,18 @@ impl Error {
     /// What a person can do who names this server.
     pub(crate) fn hint(&self) -> &'static str {
         let Some(state) = self.state() else {
-            if self.to_string().contains("TLS") {
-                return "Flowglass connects without TLS: leave sslmode out, and put the server behind a tunnel";
+            let why = self.to_string();
+            if why.contains("certificate") {
+                return "name the certificate that signed the server's by sslrootcert=FILE in --data";
+            }
+            if why.contains("TLS") {
+                return "let the server use TLS, or write sslmode=prefer in --data where the network is trusted";
             }
             return "start the server, or check host and port in --data";
         };
-        if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(state) {
+        if *state == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && self.to_string().contains("no encryption") {
+            "the server takes only encrypted connections: leave sslmode=disable out of --data"
+        } else if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(state) {
             "check the user in --data, and put the password into PGPASSWORD"
         } else if *state == SqlState::INVALID_CATALOG_NAME {
             "create the database with createdb, or name another one in --data"

@@ -1,9 +1,15 @@
 //! Where a database is: in a file, or on a server. Only the address knows the password; it is never shown.
 
+use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::postgres::Tls;
 
 /// Where a database is.
 #[derive(Clone, Debug)]
@@ -15,10 +21,11 @@ pub enum DataPlace {
 }
 
 /// A PostgreSQL database, and the schema in it that has the tables.
-#[derive(Debug)]
 pub struct Server {
     pub(crate) config: tokio_postgres::Config,
     pub(crate) schema: String,
+    /// What encrypts connections.
+    pub(crate) connector: MakeRustlsConnect,
     /// The address without the password, for people.
     label: PathBuf,
 }
@@ -29,6 +36,12 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 const LINK_TIMEOUT: Duration = Duration::from_secs(15);
 /// The schema that has the tables, unless the address says `schema=NAME`.
 const SCHEMA: &str = "flowglass";
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.label, f)
+    }
+}
 
 impl DataPlace {
     /// Reads `--data`: an address of a server (`postgres://user@host/database?schema=name`), or a file. The error says
@@ -102,8 +115,8 @@ impl Server {
     fn parse(address: &str) -> Result<Server, String> {
         let scheme = address.find("://").unwrap_or_default();
         let address = &format!("{}{}", address[..scheme].to_ascii_lowercase(), &address[scheme..]);
-        let (plain, schema) = take_schema(address);
-        let schema = schema.unwrap_or_else(|| SCHEMA.to_owned());
+        let (plain, own) = take_own(address);
+        let schema = own.get("schema").cloned().unwrap_or_else(|| SCHEMA.to_owned());
         let is_name = |name: &str| {
             !name.is_empty()
                 && name.len() <= 63
@@ -121,6 +134,10 @@ impl Server {
             let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             format!("the database's address cannot be read ({why}): write it as postgres://user@host:5432/database")
         })?;
+        let own_or = |name: &str, variable: &str| own.get(name).cloned().or_else(|| std::env::var(variable).ok());
+        let mode = own_or("sslmode", "PGSSLMODE");
+        let roots = own_or("sslrootcert", "PGSSLROOTCERT").map(PathBuf::from);
+        let connector = Tls::read(mode.as_deref(), roots, &mut config)?.connector()?;
         let named_user = config.get_user().map(str::to_owned);
         if named_user.is_none() {
             let user = std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into());
@@ -140,17 +157,29 @@ impl Server {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(LINK_TIMEOUT);
         }
-        Ok(Server { config, schema, label: label.into() })
+        Ok(Server { config, schema, connector, label: label.into() })
     }
 }
 
-/// Takes `schema=NAME` out of an address.
-fn take_schema(address: &str) -> (String, Option<String>) {
-    let Some((base, query)) = address.split_once('?') else { return (address.to_owned(), None) };
-    let (own, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(|pair| pair.starts_with("schema="));
-    let schema = own.last().map(|pair| pair["schema=".len()..].to_owned());
+/// What an address says for this module, and not for the client of the server.
+const OWN: [&str; 3] = ["schema", "sslmode", "sslrootcert"];
+
+/// Takes what is [`OWN`] out of an address.
+fn take_own(address: &str) -> (String, HashMap<String, String>) {
+    let Some((base, query)) = address.split_once('?') else { return (address.to_owned(), HashMap::new()) };
+    let mut own = HashMap::new();
+    let mut others = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=').filter(|(name, _)| OWN.contains(name)) {
+            Some((name, value)) => {
+                let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
+                own.insert(name.to_owned(), value);
+            }
+            None => others.push(pair),
+        }
+    }
     let plain = if others.is_empty() { base.to_owned() } else { format!("{base}?{}", others.join("&")) };
-    (plain, schema)
+    (plain, own)
 }
 
 /// The address as it may be shown.

@@ -12,9 +12,11 @@ mod column;
 mod connect;
 mod param;
 mod statements;
+mod tls;
 
 pub(super) use column::column;
 pub(crate) use connect::Cancel;
+pub(super) use tls::Tls;
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -292,6 +294,6 @@ impl Session {
 
     /// A handle to end what it does.
     pub(super) fn cancel_token(&self) -> Cancel {
-        Cancel(self.client.borrow().cancel_token())
+        Cancel(self.client.borrow().cancel_token(), self.server.connector.clone())
     }
 }

@@ -4,8 +4,9 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::sql::place::Server;
 use crate::sql::{Error, Result};
@@ -25,14 +26,14 @@ pub(crate) struct Settings {
 }
 
 /// Ends what a session does.
-pub(crate) struct Cancel(pub(super) tokio_postgres::CancelToken);
+pub(crate) struct Cancel(pub(super) tokio_postgres::CancelToken, pub(super) MakeRustlsConnect);
 
 impl Cancel {
     /// Asks the server to.
     pub(crate) fn cancel(&self) {
-        let token = self.0.clone();
+        let (token, connector) = (self.0.clone(), self.1.clone());
         // If the server does not hear of it, the statement ends by itself.
-        drop(runtime().spawn(async move { token.cancel_query(NoTls).await }));
+        drop(runtime().spawn(async move { token.cancel_query(connector).await }));
     }
 }
 
@@ -74,11 +75,11 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
 }
 
 fn connect_once(server: &Server, settings: &Settings) -> Result<Client> {
-    let (config, settings) = (server.config.clone(), settings.clone());
+    let (config, connector, settings) = (server.config.clone(), server.connector.clone(), settings.clone());
     let (answer, receiver) = std::sync::mpsc::channel();
     runtime().spawn(async move {
         let connected = async {
-            let (client, connection) = config.connect(NoTls).await?;
+            let (client, connection) = config.connect(connector).await?;
             tokio::spawn(connection);
             client.batch_execute(&settings.needed).await?;
             // A server may not know the time zone of this machine.
