@@ -79,7 +79,7 @@ dist: $(STAMPS)/apt-build $(PAGES) $(NOTICES)
 	cargo build --release --locked -p flowglass
 	@echo "Packing $(DIST)"
 	@rm -rf $(DIST) && mkdir -p $(DIST)/flowglass
-	@cp $(TARGET)/release/flowglass LICENSE-MIT LICENSE-APACHE $(NOTICES) $(DIST)/flowglass/
+	@cp $(TARGET)/release/flowglass $(TARGET)/release/flowglass-window LICENSE-MIT LICENSE-APACHE $(NOTICES) $(DIST)/flowglass/
 	@tar --exclude=node_modules --exclude=.flowglass -cf - flows | tar -C $(DIST)/flowglass -xf -
 	@tar -C $(DIST) -czf $(DIST)/flowglass-linux-$$(uname -m).tar.gz flowglass && rm -r $(DIST)/flowglass
 	@npm exec --yes --package=@tauri-apps/cli@$(TAURI_CLI) -- tauri bundle --bundles deb,rpm
@@ -142,7 +142,7 @@ test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES
 # measures one section, and writes it.
 bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES)
 	@echo "Compiling for release"
-	cargo build --release --workspace --bin flowglass --example line --example function
+	cargo build --release --workspace --bins --example line --example function
 	@[ -x $(PEER)/bin/python ] || python3 -m venv $(PEER) || true
 	@$(PEER)/bin/python -m pip install --quiet $(PEER_PACKAGES) || \
 	  { echo "LangGraph cannot be installed here; nothing is held against it"; rm -rf $(PEER); }

@@ -13,7 +13,7 @@ fn main() {
     }
     if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux") {
         // The loader looks for each symbol in one library after the other, and most symbols are those of these two:
-        // named first, they save every start of the program, a command's too, a quarter of its time in the loader.
+        // named first, they save every start of the window a quarter of its time in the loader.
         println!("cargo:rustc-link-lib=javascriptcoregtk-4.1");
         println!("cargo:rustc-link-lib=webkit2gtk-4.1");
     }

@@ -16,7 +16,8 @@ use runner::{Consent, Fault, OpenOptions, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
-use args::{Cli, Command, Global, Place, Run, Trigger};
+pub use args::Cli;
+use args::{Command, Global, Run, Trigger};
 use given::{read_edits, read_json};
 use options::{options, place_of};
 
@@ -48,27 +49,24 @@ impl Outcome {
     }
 }
 
-pub use runner::BUNDLE_COMMAND;
-
-/// Bundles flows for another process of this program, until that one is gone.
-pub fn serve_bundles() -> ExitCode {
-    runner::serve_bundles().map_or(ExitCode::from(exit::FAILURE), |()| ExitCode::SUCCESS)
-}
-
-/// Runs the program.
-pub fn main() -> ExitCode {
+/// Runs a program; `open` opens the window, on the first thread.
+pub fn main(open: fn(Cli) -> ExitCode) -> ExitCode {
+    // Hidden: what the program starts itself as, to bundle flows until the process that wants them is gone.
+    if std::env::args_os().nth(1).is_some_and(|command| command == runner::BUNDLE_COMMAND) {
+        return runner::serve_bundles().map_or(ExitCode::from(exit::FAILURE), |()| ExitCode::SUCCESS);
+    }
     crate::signals::fail_large_writes();
     runner::record_fatal_signals();
     let cli = match args::read() {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    // The window belongs to the first thread.
     if matches!(cli.command, None | Some(Command::Open { .. })) {
-        return answer(cli);
+        return open(cli);
     }
     crate::diagnostics::to_stderr();
-    let thread = std::thread::Builder::new().name("command".to_owned()).stack_size(STACK).spawn(|| answer(cli));
+    let thread = std::thread::Builder::new().name("command".to_owned()).stack_size(STACK);
+    let thread = thread.spawn(|| answer(cli.global.json, dispatch(cli)));
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(code)) => code,
         // A panic has said what it was.
@@ -80,10 +78,9 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Does what was asked, and says what came of it.
-fn answer(cli: Cli) -> ExitCode {
-    let json = cli.global.json;
-    match dispatch(cli) {
+/// Says what came of what was asked.
+pub(crate) fn answer(json: bool, result: Result<Outcome, Stop>) -> ExitCode {
+    match result {
         Ok(outcome) => {
             // What was said line by line is said already.
             if outcome.json.is_null() && outcome.text.is_empty() {
@@ -172,24 +169,32 @@ fn code_of(fault: &Fault) -> u8 {
     }
 }
 
-/// Opens the window. Whoever names the folder has decided to load its flows; any other is asked for.
-fn open_window(global: &Global, dir: Option<PathBuf>, place: &Place) -> Result<Outcome, Stop> {
+/// What the window is opened with, and whether a folder was named. Whoever names it has decided to load its flows; any
+/// other is asked for.
+pub(crate) fn window_options(global: &Global, dir: Option<PathBuf>) -> Result<(OpenOptions, bool), Fault> {
+    check_data_flag(global)?;
     let mut options = options(global)?;
     let is_named = dir.is_some() || global.dir.is_some();
     options.consent = if is_named { Consent::Given } else { Consent::Asked };
     options.dir = dir.unwrap_or(options.dir);
-    Ok(crate::window::open(options, is_named || place.is_named(), place)?)
+    Ok((options, is_named))
+}
+
+/// `--data ''` has a meaning for `check` alone.
+fn check_data_flag(global: &Global) -> Result<(), Fault> {
+    if global.data.as_ref().is_some_and(|data| data.as_os_str().is_empty()) {
+        let message = "--data needs the name of a file; only check takes it without".to_owned();
+        return Err(Fault::Invalid { message, details: Vec::new() });
+    }
+    Ok(())
 }
 
 fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
-    let is_check = matches!(cli.command, Some(Command::Check { .. }));
-    if !is_check && cli.global.data.as_ref().is_some_and(|data| data.as_os_str().is_empty()) {
-        let message = "--data needs the name of a file; only check takes it without".to_owned();
-        return Err(Stop::from(Fault::Invalid { message, details: Vec::new() }));
+    if !matches!(cli.command, Some(Command::Check { .. })) {
+        check_data_flag(&cli.global)?;
     }
     let mut command = match cli.command {
-        None => return open_window(&cli.global, None, &Place::default()),
-        Some(Command::Open { dir, place }) => return open_window(&cli.global, dir, &place),
+        None | Some(Command::Open { .. }) => unreachable!("the window is opened before"),
         Some(Command::Check { .. }) if cli.global.data.is_some() => return check_data(&options(&cli.global)?),
         Some(Command::Dap(_)) => {
             return Ok(crate::debugger::serve(&|dir, data| {

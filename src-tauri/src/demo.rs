@@ -126,7 +126,7 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
 fn run_and_kill(workspace: &Workspace, dir: &Path) -> Result<usize, Fault> {
     let input =
         json!({ "question": "How do bees find flowers?", "depth": "thorough", "pauseMs": PAUSE_MS }).to_string();
-    let mut child = Command::new(std::env::current_exe().map_err(internal)?)
+    let mut child = Command::new(crate::programs::command_line().map_err(internal)?)
         .args([
             "run",
             "research",

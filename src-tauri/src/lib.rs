@@ -16,6 +16,7 @@ mod mcp;
 mod moving;
 mod opening;
 mod print;
+mod programs;
 mod receiving;
 mod rendering;
 mod run_list;
@@ -25,3 +26,6 @@ mod signals;
 mod verify;
 mod window;
 mod working;
+
+pub use programs::become_window;
+pub use window::open_window;

@@ -16,7 +16,8 @@ pub(crate) fn mcp(asked: &Mcp, options: OpenOptions) -> Result<Outcome, Fault> {
             message: format!("the folder {} cannot be opened: {error}", options.dir.display()),
             details: Vec::new(),
         })?;
-        let program = std::env::current_exe().map_err(|error| Fault::Internal { message: error.to_string() })?;
+        let program =
+            crate::programs::command_line().map_err(|error| Fault::Internal { message: error.to_string() })?;
         let data = options.data.as_ref().map(|data| match data.file() {
             Some(file) => std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned()),
             // Without the password, which belongs into PGPASSWORD.

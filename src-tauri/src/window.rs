@@ -1,6 +1,7 @@
 //! The window: one, over one workspace at a time.
 
 use std::collections::HashMap;
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -9,8 +10,8 @@ use runner::{Cancel, Consent, Fault, Notice, OpenOptions, Receiver, ReceiverRow,
 use tauri::webview::NewWindowResponse;
 use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 
-use crate::cli::Outcome;
-use crate::cli::args::Place;
+use crate::cli::args::{Cli, Command, Place};
+use crate::cli::{Outcome, Stop, answer, window_options};
 use crate::desktop::notification::Notifier;
 use crate::desktop::{Desktop, dropped, menu, placement};
 
@@ -274,9 +275,20 @@ fn forward(notices: &std::sync::mpsc::Receiver<Notice>, tell: impl Fn(&[Notice])
     }
 }
 
+/// Opens the window that was asked for, and stays until it is closed.
+pub fn open_window(cli: Cli) -> ExitCode {
+    let (dir, place) = match cli.command {
+        Some(Command::Open { dir, place }) => (dir, place),
+        _ => (None, Place::default()),
+    };
+    let opened = window_options(&cli.global, dir)
+        .and_then(|(options, is_named)| open(options, is_named || place.is_named(), &place));
+    answer(cli.global.json, opened.map_err(Stop::from))
+}
+
 /// Opens the window and stays until it is closed. A folder that nobody named, such as that of a menu of programs, is
 /// opened only where it holds flows or what was recorded of them.
-pub(crate) fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -> Result<Outcome, Fault> {
+fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -> Result<Outcome, Fault> {
     let has_display =
         ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if cfg!(target_os = "linux") && !has_display {

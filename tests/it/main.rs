@@ -89,6 +89,7 @@ mod policies;
 mod print;
 mod print_law;
 mod print_syntax;
+mod programs;
 mod projects;
 mod promises;
 mod providers;

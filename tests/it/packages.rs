@@ -1,5 +1,5 @@
-//! What `make dist` hands out: a package for Debian and one for Fedora, each with the program, its entry in menus, its
-//! icon in all sizes and the licences; and the program of the package opens its window.
+//! What `make dist` hands out: a package for Debian and one for Fedora, each with the programs, an entry in menus, its
+//! icon in all sizes and the licences; and the program of the package opens the window.
 //!
 //! The packages are made by a release build, so these tests are left out until somebody asks for them: `make dist`, then
 //! `cargo test -p tests --test it -- --ignored packages`.
@@ -35,6 +35,7 @@ fn expected() -> Vec<String> {
     let icons = SIZES.map(|size| format!("usr/share/icons/hicolor/{size}x{size}/apps/flowglass.png"));
     let others = [
         "usr/bin/flowglass",
+        "usr/bin/flowglass-window",
         "usr/share/applications/Flowglass.desktop",
         "usr/share/doc/flowglass/LICENSE-MIT",
         "usr/share/doc/flowglass/LICENSE-APACHE",

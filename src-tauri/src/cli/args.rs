@@ -42,6 +42,7 @@ pub(crate) use verify::{Keep, Verify};
 pub(crate) use why::Why;
 pub(crate) use worker::Worker;
 
+/// What was asked for on the command line.
 #[derive(Parser)]
 #[command(
     name = "flowglass",
@@ -49,7 +50,7 @@ pub(crate) use worker::Worker;
     about = "A desktop debugger for AI flows",
     args_conflicts_with_subcommands = false
 )]
-pub(crate) struct Cli {
+pub struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,
     #[command(subcommand)]

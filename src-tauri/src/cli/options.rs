@@ -25,7 +25,7 @@ pub(super) fn options(global: &Global) -> Result<OpenOptions, Fault> {
             tell(&format!("flowglass: event {seq} of request \"{request}\" is damaged and left out ({why})"));
         }),
         on_read_only: Some(|what| tell(&format!("flowglass: {what}"))),
-        bundler: std::env::current_exe().ok(),
+        bundler: crate::programs::command_line().ok(),
         on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
     })
 }

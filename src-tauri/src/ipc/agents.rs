@@ -42,7 +42,7 @@ struct AgentClient {
 
 fn access(state: &WindowState) -> Result<AgentAccess, Fault> {
     let row = state.workspace()?.row()?;
-    let program = std::env::current_exe().map_err(|error| Fault::Internal { message: error.to_string() })?;
+    let program = crate::programs::command_line().map_err(|error| Fault::Internal { message: error.to_string() })?;
     let own = Path::new(&row.dir).join(".flowglass/flowglass.db");
     let data = Some(Path::new(&row.data_file)).filter(|data| *data != own);
     let config = mcp::client_config(&program, row.dir.as_ref(), data);
