@@ -11,9 +11,12 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// The program that one of the descendants of a process is.
+    /// The program that one of the descendants of a process is, or the window's that it has become.
     pub fn of(above: u32, program: &Path) -> Option<Processes> {
-        let runs = |process: &u32| std::fs::read_link(format!("/proc/{process}/exe")).is_ok_and(|exe| exe == program);
+        let window = program.with_file_name("flowglass-window");
+        let runs = |process: &u32| {
+            std::fs::read_link(format!("/proc/{process}/exe")).is_ok_and(|exe| exe == program || exe == window)
+        };
         let program = descendants(above).into_iter().find(runs)?;
         Some(Processes { program, others: descendants(program) })
     }
