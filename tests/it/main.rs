@@ -38,6 +38,7 @@ mod examples;
 mod fetch;
 mod flows;
 mod fork_inputs;
+mod fork_replays;
 mod forks;
 mod formats;
 mod going_on;

@@ -173,6 +173,7 @@ impl Start {
             owner: self.owner.to_owned(),
             claim: self.claim,
             forked_from: self.forked_from,
+            kept: Vec::new(),
             retention: None,
             cleanup_checkpoints: false,
             isolated: Vec::new(),

@@ -20,6 +20,7 @@ pub(crate) fn request_started() -> EventKind {
         owner: "o".to_owned(),
         claim: None,
         forked_from: None,
+        kept: Vec::new(),
         retention: None,
         cleanup_checkpoints: false,
         isolated: Vec::new(),

@@ -43,6 +43,7 @@ impl Run {
                 owner: start.owner.clone(),
                 claim: start.claim.clone(),
                 forked_from: None,
+                kept: Vec::new(),
                 retention: self.flow.settings.retention,
                 cleanup_checkpoints: self.flow.settings.cleanup_checkpoints,
                 isolated: start.isolated.kinds.clone(),

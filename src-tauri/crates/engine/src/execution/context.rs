@@ -4,6 +4,7 @@
 //! Emitted items and log lines never wait for the disk. Every effect is recorded with the block it belongs to.
 
 mod block_lookup;
+mod caller;
 mod collections;
 mod dispatch;
 mod durable;

@@ -4,6 +4,7 @@ mod block_order;
 pub(crate) mod cache;
 pub mod effect_log;
 pub(crate) mod fork_edits;
+mod kept_parts;
 pub mod memory_log;
 pub mod plan;
 pub(crate) mod prior_attempt;

@@ -105,8 +105,8 @@ impl Context {
 
     /// Makes the suspension that is asked for now.
     fn suspension_request(&self, options: SuspendOptions, callback: Option<String>, ordinal: u32) -> SuspensionRequest {
-        let (run, by) = (&self.run, callback.as_deref().unwrap_or_default());
-        let key = format!("{}\0{}\0{}\0{by}\0{ordinal}", run.request, self.frame.path, self.frame.attempt);
+        let (run, caller, by) = (&self.run, self.caller(), callback.as_deref().unwrap_or_default());
+        let key = format!("{}\0{}\0{}\0{by}\0{ordinal}", caller.request, self.frame.path, self.frame.attempt);
         let allow = options.allow.filter(|allow| !allow.is_empty());
         let mut request = SuspensionRequest {
             id: format!("susp_{}", &blake3::hash(key.as_bytes()).to_hex()[..16]),

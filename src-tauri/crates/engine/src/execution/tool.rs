@@ -79,7 +79,7 @@ pub(crate) async fn run(
 /// Returns an id for a call that no model gave an id; the same when a resumed request runs the block again.
 fn call_id(cx: &Context) -> String {
     // FNV-1a: short, in letters that every model provider takes, and the same in every build.
-    let key = format!("{}:{}", cx.run.request, cx.frame.path);
+    let key = format!("{}:{}", cx.caller().request, cx.frame.path);
     let hash = key
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));

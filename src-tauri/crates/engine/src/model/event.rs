@@ -32,7 +32,7 @@ use crate::model::suspension::{Resolved, SuspensionRequest};
 pub use commit::ScopeCommit;
 use defaults::{is_true, is_zero, yes};
 pub use foreign::Foreign;
-pub use fork::{ForkedFrom, ModelEdit};
+pub use fork::{ForkedFrom, KeptPart, ModelEdit};
 pub use kinds::KINDS;
 pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
 
@@ -124,6 +124,9 @@ pub enum EventKind {
         /// What it is a fork of; the events up to that one are those of the other request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         forked_from: Option<ForkedFrom>,
+        /// The requests that a fork keeps the beginning of, oldest first; earlier versions did not record them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        kept: Vec<KeptPart>,
         /// How many earlier items its session shows from here on.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retention: Option<Retention>,

@@ -208,6 +208,7 @@ impl LogOfTrace<'_> {
             owner: owner.to_owned(),
             claim: None,
             forked_from: None,
+            kept: Vec::new(),
             retention: None,
             cleanup_checkpoints: false,
             isolated: Vec::new(),

@@ -9,7 +9,7 @@ mod edits;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
+use engine::event::{Event, EventKind, ForkedFrom, KeptPart, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
 use engine::flow::Flow;
 use engine::identity::{InstanceId, StateOwner};
 use engine::log::Record;
@@ -129,9 +129,11 @@ impl Workspace {
         let shared = self.shared_at(request, leaves.seq, &sets, &blocks(common, true))?;
         let step = leaves.step.as_ref().map(|step| (step.path.clone(), step.attempt));
         let forked_from = ForkedFrom { request_id: request.to_owned(), seq: leaves.seq };
+        let kept = common.iter().next().map(|first| KeptPart::of_fork(first, request, leaves.seq)).unwrap_or_default();
         let output = edits.output;
         let opening: Opening = Box::new(move |asked: &StartRequest, flow: &Flow| {
-            let mut draft = Draft { seq: forked_from.seq, events: vec![started(asked, first, flow, &forked_from)] };
+            let mut draft =
+                Draft { seq: forked_from.seq, events: vec![started(asked, first, flow, (&forked_from, kept))] };
             draft.records(records, &sets, flow)?;
             if let (Some((path, attempt)), Some(output)) = (&step, output) {
                 let kind = EventKind::OutputEdited { output: Recorded::Value(output) };
@@ -305,7 +307,7 @@ fn is_memoized(event: &Event) -> bool {
     matches!(event.kind, EventKind::BlockFinished { memoized: true, .. })
 }
 
-fn started(asked: &StartRequest, input: Recorded, flow: &Flow, from: &ForkedFrom) -> Event {
+fn started(asked: &StartRequest, input: Recorded, flow: &Flow, (from, kept): (&ForkedFrom, Vec<KeptPart>)) -> Event {
     let kind = EventKind::RequestStarted {
         flow: flow.kind.to_string(),
         action: asked.action.clone(),
@@ -322,6 +324,7 @@ fn started(asked: &StartRequest, input: Recorded, flow: &Flow, from: &ForkedFrom
         owner: asked.owner.clone(),
         claim: None,
         forked_from: Some(from.clone()),
+        kept,
         retention: flow.settings.retention,
         cleanup_checkpoints: flow.settings.cleanup_checkpoints,
         isolated: asked.isolated.kinds.clone(),

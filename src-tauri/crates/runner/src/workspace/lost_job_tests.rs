@@ -132,6 +132,7 @@ fn begun(asked: &engine::request::StartRequest, flow: &engine::flow::Flow) -> Ev
         owner: asked.owner.clone(),
         claim: None,
         forked_from: None,
+        kept: Vec::new(),
         retention: None,
         cleanup_checkpoints: false,
         time_zone: None,

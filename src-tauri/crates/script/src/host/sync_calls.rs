@@ -148,7 +148,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
                     json!({
                         "name": found.name(),
                         "instance": found.instance(),
-                        "instanceId": format!("{}:{}", cx.run.request, found.instance()),
+                        "instanceId": format!("{}:{}", cx.caller().request, found.instance()),
                         "input": found.input().to_json(),
                         "hasState": found.own().is_some(),
                     })
@@ -236,22 +236,22 @@ fn apply(cx: &Cx, payload: &str) -> Option<bool> {
 }
 
 fn info(cx: &Cx) -> Value {
-    let asked = &cx.run.start;
+    let (asked, caller) = (&cx.run.start, cx.caller());
     // A block has the capabilities of its ancestors; of two with the same name the outer one wins.
     let mut around: Vec<_> = cx.frame.chain().collect();
     around.reverse();
     let uses: Vec<u32> = around.iter().flat_map(|frame| frame.block.uses.iter().copied()).collect();
     let mut info = json!({
-        "requestId": &*cx.run.request,
+        "requestId": &*caller.request,
         "flow": &*cx.run.flow.kind,
         "action": asked.action,
-        "startedAt": cx.run.recorder.began(),
-        "session": &*asked.session,
-        "ephemeral": asked.ephemeral,
+        "startedAt": caller.began_at,
+        "session": &*caller.session,
+        "ephemeral": caller.ephemeral,
         "user": &*asked.user,
         "userRecord": asked.record_name(ScopeKind::User).as_deref(),
         "path": &*cx.frame.path,
-        "instance": format!("{}:{}", cx.run.request, cx.frame.instance),
+        "instance": format!("{}:{}", caller.request, cx.frame.instance),
         "block": &*cx.frame.block.name,
         "kind": cx.frame.block.kind().as_str(),
         "attempt": cx.frame.tries,
@@ -291,7 +291,7 @@ fn facts(cx: &Cx, frame: &engine::frame::Frame) -> String {
     let facts = json!({
         "name": &*frame.block.name,
         "kind": frame.block.kind().as_str(),
-        "instanceId": format!("{}:{}", cx.run.request, frame.instance),
+        "instanceId": format!("{}:{}", cx.caller().request, frame.instance),
     });
     facts.to_string()
 }

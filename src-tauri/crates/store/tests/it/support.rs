@@ -169,6 +169,7 @@ pub(crate) fn started(session: &str) -> EventKind {
         owner: "process-1".to_owned(),
         claim: None,
         forked_from: None,
+        kept: Vec::new(),
         retention: None,
         cleanup_checkpoints: false,
         isolated: Vec::new(),

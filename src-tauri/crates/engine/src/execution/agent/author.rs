@@ -91,12 +91,13 @@ impl Context {
         let root = flow.root_of()?.read();
         let own = flow.read();
         let session = flow.session();
+        let caller = self.caller();
         let of = Sources {
             root: &root,
             child: flow.is_child().then_some(&*own),
             session: session.as_deref(),
-            thread: &self.run.start.session,
-            request: &self.run.request,
+            thread: &caller.session,
+            request: &caller.request,
         };
         Ok(flow_state::field(&of, field))
     }
@@ -234,7 +235,7 @@ impl Context {
     /// What tells one act of an author's code from the others of its block, the same whenever the block runs again.
     pub(super) fn own_key(&self, act: &str) -> String {
         let call = self.call.as_ref().map_or("", |call| &call.name);
-        format!("{}:{}:{call}:{act}:{}", self.run.request, self.frame.path, self.ordinal(act))
+        format!("{}:{}:{call}:{act}:{}", self.caller().request, self.frame.path, self.ordinal(act))
     }
 }
 

@@ -27,7 +27,8 @@ pub(super) async fn begin(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data)
     let input = input.to_json();
     // An effect, so that a replay numbers messages from the same time.
     let started = cx.now().max(0) as u64 * 1_000;
-    let thread = cx.run.start.session.as_ref();
+    let caller = cx.caller();
+    let thread = &*caller.session;
     // Behind every message of the thread, also where the clock was set back.
     let newest = flow.rows().last().and_then(|row| row["created_at"].as_u64()).unwrap_or_default();
     let side = if agent.side(Side::A).is_human() { Side::B } else { Side::A };
@@ -35,7 +36,7 @@ pub(super) async fn begin(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data)
     let mut env = cx.run.effects.env();
     cx.run.effects.redaction().value(&mut env);
     flow.begin(json!({
-        "origin": &*cx.run.request,
+        "origin": &*caller.request,
         "base": started.max(newest.saturating_add(1)),
         "env": env,
         "agent": name,

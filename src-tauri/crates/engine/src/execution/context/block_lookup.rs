@@ -19,7 +19,8 @@ impl Context {
         let mut around = self.frame.chain().filter(|frame| &*frame.block.name == name);
         let (first, second) = (around.next(), around.next());
         if let (Some(first), Some(second)) = (&first, &second) {
-            let id = |frame: &Frame| format!("{}:{}", self.run.request, frame.instance);
+            let request = self.caller().request;
+            let id = |frame: &Frame| format!("{request}:{}", frame.instance);
             let all: Vec<String> =
                 [first, second].into_iter().map(|frame| id(frame)).chain(around.map(|frame| id(&frame))).collect();
             let mut error = FlowError::new(

@@ -60,7 +60,7 @@ impl Context {
     /// Returns the name of what a function sends next, which is the same in each attempt and after a resume. It counts
     /// by callback: one that a resume takes from the log does not count again.
     pub fn next_send(&self) -> String {
-        let place = format!("{}:{}", self.run.request, self.frame.path);
+        let place = format!("{}:{}", self.caller().request, self.frame.path);
         match &self.call {
             Some(call) => format!("{place} {} {}", call.name, call.next_send_ordinal()),
             None => format!("{place} {}", self.ordinal("send")),

@@ -18,7 +18,7 @@ impl Context {
         let now = self.run.effects.now_ms();
         let mut whole = Map::new();
         let ordinal = self.ordinal("journal");
-        let tail = blake3::hash(format!("{}{}{ordinal}", self.run.request, self.frame.instance).as_bytes());
+        let tail = blake3::hash(format!("{}{}{ordinal}", self.caller().request, self.frame.instance).as_bytes());
         whole.insert("id".to_owned(), format!("journal_{now}_{}", &tail.to_hex()[..6]).into());
         whole.insert("ts".to_owned(), now.into());
         whole.extend(entry);

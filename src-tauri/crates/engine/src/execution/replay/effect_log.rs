@@ -15,11 +15,12 @@ use serde_json::{Map, Value, json};
 
 use crate::execution::frame::Frame;
 use crate::execution::replay::block_order::BlockOrder;
+use crate::execution::replay::kept_parts::KeptParts;
 use crate::execution::replay::turns::{Position, Turns};
 use crate::execution::request::{Run, defaults};
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
-use crate::model::event::{Event, EventKind, Seq};
+use crate::model::event::{Event, EventKind, KeptPart, Seq};
 use crate::model::log::Record;
 use crate::model::operation::equal;
 use crate::model::path::{is_called, parent};
@@ -60,6 +61,8 @@ pub struct EffectLog {
     callers: HashSet<Arc<str>>,
     /// The records that others had written, as blocks saw them.
     seen: RefCell<SeenRecords>,
+    /// What a fork keeps of other requests.
+    kept_parts: KeptParts,
     /// When blocks started and ended.
     block_order: BlockOrder,
     /// Attempts that had not ended when the recording ended.
@@ -88,6 +91,11 @@ pub struct Missing {
 }
 
 impl EffectLog {
+    /// Returns the part of another request in which a block ended, or a callback of it returned.
+    pub(crate) fn kept_part(&self, path: &Arc<str>, attempt: u32, callback: Option<&str>) -> Option<&KeptPart> {
+        self.kept_parts.part(path, attempt, callback)
+    }
+
     /// Reads the effects of a log. `seen` are the records that others had written, as blocks saw them.
     pub fn new(events: &[Event], seen: SeenRecords) -> Rc<EffectLog> {
         let (counting, requests) = (ReplayOrder::read(events), Requests::of(events));
@@ -174,6 +182,7 @@ impl EffectLog {
             unawaited,
             attempts,
             returned,
+            kept_parts: KeptParts::of(events, &counting),
             block_order: BlockOrder::of(events, &counting, own),
             callers: callers(events),
             resume_counts,
