@@ -121,6 +121,7 @@ mod storms;
 mod synthetic;
 mod tags;
 mod team;
+mod team_network;
 mod team_tls;
 mod time_zones;
 mod together;

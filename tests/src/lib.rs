@@ -5,6 +5,7 @@ pub mod agent;
 pub mod bench;
 pub mod calls;
 pub mod counting;
+pub mod cutting;
 pub mod dragging;
 pub mod dying;
 pub mod exported;

@@ -18,13 +18,20 @@ pub struct Postgres {
     programs: PathBuf,
     folder: TempDir,
     port: u16,
+    settings: Vec<String>,
     process: Option<Child>,
 }
 
 impl Postgres {
     /// Starts one. `None` on a machine without one, which is told.
     pub fn start() -> Option<Postgres> {
+        Postgres::start_with(&[])
+    }
+
+    /// As [`start`](Self::start), with settings of its own: `name=value`.
+    pub fn start_with(settings: &[&str]) -> Option<Postgres> {
         let mut server = Postgres::new()?;
+        server.settings.extend(settings.iter().map(|&setting| setting.to_owned()));
         server.resume();
         Some(server)
     }
@@ -52,7 +59,7 @@ impl Postgres {
         let folder = tempfile::Builder::new().prefix("pg").tempdir().expect("a temporary folder can be made");
         let port =
             TcpListener::bind("127.0.0.1:0").and_then(|socket| socket.local_addr()).expect("a port is free").port();
-        let server = Postgres { programs, folder, port, process: None };
+        let server = Postgres { programs, folder, port, settings: Vec::new(), process: None };
         if let Some((user, group)) = other_user() {
             std::os::unix::fs::chown(server.folder.path(), Some(user), Some(group)).expect("the superuser may");
         }
@@ -106,6 +113,7 @@ impl Postgres {
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.data()).args(["-p", &port, "-k", ""]).args(["-c", "listen_addresses=127.0.0.1"]);
         command.args(["-c", "fsync=off", "-c", "max_connections=120"]);
+        command.args(self.settings.iter().flat_map(|setting| ["-c", setting]));
         if self.authority().exists() {
             command.args(["-c", "ssl=on", "-c", "ssl_cert_file=../server.pem", "-c", "ssl_key_file=../server.key"]);
         }

@@ -34,7 +34,7 @@ const JOBS: &str = "
 /// Opens the writing session, and makes the tables where there are none.
 pub(crate) fn open(server: &Arc<Server>, options: &Options) -> std::result::Result<Connection, OpenError> {
     let explain = |error: Error| OpenError::from_sql(server.path(), &error);
-    let session = Session::new(server, FORMAT.into(), settings(server, options.access)).map_err(explain)?;
+    let session = Session::first(server, FORMAT.into(), settings(server, options.access)).map_err(explain)?;
     let connection = Connection::Postgres(Box::new(session));
     check_server(server, &connection)?;
     let Some(found) = format_of(&connection).map_err(explain)? else {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
@@ -24,6 +24,8 @@ pub enum DataPlace {
 pub struct Server {
     pub(crate) config: tokio_postgres::Config,
     pub(crate) schema: String,
+    /// Connections that were made for sessions to come.
+    pub(crate) spare: Mutex<Vec<tokio_postgres::Client>>,
     /// What encrypts connections.
     pub(crate) connector: MakeRustlsConnect,
     /// The address without the password, for people.
@@ -157,7 +159,7 @@ impl Server {
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(LINK_TIMEOUT);
         }
-        Ok(Server { config, schema, connector, label: label.into() })
+        Ok(Server { config, schema, spare: Mutex::default(), connector, label: label.into() })
     }
 }
 

@@ -32,7 +32,7 @@ use tokio_postgres::types::Type;
 use super::place::Server;
 use super::{Error, Result};
 pub(crate) use connect::Settings;
-use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect};
+use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect, connect_first};
 pub(in crate::sql) use param::without_nul;
 
 /// For so long a revision is the newest that was the newest: what a request reads is at most so much older than what
@@ -88,10 +88,21 @@ struct Writing {
 type Unanswered = Pin<Box<dyn Future<Output = std::result::Result<(), tokio_postgres::Error>> + Send>>;
 
 impl Session {
-    /// Begins a session; `settings` are statements that are run first.
+    /// Begins the first session of a store, and reserves the connections of its others; `settings` are statements that
+    /// are run first.
+    pub(crate) fn first(server: &Arc<Server>, format: i64, settings: Settings) -> Result<Session> {
+        let client = connect_first(server, &settings)?;
+        Ok(Session::of(client, server, format, settings))
+    }
+
+    /// Begins another one.
     pub(crate) fn new(server: &Arc<Server>, format: i64, settings: Settings) -> Result<Session> {
         let client = connect(server, &settings)?;
-        Ok(Session {
+        Ok(Session::of(client, server, format, settings))
+    }
+
+    fn of(client: Client, server: &Arc<Server>, format: i64, settings: Settings) -> Session {
+        Session {
             server: server.clone(),
             format: Cell::new(format),
             settings,
@@ -105,7 +116,7 @@ impl Session {
             is_open: Cell::new(false),
             has_failed: Cell::new(false),
             connections: Cell::new(1),
-        })
+        }
     }
 
     /// Connects again if the session was cut off.

@@ -1,6 +1,7 @@
 //! The way to a server: sockets that a thread of its own serves, a server that is waited for, and a statement that is
 //! cancelled.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,8 @@ use crate::sql::{Error, Result};
 
 /// How long a server is waited for that does not answer or has no room.
 pub(super) const CONNECT_WITHIN: Duration = Duration::from_secs(20);
+/// What a process needs besides its first session: to read, to make filters of search, and to hold leases.
+const SPARE: usize = 3;
 /// The pause before it is asked again.
 pub(super) const CONNECT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -51,13 +54,42 @@ fn runtime() -> &'static tokio::runtime::Runtime {
     })
 }
 
-/// Connects, and waits for a server that starts or has no room for another session.
+/// Connects, and waits for a server that starts or has no room for another session. Takes a connection that was made
+/// before, if there is one.
 pub(super) fn connect(server: &Server, settings: &Settings) -> Result<Client> {
+    let spare = || crate::lock(&server.spare).pop();
+    while let Some(spare) = spare() {
+        if !spare.is_closed() {
+            return configure(spare, settings);
+        }
+    }
+    let made = wait_for_room(|| connect_at_once(server, 1))?.pop().ok_or(Error::NoThread)?;
+    configure(made, settings)
+}
+
+/// As [`connect`], the first session of a process: it gets all connections that it will need, or none and waits. If
+/// each process had some of them, and waited for more, all would wait for each other where the server has few.
+pub(super) fn connect_first(server: &Server, settings: &Settings) -> Result<Client> {
+    let mut made = match wait_for_room(|| connect_at_once(server, 1 + SPARE)) {
+        // Perhaps there are never so many; what only reads needs fewer.
+        Err(Error::Postgres(error)) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS) => {
+            connect_at_once(server, 1)?
+        }
+        made => made?,
+    };
+    let first = made.pop().ok_or(Error::NoThread)?;
+    crate::lock(&server.spare).extend(made);
+    configure(first, settings)
+}
+
+fn wait_for_room(connect: impl Fn() -> Result<Vec<Client>>) -> Result<Vec<Client>> {
     let began = Instant::now();
     loop {
-        match connect_once(server, settings) {
+        match connect() {
             Err(Error::Postgres(error)) if is_passing(&error) && began.elapsed() < CONNECT_WITHIN => {
-                std::thread::sleep(CONNECT_PAUSE);
+                // Not all at the same time.
+                let pause = CONNECT_PAUSE.as_millis() as u64;
+                std::thread::sleep(Duration::from_millis(pause + RandomState::new().hash_one(began) % (2 * pause)));
             }
             result => return result,
         }
@@ -74,20 +106,30 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
     }
 }
 
-fn connect_once(server: &Server, settings: &Settings) -> Result<Client> {
-    let (config, connector, settings) = (server.config.clone(), server.connector.clone(), settings.clone());
+/// Makes so many connections, side by side: all of them, or none.
+fn connect_at_once(server: &Server, count: usize) -> Result<Vec<Client>> {
     let (answer, receiver) = std::sync::mpsc::channel();
-    runtime().spawn(async move {
-        let connected = async {
-            let (client, connection) = config.connect(connector).await?;
-            tokio::spawn(connection);
-            client.batch_execute(&settings.needed).await?;
-            // A server may not know the time zone of this machine.
-            let _ = client.batch_execute(&settings.wanted).await;
-            Ok(client)
-        };
-        // Whoever waited has ended.
-        let _ = answer.send(connected.await);
-    });
-    receiver.recv().map_err(|_| Error::NoThread)?.map_err(Error::Postgres)
+    for _ in 0..count {
+        let (config, connector, answer) = (server.config.clone(), server.connector.clone(), answer.clone());
+        runtime().spawn(async move {
+            let connected = config.connect(connector).await.map(|(client, connection)| {
+                tokio::spawn(connection);
+                client
+            });
+            // Whoever waited has ended.
+            let _ = answer.send(connected);
+        });
+    }
+    let answers = (0..count).map(|_| receiver.recv().map_err(|_| Error::NoThread)?.map_err(Error::Postgres));
+    // All answers are waited for: a connection that is made late would be kept by nobody.
+    let answers: Vec<Result<Client>> = answers.collect();
+    answers.into_iter().collect()
+}
+
+/// Sets what a session begins with.
+fn configure(client: Client, settings: &Settings) -> Result<Client> {
+    pollster::block_on(client.batch_execute(&settings.needed))?;
+    // A server may not know the time zone of this machine.
+    let _ = pollster::block_on(client.batch_execute(&settings.wanted));
+    Ok(client)
 }
