@@ -122,6 +122,7 @@ mod synthetic;
 mod tags;
 mod team;
 mod team_network;
+mod team_storm;
 mod team_tls;
 mod time_zones;
 mod together;

@@ -186,8 +186,11 @@ impl Server {
                 std::thread::spawn(move || {
                     let Some(request) = read(&stream) else { return };
                     let body = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
-                    asked.lock().expect("nobody panicked").push(request);
+                    // Whoever sees that something was asked knows that its answer is taken.
+                    let mut asked = asked.lock().expect("nobody panicked");
                     let reply = replies.lock().expect("nobody panicked").pop_front();
+                    asked.push(request);
+                    drop(asked);
                     let reply = reply.unwrap_or_else(|| Reply::body("text/plain", "no answer left").status(500));
                     let reply = match reply.streamed {
                         Some(streamed) if body["stream"] == true => *streamed,
