@@ -9,7 +9,9 @@ const who = (ctx: any) => ({
   request: ctx.request.identity.id, session: ctx.session.identity.id, key: ctx.idempotencyKey, at: ctx.runtime?.startedAtMs,
 });
 const step = (name: string) => handler({ name, execute: async (value: any, ctx: any) => {
-  await ctx.session.patchState({ [name]: who(ctx) });
+  ctx.emitMessage(name);
+  const items = ctx.response.getItems().map((item: any) => item.requestId);
+  await ctx.session.patchState({ [name]: { ...who(ctx), items } });
   await ctx.session.appendJournal({ text: name });
   const once = await ctx.runOnce(`${name} ${ctx.session.identity.id}`, async () => ctx.idempotencyKey);
   return { ...value, [name]: once };
@@ -60,9 +62,11 @@ fn what_a_fork_keeps_is_replayed_for_the_request_that_ran_it() {
     assert_eq!(second["output"]["mappedAgain"], own);
     // Before the first one left: nothing of the fork in between is in it.
     fork(&place, own, "--at root/step:a");
-    fork(&place, "r", r#"--action-input {"n":1}"#);
+    let edited = fork(&place, "r", r#"--action-input {"n":1}"#);
+    // Only what the fork with another input ran itself is kept of it.
+    fork(&place, edited["requestId"].as_str().expect("an id"), "--at root/step:b");
     let counts = place.get("verify --all");
-    assert_eq!((&counts["same"], &counts["differs"]), (&json!(5), &json!(0)), "{counts}");
+    assert_eq!((&counts["same"], &counts["differs"]), (&json!(6), &json!(0)), "{counts}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod foreign;
 mod fork;
 mod frequent;
 mod kinds;
+mod recorded;
 mod status;
 pub mod upgrade;
 
@@ -18,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::model::concurrency::Claim;
-use crate::model::data::Data;
 use crate::model::effects::{DispatchedBy, EffectKind};
 use crate::model::error::FlowError;
 use crate::model::flow::AgentHook;
@@ -34,6 +34,7 @@ use defaults::{is_true, is_zero, yes};
 pub use foreign::Foreign;
 pub use fork::{ForkedFrom, KeptPart, ModelEdit};
 pub use kinds::KINDS;
+pub use recorded::{Recorded, RecordedReturn};
 pub use status::{BlockKind, CaughtBy, DriftKind, Outcome, RequestStatus};
 
 /// The number of an event in its request; the first is 1.
@@ -56,35 +57,6 @@ pub struct Event {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
-}
-
-/// A value in the log: written out, or the same value as an earlier event of this request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Recorded {
-    /// The value itself.
-    Value(#[serde(deserialize_with = "crate::model::json::exact")] Value),
-    /// The output (or, for an event of the request itself, the input) that event `seq` recorded.
-    Of(Seq),
-    /// JavaScript's `undefined`.
-    Undefined,
-}
-
-impl Recorded {
-    /// The value written out.
-    pub fn inline(data: &Data) -> Self {
-        data.to_option().map_or(Recorded::Undefined, Recorded::Value)
-    }
-}
-
-/// What a callback returned, as recorded.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RecordedReturn {
-    /// A value.
-    Value(#[serde(deserialize_with = "crate::model::json::exact")] Value),
-    /// A block, by its name: a router's choice.
-    Block(Arc<str>),
 }
 
 /// What happened.

@@ -54,7 +54,7 @@ impl Context {
 
     fn own_items(&self) -> Result<Vec<Item>, FlowError> {
         let own = self.run.recorder.items().map_err(|error| FlowError::storage(error.to_string()))?;
-        Ok(items(&self.run.request, Events::new(&own), true))
+        Ok(items(&self.caller().request, Events::new(&own), true))
     }
 
     /// `ctx.session.items.history`: the same conversation as messages for a model.
@@ -86,7 +86,9 @@ impl Context {
         if let Some(retention) = &run.flow.settings.retention {
             let past: Vec<_> =
                 turns.iter().zip(&earlier).map(|(turn, (_, events))| Past::of(events, turn.len())).collect();
-            let gone = retention.evicts(&past, run.began_at);
+            let caller = self.caller();
+            let began = if caller.request == run.request { run.began_at } else { caller.began_at };
+            let gone = retention.evicts(&past, began);
             turns.drain(..gone);
         }
         Ok((turns, self.own_items()?))

@@ -27,10 +27,11 @@ impl KeptParts {
         let Some(EventKind::RequestStarted { kept, .. }) = events.first().map(|event| &event.kind) else {
             return KeptParts::default();
         };
-        // With another input of the action nothing is kept.
-        if kept.is_empty() || edited_input(events).is_some() {
+        if kept.is_empty() {
             return KeptParts::default();
         }
+        // With another input of the action nothing is kept that came before.
+        let edited = edited_input(events).unwrap_or(0);
         let mut found = KeptParts { parts: kept.clone(), ..KeptParts::default() };
         let mut part = 0;
         for event in events {
@@ -39,6 +40,9 @@ impl KeptParts {
             }
             if part == found.parts.len() {
                 break;
+            }
+            if event.seq <= edited {
+                continue;
             }
             let (Some(path), Some(nth)) = (&event.path, counting.place_to_end(event)) else { continue };
             match &event.kind {
