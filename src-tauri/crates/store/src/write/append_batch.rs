@@ -10,6 +10,7 @@ use engine::log::{AppendError, AppendMode, Lease};
 use engine::scope::ScopeKey;
 use futures_channel::oneshot;
 
+use crate::Committed;
 use crate::row::body::{self, Body};
 use crate::row::error::Error;
 use crate::row::measure;
@@ -86,7 +87,24 @@ pub(crate) struct Draft {
     pub(crate) value_bytes: usize,
 }
 
+/// A batch that is stored.
+pub(crate) struct CommittedBatch {
+    /// Its events, as listeners get them.
+    pub(crate) committed: Committed,
+    /// The length of the flow's own values in them, as JSON.
+    pub(crate) bytes: usize,
+}
+
 impl AppendBatch {
+    /// The batch as it is stored; none if it has no events. Its events are taken out.
+    pub(crate) fn take_stored(&mut self) -> Option<CommittedBatch> {
+        let drafts = std::mem::take(&mut self.drafts);
+        let bytes = drafts.iter().map(|draft| draft.value_bytes).sum();
+        let events: Arc<[Event]> = drafts.into_iter().map(|draft| draft.event).collect();
+        (!events.is_empty())
+            .then(|| CommittedBatch { committed: Committed { request: self.request.clone(), events }, bytes })
+    }
+
     /// Prepares events of an import.
     pub(crate) fn imported(request: &str, events: Vec<Event>) -> Result<AppendBatch, Error> {
         let drafts = events.into_iter().map(Draft::new).collect::<Result<_, _>>()?;

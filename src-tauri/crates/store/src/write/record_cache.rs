@@ -15,17 +15,18 @@ use crate::sql::{Connection, OptionalExtension};
 use engine::log::Record;
 use engine::scope::ScopeKey;
 
+use crate::lock;
 use crate::read::states;
 use crate::row::error::Error;
+use crate::write::append_batch::CommittedBatch;
 use crate::write::writer::ReadVersion;
-use crate::{Committed, lock};
 
 use pending::PendingCommit;
 
 /// With more records than this the cache is cleared.
 const MAX_CACHED_RECORDS: usize = 4_096;
 /// So many commits wait to be applied to a record; after more it is read again.
-const MAX_PENDING: usize = 4;
+const MAX_PENDING: usize = 2;
 
 /// The records that were read, each with a lock of its own.
 #[derive(Default)]
@@ -88,7 +89,7 @@ impl RecordCache {
 
     /// Counts a commit: the records that it changed, its batches, and the `data_version` that it began
     /// at. Must be called before anybody hears of the commit.
-    pub(crate) fn add_commit(&self, changed: Vec<ChangedRecord>, batches: &[Committed], data_version: i64) {
+    pub(crate) fn add_commit(&self, changed: Vec<ChangedRecord>, batches: &[CommittedBatch], data_version: i64) {
         let mut commits = pending::by_record(batches);
         let mut known = lock(&self.known);
         let before = known.since;

@@ -9,6 +9,7 @@ use engine::scope::ScopeKey;
 use serde_json::Value;
 
 use crate::Committed;
+use crate::write::append_batch::CommittedBatch;
 
 /// A commit of one record, in the events of its batch.
 pub(super) struct PendingCommit {
@@ -18,14 +19,18 @@ pub(super) struct PendingCommit {
     nth: usize,
 }
 
-/// The commits of each durable record, oldest first. `None` for a record of which an operation is not in its batch.
-pub(super) fn by_record(batches: &[Committed]) -> HashMap<ScopeKey, Option<Vec<PendingCommit>>> {
+/// The events of a batch stay in memory until its commits are applied, so those with more values are not kept.
+const MAX_BYTES: usize = 8 << 10;
+
+/// The commits of each durable record, oldest first. `None` for a record of which an operation is not in its batch, or
+/// whose batch is too large.
+pub(super) fn by_record(batches: &[CommittedBatch]) -> HashMap<ScopeKey, Option<Vec<PendingCommit>>> {
     let mut found: HashMap<ScopeKey, Option<Vec<PendingCommit>>> = HashMap::new();
-    for Committed { events, .. } in batches {
+    for CommittedBatch { committed: Committed { events, .. }, bytes } in batches {
         for (at, event) in events.iter().enumerate() {
             for (nth, commit) in event.kind.commits().iter().enumerate() {
                 let known = found.entry(commit.scope.clone()).or_insert_with(|| Some(Vec::new()));
-                if !commit.operations.iter().all(|seq| operation(events, *seq).is_some()) {
+                if *bytes > MAX_BYTES || !commit.operations.iter().all(|seq| operation(events, *seq).is_some()) {
                     *known = None;
                 } else if let Some(known) = known {
                     known.push(PendingCommit { events: events.clone(), at, nth });

@@ -14,6 +14,7 @@ use engine::log::{AppendError, Lease};
 use super::ReadVersion;
 use super::inbox::Message;
 use super::wal_checkpoint::WalSize;
+use crate::Listeners;
 use crate::file::identity::{OpenFiles, Replaced};
 use crate::file::open::{self, Options};
 use crate::row::error::{Error, OpenError};
@@ -25,7 +26,6 @@ use crate::write::code::CodeOffers;
 use crate::write::record_cache::{ChangedRecord, RecordCache};
 use crate::write::transaction::TransactionRows;
 use crate::write::writer_cache::WriterCache;
-use crate::{Committed, Listeners};
 
 /// The busy timeout for work that begins its own transactions; in effect, without limit.
 const MAX_RUN_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -337,10 +337,7 @@ impl WritingConnection {
                     Err(known.map_or(error, |(_, error)| error))
                 }
             };
-            if is_kept && !batch.drafts.is_empty() {
-                let events = std::mem::take(&mut batch.drafts).into_iter().map(|draft| draft.event).collect();
-                committed.push(Committed { request: batch.request.clone(), events });
-            }
+            committed.extend(if is_kept { batch.take_stored() } else { None });
             answers.push((batch, result));
         }
         self.has_losses.store(!self.unreported.is_empty(), Ordering::SeqCst);
@@ -350,10 +347,10 @@ impl WritingConnection {
         for (mut batch, result) in answers {
             batch.answer(result);
         }
-        for committed in &committed {
+        for stored in &committed {
             for listener in &listeners {
                 // The panic hook has reported it; it must not stop the log.
-                let _ = catch_unwind(AssertUnwindSafe(|| listener(committed)));
+                let _ = catch_unwind(AssertUnwindSafe(|| listener(&stored.committed)));
             }
         }
     }
