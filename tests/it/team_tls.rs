@@ -29,7 +29,7 @@ fn a_connection_is_encrypted_as_its_address_says() {
     for (host, more, why, hint) in [
         ("127.0.0.1", "&sslmode=disable".to_owned(), "no encryption", "leave sslmode=disable out"),
         // The certificate is for another name.
-        ("127.0.0.1", format!("&sslmode=verify-full{authority}"), "not valid for name", "sslrootcert"),
+        ("127.0.0.1", format!("&sslmode=verify-full{authority}"), "not valid for name", "or sslmode=verify-ca"),
         // Nobody whom this machine trusts has signed it.
         ("localhost", "&sslmode=verify-full".to_owned(), "certificate", "sslrootcert=FILE"),
     ] {
@@ -46,7 +46,9 @@ fn what_an_address_says_wrong_of_encryption_is_told() {
     let at = |more: &str| run(&place, &format!("postgres://ann:secret@127.0.0.1:1/d?{more}"));
     let wrong = at("sslmode=strict");
     assert_eq!(wrong.code, Some(2), "{wrong}");
-    assert!(wrong.stderr.contains("\"strict\"") && wrong.stderr.contains("verify-full"), "{wrong}");
+    assert!(wrong.stderr.contains("unknown sslmode \"strict\"") && wrong.stderr.contains("verify-full"), "{wrong}");
+    let unnamed = at("sslmode=verify-ca");
+    assert!(unnamed.code == Some(2) && unnamed.stderr.contains("needs sslrootcert=FILE"), "{unnamed}");
     place.write("empty.pem", "");
     for (file, why) in [("none.pem", "none.pem"), ("empty.pem", "no certificate in it")] {
         let answer = at(&format!("sslmode=verify-full&sslrootcert={file}"));

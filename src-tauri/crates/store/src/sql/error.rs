@@ -79,11 +79,14 @@ impl Error {
     pub(crate) fn hint(&self) -> &'static str {
         let Some(state) = self.state() else {
             let why = self.to_string();
+            if why.contains("not valid for name") {
+                return "write the name that the server's certificate is for, or sslmode=verify-ca, in --data";
+            }
             if why.contains("certificate") {
                 return "name the certificate that signed the server's by sslrootcert=FILE in --data";
             }
             if why.contains("TLS") {
-                return "let the server use TLS, or write sslmode=prefer in --data where the network is trusted";
+                return "let the server use TLS, or write sslmode=disable in --data where the network is trusted";
             }
             return "start the server, or check host and port in --data";
         };

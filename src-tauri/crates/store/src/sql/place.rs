@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::postgres::Tls;
+use super::postgres::{SYSTEM, Tls};
 
 /// Where a database is.
 #[derive(Clone, Debug)]
@@ -26,6 +27,10 @@ pub struct Server {
     pub(crate) schema: String,
     /// Connections that were made for sessions to come.
     pub(crate) spare: Mutex<Vec<tokio_postgres::Client>>,
+    /// Whether they were made.
+    pub(crate) has_reserved: AtomicBool,
+    /// Whether this process has read something else than records since it last asked for the newest revision.
+    pub(crate) has_read: AtomicBool,
     /// What encrypts connections.
     pub(crate) connector: MakeRustlsConnect,
     /// The address without the password, for people.
@@ -136,10 +141,12 @@ impl Server {
             let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             format!("the database's address cannot be read ({why}): write it as postgres://user@host:5432/database")
         })?;
-        let own_or = |name: &str, variable: &str| own.get(name).cloned().or_else(|| std::env::var(variable).ok());
-        let mode = own_or("sslmode", "PGSSLMODE");
-        let roots = own_or("sslrootcert", "PGSSLROOTCERT").map(PathBuf::from);
-        let connector = Tls::read(mode.as_deref(), roots, &mut config)?.connector()?;
+        let own_or = |name: &str, variable: &str| {
+            let named = own.get(name).cloned().or_else(|| std::env::var(variable).ok());
+            named.filter(|value| !value.is_empty())
+        };
+        let (mode, roots) = (own_or("sslmode", "PGSSLMODE"), own_or("sslrootcert", "PGSSLROOTCERT"));
+        let connector = Tls::read(mode.as_deref(), roots.as_deref(), &mut config)?.connector()?;
         let named_user = config.get_user().map(str::to_owned);
         if named_user.is_none() {
             let user = std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into());
@@ -154,19 +161,27 @@ impl Server {
         if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
             return Err("the database's address has more than one @: write one of a password as %40".to_owned());
         }
-        let label = label(&config, named_user.as_deref(), &schema);
+        let label = label(&config, named_user.as_deref(), &own);
         config.application_name("flowglass").tcp_user_timeout(LINK_TIMEOUT).keepalives_idle(LINK_TIMEOUT);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(LINK_TIMEOUT);
         }
-        Ok(Server { config, schema, spare: Mutex::default(), connector, label: label.into() })
+        Ok(Server {
+            config,
+            schema,
+            spare: Mutex::default(),
+            has_reserved: AtomicBool::default(),
+            has_read: AtomicBool::default(),
+            connector,
+            label: label.into(),
+        })
     }
 }
 
 /// What an address says for this module, and not for the client of the server.
 const OWN: [&str; 3] = ["schema", "sslmode", "sslrootcert"];
 
-/// Takes what is [`OWN`] out of an address.
+/// Takes the settings of [`OWN`] out of an address.
 fn take_own(address: &str) -> (String, HashMap<String, String>) {
     let Some((base, query)) = address.split_once('?') else { return (address.to_owned(), HashMap::new()) };
     let mut own = HashMap::new();
@@ -184,8 +199,8 @@ fn take_own(address: &str) -> (String, HashMap<String, String>) {
     (plain, own)
 }
 
-/// The address as it may be shown.
-fn label(config: &tokio_postgres::Config, user: Option<&str>, schema: &str) -> String {
+/// The address as it may be shown, and as another process may be given it.
+fn label(config: &tokio_postgres::Config, user: Option<&str>, own: &HashMap<String, String>) -> String {
     use tokio_postgres::config::Host;
     let ports = config.get_ports();
     let hosts = config.get_hosts().iter().enumerate().map(|(at, host)| {
@@ -201,9 +216,20 @@ fn label(config: &tokio_postgres::Config, user: Option<&str>, schema: &str) -> S
     });
     let hosts = hosts.collect::<Vec<_>>().join(",");
     let database = config.get_dbname().or(config.get_user()).unwrap_or_default();
-    let schema = if schema == SCHEMA { String::new() } else { format!("?schema={schema}") };
+    let shown = |name: &str| own.get(name).filter(|value| *value != SCHEMA).map(|value| setting(name, value));
+    let settings: Vec<String> = OWN.into_iter().filter_map(shown).collect();
+    let settings = if settings.is_empty() { String::new() } else { format!("?{}", settings.join("&")) };
     let user = user.map(|user| format!("{user}@")).unwrap_or_default();
-    format!("postgres://{user}{hosts}/{database}{schema}")
+    format!("postgres://{user}{hosts}/{database}{settings}")
+}
+
+/// A setting of an address. A file is named from the root, because another process may have another folder.
+fn setting(name: &str, value: &str) -> String {
+    /// What would end a value, or begin an escape.
+    const RESERVED: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'&').add(b'#').add(b'?').add(b'+');
+    let file = (name == "sslrootcert" && value != SYSTEM).then(|| std::path::absolute(value).ok()).flatten();
+    let value = file.map_or_else(|| value.to_owned(), |file| file.display().to_string());
+    format!("{name}={}", utf8_percent_encode(&value, RESERVED))
 }
 
 #[cfg(test)]
@@ -219,6 +245,8 @@ mod tests {
         assert_eq!(place.to_string(), "postgres://ann@db.example:6000/runs?schema=team");
         assert!(!format!("{place:?}").contains("secret"));
         assert!(place.file().is_none());
+        let checked = "postgres://ann@h/d?schema=a&sslmode=verify-full&sslrootcert=system";
+        assert_eq!(DataPlace::parse(Path::new(checked)).unwrap().to_string(), checked);
         assert!(DataPlace::parse(Path::new("runs.db")).unwrap().file().is_some());
         assert!(DataPlace::parse(Path::new("POSTGRES://h/d")).unwrap().file().is_none());
         for wrong in ["mysql://a:secret@h/d", "host=h password=secret", "postgres://a:se@secret@h/d"] {

@@ -16,7 +16,7 @@ mod tls;
 
 pub(super) use column::column;
 pub(crate) use connect::Cancel;
-pub(super) use tls::Tls;
+pub(super) use tls::{SYSTEM, Tls};
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
@@ -24,6 +24,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
@@ -35,8 +36,8 @@ pub(crate) use connect::Settings;
 use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect, connect_first};
 pub(in crate::sql) use param::without_nul;
 
-/// For so long a revision is the newest that was the newest: what a request reads is at most so much older than what
-/// other processes have committed. What it commits is always held against the newest.
+/// How long a revision that was read counts as the newest: what a request reads may lack what other processes have
+/// committed since then. What it commits is always held against the newest.
 const REVISION_HOLDS: Duration = Duration::from_millis(5);
 /// A transaction waits at least this long for another one: waiting is in order, and costs nothing.
 const MIN_LOCK_TIMEOUT: Duration = Duration::from_millis(500);
@@ -189,6 +190,7 @@ impl Session {
     /// Begins a transaction that reads one committed state.
     pub(super) fn snapshot(&self) -> Result<()> {
         self.has_failed.set(false);
+        self.server.has_read.store(true, SeqCst);
         self.again_if_cut_off(|| self.batch("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))?;
         self.is_open.set(true);
         Ok(())
@@ -269,7 +271,9 @@ impl Session {
             return Ok(writing.revision - 1 - self.own_commits.get());
         }
         self.ensure_connected()?;
-        if let Some((others, at)) = self.others.get()
+        // What this process has read since then may come from a later revision.
+        if !self.server.has_read.swap(false, SeqCst)
+            && let Some((others, at)) = self.others.get()
             && at.elapsed() < REVISION_HOLDS
         {
             return Ok(others);

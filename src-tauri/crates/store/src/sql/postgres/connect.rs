@@ -3,6 +3,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::{Duration, Instant};
 
 use tokio_postgres::Client;
@@ -35,7 +36,7 @@ impl Cancel {
     /// Asks the server to.
     pub(crate) fn cancel(&self) {
         let (token, connector) = (self.0.clone(), self.1.clone());
-        // If the server does not hear of it, the statement ends by itself.
+        // If this does not reach the server, the statement ends by itself.
         drop(runtime().spawn(async move { token.cancel_query(connector).await }));
     }
 }
@@ -59,30 +60,40 @@ fn runtime() -> &'static tokio::runtime::Runtime {
 pub(super) fn connect(server: &Server, settings: &Settings) -> Result<Client> {
     let spare = || crate::lock(&server.spare).pop();
     while let Some(spare) = spare() {
-        if !spare.is_closed() {
-            return configure(spare, settings);
+        match configure(spare, settings) {
+            // The server was started again meanwhile.
+            Err(error) if error.is_cut_off() => {}
+            configured => return configured,
         }
     }
-    let made = wait_for_room(|| connect_at_once(server, 1))?.pop().ok_or(Error::NoThread)?;
-    configure(made, settings)
+    wait_for_room(|| configure(one_of(connect_at_once(server, 1)?)?, settings))
 }
 
 /// As [`connect`], the first session of a process: it gets all connections that it will need, or none and waits. If
 /// each process had some of them, and waited for more, all would wait for each other where the server has few.
 pub(super) fn connect_first(server: &Server, settings: &Settings) -> Result<Client> {
-    let mut made = match wait_for_room(|| connect_at_once(server, 1 + SPARE)) {
+    if server.has_reserved.swap(true, SeqCst) {
+        return connect(server, settings);
+    }
+    match wait_for_room(|| connect_at_once(server, 1 + SPARE)) {
         // Perhaps there are never so many; what only reads needs fewer.
         Err(Error::Postgres(error)) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS) => {
-            connect_at_once(server, 1)?
+            connect(server, settings)
         }
-        made => made?,
-    };
-    let first = made.pop().ok_or(Error::NoThread)?;
-    crate::lock(&server.spare).extend(made);
-    configure(first, settings)
+        Ok(mut made) => {
+            let first = made.pop();
+            crate::lock(&server.spare).extend(made);
+            first.map_or_else(|| connect(server, settings), |first| configure(first, settings))
+        }
+        Err(error) => Err(error),
+    }
 }
 
-fn wait_for_room(connect: impl Fn() -> Result<Vec<Client>>) -> Result<Vec<Client>> {
+fn one_of(mut made: Vec<Client>) -> Result<Client> {
+    made.pop().ok_or(Error::NoThread)
+}
+
+fn wait_for_room<T>(connect: impl Fn() -> Result<T>) -> Result<T> {
     let began = Instant::now();
     loop {
         match connect() {
@@ -116,12 +127,13 @@ fn connect_at_once(server: &Server, count: usize) -> Result<Vec<Client>> {
                 tokio::spawn(connection);
                 client
             });
-            // Whoever waited has ended.
+            // The receiver is gone if this process ends.
             let _ = answer.send(connected);
         });
     }
+    drop(answer);
     let answers = (0..count).map(|_| receiver.recv().map_err(|_| Error::NoThread)?.map_err(Error::Postgres));
-    // All answers are waited for: a connection that is made late would be kept by nobody.
+    // All answers are waited for, so that no connection is made after it was given up.
     let answers: Vec<Result<Client>> = answers.collect();
     answers.into_iter().collect()
 }

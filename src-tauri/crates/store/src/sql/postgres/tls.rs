@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_platform_verifier::Verifier;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 /// What an address says of encryption.
@@ -22,17 +22,20 @@ pub(crate) struct Tls {
     roots: Option<PathBuf>,
 }
 
-/// What must be right of the server's certificate.
+/// What is checked of the server's certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Check {
-    /// Nothing: who listens reads nothing, but the server may be another one.
+    /// Nothing: nobody else can read what is sent, but the server may be another one.
     #[default]
     Nothing,
-    /// Whoever signed it is trusted.
+    /// That an authority has signed it that is trusted.
     Signature,
-    /// It is also for the name of the server.
+    /// Also that it is for the name of the server.
     Name,
 }
+
+/// The `sslrootcert` that stands for the authorities that this machine trusts.
+pub(in crate::sql) const SYSTEM: &str = "system";
 
 /// The words of `sslmode`.
 const MODES: [(&str, SslMode, Check); 6] = [
@@ -48,21 +51,33 @@ impl Tls {
     /// Reads `sslmode` and `sslrootcert`, and sets the mode. The error says which mode there is not.
     pub(crate) fn read(
         mode: Option<&str>,
-        roots: Option<PathBuf>,
+        roots: Option<&str>,
         config: &mut tokio_postgres::Config,
     ) -> Result<Tls, String> {
         let word = mode.unwrap_or("prefer");
         let Some((_, mode, check)) = MODES.iter().find(|(known, ..)| *known == word) else {
             let known = MODES.map(|(known, ..)| known).join(", ");
-            return Err(format!("sslmode \"{word}\" of the database's address is none of {known}"));
+            return Err(format!("unknown sslmode \"{word}\" in the database's address; use one of {known}"));
         };
-        config.ssl_mode(*mode);
-        // As PostgreSQL's own clients do: who names certificates wants them to be looked at.
-        let check = match check {
-            Check::Nothing if roots.is_some() && *mode == SslMode::Require => Check::Signature,
-            check => *check,
+        // A socket of this machine is not encrypted.
+        let is_local = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
+        config.ssl_mode(if is_local { SslMode::Disable } else { *mode });
+        let is_wanted = *mode == SslMode::Require;
+        // As PostgreSQL's own clients do: whoever names certificates wants them to be checked.
+        let check = match (check, roots) {
+            (Check::Nothing, Some(SYSTEM)) if is_wanted => Check::Name,
+            (Check::Nothing, Some(_)) if is_wanted => Check::Signature,
+            // Anybody can get a certificate of a public authority for some name.
+            (Check::Signature, None | Some(SYSTEM)) => {
+                return Err(
+                    "sslmode=verify-ca needs sslrootcert=FILE in the database's address; with verify-full the \
+                     authorities that this machine trusts will do"
+                        .to_owned(),
+                );
+            }
+            (check, _) => *check,
         };
-        Ok(Tls { check, roots })
+        Ok(Tls { check, roots: roots.filter(|roots| *roots != SYSTEM).map(PathBuf::from) })
     }
 
     /// What encrypts connections. The error says what is wrong with the file of certificates.
