@@ -18,13 +18,17 @@ const COMMAND_LINE: &str = "flowglass";
 
 /// A program that lies beside this one.
 fn beside(name: &str) -> std::io::Result<PathBuf> {
-    Ok(std::env::current_exe()?.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+    // Where a link to this one lies, there need be no other.
+    let own = std::fs::canonicalize(std::env::current_exe()?)?;
+    Ok(own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The program of the command line; this one where that is not there.
+/// The program of the command line: this one, or the one beside it if this is the window's.
 pub(crate) fn command_line() -> std::io::Result<PathBuf> {
-    let program = beside(COMMAND_LINE)?;
-    if program.is_file() { Ok(program) } else { std::env::current_exe() }
+    let own = std::env::current_exe()?;
+    let is_window = own.file_stem().is_some_and(|name| name == WINDOW);
+    let other = if is_window { Some(beside(COMMAND_LINE)?).filter(|program| program.is_file()) } else { None };
+    Ok(other.unwrap_or(own))
 }
 
 /// Becomes the window: the same arguments, environment and process, with its exit code.
@@ -45,7 +49,9 @@ pub fn become_window(cli: Cli) -> ExitCode {
 /// Runs a program in place of this one.
 #[cfg(unix)]
 fn replace_with(command: &mut Command) -> std::io::Result<ExitCode> {
-    Err(std::os::unix::process::CommandExt::exec(command))
+    use std::os::unix::process::CommandExt;
+    // Desktops know the window by this name: their entry of the program has it.
+    Err(command.arg0(COMMAND_LINE).exec())
 }
 
 /// Runs a program and waits for it.
