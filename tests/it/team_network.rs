@@ -75,7 +75,8 @@ fn more_connections_are_wanted_than_there_are() {
     for (n, going) in running {
         let answer = going.ended();
         assert_eq!(answer.code, Some(0), "r{n}\n{answer}");
-        assert!(counter.of(&format!("r{n}")).values().all(|count| *count == 1));
+        let counts = counter.of(&format!("r{n}"));
+        assert!(counts.len() == 3 && counts.values().all(|count| *count == 1), "r{n}: {counts:?}");
     }
     assert_eq!(place.get("check --data")["ok"], true);
 }

@@ -2,7 +2,6 @@
 //!
 //! On a machine without a server it says so and tests nothing.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use tests::bench::Place;
@@ -61,13 +60,14 @@ fn killed_workers_lose_and_double_nothing() {
         (seed >> 33) % end
     };
     for _ in 0..kills {
-        std::thread::sleep(Duration::from_millis(50 + random(250)));
+        // Long enough that a worker has taken something up.
+        std::thread::sleep(Duration::from_millis(200 + random(1_200)));
         let victim = random(WORKERS as u64) as usize;
         std::mem::replace(&mut workers[victim], start()).kill();
     }
     workers.into_iter().for_each(|worker| drop(worker.kill()));
     assert_eq!(place.start("worker --until-idle").ended().code, Some(0));
-    let mut told = HashMap::new();
+    let mut most = 0;
     for request in &requests {
         assert_eq!(place.get(&format!("show {request}"))["request"]["status"], "completed", "{request}");
         let state = place.get(&format!("state --session {request}")).to_string();
@@ -75,13 +75,14 @@ fn killed_workers_lose_and_double_nothing() {
         assert_eq!(place.ask(&format!("replay {request}")).code, Some(0), "{request}");
         let counts = counter.of(request);
         assert_eq!(counts.len(), STEPS, "{request}: {counts:?}");
-        told.insert(request, counts.values().sum::<usize>());
+        // A step is told twice only if its process died in the middle of it, and then the request was resumed.
+        let resumed = place.get(&format!("events {request} --kind request_resumed"));
+        let resumed = resumed.as_array().map_or(0, Vec::len);
+        assert!(resumed > 0 && counts.values().sum::<usize>() - STEPS <= resumed, "{request}: {resumed}, {counts:?}");
+        most = most.max(resumed);
     }
     let all = place.get("state --user ann").to_string();
     assert!(all.contains(&format!(r#""all":{}"#, STEPS * all_requests)), "{all}");
-    // A step is told twice only if its process died in the middle of it.
-    let repeated = told.values().sum::<usize>() - STEPS * all_requests;
-    let died_within = all_requests + CONCURRENCY * (kills + WORKERS);
-    assert!(repeated <= died_within, "{repeated} steps were repeated: {told:?}");
+    assert!(most > 1, "no worker died in the middle of a request");
     assert_eq!(place.get("check --data")["ok"], true);
 }

@@ -120,9 +120,11 @@ fn hand_on_requests(mut client: TcpStream, mut server: TcpStream, plan: &Plan, i
 
 fn hand_on_answers(mut server: TcpStream, mut client: TcpStream, is_cut: &AtomicBool) {
     let mut buffer = vec![0; 64 << 10];
+    let mut kept: Vec<u8> = Vec::new();
     while let Ok(length @ 1..) = server.read(&mut buffer) {
         if is_cut.load(Ordering::SeqCst) {
-            if position(&buffer[..length], COMMITTED).is_some() {
+            kept.extend_from_slice(&buffer[..length]);
+            if position(&kept, COMMITTED).is_some() {
                 break;
             }
         } else if client.write_all(&buffer[..length]).is_err() {
