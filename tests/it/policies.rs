@@ -41,6 +41,8 @@ fn place(flows: &[(&str, &str)]) -> Place {
 fn holding(place: &Place, line: &str) -> Going {
     let going = place.start(&format!("run {line} --request holder"));
     place.until_status("holder", "in_progress");
+    // Then it writes nothing more: its beginning, its block's, and what it waits for.
+    place.until("it waits", |place| (place.get("events holder").as_array()?.len() >= 4).then_some(()));
     going
 }
 

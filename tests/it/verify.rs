@@ -302,12 +302,14 @@ fn a_watch_verifies_again_at_every_save() {
     assert_eq!(until("differs", 3)["same"], 2);
     place.write("flows/cart.ts", "export default");
     until("doesNotLoad", 5);
-    place.write("flows/cart.ts", CART);
     place.write("flows/tax.ts", TAX);
+    place.write("flows/cart.ts", CART);
     until("unaffected", 5);
     watch.signal("INT");
     let ended = watch.ended();
-    assert_eq!(ended.code, Some(0), "{ended}");
+    // A save may be followed by one more round, which says that it was ended.
+    let is_cut_off = ended.stdout.lines().last().is_some_and(|round| round.contains("notRun"));
+    assert_eq!(ended.code, Some(if is_cut_off { 1 } else { 0 }), "{ended}");
 }
 
 /// Whoever ends a batch keeps what has a verdict, and is told what has none.
