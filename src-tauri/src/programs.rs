@@ -16,14 +16,14 @@ const WINDOW: &str = "flowglass-window";
 /// The program of the command line.
 const COMMAND_LINE: &str = "flowglass";
 
-/// A program that lies beside this one.
+/// The path of a program in the folder of this one.
 fn beside(name: &str) -> std::io::Result<PathBuf> {
-    // Where a link to this one lies, there need be no other.
+    // If this one was started through a link, the other one is in the folder that the link leads to.
     let own = std::fs::canonicalize(std::env::current_exe()?)?;
     Ok(own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The program of the command line: this one, or the one beside it if this is the window's.
+/// The path of the command line's program. That is this program, unless it is the window's.
 pub(crate) fn command_line() -> std::io::Result<PathBuf> {
     let own = std::env::current_exe()?;
     let is_window = own.file_stem().is_some_and(|name| name == WINDOW);
@@ -50,7 +50,7 @@ pub fn become_window(cli: Cli) -> ExitCode {
 #[cfg(unix)]
 fn replace_with(command: &mut Command) -> std::io::Result<ExitCode> {
     use std::os::unix::process::CommandExt;
-    // Desktops know the window by this name: their entry of the program has it.
+    // Desktops find the icon of a window by this name, which is in the entry of the menu.
     Err(command.arg0(COMMAND_LINE).exec())
 }
 

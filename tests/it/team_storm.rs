@@ -75,7 +75,7 @@ fn killed_workers_lose_and_double_nothing() {
         assert_eq!(place.ask(&format!("replay {request}")).code, Some(0), "{request}");
         let counts = counter.of(request);
         assert_eq!(counts.len(), STEPS, "{request}: {counts:?}");
-        // A step is told twice only if its process died in the middle of it, and then the request was resumed.
+        // A step happens again only if its process died during it. Each such death is followed by a resume.
         let resumed = place.get(&format!("events {request} --kind request_resumed"));
         let resumed = resumed.as_array().map_or(0, Vec::len);
         assert!(resumed > 0 && counts.values().sum::<usize>() - STEPS <= resumed, "{request}: {resumed}, {counts:?}");

@@ -17,7 +17,8 @@ pub struct Caller {
 }
 
 impl Context {
-    /// Returns it. In the replay of a fork, what the fork keeps of another request runs for that one again.
+    /// Returns the request that this function runs for. In the replay of a fork, a block that the fork took over from
+    /// another request runs for that request.
     pub fn caller(&self) -> Caller {
         let run = &self.run;
         let callback = self.call.as_ref().map(|call| &*call.name);

@@ -1,4 +1,4 @@
-//! In the replay of a fork: which request the blocks and callbacks ran for that the fork keeps.
+//! For the replay of a fork: which request each block and callback ran for that the fork takes over.
 //!
 //! A fork takes them from the log of the request that it was forked from; a replay runs them again, and what they see
 //! of their request and session must be what they saw then.
@@ -30,7 +30,7 @@ impl KeptParts {
         if kept.is_empty() {
             return KeptParts::default();
         }
-        // With another input of the action nothing is kept that came before.
+        // If the action got another input, nothing before that is taken over.
         let edited = edited_input(events).unwrap_or(0);
         let mut found = KeptParts { parts: kept.clone(), ..KeptParts::default() };
         let mut part = 0;

@@ -25,7 +25,7 @@ pub(crate) struct Tls {
 /// What is checked of the server's certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Check {
-    /// Nothing: nobody else can read what is sent, but the server may be another one.
+    /// Nothing. The connection is encrypted, but it may lead to a server of somebody else.
     #[default]
     Nothing,
     /// That an authority has signed it that is trusted.
@@ -34,7 +34,7 @@ enum Check {
     Name,
 }
 
-/// The `sslrootcert` that stands for the authorities that this machine trusts.
+/// The value of `sslrootcert` that means the authorities which this machine trusts.
 pub(in crate::sql) const SYSTEM: &str = "system";
 
 /// The words of `sslmode`.
@@ -63,7 +63,7 @@ impl Tls {
         let is_local = config.get_hosts().iter().all(|host| !matches!(host, Host::Tcp(_)));
         config.ssl_mode(if is_local { SslMode::Disable } else { *mode });
         let is_wanted = *mode == SslMode::Require;
-        // As PostgreSQL's own clients do: whoever names certificates wants them to be checked.
+        // PostgreSQL's own clients also check the certificate with `require` if the address names authorities.
         let check = match (check, roots) {
             (Check::Nothing, Some(SYSTEM)) if is_wanted => Check::Name,
             (Check::Nothing, Some(_)) if is_wanted => Check::Signature,
