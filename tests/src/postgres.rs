@@ -46,6 +46,16 @@ impl Postgres {
         Some(server)
     }
 
+    /// As [`start`](Self::start), with a user `ada` who needs a password.
+    pub fn start_with_password(password: &str) -> Option<Postgres> {
+        let mut server = Postgres::new()?;
+        let rules = "host all ada 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n";
+        std::fs::write(server.data().join("pg_hba.conf"), rules).expect("the folder is writable");
+        server.resume();
+        server.query(&format!("CREATE ROLE ada LOGIN SUPERUSER PASSWORD '{password}'")).expect("it can be made");
+        Some(server)
+    }
+
     /// The certificate that signed the server's.
     pub fn authority(&self) -> PathBuf {
         self.folder.path().join("authority.pem")

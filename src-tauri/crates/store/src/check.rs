@@ -59,10 +59,16 @@ impl Checked {
         }
     }
 
-    /// Adds a problem if the check of a part ended with an error.
-    fn try_part(&mut self, part: &str, result: Result<(), Error>) {
-        if let Err(error) = result {
-            self.add(None, None, format!("{part} cannot be read to the end: {error}"));
+    /// Adds a problem if the check of a part ended with an error. What a server did not answer is no problem of the
+    /// database, and ends the check: nothing else can be read in its transaction.
+    fn try_part(&mut self, request: Option<&str>, part: &str, result: Result<(), Error>) -> Result<(), Error> {
+        match result {
+            Err(Error::Sql(failure)) if failure.is_of_server() => Err(failure.into()),
+            Err(error) => {
+                self.add(request, None, format!("{part} cannot be read to the end: {error}"));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
         }
     }
 }
@@ -83,12 +89,12 @@ impl Store {
             let mut checked = Checked::default();
             let found = &mut checked;
             let result = check_pages(connection, found);
-            found.try_part("the file", result);
+            found.try_part(None, "the file", result)?;
             let result = check_payloads(connection, found);
-            found.try_part("the table of large values", result);
-            let derived_all = check_events(connection, found);
+            found.try_part(None, "the table of large values", result)?;
+            let derived_all = check_events(connection, found)?;
             let result = check_totals(connection, found, &derived_all);
-            found.try_part("the totals", result);
+            found.try_part(None, "the totals", result)?;
             Ok(checked)
         })
     }
@@ -97,20 +103,22 @@ impl Store {
 /// The first problem with the events and the rows derived from them; used for an import before it is copied.
 pub(crate) fn first_problem(connection: &Connection) -> Option<Problem> {
     let mut checked = Checked::default();
-    check_events(connection, &mut checked);
+    if let Err(error) = check_events(connection, &mut checked) {
+        checked.add(None, None, error.to_string());
+    }
     checked.problems.into_iter().next()
 }
 
 /// Checks the events of all requests, and the rows derived from them.
-fn check_events(connection: &Connection, found: &mut Checked) -> Derived {
+fn check_events(connection: &Connection, found: &mut Checked) -> Result<Derived, Error> {
     let mut derived_all = Derived::default();
     let result = requests::check(connection, found, &mut derived_all);
-    found.try_part("the table of requests", result);
+    found.try_part(None, "the table of requests", result)?;
     let result = scopes::check_durable(connection, found, &derived_all.commits);
-    found.try_part("the state of sessions, users, projects and resources", result);
+    found.try_part(None, "the state of sessions, users, projects and resources", result)?;
     let result = sessions::check(connection, found, &derived_all.sessions);
-    found.try_part("the table of sessions", result);
-    derived_all
+    found.try_part(None, "the table of sessions", result)?;
+    Ok(derived_all)
 }
 
 /// The stored and the derived value as text, if they differ.

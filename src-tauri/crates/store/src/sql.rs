@@ -11,6 +11,7 @@
 //!
 //! It must not know any table of the crate but `revision`.
 
+mod client_files;
 pub(crate) mod dialect;
 mod error;
 #[macro_use]

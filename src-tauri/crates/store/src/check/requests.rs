@@ -45,9 +45,8 @@ pub(super) fn check(connection: &Connection, found: &mut Checked, derived_all: &
     while let Some(row) = rows.next()? {
         let (n, id, session): (i64, String, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
         found.requests += 1;
-        if let Err(error) = check_request(connection, found, derived_all, (n, &id), session) {
-            found.add(Some(&id), None, format!("it cannot be read to the end: {error}"));
-        }
+        let result = check_request(connection, found, derived_all, (n, &id), session);
+        found.try_part(Some(&id), "it", result)?;
     }
     Ok(())
 }

@@ -62,9 +62,7 @@ pub(super) fn check_durable(
     let empty = Vec::new();
     for key in keys {
         let result = durable(connection, found, &key, commits.get(&key).unwrap_or(&empty));
-        if let Err(error) = result {
-            found.add(None, None, format!("{key} cannot be read to the end: {error}"));
-        }
+        found.try_part(None, &key.to_string(), result)?;
     }
     Ok(())
 }

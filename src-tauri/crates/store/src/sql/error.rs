@@ -32,6 +32,9 @@ pub(crate) type Result<T> = std::result::Result<T, Error>;
 /// PostgreSQL's own message, which its error has only as a cause.
 fn told(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
+        Some(error) if *error.code() == SqlState::DISK_FULL => {
+            format!("{}: free space on the disk of the server", error.message())
+        }
         Some(error) => error.message().to_owned(),
         None if error.is_closed() => "the connection to the database server was lost".to_owned(),
         None => match std::error::Error::source(error) {
@@ -93,13 +96,18 @@ impl Error {
         if *state == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && self.to_string().contains("no encryption") {
             "the server takes only encrypted connections: leave sslmode=disable out of --data"
         } else if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(state) {
-            "check the user in --data, and put the password into PGPASSWORD"
+            "check the user in --data, and put the password into PGPASSWORD or ~/.pgpass"
         } else if *state == SqlState::INVALID_CATALOG_NAME {
             "create the database with createdb, or name another one in --data"
         } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
             "let the owner of the database grant this user the right, or name another schema in --data"
         } else if *state == SqlState::TOO_MANY_CONNECTIONS {
             "let the server take more connections (max_connections), or end some that use it"
+        } else if self.is_disk_full() {
+            "then try again"
+        } else if self.to_string().contains("could not write init file") {
+            // How a server with a full disk says that it cannot even begin a session.
+            "free space on the disk of the server"
         } else {
             "see the log of the server"
         }
@@ -114,6 +122,11 @@ impl Error {
     /// Whether the disk is full.
     pub(crate) fn is_disk_full(&self) -> bool {
         self.sqlite_code() == Some(ErrorCode::DiskFull) || self.state() == Some(&SqlState::DISK_FULL)
+    }
+
+    /// Whether a server refused the statement or was not reached, so that the transaction can ask nothing else.
+    pub(crate) fn is_of_server(&self) -> bool {
+        !matches!(self, Error::Sqlite(_))
     }
 
     /// Whether the disk failed.

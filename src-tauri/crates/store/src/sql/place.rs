@@ -10,6 +10,7 @@ use std::time::Duration;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::client_files;
 use super::postgres::{SYSTEM, Tls};
 
 /// Where a database is.
@@ -122,7 +123,7 @@ impl Server {
     fn parse(address: &str) -> Result<Server, String> {
         let scheme = address.find("://").unwrap_or_default();
         let address = &format!("{}{}", address[..scheme].to_ascii_lowercase(), &address[scheme..]);
-        let (plain, own) = take_own(address);
+        let (plain, mut own) = take_own(address);
         let schema = own.get("schema").cloned().unwrap_or_else(|| SCHEMA.to_owned());
         let is_name = |name: &str| {
             !name.is_empty()
@@ -141,19 +142,30 @@ impl Server {
             let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
             format!("the database's address cannot be read ({why}): write it as postgres://user@host:5432/database")
         })?;
+        let set = |variable: &str| std::env::var(variable).ok().filter(|value| !value.is_empty());
+        let named_user = config.get_user().map(str::to_owned);
+        if let Some(name) = own.get("service").cloned().or_else(|| set("PGSERVICE")) {
+            let service = client_files::service(&name)?;
+            client_files::apply(&service, &mut config)?;
+            for name in ["sslmode", "sslrootcert"] {
+                if let Some(value) = service.get(name) {
+                    own.entry(name.to_owned()).or_insert_with(|| value.clone());
+                }
+            }
+        }
+        if config.get_hosts().is_empty() {
+            config.host(set("PGHOST").as_deref().unwrap_or("localhost"));
+        }
         let own_or = |name: &str, variable: &str| {
-            let named = own.get(name).cloned().or_else(|| std::env::var(variable).ok());
-            named.filter(|value| !value.is_empty())
+            own.get(name).cloned().filter(|value| !value.is_empty()).or_else(|| set(variable))
         };
         let (mode, roots) = (own_or("sslmode", "PGSSLMODE"), own_or("sslrootcert", "PGSSLROOTCERT"));
         let connector = Tls::read(mode.as_deref(), roots.as_deref(), &mut config)?.connector()?;
-        let named_user = config.get_user().map(str::to_owned);
-        if named_user.is_none() {
-            let user = std::env::var("PGUSER").or_else(|_| std::env::var("USER")).unwrap_or_else(|_| "postgres".into());
-            config.user(user);
+        if config.get_user().is_none() {
+            config.user(set("PGUSER").or_else(|| set("USER")).unwrap_or_else(|| "postgres".to_owned()));
         }
         if config.get_password().is_none()
-            && let Ok(password) = std::env::var("PGPASSWORD")
+            && let Some(password) = set("PGPASSWORD").or_else(|| client_files::password(&config))
         {
             config.password(password);
         }
@@ -179,7 +191,7 @@ impl Server {
 }
 
 /// What an address says for this module, and not for the client of the server.
-const OWN: [&str; 3] = ["schema", "sslmode", "sslrootcert"];
+const OWN: [&str; 4] = ["service", "schema", "sslmode", "sslrootcert"];
 
 /// Takes the settings of [`OWN`] out of an address.
 fn take_own(address: &str) -> (String, HashMap<String, String>) {

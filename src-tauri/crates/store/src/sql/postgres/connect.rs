@@ -75,8 +75,15 @@ pub(super) fn connect_first(server: &Server, settings: &Settings) -> Result<Clie
     if server.has_reserved.swap(true, SeqCst) {
         return connect(server, settings);
     }
-    match wait_for_room(|| connect_at_once(server, 1 + SPARE)) {
-        // Perhaps there are never so many; what only reads needs fewer.
+    let made = wait_for_room(|| {
+        let made = connect_at_once(server, 1 + SPARE);
+        match if_never_more(server, &made) {
+            // What only reads needs fewer.
+            Some(few) => Ok(vec![few]),
+            None => made,
+        }
+    });
+    match made {
         Err(Error::Postgres(error)) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS) => {
             connect(server, settings)
         }
@@ -87,6 +94,25 @@ pub(super) fn connect_first(server: &Server, settings: &Settings) -> Result<Clie
         }
         Err(error) => Err(error),
     }
+}
+
+/// A connection, if all together were refused because the server never lets this user have so many.
+fn if_never_more(server: &Server, made: &Result<Vec<Client>>) -> Option<Client> {
+    /// How many connections the user may have, the database, and everybody.
+    const ALLOWED: &str = "
+        SELECT least(
+            (SELECT CASE WHEN rolsuper OR rolconnlimit < 0 THEN 2147483647 ELSE rolconnlimit END
+             FROM pg_catalog.pg_roles WHERE rolname = current_user),
+            (SELECT CASE WHEN datconnlimit < 0 THEN 2147483647 ELSE datconnlimit END
+             FROM pg_catalog.pg_database WHERE datname = current_database()),
+            current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int)";
+    if !matches!(made, Err(Error::Postgres(error)) if error.code() == Some(&SqlState::TOO_MANY_CONNECTIONS)) {
+        return None;
+    }
+    let one = one_of(connect_at_once(server, 1).ok()?).ok()?;
+    let row = pollster::block_on(one.query_one(ALLOWED, &[])).ok()?;
+    let allowed: i32 = row.try_get(0).ok()?;
+    (allowed <= SPARE as i32).then_some(one)
 }
 
 fn one_of(mut made: Vec<Client>) -> Result<Client> {
