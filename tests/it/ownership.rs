@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use runner::{OpenOptions, RunOptions, Workspace};
+use runner::{Deadlines, OpenOptions, RunOptions, Workspace};
 use serde_json::{Value, json};
 use tests::bench::{Place, program};
 use tests::exported::{opened, packed};
@@ -267,17 +267,18 @@ fn a_late_question_is_acted_on_once() {
     let other = "const first = sequencer({ name: \"first\", inputSchema: z.any() }).map(() => 1);";
     place.edit(&format!("{other}\nconst hold{rest}"));
     let workspace = open(&place);
+    let mut known = Deadlines::default();
     std::thread::sleep(Duration::from_millis(700));
     let events = || place.get("events r").as_array().map_or(0, Vec::len);
     let before = events();
-    for running in workspace.resume_late().expect("the database can be read") {
+    for running in workspace.resume_late(&mut known).expect("the database can be read") {
         // It may not fit the code of today.
         let _ = running.wait();
     }
     let told = events();
     assert!(told > before, "it was tried");
     for _ in 0..3 {
-        assert_eq!(workspace.resume_late().expect("the database can be read").len(), 0, "it was tried again");
+        assert_eq!(workspace.resume_late(&mut known).expect("the database can be read").len(), 0, "it was tried again");
     }
     assert_eq!(events(), told);
     assert_eq!(place.get("show r")["request"]["status"], "suspended");
@@ -295,7 +296,8 @@ fn an_imported_question_waits_for_somebody_here() {
     place.get("import s.flowglass");
     std::thread::sleep(Duration::from_millis(700));
     let workspace = open(&place);
-    assert_eq!(workspace.resume_late().expect("the database can be read").len(), 0, "nobody ran it here");
+    let mut known = Deadlines::default();
+    assert_eq!(workspace.resume_late(&mut known).expect("the database can be read").len(), 0, "nobody ran it here");
     let resumed = place.get("resume r");
     assert_eq!(resumed["output"], "late");
 }

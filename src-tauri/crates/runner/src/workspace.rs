@@ -16,7 +16,7 @@ mod damage;
 mod differences;
 mod dispatch;
 mod experiment;
-mod expiry;
+pub(crate) mod expiry;
 mod export_file;
 pub(crate) mod export_format;
 mod flows;

@@ -9,8 +9,9 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use engine::event::RequestStatus;
-use store::{Liveness, RequestQuery, RequestRow};
+use store::{EventQuery, Liveness, RequestQuery, RequestRow};
 
+use super::expiry::Deadlines;
 use super::{Mock, Resolution, Workspace};
 use crate::core::fault::Fault;
 use crate::run::Ended;
@@ -23,6 +24,10 @@ const LOOK: Duration = Duration::from_millis(250);
 const LOOK_FOR_LATE: Duration = Duration::from_secs(1);
 /// When a request is tried again that could not go on.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
+
+/// How often in a row a request is resumed that ends its process before one of its blocks finishes. One that always
+/// does so would end worker after worker.
+const MAX_RESUMES: usize = 10;
 
 /// What a worker tells of a request.
 #[derive(Debug)]
@@ -70,7 +75,15 @@ impl Workspace {
     pub fn work(self: &Arc<Self>, options: &WorkerOptions, mut tell: impl FnMut(WorkerNews)) -> Result<usize, Fault> {
         self.check_writable()?;
         let (sender, ends) = mpsc::channel();
-        let mut worker = Worker { sender, ends, running: 0, done: 0, left: HashMap::new(), looked_for_late: None };
+        let mut worker = Worker {
+            sender,
+            ends,
+            running: 0,
+            done: 0,
+            left: HashMap::new(),
+            looked_for_late: None,
+            deadlines: Deadlines::default(),
+        };
         let mut is_told = false;
         loop {
             let is_stopped = options.stop.is_cancelled();
@@ -94,16 +107,36 @@ impl Workspace {
         }
     }
 
-    /// What a worker may go on with, oldest first.
-    fn left_behind(&self, with_late: bool) -> Result<Vec<RequestRow>, Fault> {
+    /// What a worker may go on with, oldest first; with those that have waited too long, if they are looked for.
+    fn left_behind(&self, late: Option<&mut Deadlines>) -> Result<Vec<RequestRow>, Fault> {
         let unfinished = RequestQuery { status: Some(RequestStatus::Interrupted), ..RequestQuery::default() };
         let mut rows = self.store.requests(&unfinished).map_err(Fault::internal)?;
         rows.retain(|row| self.locks.is_ours(&row.owner) && self.locks.liveness(&row.owner) == Liveness::Dead);
-        if with_late {
-            rows.extend(self.late_requests()?);
+        if let Some(known) = late {
+            rows.extend(self.late_requests(known)?);
         }
         rows.sort_by_key(|row| row.started_at);
         Ok(rows)
+    }
+
+    /// An error if a request was resumed [`MAX_RESUMES`] times without a block that finished or a question since then.
+    fn check_progress(&self, row: &RequestRow) -> Result<(), Fault> {
+        let events = |kind: &str, from, limit| {
+            let query = EventQuery { kind: Some(kind.to_owned()), from, limit, ..EventQuery::default() };
+            self.store.events(&row.id, &query).map_err(Fault::internal)
+        };
+        let resumes = events("request_resumed", None, None)?;
+        let Some(first) = resumes.len().checked_sub(MAX_RESUMES).and_then(|at| resumes.get(at)) else { return Ok(()) };
+        for kind in ["block_finished", "request_status"] {
+            if !events(kind, Some(first.seq), Some(1))?.is_empty() {
+                return Ok(());
+            }
+        }
+        Err(Fault::refused(format!(
+            "it was resumed {MAX_RESUMES} times, and its process ended each time before a block had finished: find out \
+             what ends it, then `flowglass resume {}`",
+            row.id
+        )))
     }
 
     /// Whether a request is as a row says: nobody has resumed or ended it since the row was read.
@@ -122,6 +155,7 @@ struct Worker {
     left: HashMap<String, (u64, Instant)>,
     /// When it was looked for late requests.
     looked_for_late: Option<Instant>,
+    deadlines: Deadlines,
 }
 
 impl Worker {
@@ -140,7 +174,7 @@ impl Worker {
         // Idle is only who has looked for all of them.
         let with_late =
             options.until_idle || self.looked_for_late.is_none_or(|looked| looked.elapsed() >= LOOK_FOR_LATE);
-        let rows = workspace.left_behind(with_late)?;
+        let rows = workspace.left_behind(with_late.then_some(&mut self.deadlines))?;
         if with_late {
             self.looked_for_late = Some(Instant::now());
         }
@@ -153,7 +187,10 @@ impl Worker {
             if is_left || workspace.runs_here(&row.id) || !workspace.is_as(&row)? {
                 continue;
             }
-            match workspace.resume(&row.id, &Mock::Inherit, Resolution::default()) {
+            let resumed = workspace
+                .check_progress(&row)
+                .and_then(|()| workspace.resume(&row.id, &Mock::Inherit, Resolution::default()));
+            match resumed {
                 Ok(running) => {
                     tell(WorkerNews::Begun { request: row.id.clone() });
                     let sender = self.sender.clone();
