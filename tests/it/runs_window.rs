@@ -227,3 +227,26 @@ fn a_day_of_the_chart_filters_and_columns_are_remembered() {
     window.wait_for_none(&hook("runs-sort-session"));
     assert_eq!(runs(&window).len(), 6);
 }
+
+/// Who comes back from a run finds the list as it was left: scrolled as far, with the keys at the same row. Another
+/// order begins at the top.
+#[test]
+fn a_list_that_is_left_begins_where_it_was() {
+    let place = Place::with_flow(FLOW);
+    for n in 0..60 {
+        let ran = place.run(&["run", "shop", "wait", "--user", "ada", "--request", &format!("r{n}"), "--input", "{}"]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+    }
+    let window = open_runs(&place);
+    let list = "document.querySelector('[data-testid=runs-table]')";
+    window.script(&format!("{list}.scrollTop = 900"), &[]);
+    // The fortieth of sixty, newest first.
+    let row = "document.querySelector('[data-request=r20]')";
+    window.until_script(&format!("return {row} !== null"));
+    window.script(&format!("{row}.dispatchEvent(new MouseEvent('dblclick', {{ bubbles: true }}))"), &[]);
+    window.until_status("completed");
+    window.script("history.back()", &[]);
+    window.until_script(&format!("return {list}?.scrollTop === 900 && {row}?.classList.contains('chosen')"));
+    window.click(&hook("runs-sort-duration"));
+    window.until_script(&format!("return {list}?.scrollTop === 0"));
+}

@@ -50,13 +50,15 @@ export class Runs {
 
   /** The page is on screen, at this place. */
   open(place: RunsPlace): void {
-    const isSame = this.#isOpen && JSON.stringify(place) === JSON.stringify(this.place);
+    const isSame = JSON.stringify(place) === JSON.stringify(this.place);
+    const wasOpen = this.#isOpen;
     this.#isOpen = true;
-    if (isSame) return;
+    if (isSame && wasOpen) return;
     const isOtherFilter = place.runs !== this.place.runs || this.judged === null;
     this.place = place;
     this.#round++;
-    this.cursor = this.#anchor = 0;
+    // A person who comes back goes on at the row that was opened.
+    if (!isSame) this.cursor = this.#anchor = 0;
     this.#isStale = false;
     if (isOtherFilter) {
       this.selected = new Map();
