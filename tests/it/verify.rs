@@ -167,6 +167,23 @@ fn what_is_accepted_is_expected_until_it_is_taken_back() {
     assert_eq!(place.ask("check --data").code, Some(0));
 }
 
+/// What was accepted here holds on another machine, too; what a file says of other requests does not.
+#[test]
+fn what_is_accepted_travels_with_its_request() {
+    let place = cart();
+    place.write("flows/tax.ts", TAX.replace('2', "3"));
+    place.get("verify --request one --accept");
+    assert_eq!(place.ask("export --request one --out one.export").code, Some(0));
+    assert_eq!(place.ask("import one.export --data there.db").code, Some(0));
+    let there = place.ask("verify --data there.db");
+    assert_eq!((there.code, found(&there)), (Some(0), json!([["one", "same"]])), "{there}");
+    // It is here as it is in the file: what is expected of it stays as a person left it.
+    place.write("flows/tax.ts", TAX);
+    place.get("verify --request one --accept");
+    assert_eq!(place.get("import one.export")["imported"], false);
+    assert_eq!(place.ask("verify --request one --all").code, Some(0));
+}
+
 #[test]
 fn a_flow_that_is_gone_or_broken_is_told_of_each_run_once() {
     let place = cart();

@@ -1,7 +1,7 @@
 //! The file that carries sessions and requests from one machine to another.
 //!
 //! ```text
-//! flowglass export 4          what it is, and its format
+//! flowglass export 6          what it is, and its format
 //! <BLAKE3 of the rest, in hexadecimal>
 //! <lines of JSON, compressed by zstd>
 //! ```
@@ -32,8 +32,10 @@ use body::Unreadable;
 
 /// What every file begins with, before its format.
 const NAME: &str = "flowglass export ";
-/// The newest format: what people added to sessions, which an older version could not read, is in it.
-const FORMAT: u32 = 5;
+/// The newest format: what requests are expected to do, which an older version could not read, is in it.
+const FORMAT: u32 = 6;
+/// The format of a file without that, in which is what people added to sessions.
+const WITH_SESSIONS_ANNOTATED: u32 = 5;
 /// The format of a file without that, in which is what people added to requests.
 const WITH_REQUESTS_ANNOTATED: u32 = 4;
 /// The format of a file without either.
@@ -103,6 +105,12 @@ pub(crate) enum Line {
         kind: String,
         value: String,
     },
+    /// What a request is expected to do, where a person accepted something else than its events say.
+    Expectation {
+        request: String,
+        #[serde(deserialize_with = "engine::json::exact")]
+        body: Value,
+    },
     /// A request, as far as an audience may know it.
     Request {
         #[serde(deserialize_with = "engine::json::exact")]
@@ -130,7 +138,8 @@ pub(crate) fn write((file, replace): (&Path, bool), view: &str, lines: &[Line]) 
     }
     let body = body.finish()?;
     let needs = |line: &Line| match line {
-        Line::SessionAnnotation { .. } => FORMAT,
+        Line::Expectation { .. } => FORMAT,
+        Line::SessionAnnotation { .. } => WITH_SESSIONS_ANNOTATED,
         Line::Annotation { .. } => WITH_REQUESTS_ANNOTATED,
         _ => PLAIN_FORMAT,
     };

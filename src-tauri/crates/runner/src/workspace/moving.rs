@@ -4,6 +4,7 @@
 //! over there as it is here. What is exported for an audience holds that audience's items and nothing
 //! that they were made from, so it cannot be imported.
 
+mod lines;
 mod page;
 
 use std::collections::{BTreeMap, HashSet};
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind};
 use engine::scope::ScopeKey;
 use serde_json::json;
-use store::{Annotation, AnnotationKind, BundleRecord, EventQuery, ImportError, RequestQuery, Subject};
+use store::{BundleRecord, EventQuery, ImportError, RequestQuery, Subject};
 
 use super::Workspace;
 use super::foreign::may_hold_spans;
@@ -24,6 +25,7 @@ use crate::run::replay::comparison::Expectation;
 use crate::views::{Exported, Imported, RequestRow};
 use crate::workspace::export_format::{self, Line};
 use engine::views::items::Audience;
+use lines::{line_of, piece};
 
 impl Workspace {
     /// Writes a session, or one request, into a file. `All` is for another machine, `Client` and
@@ -95,22 +97,13 @@ impl Workspace {
     fn everything(&self, requests: &[RequestRow]) -> Result<Vec<Line>, Fault> {
         let ids: Vec<String> = requests.iter().map(|row| row.id.clone()).collect();
         let pieces = self.store.bundle(&ids).map_err(Fault::internal)?;
-        let lines = pieces.into_iter().map(|piece| match piece {
-            BundleRecord::Record { scope, version, state } => Line::Record { scope, version, state },
-            BundleRecord::Code { hash, code } => Line::Code { hash, code },
-            BundleRecord::Event { request, event } => {
-                let Event { seq, at, path, attempt, kind } = *event;
-                Line::Event { request, seq, at, path, attempt, event: Box::new(kind) }
+        let mut lines: Vec<Line> = pieces.into_iter().map(line_of).collect();
+        for request in ids {
+            if let Some(body) = self.store.expectation(&request).map_err(Fault::internal)? {
+                lines.push(Line::Expectation { request, body });
             }
-            BundleRecord::Annotation { subject, id, annotation: Annotation { at, by, kind, value } } => {
-                let kind = kind.as_str().to_owned();
-                match subject {
-                    Subject::Request => Line::Annotation { request: id, at, by, kind, value },
-                    Subject::Session => Line::SessionAnnotation { session: id, at, by, kind, value },
-                }
-            }
-        });
-        Ok(lines.collect())
+        }
+        Ok(lines)
     }
 
     /// An audience's items, and of their requests what it knows anyway.
@@ -170,8 +163,11 @@ impl Workspace {
                     Fault::refused(format!("{} is damaged ({unfit}); nothing was imported", file.display()))
                 }
             })?;
-            if let Some((request, expected)) = expected {
-                self.expect(&request, &expected)?;
+            for (request, expected) in expected {
+                // What the file does not bring is none of its business.
+                if result.requests.contains(&request) && !here.contains(request.as_str()) {
+                    self.expect(&request, &expected)?;
+                }
             }
         }
         Ok(result)
@@ -209,14 +205,29 @@ impl Workspace {
                 label.view
             )));
         }
-        self.importable_pieces(file, lines.into_iter().filter_map(piece).collect())
+        let (mut pieces, mut expected) = (Vec::new(), Vec::new());
+        for line in lines {
+            match line {
+                Line::Expectation { request, body } => match Expectation::read(body) {
+                    Ok(read) => expected.push((request, read)),
+                    Err(why) => {
+                        return Err(Fault::refused(format!(
+                            "{} is damaged (what {request} is expected to do cannot be read: {why}); nothing was imported",
+                            file.display()
+                        )));
+                    }
+                },
+                line => pieces.extend(piece(line)),
+            }
+        }
+        Ok(Importable { expected, ..self.importable_pieces(file, pieces)? })
     }
 
     /// Reads a run that was kept: it comes without its code.
     fn importable_run(&self, file: &Path) -> Result<Importable, Fault> {
         let run = RunFile::read(file, &self.config.limits)?;
         let expected = Some((run.label.request, run.expectation)).filter(|(_, expected)| !expected.is_empty());
-        Ok(Importable { expected, ..self.importable_pieces(file, run.pieces)? })
+        Ok(Importable { expected: expected.into_iter().collect(), ..self.importable_pieces(file, run.pieces)? })
     }
 
     fn importable_pieces(&self, file: &Path, pieces: Vec<BundleRecord>) -> Result<Importable, Fault> {
@@ -234,7 +245,7 @@ impl Workspace {
             rejected: None,
             why_rejected: None,
         };
-        Ok(Importable { pieces, here, result, expected: None })
+        Ok(Importable { pieces, here, result, expected: Vec::new() })
     }
 
     /// The requests of a file that are here already, event by event.
@@ -315,8 +326,8 @@ struct Importable {
     /// The requests that are here already as they are in it.
     here: HashSet<Arc<str>>,
     result: Imported,
-    /// What one of the requests is expected to do.
-    expected: Option<(String, Expectation)>,
+    /// What requests are expected to do.
+    expected: Vec<(String, Expectation)>,
 }
 
 /// What a file brings.
@@ -353,25 +364,5 @@ impl Brought {
                 .or_else(|| difference("user", user))
                 .or_else(|| difference("project", project.as_deref()?))
         })
-    }
-}
-
-fn piece(line: Line) -> Option<BundleRecord> {
-    match line {
-        Line::Record { scope, version, state } => Some(BundleRecord::Record { scope, version, state }),
-        Line::Code { hash, code } => Some(BundleRecord::Code { hash, code }),
-        Line::Event { request, seq, at, path, attempt, event } => {
-            Some(BundleRecord::Event { request, event: Box::new(Event { seq, at, path, attempt, kind: *event }) })
-        }
-        // A kind of a later version is left out.
-        Line::Annotation { request, at, by, kind, value } => AnnotationKind::parse(&kind).map(|kind| {
-            let annotation = Annotation { at, by, kind, value };
-            BundleRecord::Annotation { subject: Subject::Request, id: request, annotation }
-        }),
-        Line::SessionAnnotation { session, at, by, kind, value } => AnnotationKind::parse(&kind).map(|kind| {
-            let annotation = Annotation { at, by, kind, value };
-            BundleRecord::Annotation { subject: Subject::Session, id: session, annotation }
-        }),
-        Line::Request { .. } | Line::Item { .. } => None,
     }
 }
