@@ -363,7 +363,7 @@ fn damaged_and_foreign_and_newer_files_are_refused() {
         place.write("cut.flowglass", &whole[..length]);
         refused(&place, "cut.flowglass", 7, "damaged");
     }
-    place.write("newer.flowglass", [b"flowglass export 6\n", &whole[head..]].concat());
+    place.write("newer.flowglass", [b"flowglass export 7\n", &whole[head..]].concat());
     refused(&place, "newer.flowglass", 7, "newer");
     for foreign in ["", "{}", "SQLite format 3\0"] {
         place.write("foreign.flowglass", foreign);

@@ -47,7 +47,7 @@ fn an_address_may_name_a_service_and_leave_the_password_to_a_file() {
     assert!(none.stderr.contains("no service \"nothing\"") && none.stderr.contains("services.conf"), "{none}");
     let wrong = run(&place, "postgres:///?service=wrong");
     assert_eq!(wrong.code, Some(2), "{wrong}");
-    assert!(wrong.stderr.contains("line 14: \"sslcert\" is not supported"), "{wrong}");
+    assert!(wrong.stderr.contains("line 15: \"sslcert\" is not supported"), "{wrong}");
     for answer in [done, open, none, wrong] {
         assert!(!format!("{answer}").contains("secret"), "{answer}");
     }
@@ -92,7 +92,7 @@ fn a_program_whose_tables_were_changed_stops_writing() {
     let ended = going.ended();
     assert!(ended.stderr.contains("newer Flowglass"), "{ended}");
     let newer = place.run(&["requests"]);
-    assert_eq!(newer.code, Some(1), "{newer}");
+    assert_eq!(newer.code, Some(7), "{newer}");
     assert!(newer.stderr.contains("update Flowglass to open it"), "{newer}");
     server.query(&format!("UPDATE two.revision SET format = {format}")).expect("it can be changed");
     assert_eq!(place.get("check --data")["ok"], true);

@@ -11,11 +11,11 @@ export default defineFlow({ kind: \"slow\", actions: { go: { block: slow } } });
 fn a_request_that_always_ends_its_process_is_left_to_a_person() {
     let place = Place::with_flow(FLOW);
     let first = place.start("run slow go --user ada --request r1");
-    place.until("its block", |place| place.stores("block_started").then_some(()));
+    place.until_status("r1", "in_progress");
     first.kill();
     for _ in 0..10 {
         let mut worker = place.start("worker");
-        worker.until_it_says("r1 resumed");
+        worker.until_it_says("resumed");
         worker.kill();
     }
     let last = place.run(&["worker", "--until-idle"]);

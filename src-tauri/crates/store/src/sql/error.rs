@@ -26,6 +26,9 @@ pub enum Error {
     NoThread,
 }
 
+/// What to do about a password.
+const PASSWORD: &str = "check the user in --data, and put the password into PGPASSWORD or ~/.pgpass";
+
 /// A result of this module.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
@@ -82,6 +85,9 @@ impl Error {
     pub(crate) fn hint(&self) -> &'static str {
         let Some(state) = self.state() else {
             let why = self.to_string();
+            if why.contains("password missing") {
+                return PASSWORD;
+            }
             if why.contains("not valid for name") {
                 return "write the name that the server's certificate is for, or sslmode=verify-ca, in --data";
             }
@@ -96,7 +102,7 @@ impl Error {
         if *state == SqlState::INVALID_AUTHORIZATION_SPECIFICATION && self.to_string().contains("no encryption") {
             "the server takes only encrypted connections: leave sslmode=disable out of --data"
         } else if [SqlState::INVALID_PASSWORD, SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(state) {
-            "check the user in --data, and put the password into PGPASSWORD or ~/.pgpass"
+            PASSWORD
         } else if *state == SqlState::INVALID_CATALOG_NAME {
             "create the database with createdb, or name another one in --data"
         } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
