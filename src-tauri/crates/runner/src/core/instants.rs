@@ -1,6 +1,6 @@
 //! Instants as people write them: how long ago, or a date here.
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::DateTime;
 use jiff::{Span, SpanRelativeTo, Timestamp, tz::TimeZone};
 
 /// Reads an instant, in milliseconds since the epoch: a time before now (`2h`, `7d`), or a date with or without a time,
@@ -11,12 +11,10 @@ pub fn past_instant(text: &str) -> Result<i64, String> {
     if let Ok(instant) = text.parse::<Timestamp>() {
         return Ok(instant.as_millisecond());
     }
-    let local = |at: DateTime| at.to_zoned(TimeZone::system()).map(|at| at.timestamp()).map_err(|_| wrong());
-    if let Ok(date) = text.parse::<Date>() {
-        return Ok(local(date.at(0, 0, 0, 0))?.as_millisecond());
-    }
+    // A date alone is its midnight.
     if let Ok(at) = text.parse::<DateTime>() {
-        return Ok(local(at)?.as_millisecond());
+        let at = at.to_zoned(TimeZone::system()).map_err(|_| wrong())?;
+        return Ok(at.timestamp().as_millisecond());
     }
     let span: Span = text.parse().map_err(|_| wrong())?;
     // A day has 24 hours here.
@@ -38,6 +36,8 @@ mod tests {
         for text in ["2026-11-20", "2026-11-20T14:00", "2026-11-20T14:00:00Z", "2026-11-20T14:00:00+02:00"] {
             assert!(past_instant(text).is_ok(), "{text}");
         }
+        let at = |text: &str| past_instant(text).unwrap_or(i64::MIN);
+        assert_eq!(at("2026-11-20T14:00") - at("2026-11-20"), 14 * 3_600_000, "the time of the day counts");
         for text in ["", "x", "yesterday", "2026-13-01", "2", "-"] {
             assert!(past_instant(text).is_err(), "{text}");
         }
