@@ -24,8 +24,15 @@ pub(crate) fn wrong(id: &str) -> Option<String> {
     if id.len() > LONGEST_ID {
         return Some(format!("has {} bytes; an id has at most {LONGEST_ID}", id.len()));
     }
-    let control = id.chars().find(|letter| letter.is_control() || turns_text(*letter))?;
-    Some(format!("holds the control character U+{:04X}; an id has none", u32::from(control)))
+    let wrong = id.chars().find(|letter| letter.is_control() || turns_text(*letter) || is_unseen(*letter))?;
+    let kind = if is_unseen(wrong) { "invisible" } else { "control" };
+    Some(format!("holds the {kind} character U+{:04X}; an id has none", u32::from(wrong)))
+}
+
+/// Whether a character is not seen, so that two ids look equal. Those that join letters of scripts and of emoji are.
+fn is_unseen(letter: char) -> bool {
+    matches!(letter, '\u{ad}' | '\u{180e}' | '\u{200b}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{2064}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Whether a character changes the direction in which the text around it is shown, so that an id reads as another one.
@@ -66,7 +73,9 @@ mod tests {
             ("a\u{1b}[2J", "U+001B"),
             ("a\nb", "U+000A"),
             ("a\u{9b}b", "U+009B"),
-            ("a\u{202e}b", "U+202E"),
+            ("a\u{202e}b", "control character U+202E"),
+            ("a\u{200b}b", "invisible character U+200B"),
+            ("a\u{e0041}b", "invisible character U+E0041"),
         ] {
             let fault = wrong(id).unwrap_or_default();
             assert!(fault.contains(says), "{id:?}: {fault}");
