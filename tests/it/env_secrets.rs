@@ -15,7 +15,7 @@ const encoded = () => {
   return [bytes.toString("base64"), bytes.toString("base64url"), bytes.toString("hex"), encodeURIComponent(T()), JSON.stringify("x" + T())].join(" ");
 };
 const throws = step("throws", () => { throw new Error("bad " + T() + " " + encoded(), { cause: new Error("under " + T()) }); });
-const details = step("details", () => { throw new FlowError("no", { code: "no", details: { [T()]: T() } }); });
+const details = step("details", () => { throw Object.assign(new FlowError("no", { code: "no-" + T(), details: { [T()]: T() } }), { name: "E" + T() }); });
 const says = step("says", () => { console.log("it is", T(), encoded()); return 1; });
 const calm = step("calm", () => "calm");
 let calls = 0;

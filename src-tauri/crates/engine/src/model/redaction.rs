@@ -23,8 +23,10 @@ pub use value::{Secrets, Stream};
 /// The replacement of a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// The fields of an error that are compared, not shown as texts.
-const COMPARED: [&str; 5] = ["name", "classes", "code", "path", "location"];
+/// The fields of an error that are compared.
+const COMPARED: [&str; 4] = ["name", "ownName", "classes", "code"];
+/// The fields of an error that name what is recorded elsewhere.
+const PLACES: [&str; 2] = ["path", "location"];
 
 /// What a workspace redacts.
 #[derive(Clone, Debug, Default)]
@@ -162,18 +164,30 @@ impl Redaction {
         }
     }
 
-    /// Redacts known values in an error of an author's code: not in its class names and its code, which are compared.
+    /// Redacts known values in an error of an author's code. In its class names and its code, which are compared, they
+    /// are replaced as in keys.
     pub(crate) fn thrown(&self, error: FlowError) -> FlowError {
         if self.secrets.is_empty() {
             return error;
         }
         let Ok(Value::Object(mut fields)) = serde_json::to_value(&error) else { return error };
-        let mut texts: Vec<&mut Value> =
-            fields.iter_mut().filter(|(name, _)| !COMPARED.contains(&name.as_str())).map(|(_, field)| field).collect();
-        if texts.iter().all(|text| self.known_in(text).is_none()) {
+        if fields.values().all(|field| self.known_in(field).is_none()) {
             return error;
         }
-        texts.iter_mut().for_each(|text| self.known(text));
+        for (name, field) in &mut fields {
+            match field {
+                _ if PLACES.contains(&name.as_str()) => {}
+                Value::String(text) if COMPARED.contains(&name.as_str()) => *text = self.key(text).into_owned(),
+                Value::Array(classes) if COMPARED.contains(&name.as_str()) => {
+                    let texts = classes.iter_mut().filter_map(|class| match class {
+                        Value::String(text) => Some(text),
+                        _ => None,
+                    });
+                    texts.for_each(|text| *text = self.key(text).into_owned());
+                }
+                field => self.known(field),
+            }
+        }
         match crate::model::json::from_value::<FlowError>(Value::Object(fields)) {
             Ok(hidden) => FlowError { handle: error.handle, status: error.status, ..hidden },
             Err(_) => FlowError { message: REDACTED.to_owned(), stack: None, details: None, ..error },
