@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tests::bench::Place;
 
 const HEAD: &str = r#"import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
@@ -194,4 +194,40 @@ fn flows_of_random_shape_replay_as_they_ran() {
     kinds.iter().for_each(|kind| run(&place, kind));
     kinds.iter().for_each(|kind| check_replays(&place, kind));
     assert_eq!(place.get("check --data")["ok"], true);
+}
+
+/// Two models side by side, whose tools read and write one record, and a process that dies while they speak. A tool that
+/// had ended began before the other one wrote: a replay of the request that was resumed found it after that.
+#[test]
+fn tools_that_a_resume_keeps_are_replayed_where_they_were() {
+    let flow = r#"
+const slow = handler({ name: "slow", inputSchema: z.object({ ms: z.number() }), execute: async ({ ms }, ctx: any) => {
+  await new Promise((done) => setTimeout(done, ms));
+  await ctx.session.incState({ n: 1 });
+  return ctx.session.state.n;
+} });
+const bot = (name: string) => generator({ name, model: "m", prompt: "p", user: () => "u", tools: [slow] });
+export default defineFlow({
+  kind: "main",
+  session: { stateSchema: z.object({ n: z.number().default(0) }) },
+  actions: { run: { block: sequencer({ name: "both" }).parallel({ a: bot("one"), b: bot("two") }) } },
+});"#;
+    let answers = |ms: u64| {
+        json!([
+            { "toolCalls": [{ "name": "slow", "args": { "ms": ms } }] },
+            { "text": "a text that takes its time", "chunkMs": 200 },
+        ])
+    };
+    let mock = json!({ "generators": { "one": answers(100), "two": answers(250) } });
+    let place = Place::with_flow(flow).file("flows/main.mock.json", &mock.to_string());
+    let going = place.start("run main run --user ada --session s --request r --mock");
+    place.until("that both tools have ended", |place| {
+        let ended = place.ask("events r --kind block_finished");
+        (ended.code == Some(0) && ended.json().as_array().is_some_and(|all| all.len() == 2)).then_some(())
+    });
+    going.kill();
+    let resumed = place.get("resume r --mock");
+    assert_eq!(resumed["status"], "completed", "{resumed}");
+    let replay = place.ask("replay r");
+    assert_eq!((replay.code, &replay.json()["identical"]), (Some(0), &json!(true)), "{replay}");
 }

@@ -132,9 +132,17 @@ impl EffectLog {
         let mut first_asked: HashMap<(&Arc<str>, EffectKind, u32), Option<&AskedWith>> = HashMap::new();
         // By the part of the request, counted by resumes: a conflict repeats effects within one part.
         let mut first_settled: HashMap<(&Arc<str>, EffectKind, u32), (u32, Position)> = HashMap::new();
-        let mut part = 0;
+        let (mut part, mut part_began) = (0, 0);
+        // By the block that called them: when called blocks ended, in order.
+        let mut called_ends: HashMap<&str, Vec<Seq>> = HashMap::new();
         for event in events {
-            part += u32::from(matches!(event.kind, EventKind::RequestResumed { .. }));
+            match (&event.kind, event.path.as_deref()) {
+                (EventKind::RequestResumed { .. }, _) => (part, part_began) = (part + 1, event.seq),
+                (EventKind::BlockFinished { memoized: false, .. }, Some(path)) if is_called(path) => {
+                    called_ends.entry(parent(path).unwrap_or_default()).or_default().push(event.seq);
+                }
+                _ => {}
+            }
             let (EventKind::EffectFinished { effect, ordinal, result, error, memoized, .. }, Some(path)) =
                 (&event.kind, &event.path)
             else {
@@ -145,9 +153,16 @@ impl EffectLog {
             first_asked.insert(asked, request);
             let mut settled = (event.at, event.seq);
             match first_settled.get(&asked) {
-                // A pause is waited for together with other results. Other effects settle where the resume took them.
-                Some((before, first)) if *memoized && *effect == EffectKind::Sleep && *before < part => {
-                    settled = *first;
+                // A pause is waited for together with other results, and a block that was called after the result and
+                // that the resume kept is made where it was. Other effects settle where the resume took them.
+                Some((before, first)) if *memoized && *before < part => {
+                    let ends = called_ends.get(path.as_ref()).map(Vec::as_slice).unwrap_or_default();
+                    let next = ends.get(ends.partition_point(|end| *end <= first.1));
+                    if *effect == EffectKind::Sleep || next.is_some_and(|end| *end < part_began) {
+                        settled = *first;
+                    } else {
+                        first_settled.insert(asked, (part, settled));
+                    }
                 }
                 _ => drop(first_settled.insert(asked, (part, settled))),
             }
