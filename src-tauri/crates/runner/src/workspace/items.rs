@@ -62,8 +62,18 @@ impl Workspace {
         }
         let lasting = matches!(audience, Audience::Client | Audience::History);
         let query = Query { limit, include_transient: !lasting, ..Query::default() };
-        Ok(history::select(turns, Vec::new(), audience, &query).into_iter().map(ItemRow::from).collect())
+        let seen = history::select(turns, Vec::new(), audience, &query).into_iter();
+        Ok(seen.map(|item| as_seen(ItemRow::from(item), audience)).collect())
     }
+}
+
+/// An item as an audience sees it. A scope shows a client what it exposes; what a block wrote there is not part of that
+/// (SEMANTICS §7.4).
+pub(super) fn as_seen(mut item: ItemRow, audience: Audience) -> ItemRow {
+    if matches!(audience, Audience::Client | Audience::History) && item.item_type == "state_change" {
+        item.payload.retain(|field, _| field != "delta" && field != "value");
+    }
+    item
 }
 
 /// Whether later model calls leave out what a request said: it has ended, and did not complete (SEMANTICS §7.4).

@@ -122,13 +122,7 @@ impl Workspace {
             }),
         });
         let mut lines: Vec<Line> = known.collect();
-        lines.extend(items.into_iter().map(|mut item| {
-            // A scope shows a client what it exposes; what a block wrote there is not part of that.
-            if item.item_type == "state_change" {
-                item.payload.retain(|field, _| field != "delta" && field != "value");
-            }
-            Line::Item { item: json!(item) }
-        }));
+        lines.extend(items.into_iter().map(|item| Line::Item { item: json!(item) }));
         Ok(lines)
     }
 

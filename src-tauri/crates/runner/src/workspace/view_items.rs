@@ -10,7 +10,7 @@ use engine::views::items::{Few, Item, item_of_few};
 use serde_json::{Map, Value};
 
 use super::Workspace;
-use super::items::is_left_out_of_history;
+use super::items::{as_seen, is_left_out_of_history};
 use super::request_view::ViewSource;
 use crate::core::fault::Fault;
 use crate::request_view::item_list::{ItemList, MAX_SHOWN_BYTES, Place, Wanted};
@@ -80,7 +80,8 @@ impl Workspace {
         let seqs = list.window(query.audience, query.offset, query.limit as usize, at);
         let wanted: Vec<Wanted> = seqs.into_iter().filter_map(|seq| list.wanted(seq, at)).collect();
         let page = wanted.iter().map(|wanted| self.view_item(source, wanted, at.unwrap_or(list.last())));
-        let page = page.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
+        let page = page.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
+        let page = page.map(|one| ViewItem { item: as_seen(one.item, query.audience), ..one }).collect();
         let audience = AUDIENCES.iter().position(|known| *known == query.audience).unwrap_or_default();
         let seq = at.unwrap_or(list.last());
         Ok(ViewItems { seq, total: counts[audience], counts: counts.into(), offset: query.offset, page })

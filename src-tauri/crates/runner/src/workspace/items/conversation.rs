@@ -12,7 +12,7 @@ use engine::views::items::{Audience, items};
 use engine::views::retention::Past;
 use store::{EventQuery, Subject};
 
-use super::is_left_out_of_history;
+use super::{as_seen, is_left_out_of_history};
 use crate::core::fault::Fault;
 use crate::request_view::item_list::{ItemList, Wanted};
 use crate::views::{AudienceCounts, Conversation, ConversationQuery, ForkRow, RunRow, Turn, ViewItem};
@@ -104,7 +104,8 @@ impl Workspace {
             let seqs = list.window(audience, offset, limit, None);
             let wanted: Vec<Wanted> = seqs.into_iter().filter_map(|seq| list.wanted(seq, None)).collect();
             let shown = wanted.iter().map(|wanted| self.view_item(&source, wanted, list.last()));
-            Ok(shown.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+            let shown = shown.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
+            Ok(shown.map(|one| ViewItem { item: as_seen(one.item, audience), ..one }).collect())
         };
         let left_out = seen.saturating_sub((FIRST_ITEMS + LAST_ITEMS) as u64);
         let mut items = match (seen, left_out) {
