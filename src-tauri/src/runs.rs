@@ -6,8 +6,8 @@ use std::time::Instant;
 use engine::error::FlowError;
 use engine::event::RequestStatus;
 use runner::{
-    Answered, At, Edits, ErrorInfo, Fault, Json, Mock, PlanRow, Resolution, RunOptions, Running, TriggerOptions,
-    Workspace,
+    Answered, At, Cancel, Edits, ErrorInfo, Fault, Json, Mock, PlanRow, Resolution, RunOptions, Running,
+    TriggerOptions, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -63,12 +63,21 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
     let reply = resume.reply();
     let data = resume.reason.map(Value::String).or(data);
     let asked = workspace.pending(&request)?;
-    let is_asked = asked.iter().any(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
+    let answered = asked.iter().find(|one| resume.suspension.as_ref().is_none_or(|id| *id == one.id));
+    if let (Some(question), Some(data)) = (answered, &data) {
+        for sentence in defaults_instead(question, data) {
+            tell(&format!("flowglass: {sentence}"));
+        }
+    }
     let given = Resolution { suspension: resume.suspension, reply, data, by: resume.by };
     if resume.models.plan {
         return Ok(planned(&workspace.plan_resume(&request, &going_on(&resume.models), Some(given))?));
     }
-    let running = match workspace.resume_or_answer(&request, &going_on(&resume.models), given)? {
+    let stop = Cancel::default();
+    let withdraw = stop.clone();
+    signals.stop_with("withdrawing the answer", move || withdraw.cancel());
+    let on_wait = || tell("flowglass: the question can be answered when the request has stopped; waiting for that");
+    let running = match workspace.resume_or_answer(&request, &going_on(&resume.models), given, &stop, on_wait)? {
         Answered::Resumed(running) => running,
         Answered::Taken { request_id, session_id, suspension } => {
             let text = format!("answered {suspension}; request {request_id} runs on\n");
@@ -78,7 +87,7 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
             return Ok(Outcome::done(json, text));
         }
     };
-    if reply.is_some() && !is_asked {
+    if reply.is_some() && answered.is_none() {
         eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
     }
     for one in &running.open_effects {

@@ -25,7 +25,7 @@ export default defineFlow({
     parallel: { block: chain("both").parallel({ person: chain("arm").step(asks).step(after), clock: clock(3000) }) },
     called: { block: handler({ name: "caller", inputSchema: z.any(), execute: async (_input: any, ctx: any) => (await Promise.all([asks.run(1, ctx), clock(3000).run(1, ctx)])).join() }) },
     background: { block: chain("leaves").work(asks).step(clock(3000)) },
-    limited: { block: chain("each").forEach(chain("one").step(handler({ name: "choose", inputSchema: z.any(), execute: async (n: number, ctx: any) => n === 0 ? await asks.run(n, ctx) : await clock(600).run(n, ctx) })), { maxConcurrency: 2 }).map((all: any) => all.join()) },
+    limited: { block: chain("each").forEach(chain("one").step(handler({ name: "choose", inputSchema: z.any(), execute: async (n: number, ctx: any) => n === 0 ? await asks.run(n, ctx) : await clock(1500).run(n, ctx) })), { maxConcurrency: 2 }).map((all: any) => all.join()) },
   },
 });
 "#;
@@ -101,6 +101,20 @@ fn a_question_of_a_limited_fan_out_is_answered_when_the_request_has_stopped() {
 }
 
 /// The clock has won: the question is over.
+/// Who waits with an answer until the request has stopped may think better of it: the question waits as before.
+#[test]
+fn an_answer_that_waits_is_withdrawn_by_a_signal() {
+    let (place, going) = begun("limited");
+    let mut answering = place.start("resume r --approve");
+    answering.until_it_says("waiting for that");
+    answering.signal("INT");
+    let answered = answering.ended();
+    assert_eq!(answered.code, Some(7), "{answered}");
+    assert!(answered.stderr.contains("was withdrawn"), "{answered}");
+    assert_eq!(going.ended().code, Some(4));
+    assert_eq!(place.get("suspensions --session s")[0]["status"], "pending");
+}
+
 #[test]
 fn an_answer_after_the_race_is_refused() {
     let (place, going) = begun("late");
@@ -146,5 +160,44 @@ fn an_answer_that_does_not_fit_is_refused_and_the_question_stays() {
     assert_eq!(again.code, Some(7), "{again}");
     let ended = going.ended();
     assert_eq!(ended.json()["output"], "by_hand", "{ended}");
+    is_sound(&place);
+}
+
+const TURN: &str = r#"
+const pay = handler({ name: "pay", approval: { required: true }, inputSchema: z.object({ amount: z.number().max(100), to: z.string().default("bob") }), execute: async (call: any) => call });
+const slow = handler({ name: "slow", inputSchema: z.object({}), execute: async () => { await new Promise((done) => setTimeout(done, 3000)); return "slow"; } });
+const turn = generator({ name: "turn", model: "m", prompt: "p", user: () => "u", tools: [pay, slow] });
+export default defineFlow({ kind: "main", actions: { run: { block: turn } } });
+"#;
+
+/// A turn in which a tool waits for a person while another one works: the answer is taken where the tool waits.
+#[test]
+fn a_tool_of_a_turn_is_answered_while_another_one_works() {
+    let calls = json!([
+        { "name": "pay", "args": { "amount": 50, "to": "al" } }, { "name": "slow", "args": {} }
+    ]);
+    let mock = json!({ "generators": { "turn": [{ "toolCalls": calls }, { "text": "done" }] } });
+    let place = Place::with_flow(TURN).file("flows/main.mock.json", &mock.to_string());
+    let going = place.start("run main run --user ada --session s --request r --mock");
+    place.until("it asks", |place| {
+        let asked = place.ask("suspensions --session s");
+        (asked.code == Some(0) && asked.json()[0]["status"] == "pending").then_some(())
+    });
+    for (answer, why) in [
+        (r#"{"amount":7,"to":"al","too":1}"#, "too: is not an argument; it takes amount, to"),
+        (r#"{"amount":500,"to":"al"}"#, "amount: 500 is greater than the maximum of 100"),
+    ] {
+        let refused = place.run(&["resume", "r", "--approve", answer]);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+    let answered = place.run(&["resume", "r", "--approve", r#"{"amount":5}"#, "--json"]);
+    assert_eq!(answered.code, Some(0), "{answered}");
+    assert!(answered.stderr.contains(r#"to falls back to "bob", where the call has "al""#), "{answered}");
+    assert_eq!(place.get("show r")["request"]["status"], "in_progress", "the other tool works still");
+    assert_eq!(going.ended().json()["output"], "done");
+    assert_eq!(place.get("block r root/tool:pay[0.0]")["output"], json!({ "amount": 5, "to": "bob" }));
+    let items = place.get("items --request r --type block_tool_output").to_string();
+    assert!(items.contains("proposedArguments"), "{items}");
     is_sound(&place);
 }

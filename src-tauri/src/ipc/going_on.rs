@@ -1,7 +1,7 @@
 //! The window's commands that go on with a request, try it again, fork it, or play it again.
 
 use engine::suspension::{Reply, SuspensionStatus};
-use runner::{Answered, At, Edits, Fault, Mock, PlanRow, Replay, Resolution, Running, SuspensionRow};
+use runner::{Answered, At, Cancel, Edits, Fault, Mock, PlanRow, Replay, Resolution, Running, SuspensionRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tauri::State;
@@ -109,7 +109,7 @@ pub(super) async fn resume(
 ) -> Result<GoingOn, Fault> {
     off_the_main_thread(state, move |workspace| {
         let (mock, given) = options.take();
-        workspace.resume_or_answer(&request_id, &mock, given).map(GoingOn::from)
+        workspace.resume_or_answer(&request_id, &mock, given, &Cancel::default(), || ()).map(GoingOn::from)
     })
     .await
 }

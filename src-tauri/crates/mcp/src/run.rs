@@ -8,7 +8,7 @@ mod checked;
 use std::time::{Duration, Instant as Clock};
 
 use engine::suspension::Reply;
-use runner::{Answered, At, Edits, Fault, Mock, PlanRow, Resolution, RunOptions, Running};
+use runner::{Answered, At, Cancel, Edits, Fault, Mock, PlanRow, Resolution, RunOptions, Running};
 use serde_json::{Map, Value, json};
 
 use crate::address::Address;
@@ -254,7 +254,13 @@ fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
             let forked = workspace.fork(&id, &at, edits(asked), &models(asked)?);
             ended(door, forked.map_err(on("at`, `set`, `input` or `output"))?, page)
         }
-        _ => match workspace.resume_or_answer(&id, &models(asked)?, resolution(asked)?.unwrap_or_default())? {
+        _ => match workspace.resume_or_answer(
+            &id,
+            &models(asked)?,
+            resolution(asked)?.unwrap_or_default(),
+            &Cancel::default(),
+            || (),
+        )? {
             Answered::Resumed(running) => ended(door, running, page),
             Answered::Taken { request_id, suspension, .. } => Ok(Answer::new(format!(
                 "{} took the answer to {} and runs on in another process.",

@@ -35,6 +35,7 @@ pub use store::{
     SessionQuery, Subject,
 };
 pub use views::*;
+pub use workspace::answers::defaults_instead;
 pub use workspace::expiry::Deadlines;
 pub use workspace::foreign::{Receiver, ReceiverRow, USUAL_PORT};
 pub use workspace::runs::{RunsQuery, TagChanges};

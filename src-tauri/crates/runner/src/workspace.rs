@@ -2,7 +2,7 @@
 
 mod abort;
 mod agents;
-mod answers;
+pub(crate) mod answers;
 mod block;
 #[cfg(test)]
 mod block_tests;

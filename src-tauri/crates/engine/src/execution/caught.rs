@@ -31,14 +31,27 @@ pub(crate) enum BlockRole {
     Called(Option<Rc<CallbackCall>>),
 }
 
-/// Whether a tool call has run longer than it may. Its block goes on then, and its end is recorded as late.
+/// How long a tool call may run, and whether it has run longer. Its block goes on then, and its end is recorded as late.
 #[derive(Clone, Default)]
-pub(crate) struct CallTimeout(Rc<Cell<Option<u64>>>);
+pub(crate) struct CallTimeout {
+    has_limit: bool,
+    exceeded: Rc<Cell<Option<u64>>>,
+}
 
 impl CallTimeout {
+    /// Of a call that may run for `ms` milliseconds, or for as long as it takes.
+    pub(crate) fn of(ms: Option<u64>) -> CallTimeout {
+        CallTimeout { has_limit: ms.is_some(), exceeded: Rc::default() }
+    }
+
+    /// Whether the call is given up after some time.
+    pub(crate) fn has_limit(&self) -> bool {
+        self.has_limit
+    }
+
     /// Notes that the call was given up after `ms` milliseconds.
     pub(crate) fn exceed(&self, ms: u64) {
-        self.0.set(Some(ms));
+        self.exceeded.set(Some(ms));
     }
 }
 
@@ -68,7 +81,7 @@ impl BlockRole {
     /// The timeout in milliseconds after which the call was given up that runs the block, if it was.
     pub(crate) fn timed_out_ms(&self) -> Option<u64> {
         match self {
-            BlockRole::Tool(timeout) => timeout.0.get(),
+            BlockRole::Tool(timeout) => timeout.exceeded.get(),
             _ => None,
         }
     }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use futures_channel::oneshot;
+use serde_json::Value;
 
 use crate::execution::caught::BlockRole;
 use crate::execution::frame::Frame;
@@ -41,6 +42,16 @@ impl LiveQuestions {
         let answered = self.answered.borrow();
         let (before, answer) = answered.get(&place(path, asked))?;
         before.differences(asked).is_none().then(|| answer.clone())
+    }
+
+    /// Returns the arguments that a person put in place of a model's, when the call of a tool at a path was approved in
+    /// this run.
+    pub(crate) fn edited_arguments(&self, path: &str) -> Option<Value> {
+        let answered = self.answered.borrow();
+        let of_path = answered.iter().filter(|((asked, ..), (question, answer))| {
+            **asked == *path && question.reason == TOOL_APPROVAL && answer.is_edit()
+        });
+        of_path.max_by_key(|((.., ordinal), _)| *ordinal)?.1.1.data.clone()
     }
 }
 
@@ -79,7 +90,7 @@ impl Run {
 
     /// Waits for an answer while other blocks run. Returns `None` if the block must suspend.
     pub(crate) async fn live_answer(&self, frame: &Frame, asked: &SuspensionRequest) -> Option<Resolved> {
-        if !self.live_questions.are_accepted.get() || asked.reason == TOOL_APPROVAL || !frame.can_wait() {
+        if !self.live_questions.are_accepted.get() || !frame.can_wait() {
             return None;
         }
         let (sender, receiver) = oneshot::channel();
@@ -97,7 +108,8 @@ impl Frame {
         let mut around = Some(self);
         while let Some(frame) = around {
             let has_written = frame.parent.is_some() && !frame.written.borrow().is_empty();
-            if has_written || frame.has_limit.get() || matches!(*frame.role.borrow(), BlockRole::Tool(_)) {
+            let has_timeout = matches!(&*frame.role.borrow(), BlockRole::Tool(timeout) if timeout.has_limit());
+            if has_written || frame.has_limit.get() || has_timeout {
                 return false;
             }
             around = frame.parent.as_deref();

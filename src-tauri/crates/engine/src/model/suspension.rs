@@ -216,7 +216,7 @@ impl Resolved {
 }
 
 /// The reason of a question whether a model's call of a tool may run.
-pub(crate) const TOOL_APPROVAL: &str = "tool_approval";
+pub const TOOL_APPROVAL: &str = "tool_approval";
 
 /// The argument of `ctx.suspend`.
 #[derive(Clone, Debug, Default, Deserialize)]

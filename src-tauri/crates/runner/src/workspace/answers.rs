@@ -3,7 +3,7 @@
 mod live;
 
 use engine::event::{Event, RequestStatus};
-use engine::suspension::{Reply, Resolved, SuspensionStatus};
+use engine::suspension::{Reply, Resolved, SuspensionStatus, TOOL_APPROVAL};
 use engine::views::Events;
 use engine::views::suspensions::{Suspension, suspensions};
 use serde_json::Value;
@@ -148,15 +148,17 @@ fn check(question: &Suspension, reply: Reply, data: Option<&Value>) -> Result<()
         return Ok(());
     }
     // A schema that is none refuses nothing: it is the author's, and was taken when it was asked.
+    let schema = without_null(schema, data);
     let Ok(validator) = jsonschema::validator_for(schema) else { return Ok(()) };
     let given = data.cloned().unwrap_or(Value::Null);
-    let details: Vec<Detail> = validator
+    let mut details: Vec<Detail> = validator
         .iter_errors(&given)
         .map(|error| Detail {
             path: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
             message: error.to_string(),
         })
         .collect();
+    details.extend(unknown_arguments(question, schema, &given));
     if details.is_empty() {
         return Ok(());
     }
@@ -178,6 +180,45 @@ fn check(question: &Suspension, reply: Reply, data: Option<&Value>) -> Result<()
         ),
         details,
     })
+}
+
+/// The schema of an answer that is a value. A question that takes "this, or nothing" says of a value that is wrong only
+/// that it is neither.
+fn without_null<'a>(schema: &'a Value, given: Option<&Value>) -> &'a Value {
+    let Some([value, other]) = schema["anyOf"].as_array().map(Vec::as_slice) else { return schema };
+    let is_null = |schema: &Value| schema["type"] == "null";
+    match (given, is_null(value), is_null(other)) {
+        (Some(given), false, true) if !given.is_null() => without_null(value, Some(given)),
+        (Some(given), true, false) if !given.is_null() => without_null(other, Some(given)),
+        _ => schema,
+    }
+}
+
+/// The fields of an edit that the tool does not take: they would be lost without a word.
+fn unknown_arguments(question: &Suspension, schema: &Value, given: &Value) -> Vec<Detail> {
+    let (Some(given), Some(known)) = (given.as_object(), schema["properties"].as_object()) else { return Vec::new() };
+    if question.asking.reason != TOOL_APPROVAL || schema.get("additionalProperties").is_some() {
+        return Vec::new();
+    }
+    let names = || known.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+    let unknown = given.keys().filter(|name| !known.contains_key(*name));
+    let detail =
+        |name: &String| Detail { path: name.clone(), message: format!("is not an argument; it takes {}", names()) };
+    unknown.map(detail).collect()
+}
+
+/// The arguments of a call that an edit leaves out, and in whose place a default of the tool comes: a sentence of each,
+/// for the person who answers.
+pub fn defaults_instead(question: &SuspensionRow, given: &Value) -> Vec<String> {
+    let call = question.data.as_ref().and_then(|data| data.0["toolCalls"][0]["args"].as_object());
+    let schema = question.resume_schema.as_ref().map(|schema| without_null(&schema.0, Some(given)));
+    let (Some(call), Some(schema), Some(given)) = (call, schema, given.as_object()) else { return Vec::new() };
+    let left_out = call.iter().filter(|(name, _)| !given.contains_key(*name));
+    let sentences = left_out.filter_map(|(name, proposed)| {
+        let default = schema["properties"].get(name)?.get("default").filter(|default| *default != proposed)?;
+        Some(format!("{name} falls back to {default}, where the call has {proposed}"))
+    });
+    sentences.collect()
 }
 
 pub(super) fn questions(row: &RequestRow, events: &[Event]) -> Vec<Suspension> {

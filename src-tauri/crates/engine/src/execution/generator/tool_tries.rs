@@ -52,7 +52,7 @@ pub(super) async fn run_with_retries(
         });
         let input = StepValue::new(call.args.clone().into());
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
-        let timeout = CallTimeout::default();
+        let timeout = CallTimeout::of(settings.timeout_ms);
         let role = BlockRole::Tool(timeout.clone());
         let running = try_block(run, block, parent, path.clone(), input, (role, will_retry.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);

@@ -200,7 +200,7 @@ async fn run_call(
     let result_fields = result.as_ref().map(|answered| {
         let mut result_fields = json!({ "output": answered.output });
         if let Some(edited) = known.and_then(|tool| edited_arguments(cx, &place_of(tool, step, n))) {
-            result_fields["toolCall"] = tool::edited_call(cx, name, call, edited);
+            result_fields["toolCall"] = tool::edited_call(cx, name, call, &edited);
         }
         if let Some(age) = answered.cached {
             result_fields["cached"] = true.into();
@@ -224,9 +224,10 @@ fn place_of(tool: &Tool, step: u32, n: usize) -> String {
 }
 
 /// Returns the arguments that a person put in place of the model's, if one did.
-fn edited_arguments<'c>(cx: &'c Context, place: &str) -> Option<&'c Value> {
+fn edited_arguments(cx: &Context, place: &str) -> Option<Value> {
     let path = join(&cx.frame.path, &format!("tool:{place}"));
-    cx.run.replay_cache.suspensions.edited_arguments(&path)
+    let now = cx.run.live_questions.edited_arguments(&path);
+    now.or_else(|| cx.run.replay_cache.suspensions.edited_arguments(&path).cloned())
 }
 
 /// Returns the identity of a generator's tool items: the generator's own.

@@ -1,6 +1,6 @@
 //! Answers to a request that runs, here or in another process (SEMANTICS §9.3).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::event::RequestStatus;
 use engine::suspension::{Resolved, SuspensionStatus};
@@ -8,11 +8,14 @@ use engine::suspension::{Resolved, SuspensionStatus};
 use super::{Resolution, answers, questions};
 use crate::core::fault::Fault;
 use crate::run::Running;
+use crate::run::batch::Cancel;
 use crate::views::RequestRow;
 use crate::workspace::{Mock, Workspace};
 
 /// How often is looked whether an answer was taken.
 const LOOK: Duration = Duration::from_millis(20);
+/// A process that can take an answer has taken it by now.
+const LONG: Duration = Duration::from_millis(500);
 
 /// What came of an answer.
 #[derive(Debug)]
@@ -32,8 +35,16 @@ pub enum Answered {
 
 impl Workspace {
     /// Resumes a request, or gives an answer to one that runs. If the block that asked has ended, the answer is used
-    /// as soon as the request has stopped; this function waits for that.
-    pub fn resume_or_answer(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Answered, Fault> {
+    /// as soon as the request has stopped; this function waits for that, and withdraws the answer if `stop` is
+    /// cancelled. `on_wait` is called if it takes long.
+    pub fn resume_or_answer(
+        &self,
+        request: &str,
+        mock: &Mock,
+        given: Resolution,
+        stop: &Cancel,
+        on_wait: impl FnOnce(),
+    ) -> Result<Answered, Fault> {
         self.check_writable()?;
         let row = self.request(request)?;
         if row.status != RequestStatus::InProgress || given.reply.is_none() {
@@ -44,8 +55,18 @@ impl Workspace {
         if !self.locks.leave_answer(&owner, &answer).map_err(Fault::internal)? {
             return Err(Fault::refused(format!("suspension \"{}\" is being answered already", answer.id)));
         }
+        let (began, mut on_wait) = (Instant::now(), Some(on_wait));
         // It may run for long before it stops.
         loop {
+            if stop.is_cancelled() && self.locks.withdraw_answer(&owner, &answer.id) {
+                return Err(Fault::refused(format!(
+                    "the answer to suspension \"{}\" was withdrawn; the question waits as before",
+                    answer.id
+                )));
+            }
+            if let Some(on_wait) = on_wait.take_if(|_| began.elapsed() > LONG) {
+                on_wait();
+            }
             let now = self.request(request)?;
             let events = self.store.events_of_suspensions(request).map_err(Fault::internal)?;
             let question = questions(&now, &events).into_iter().find(|one| one.asking.id == answer.id);
