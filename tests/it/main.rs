@@ -130,6 +130,7 @@ mod together;
 mod traces;
 mod trees;
 mod trust;
+mod try_honest;
 mod try_out;
 mod try_window;
 mod values;

@@ -261,7 +261,7 @@ fn a_model_that_refuses_for_a_while_is_asked_again_by_all() {
 fn a_provider_that_fails_is_a_failed_sample() {
     let failed = || Reply::body("application/json", r#"{"error":{"message":"broken"}}"#).status(400);
     let (place, _server) = shop([failed(), failed()]);
-    let found = tried(&place, &["--model", "nobody-has-it", "--jobs", "1"]).json();
+    let found = tried(&place, &["--model", "other", "--jobs", "1"]).json();
     assert_eq!(found["arms"][0]["samples"][0]["status"], "failed", "{found}");
     assert_eq!(found["base"]["samples"][0]["status"], "failed");
 }

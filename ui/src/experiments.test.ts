@@ -56,6 +56,7 @@ const VIEW: ExperimentView = {
     arm('2', { model: 'mistral/large' }, [], { error: 'no such model' }),
   ],
   missing: 0,
+  unscored: 0,
   notes: ['models are mocked'],
 };
 const ROW: ExperimentRow = {
@@ -79,6 +80,8 @@ const PLAN: TryPlan = {
   models: ['openai/gpt-5', 'mistral/large'],
   hosts: ['api.example.com'],
   asksAgain: [],
+  otherModels: [],
+  cannotRun: [],
   mock: false,
 };
 

@@ -39,11 +39,18 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     if let Some(action) = &plan.scored_by {
         text.push_str(&format!("scored by {action}: what that asks of models is not in these figures\n"));
     }
-    let TryPlan { models, hosts, asks_again, .. } = plan;
-    for (what, names) in [("models asked", models), ("hosts fetched from", hosts), ("asks anew", asks_again)] {
-        if !names.is_empty() {
-            text.push_str(&format!("{what}: {}\n", names.join(", ")));
-        }
+    let TryPlan { models, other_models, hosts, asks_again, .. } = plan;
+    let lists = [
+        ("models asked", models),
+        ("models that another way through the flow asks", other_models),
+        ("hosts fetched from", hosts),
+        ("asks anew", asks_again),
+    ];
+    for (what, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+        text.push_str(&format!("{what}: {}\n", names.join(", ")));
+    }
+    for reason in &plan.cannot_run {
+        text.push_str(&format!("cannot be run: {reason}\n"));
     }
     text
 }
@@ -54,7 +61,7 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
     let has_base = view.base.id == "base";
     let arms: Vec<&ArmView> = has_base.then_some(&view.base).into_iter().chain(&view.arms).collect();
     let names: Vec<String> = view.arms.first().map(|arm| axes(arm).map(|(name, _)| name).collect()).unwrap_or_default();
-    let has_score = arms.iter().any(|arm| arm.summary.rate.or(arm.summary.mean).is_some());
+    let has_score = view.unscored > 0 || arms.iter().any(|arm| arm.summary.rate.or(arm.summary.mean).is_some());
     let mut rows = vec![head(&names, has_score)];
     rows.extend(arms.iter().map(|arm| row(arm, &names, has_score)));
     text.push_str(&table(&rows));
@@ -89,8 +96,11 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
             StoppedBy::Budget => "the budget is spent",
             StoppedBy::Cancelled => "it was stopped",
         };
-        let missing = counted(view.missing.into(), "sample");
-        text.push_str(&format!("\n{why}: {missing} missing; go on with flowglass try --go-on {}\n", view.id));
+        let parts = [(view.missing, "missing"), (view.unscored, "not scored")];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> =
+            parts.map(|(count, what)| format!("{} {what}", counted(count.into(), "sample"))).collect();
+        text.push_str(&format!("\n{why}: {}; go on with flowglass try --go-on {}\n", parts.join(", "), view.id));
     }
     for note in &view.notes {
         text.push_str(&format!("\nnote: {note}\n"));

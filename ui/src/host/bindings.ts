@@ -1370,6 +1370,8 @@ export type ExperimentView = {
 	stopped?: StoppedBy | null,
 	/**  How many samples have not been run to their end. */
 	missing: number,
+	/**  How many samples have ended and are not scored yet. */
+	unscored: number,
 	/**  What one must know to read it. */
 	notes: string[],
 };
@@ -3190,10 +3192,14 @@ export type TryPlan = {
 	costUsd?: number | null,
 	/**  The models that are asked. */
 	models: string[],
+	/**  Other models that the code names, which may be asked if a sample goes another way than the request. */
+	otherModels: string[],
 	/**  The hosts that the request fetched from after the place, which are asked again. */
 	hosts: string[],
 	/**  Blocks after the place that were approved or answered: each sample asks anew. */
 	asksAgain: string[],
+	/**  Arms that cannot be run, and why. */
+	cannotRun: string[],
 	/**  Whether models are mocked. */
 	mock: boolean,
 };

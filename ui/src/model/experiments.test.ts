@@ -12,6 +12,7 @@ const view = (id: string, more: Partial<ExperimentView> = {}): ExperimentView =>
   base: { id: 'base', axes: {}, samples: [], summary: { n: 0, failed: 0, waiting: 0, differing: 0 } },
   arms: [],
   missing: 0,
+  unscored: 0,
   notes: [],
   ...more,
 });

@@ -25,6 +25,7 @@ pub mod spans;
 pub mod suspensions;
 pub mod trace;
 pub mod uncertain_effects;
+pub mod under_way;
 pub mod usage;
 
 use std::collections::{HashMap, HashSet};

@@ -7,7 +7,7 @@ mod failure;
 mod numbering;
 mod provider;
 mod relay;
-mod target;
+pub(crate) mod target;
 mod wire_format;
 
 pub(crate) mod call_meter;

@@ -106,6 +106,8 @@ pub(crate) struct PriorEvents {
     pub(crate) answers: Vec<Resolved>,
     /// Whether the input was parsed by its schema already.
     pub(crate) is_parsed: bool,
+    /// A block that the code must still have, because something of it is edited.
+    pub(crate) needs_block: Option<Arc<str>>,
     /// Makes the first events of a request that begins as a part of another.
     pub(crate) opening: Option<Opening>,
 }
@@ -120,6 +122,7 @@ impl Default for PriorEvents {
             prior_status: RequestStatus::Interrupted,
             answers: Vec::new(),
             is_parsed: false,
+            needs_block: None,
             opening: None,
         }
     }

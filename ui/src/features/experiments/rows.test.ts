@@ -16,6 +16,7 @@ const view = (base: ArmView, arms: ArmView[]): ExperimentView => ({
   base,
   arms,
   missing: 0,
+  unscored: 0,
   notes: [],
 });
 const ARMS = [arm('1', { rate: 0.5, medianMs: 30 }), arm('2', { medianMs: 10 }, 2), arm('3', { rate: 0.9 })];

@@ -24,6 +24,8 @@ const PLAN: TryPlan = {
   models: ['a'],
   hosts: [],
   asksAgain: [],
+  otherModels: [],
+  cannotRun: [],
   mock: false,
 };
 const summary = (more: Partial<ArmSummary>): ArmSummary => ({ n: 5, failed: 0, waiting: 0, differing: 0, ...more });
@@ -71,13 +73,16 @@ test('progress and why it stopped', () => {
   expect(progressWords({ done: 12, of: 20, failed: 0 })).toBe('12 of 20 samples');
   expect(progressWords({ done: 12, of: 20, failed: 2 })).toBe('12 of 20 samples, 2 failed');
   expect(progressWords({ done: 0, of: 0, failed: 0 })).toBe('Starting…');
-  const view = { missing: 8, arms: [] as ExperimentView['arms'] };
+  const view = { missing: 8, unscored: 0, arms: [] as ExperimentView['arms'] };
   expect(stoppedWords({ ...view, stopped: 'budget' })).toEqual({
     title: 'The budget is spent',
     message: '8 samples are missing. What has ended is shown.',
   });
   expect(stoppedWords({ ...view, stopped: 'cancelled' }).title).toBe('Stopped');
   expect(stoppedWords({ ...view, missing: 1 }).title).toBe('1 sample is missing');
+  expect(stoppedWords({ ...view, missing: 0, unscored: 2, stopped: 'budget' }).message).toBe(
+    '2 samples have no score yet. What has ended is shown.',
+  );
 });
 
 test('lines of an edit have signs', () => {

@@ -120,14 +120,22 @@ export const progressWords = (progress: TryProgress): string =>
         progress.failed > 0 ? `, ${thousands(progress.failed)} failed` : ''
       }`;
 
-export function stoppedWords({ missing, stopped, arms }: Pick<ExperimentView, 'missing' | 'stopped' | 'arms'>) {
-  const count = plural(missing, 'sample is', 'samples are');
-  if (stopped === 'budget')
-    return { title: 'The budget is spent', message: `${count} missing. What has ended is shown.` };
-  if (stopped === 'cancelled') return { title: 'Stopped', message: `${count} missing. What has ended is shown.` };
+export function stoppedWords({
+  missing,
+  unscored,
+  stopped,
+  arms,
+}: Pick<ExperimentView, 'missing' | 'unscored' | 'stopped' | 'arms'>) {
+  const parts = [
+    ...(missing > 0 ? [`${plural(missing, 'sample is', 'samples are')} missing`] : []),
+    ...(unscored > 0 ? [`${plural(unscored, 'sample has', 'samples have')} no score yet`] : []),
+  ];
+  const count = parts.join(', ');
+  if (stopped === 'budget') return { title: 'The budget is spent', message: `${count}. What has ended is shown.` };
+  if (stopped === 'cancelled') return { title: 'Stopped', message: `${count}. What has ended is shown.` };
   const isRefused = arms.some((arm) => arm.error);
   return {
-    title: `${count} missing`,
+    title: count,
     message: isRefused
       ? 'Some arms cannot run. The row of each says why.'
       : 'They did not run, or their requests were deleted.',

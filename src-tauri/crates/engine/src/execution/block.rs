@@ -95,7 +95,10 @@ pub(crate) fn try_block(
             let mut interrupted = None;
             if std::mem::take(&mut is_first) {
                 match run.take_recorded_end(&block, &path, parent.as_ref(), &input)? {
-                    RecordedEnd::Nothing => interrupted = run.interrupted(&block, &path),
+                    RecordedEnd::Nothing => {
+                        interrupted = run.interrupted(&block, &path);
+                        superseded_effects = run.replay_cache.exchanges_of(&path).filter(|_| block.is_one_function());
+                    }
                     RecordedEnd::Ended(frame, Ok(output)) => {
                         frame.due.replace(run.replay_cache.due(&path, None));
                         return react(&run, &frame, output).boxed_local().await;

@@ -187,8 +187,17 @@ impl Flow {
 
     /// Returns every block reachable from an action or a hook, each once, parents before children.
     pub fn blocks(&self) -> Vec<Rc<Block>> {
+        Flow::reachable(self.roots())
+    }
+
+    /// Returns every block reachable from an action, each once, parents before children.
+    pub fn blocks_of(&self, action: &str) -> Vec<Rc<Block>> {
+        Flow::reachable(self.actions.get(action).map(|action| action.block.clone()).into_iter().collect())
+    }
+
+    fn reachable(roots: Vec<Rc<Block>>) -> Vec<Rc<Block>> {
         let mut found: Vec<Rc<Block>> = Vec::new();
-        let mut stack: Vec<Rc<Block>> = self.roots().into_iter().rev().collect();
+        let mut stack: Vec<Rc<Block>> = roots.into_iter().rev().collect();
         let mut seen = std::collections::HashSet::new();
         while let Some(block) = stack.pop() {
             if seen.insert(Rc::as_ptr(&block)) {

@@ -103,6 +103,21 @@ pub fn operation(path: &str) -> &str {
     path[start..].find('[').map_or(path, |at| &path[..start + at])
 }
 
+/// Returns a path without any index: the same for all blocks of one operation in all passes around it.
+pub fn without_indices(path: &str) -> String {
+    let mut depth = 0_u32;
+    let kept = path.chars().filter(|c| {
+        let was_inside = depth > 0;
+        match c {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        !was_inside && depth == 0
+    });
+    kept.collect()
+}
+
 /// Returns whether a path is that of a block that a function (`block.run`) or a model (a tool) called.
 pub(crate) fn is_called(path: &str) -> bool {
     let segment = path.rsplit('/').next().unwrap_or_default();

@@ -113,8 +113,6 @@ pub(crate) struct CallMeter {
     ended: Notify,
     /// The answers.
     answers: Mutex<HashMap<AskedBy, Arc<OnceCell<ModelReply>>>>,
-    /// Answers in the log to calls that were on their way where the forks begin, in their order.
-    recorded: HashMap<blake3::Hash, Vec<ModelReply>>,
     is_exhausted: AtomicBool,
 }
 
@@ -127,16 +125,10 @@ pub(crate) struct SampleCalls {
 }
 
 impl CallMeter {
-    pub(crate) fn new(
-        budget: Option<Budget>,
-        expected: ExpectedCall,
-        cost: CostOf,
-        recorded: HashMap<blake3::Hash, Vec<ModelReply>>,
-    ) -> Arc<CallMeter> {
+    pub(crate) fn new(budget: Option<Budget>, expected: ExpectedCall, cost: CostOf) -> Arc<CallMeter> {
         Arc::new(CallMeter {
             budget,
             cost,
-            recorded,
             ledger: Mutex::new(Ledger { largest: expected.tokens, ..Ledger::default() }),
             ended: Notify::new(),
             answers: Mutex::default(),
@@ -145,10 +137,10 @@ impl CallMeter {
     }
 
     /// Counts what was spent earlier.
-    pub(crate) fn add_spent(&self, calls: u32, tokens: u64, usd: f64) {
+    pub(crate) fn add_spent(&self, calls: u32, tokens: f64, usd: f64) {
         let settled = &mut lock(&self.ledger).settled;
         settled.calls += calls;
-        settled.add(Spent { calls, tokens: tokens as f64, usd }, 1.0);
+        settled.add(Spent { calls, tokens, usd }, 1.0);
     }
 
     /// The calls of a sample with this number.
@@ -159,6 +151,12 @@ impl CallMeter {
     /// Whether a call was refused because of the budget.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.is_exhausted.load(Ordering::Relaxed)
+    }
+
+    /// What has been spent: calls, tokens and US dollars.
+    pub(crate) fn settled(&self) -> (u32, f64, f64) {
+        let Spent { calls, tokens, usd } = lock(&self.ledger).settled;
+        (calls, tokens, usd)
     }
 
     /// Decides whether a call of a model may begin now.
@@ -286,10 +284,6 @@ impl MeteredCalls {
         if !self.shares {
             return self.ask(call, listener, &ask).await;
         }
-        if let Some(reply) = meter.recorded.get(&hash).and_then(|replies| replies.get(nth as usize)) {
-            tell(listener.as_ref(), reply);
-            return Ok(reply.clone());
-        }
         let cell = lock(&meter.answers).entry((self.of.sample, hash, nth)).or_default().clone();
         let is_first = RefCell::new(false);
         let answer = cell
@@ -356,8 +350,8 @@ impl MeteredCalls {
                     None => gate.most += 1.0 / gate.most,
                 }
             }
-            // A refused call has cost nothing.
-            reserved.took = Some(if pause.is_some() { Spent::default() } else { took });
+            // Each request that is sent is a call. One that was refused took no tokens.
+            reserved.took = Some(if pause.is_some() { Spent { calls: 1, ..Spent::default() } } else { took });
             drop(reserved);
             match pause {
                 Some(_) => refusals += 1,

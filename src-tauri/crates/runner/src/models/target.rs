@@ -108,18 +108,7 @@ pub(crate) struct Answerer {
 
 /// Finds out who would answer a model that a flow names so. Nothing is asked.
 pub(crate) fn who_answers(asked: &str, named: &BTreeMap<String, Model>) -> Answerer {
-    let call = ModelCall {
-        generator: "settings".to_owned(),
-        model: asked.to_owned(),
-        messages: Vec::new(),
-        tools: Vec::new(),
-        output_schema: None,
-        step: 0,
-        max_tokens: None,
-        provider_options: None,
-        defined_models: BTreeMap::new(),
-        coerces: false,
-    };
+    let call = call_of(asked, "settings", BTreeMap::new());
     let real = |name: &str| std::env::var(name).ok();
     // With any key in the place of one that is missing, the rest of what is known is still told.
     let found = find(&call, named, |name| Some(real(name).unwrap_or_else(|| "missing".to_owned())));
@@ -130,6 +119,32 @@ pub(crate) fn who_answers(asked: &str, named: &BTreeMap<String, Model>) -> Answe
     let has_key = variable.as_deref().is_some_and(|name| real(name).is_some_and(|key| !key.trim().is_empty()));
     let problem = find(&call, named, real).err().map(|error| error.message);
     Answerer { provider, variable, has_key, problem }
+}
+
+/// Says why nobody would answer a generator that asks a model; `defined` are the names that its flow gives to models.
+pub(crate) fn problem_of(
+    asked: &str,
+    generator: &str,
+    named: &BTreeMap<String, Model>,
+    defined: BTreeMap<String, String>,
+) -> Option<String> {
+    let found = find(&call_of(asked, generator, defined), named, |name| std::env::var(name).ok());
+    found.err().map(|error| error.message)
+}
+
+fn call_of(asked: &str, generator: &str, defined_models: BTreeMap<String, String>) -> ModelCall {
+    ModelCall {
+        generator: generator.to_owned(),
+        model: asked.to_owned(),
+        messages: Vec::new(),
+        tools: Vec::new(),
+        output_schema: None,
+        step: 0,
+        max_tokens: None,
+        provider_options: None,
+        defined_models,
+        coerces: false,
+    }
 }
 
 impl Target {

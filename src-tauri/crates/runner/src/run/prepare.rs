@@ -8,6 +8,7 @@ use engine::callable::{Issue, SchemaRef};
 use engine::concurrency::Caller;
 use engine::data::Data;
 use engine::flow::Flow;
+use engine::plan::has_no_block;
 use engine::request::StartRequest;
 use script::{Limits, LoadTime, Loaded};
 use serde_json::{Map, Value};
@@ -36,6 +37,11 @@ pub(crate) fn prepare(loaded: &mut Loaded, asked: &mut StartRequest, before: &Pr
         .actions
         .get(&asked.action)
         .ok_or_else(|| Fault::not_found(format!("flow \"{}\" has no action \"{}\"", flow.kind, asked.action)))?;
+    if let Some(path) = before.needs_block.as_deref()
+        && has_no_block(&before.events, &flow, &asked.action, path)
+    {
+        return Err(Fault::invalid(gone(path)));
+    }
     let is_new = before.events.is_empty();
     // What an older request claims was decided when it was accepted.
     if let Some(concurrency) = action.concurrency.as_ref().filter(|_| is_new) {
@@ -54,6 +60,14 @@ pub(crate) fn prepare(loaded: &mut Loaded, asked: &mut StartRequest, before: &Pr
         };
     }
     Ok(flow)
+}
+
+/// Says that an edit of a block reaches nothing.
+pub(crate) fn gone(path: &str) -> String {
+    format!(
+        "block {path} is gone in this code, so an edit of it reaches nothing; fork from a block that the code has, or \
+         put the block back"
+    )
 }
 
 fn caller<'a>(flow: &'a str, asked: &'a StartRequest) -> Caller<'a> {

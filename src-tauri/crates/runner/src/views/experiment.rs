@@ -26,6 +26,8 @@ pub struct ExperimentView {
     pub stopped: Option<StoppedBy>,
     /// How many samples have not been run to their end.
     pub missing: u32,
+    /// How many samples have ended and are not scored yet.
+    pub unscored: u32,
     /// What one must know to read it.
     pub notes: Vec<String>,
 }
@@ -200,10 +202,14 @@ pub struct TryPlan {
     pub cost_usd: Option<f64>,
     /// The models that are asked.
     pub models: Vec<String>,
+    /// Other models that the code names, which may be asked if a sample goes another way than the request.
+    pub other_models: Vec<String>,
     /// The hosts that the request fetched from after the place, which are asked again.
     pub hosts: Vec<String>,
     /// Blocks after the place that were approved or answered: each sample asks anew.
     pub asks_again: Vec<String>,
+    /// Arms that cannot be run, and why.
+    pub cannot_run: Vec<String>,
     /// Whether models are mocked.
     pub mock: bool,
 }

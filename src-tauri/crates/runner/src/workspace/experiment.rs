@@ -6,6 +6,7 @@
 
 mod adopt;
 mod axes;
+mod code;
 mod culprit;
 mod place;
 mod plan;
@@ -43,6 +44,7 @@ use variant::Variant;
 pub use crate::models::call_meter::Budget;
 pub use axes::{ModelsBy, ParameterAxis, PromptText, SetAxis, TryQuery};
 pub use culprit::CulpritQuery;
+pub(super) use place::AnsweredBeside;
 pub use score::Score;
 
 /// How many forks that ask real models run at once: they wait for the network most of the time.
@@ -60,6 +62,8 @@ struct Experiment {
     /// The arms by number. The base arm is the first one, or the only one.
     arms: Vec<(u32, Arm)>,
     mock: Mock,
+    /// What was spent before that is in no log of a sample.
+    unlogged: Unlogged,
     /// Held while a fork begins: evaluating a flow's file takes a core, and has a time limit.
     beginning: Semaphore,
 }
@@ -100,7 +104,7 @@ impl Workspace {
         self.check_writable()?;
         self.check_trusted()?;
         let id = format!("exp_{}", crate::effects::outside::new_id().simple());
-        let experiment = self.experiment_of(id.clone(), query.clone())?;
+        let experiment = self.experiment_of(id.clone(), query.clone(), Unlogged::default())?;
         self.check_query(&experiment)?;
         let body = StoredBody { query: query.clone(), ..StoredBody::default() };
         let stored = Stored { id, request: query.request.clone(), at: now_ms(), body: body.to_json()? };
@@ -120,15 +124,15 @@ impl Workspace {
         self.check_writable()?;
         self.check_trusted()?;
         let stored = self.stored_experiment(id)?;
-        let mut query = StoredBody::of(&stored)?.query;
+        let StoredBody { mut query, unlogged, .. } = StoredBody::of(&stored)?;
         let is_scored_anew = changed.score.is_some() && changed.score != query.score;
         query.score = changed.score.clone().or(query.score);
         query.budget = changed.budget.or(query.budget);
         query.jobs = changed.jobs.or(query.jobs);
         query.samples = query.samples().max(changed.samples);
-        let experiment = self.experiment_of(id.to_owned(), query.clone())?;
+        let experiment = self.experiment_of(id.to_owned(), query.clone(), unlogged)?;
         self.check_query(&experiment)?;
-        let body = StoredBody { query: query.clone(), ..StoredBody::default() }.to_json()?;
+        let body = StoredBody { query: query.clone(), unlogged, ..StoredBody::default() }.to_json()?;
         self.store.put_experiment(&Stored { body, ..stored }).map_err(Fault::of_write)?;
         if is_scored_anew {
             for row in self.store.samples(id).map_err(Fault::internal)? {
@@ -148,7 +152,7 @@ impl Workspace {
     }
 
     /// Finds the request, the place and the arms.
-    fn experiment_of(&self, id: String, query: TryQuery) -> Result<Experiment, Fault> {
+    fn experiment_of(&self, id: String, query: TryQuery, unlogged: Unlogged) -> Result<Experiment, Fault> {
         let (row, events) = self.whole_log_of(&query.request)?;
         let place = Place::find(&query.request, &events, &query.at)?;
         let own = query.arms()?;
@@ -171,7 +175,7 @@ impl Workspace {
             other => other,
         };
         let beginning = Semaphore::new(cores());
-        Ok(Experiment { id, query, row, events, place, arms, mock, beginning })
+        Ok(Experiment { id, query, row, events, place, arms, mock, unlogged, beginning })
     }
 
     /// Runs the samples that have not ended, and scores those that have.
@@ -181,9 +185,9 @@ impl Workspace {
         cancel: &Cancel,
         mut progress: impl FnMut(TryProgress),
     ) -> Result<ExperimentView, Fault> {
-        let Experiment { id, query, row, events, place, arms, .. } = experiment;
+        let Experiment { id, query, arms, .. } = experiment;
         let of_arms: Vec<Arm> = arms.iter().map(|(_, arm)| arm.clone()).collect();
-        let variants = self.variants(query, &row.flow, events, place, &of_arms)?;
+        let variants = self.variants(experiment, &of_arms)?;
         let meter = self.meter_of(experiment)?;
         let known = self.store.samples(id).map_err(Fault::internal)?;
         let known: HashMap<(u32, u32), SampleRow> = known.into_iter().map(|row| ((row.arm, row.number), row)).collect();
@@ -244,7 +248,8 @@ impl Workspace {
             (false, true) => Some(StoppedBy::Cancelled),
             _ => None,
         };
-        let body = StoredBody { query: query.clone(), errors, stopped }.to_json()?;
+        let unlogged = self.unlogged(experiment, &meter)?;
+        let body = StoredBody { query: query.clone(), errors, stopped, unlogged }.to_json()?;
         let stored = Stored { body, ..self.stored_experiment(id)? };
         self.store.put_experiment(&stored).map_err(Fault::of_write)?;
         self.view_of_experiment(&stored)
@@ -310,6 +315,20 @@ impl Workspace {
         Ok(Some(status.as_str().to_owned()))
     }
 
+    /// What has been spent by now that is in no log of a sample.
+    fn unlogged(&self, experiment: &Experiment, meter: &CallMeter) -> Result<Unlogged, Fault> {
+        let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
+        let (logged, logged_tokens, logged_usd) = self.spent(&rows, experiment.mock == Mock::Off)?;
+        let (calls, tokens, usd) = meter.settled();
+        // Without a budget the meter begins at nothing, each time that the experiment goes on.
+        let before = if experiment.query.budget.is_some() { Unlogged::default() } else { experiment.unlogged };
+        Ok(Unlogged {
+            calls: before.calls + calls.saturating_sub(logged),
+            tokens: before.tokens + (tokens - logged_tokens as f64).max(0.0),
+            usd: before.usd + (usd - logged_usd).max(0.0),
+        })
+    }
+
     /// Counts the calls of an experiment, with those of samples that have run before.
     fn meter_of(&self, experiment: &Experiment) -> Result<Arc<CallMeter>, Fault> {
         let calls = experiment.place.calls(&experiment.events);
@@ -321,12 +340,12 @@ impl Workspace {
         };
         let config = self.config.clone();
         let cost = move |model: &str, tokens: CallTokens| config.price_of(model, tokens);
-        let recorded = experiment.place.on_their_way(&experiment.events);
-        let meter = CallMeter::new(experiment.query.budget, ExpectedCall { tokens }, Box::new(cost), recorded);
+        let meter = CallMeter::new(experiment.query.budget, ExpectedCall { tokens }, Box::new(cost));
         if experiment.query.budget.is_some() {
             let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
             let (calls, tokens, usd) = self.spent(&rows, experiment.mock == Mock::Off)?;
-            meter.add_spent(calls, tokens, usd);
+            let more = experiment.unlogged;
+            meter.add_spent(calls + more.calls, tokens as f64 + more.tokens, usd + more.usd);
         }
         Ok(meter)
     }
@@ -340,6 +359,16 @@ struct StoredBody {
     /// Why arms could not be run, by their numbers.
     errors: Vec<(u32, String)>,
     stopped: Option<StoppedBy>,
+    unlogged: Unlogged,
+}
+
+/// What an experiment has spent that is in no log of a sample: requests that providers refused, and scores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+struct Unlogged {
+    calls: u32,
+    tokens: f64,
+    usd: f64,
 }
 
 impl StoredBody {

@@ -4,12 +4,13 @@
 //! and project begin as copies of what they were then, so that no experiment writes to the real ones
 //! (ARCHITECTURE §5.7). What was in flight at that step runs again.
 
+mod draft;
 mod edits;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, ForkedFrom, KeptPart, Outcome, Recorded, RequestStatus, ScopeCommit, Seq};
+use engine::event::{Event, EventKind, ForkedFrom, KeptPart, Outcome, Recorded, RequestStatus, Seq};
 use engine::flow::Flow;
 use engine::identity::{InstanceId, StateOwner};
 use engine::log::Record;
@@ -22,14 +23,15 @@ use engine::views::Events;
 use engine::views::blocks::{BlockView, blocks};
 use serde_json::Value;
 
+use super::experiment::AnsweredBeside;
 use super::resume::Next;
 use super::{At, Mock, Workspace, new_request};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
-use crate::effects::outside::now_ms;
 use crate::run::{Opening, PriorEvents, Running};
 use crate::views::RequestRow;
-use edits::{InputOf, Set, Shared, Whose, check, declared};
+use draft::{Draft, started};
+use edits::{InputOf, Set, Shared, Whose};
 
 pub use edits::Edits;
 
@@ -53,6 +55,8 @@ pub(super) struct NewFork<'f> {
     /// on with the effects that it had. Without one it is the step that the fork goes on from, and what was in flight
     /// runs again.
     pub(super) cut: Option<Seq>,
+    /// What blocks that were in flight there have asked of the outside, with the answers.
+    pub(super) answered: Arc<Vec<AnsweredBeside>>,
 }
 
 impl Workspace {
@@ -67,14 +71,15 @@ impl Workspace {
     pub(super) fn forking(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<(Next, Seq), Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
-        let fork = NewFork { id: new_request(), loaded_flow, row: &row, events: &events, cut: None };
+        let answered = Arc::default();
+        let fork = NewFork { id: new_request(), loaded_flow, row: &row, events: &events, cut: None, answered };
         self.forking_as(fork, at, edits, mock)
     }
 
     /// As [`forking`](Self::forking), with given code and under a given id.
     pub(super) fn forking_as(
         &self,
-        NewFork { id, loaded_flow, row, events, cut }: NewFork<'_>,
+        NewFork { id, loaded_flow, row, events, cut, answered }: NewFork<'_>,
         at: &At,
         edits: Edits,
         mock: &Mock,
@@ -130,11 +135,17 @@ impl Workspace {
         let step = leaves.step.as_ref().map(|step| (step.path.clone(), step.attempt));
         let forked_from = ForkedFrom { request_id: request.to_owned(), seq: leaves.seq };
         let kept = common.iter().next().map(|first| KeptPart::of_fork(first, request, leaves.seq)).unwrap_or_default();
+        let needs_block = match (&input_of, &edits.output) {
+            (Some(InputOf::Block(path)), _) => Some(path.clone()),
+            (_, Some(_)) => step.as_ref().and_then(|(path, _)| path.clone()),
+            _ => None,
+        };
         let output = edits.output;
         let opening: Opening = Box::new(move |asked: &StartRequest, flow: &Flow| {
             let mut draft =
                 Draft { seq: forked_from.seq, events: vec![started(asked, first, flow, (&forked_from, kept))] };
             draft.records(records, &sets, flow)?;
+            draft.answered(&answered);
             if let (Some((path, attempt)), Some(output)) = (&step, output) {
                 let kind = EventKind::OutputEdited { output: Recorded::Value(output) };
                 draft.push(path.clone(), *attempt, kind);
@@ -162,6 +173,7 @@ impl Workspace {
             prior_status: RequestStatus::Interrupted,
             answers: Vec::new(),
             is_parsed: !is_edited,
+            needs_block,
             opening: Some(opening),
         };
         Ok((Next { loaded_flow, asked, script, before, calls: None }, leaves.seq))
@@ -305,71 +317,4 @@ fn end_of_edits(events: &[Event], step: Seq) -> Seq {
 
 fn is_memoized(event: &Event) -> bool {
     matches!(event.kind, EventKind::BlockFinished { memoized: true, .. })
-}
-
-fn started(asked: &StartRequest, input: Recorded, flow: &Flow, (from, kept): (&ForkedFrom, Vec<KeptPart>)) -> Event {
-    let kind = EventKind::RequestStarted {
-        flow: flow.kind.to_string(),
-        action: asked.action.clone(),
-        session: asked.session.clone(),
-        user: asked.user.clone(),
-        project: asked.project.clone(),
-        ephemeral: false,
-        mock: asked.mock.clone(),
-        code_hash: flow.code_hash.clone(),
-        input,
-        retry_of: None,
-        trigger: asked.trigger.clone(),
-        dispatched_by: asked.dispatched_by.clone(),
-        owner: asked.owner.clone(),
-        claim: None,
-        forked_from: Some(from.clone()),
-        kept,
-        retention: flow.settings.retention,
-        cleanup_checkpoints: flow.settings.cleanup_checkpoints,
-        isolated: asked.isolated.kinds.clone(),
-        user_by_org: asked.isolated.user_by_org,
-        time_zone: asked.time_zone.clone(),
-        foreign: None,
-    };
-    Event { seq: 1, at: now_ms(), path: None, attempt: 0, kind }
-}
-
-/// The events of a fork that are its own before it goes on.
-struct Draft {
-    seq: Seq,
-    events: Vec<Event>,
-}
-
-impl Draft {
-    fn push(&mut self, path: Option<std::sync::Arc<str>>, attempt: u32, kind: EventKind) -> Seq {
-        self.seq += 1;
-        self.events.push(Event { seq: self.seq, at: now_ms(), path, attempt, kind });
-        self.seq
-    }
-
-    /// The first state of the fork's records, edits included. Refused where a schema of today refuses it.
-    fn records(&mut self, records: Vec<(ScopeKey, Record)>, sets: &[Set], flow: &Flow) -> Result<(), Fault> {
-        let mut commits = Vec::new();
-        for (scope, Record { state, mut version }) in records {
-            let mut state = (*state).clone();
-            for set in sets.iter().filter(|set| set.whose == Whose::Durable(scope.kind)) {
-                for (field, value) in set.patch(&state)? {
-                    check(&set.text, declared(flow, scope.kind), &field, &value)?;
-                    state.set(&field, std::sync::Arc::new(value));
-                    version += 1;
-                }
-            }
-            if state.is_empty() && version == 0 {
-                continue;
-            }
-            let first = EventKind::StateInitialized { scope: scope.clone(), state: state.to_json(), durable: true };
-            let seq = self.push(None, 0, first);
-            commits.push(ScopeCommit { scope, from: 0, version, operations: vec![seq], rebased: Vec::new() });
-        }
-        if !commits.is_empty() {
-            self.push(None, 0, EventKind::Committed { commits });
-        }
-        Ok(())
-    }
 }

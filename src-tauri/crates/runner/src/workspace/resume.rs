@@ -104,7 +104,8 @@ impl Workspace {
         let (script, origin) =
             self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
         let asked = StartRequest { mock: origin, ..asked };
-        let before = PriorEvents { prior_status: row.status, events, answers, is_parsed: true, opening: None };
+        let prior_status = row.status;
+        let before = PriorEvents { prior_status, events, answers, is_parsed: true, ..PriorEvents::default() };
         Ok(Next { loaded_flow, asked, script, before, calls: None })
     }
 

@@ -4,6 +4,7 @@
 //! that was caught, and its writes to shared state are applied again; a block that was running starts from its top.
 //! Must not decide whether changed code fits: another name or kind at a path is drift, which stops the resume.
 
+mod common_part;
 mod discarded;
 pub(crate) mod exchanges;
 mod failures;

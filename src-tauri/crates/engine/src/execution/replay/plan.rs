@@ -15,6 +15,7 @@ use std::sync::Arc;
 use indexmap::{IndexMap, IndexSet};
 
 use crate::execution::abort::Abort;
+use crate::execution::chain::alignment::Alignment;
 use crate::execution::chain::gone::is_gone;
 use crate::execution::context::Context;
 use crate::execution::request::{PriorRun, Run, StartRequest};
@@ -178,6 +179,18 @@ impl Run {
         let mut tools = reached.iter().filter(|(inner, how)| **how == Reached::Open && is_tool(inner)).peekable();
         tools.peek().is_some() && tools.all(|(tool, _)| !self.replay_cache.suspensions.is_waiting(tool))
     }
+}
+
+/// Returns whether the code of today has no block any more that the log has at a path, as far as the description of the
+/// flow tells.
+pub fn has_no_block(events: &[Event], flow: &Flow, action: &str, path: &str) -> bool {
+    let Some(action) = flow.actions.get(action) else { return true };
+    let began =
+        |event: &Event| event.path.as_deref() == Some(path) && matches!(event.kind, EventKind::BlockStarted { .. });
+    let Some(at) = events.iter().rposition(began) else { return is_gone(&action.block, path) };
+    let translated = Alignment::read(events, flow, Some(action));
+    let translated = translated.translate(events);
+    is_gone(&action.block, translated[at].path.as_deref().unwrap_or(path))
 }
 
 /// Returns the outermost of the blocks that the code of today has no more, named as they were recorded.

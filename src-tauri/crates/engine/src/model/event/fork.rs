@@ -57,12 +57,16 @@ impl KeptPart {
     }
 }
 
-/// From its event on, a generator of this name asks another model, or with other options.
+/// A generator of this name asks another model, or with other options, in the executions that begin after this event.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelEdit {
     /// The generator's block name.
     pub generator: String,
+    /// The block at or in which the generator is meant, by path. It counts if several generators of the flow have the
+    /// name; its indices do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// The model that is asked in place of the flow's; the flow's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,

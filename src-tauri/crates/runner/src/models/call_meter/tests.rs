@@ -16,7 +16,7 @@ fn call(text: &str) -> ModelCall {
 fn meter(budget: Option<Budget>) -> Arc<CallMeter> {
     let tokens = CallTokens { input: 10, cached: 0, output: 10 };
     let cost = |_: &str, tokens: CallTokens| Some((tokens.input + tokens.output) as f64 / 100.0);
-    CallMeter::new(budget, ExpectedCall { tokens }, Box::new(cost), HashMap::new())
+    CallMeter::new(budget, ExpectedCall { tokens }, Box::new(cost))
 }
 
 fn reply(_: ModelCall, _: Option<Listener>) -> Result<ModelReply, FlowError> {
@@ -28,7 +28,7 @@ fn reply(_: ModelCall, _: Option<Listener>) -> Result<ModelReply, FlowError> {
 fn asked_at_once(budget: Budget, expected: u64, takes: u64) -> u32 {
     let tokens = CallTokens { input: expected, cached: 0, output: 0 };
     let cost = |_: &str, tokens: CallTokens| Some((tokens.input + tokens.output) as f64 / 100.0);
-    let meter = CallMeter::new(Some(budget), ExpectedCall { tokens }, Box::new(cost), HashMap::new());
+    let meter = CallMeter::new(Some(budget), ExpectedCall { tokens }, Box::new(cost));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let asked = Cell::new(0);
     runtime.block_on(async {
@@ -89,18 +89,29 @@ fn samples_with_one_number_share_identical_calls() {
 #[test]
 fn a_provider_that_refuses_is_asked_again_after_its_pause() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let meter = meter(Some(Budget::Calls(1)));
+    let meter = meter(Some(Budget::Calls(4)));
     let calls = MeteredCalls::new(meter.sample(1), true, Arc::default());
     let asked = Cell::new(0);
     let ask = async |call, listener| {
         asked.set(asked.get() + 1);
-        if asked.get() < 3 {
+        if asked.get() != 3 {
             let details = Some(json!({ "status": 429, "retryAfterMs": 5 }));
             let error = FlowError { name: "RateLimitError".to_owned(), details, ..FlowError::plain("too many") };
             return Err(error);
         }
         reply(call, listener)
     };
-    let answer = runtime.block_on(calls.answer(call("a"), None, ask));
-    assert_eq!((answer.is_ok(), asked.get()), (true, 3));
+    let answer = runtime.block_on(calls.answer(call("a"), None, &ask));
+    assert_eq!((answer.is_ok(), asked.get(), meter.settled().0), (true, 3, 3));
+    // Each request was a call: one is left, which is refused, too, and then none.
+    runtime.block_on(async {
+        let answer = calls.answer(call("b"), None, &ask);
+        let stopped = async {
+            while !calls.of.is_refused() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        futures_util::future::select(Box::pin(answer), Box::pin(stopped)).await;
+    });
+    assert_eq!((asked.get(), meter.is_exhausted()), (4, true));
 }

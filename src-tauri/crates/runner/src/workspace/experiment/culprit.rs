@@ -5,6 +5,7 @@
 mod search;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use engine::effects::EffectKind;
@@ -17,7 +18,7 @@ use super::sample::Begun;
 use super::score::expression;
 use super::statistics::rate;
 use super::variant::Variant;
-use super::{Budget, Experiment, ModelsBy, TryQuery};
+use super::{Budget, Experiment, ModelsBy, TryQuery, Unlogged};
 use crate::core::fault::Fault;
 use crate::run::batch::{Cancel, batch};
 use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, TryProgress, WhereDecided};
@@ -110,7 +111,9 @@ impl Workspace {
                 Next::NotEnough => break (WhereDecided::NotEnoughSamples, None),
             };
             let cut = steps[point].seq - 1;
-            let variant = Variant { loaded_flow: loaded_flow.clone(), cut, edits: Edits::default() };
+            // What was in flight there runs again: it may be what decides.
+            let (answered, facts) = (Arc::default(), Arc::default());
+            let variant = Variant { loaded_flow: loaded_flow.clone(), cut, edits: Edits::default(), answered, facts };
             let (mut seen, mut errors) = (Tally::default(), Vec::new());
             let jobs: Vec<u32> = (0..forks).collect();
             batch(
@@ -208,7 +211,7 @@ impl Workspace {
             models_by: query.models_by.clone(),
             ..TryQuery::default()
         };
-        let mut experiment = self.experiment_of(String::new(), try_query)?;
+        let mut experiment = self.experiment_of(String::new(), try_query, Unlogged::default())?;
         // Model calls from the first step on, and none that is on its way.
         experiment.place = Place {
             path: experiment.place.path,

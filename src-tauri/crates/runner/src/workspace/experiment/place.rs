@@ -1,15 +1,18 @@
 //! Where the forks of an experiment begin: just before an execution of a block, with everything before it in the log.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::effects::{EffectKind, ModelReply};
+use engine::effects::EffectKind;
 use engine::event::{BlockKind, Event, EventKind, Outcome, Seq};
+use engine::path::{is_at_or_inside, is_inside, without_indices};
+use engine::views::Events;
 use engine::views::model_requests::Requests;
+use engine::views::under_way::under_way;
+use serde_json::Value;
 
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
-use crate::models::call_meter::hash_of;
 
 /// A block of a request, and the event that its forks have in common with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,9 +28,30 @@ pub(crate) struct Place {
 /// A model call that the request made from its place on.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RecordedCall {
+    /// The block that made it.
+    pub(crate) path: String,
     pub(crate) model: String,
     pub(crate) generator: String,
     pub(crate) tokens: Option<CallTokens>,
+}
+
+/// A block that is under way where forks begin.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnderWay {
+    attempt: u32,
+    /// Whether the place is inside it.
+    pub(crate) is_around: bool,
+}
+
+/// An effect of a block beside the place, with its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct AnsweredBeside {
+    pub(crate) path: Arc<str>,
+    pub(crate) attempt: u32,
+    /// What was asked, if that was after the place.
+    pub(crate) request: Option<Value>,
+    /// Its end.
+    pub(crate) ended: EventKind,
 }
 
 impl Place {
@@ -117,7 +141,7 @@ impl Place {
         asked.map(str::to_owned)
     }
 
-    fn holds(&self, path: &str) -> bool {
+    pub(super) fn holds(&self, path: &str) -> bool {
         path.strip_prefix(&*self.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
@@ -128,41 +152,80 @@ impl Place {
 
     /// The model calls that the request made after an event that is not before the block.
     pub(crate) fn calls_after(&self, events: &[Event], after: Seq) -> Vec<RecordedCall> {
-        let requests = Requests::of(events);
+        let (requests, beside) = (Requests::of(events), self.beside(events, after));
         let calls = events.iter().filter(|event| event.seq > after).filter_map(|event| {
             let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } = &event.kind
             else {
                 return None;
             };
+            let path = event.path.as_ref()?;
             let (started, request) = requests.asked(event)?;
-            // What was on its way is not asked again.
-            if started <= self.before && !self.is_own(event) {
+            if Self::is_answered(&beside, event, started <= after) {
                 return None;
             }
             let asked = request.whole();
             let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
             let (model, generator) = (text("model"), text("generator"));
-            Some(RecordedCall { model, generator, tokens: CallTokens::read(result) })
+            Some(RecordedCall { path: path.to_string(), model, generator, tokens: CallTokens::read(result) })
         });
         calls.collect()
     }
 
-    /// Answers to calls of other blocks that were on their way when the block began: nobody is asked again.
-    pub(crate) fn on_their_way(&self, events: &[Event]) -> HashMap<blake3::Hash, Vec<ModelReply>> {
-        let requests = Requests::of(events);
-        let mut answers: HashMap<blake3::Hash, Vec<ModelReply>> = HashMap::new();
-        for event in events.iter().filter(|event| event.seq > self.before && !self.is_own(event)) {
-            let EventKind::EffectFinished { effect: EffectKind::Model, result, error: None, .. } = &event.kind else {
-                continue;
-            };
-            let Some((started, request)) = requests.asked(event) else { continue };
-            if started <= self.before
-                && let Ok(reply) = engine::json::from_value(result.clone())
-            {
-                answers.entry(hash_of(&request.whole())).or_default().push(reply);
+    /// The names of the generators that the request asked models for, before and after the place.
+    pub(crate) fn generators_asked(&self, events: &[Event]) -> HashSet<String> {
+        let asked = events.iter().filter_map(|event| match &event.kind {
+            EventKind::EffectStarted { effect: EffectKind::Model, request: Some(request), .. } => {
+                request["generator"].as_str().map(str::to_owned)
             }
-        }
-        answers
+            _ => None,
+        });
+        asked.collect()
+    }
+
+    /// Whether a path is that of the place or inside it, in whichever pass of a loop.
+    pub(crate) fn is_same_operation(&self, path: &str) -> bool {
+        is_at_or_inside(&without_indices(path), &without_indices(&self.path))
+    }
+
+    /// The blocks that were under way after an event, by path, but for this one and those inside it.
+    pub(super) fn beside<'e>(&self, events: &'e [Event], after: Seq) -> HashMap<&'e Arc<str>, UnderWay> {
+        let open = under_way(&events[..events.partition_point(|event| event.seq <= after)]);
+        let beside = open.into_iter().filter(|(path, _)| !self.holds(path));
+        beside.map(|(path, attempt)| (path, UnderWay { attempt, is_around: is_inside(&self.path, path) })).collect()
+    }
+
+    /// Whether the log answers an effect to the forks, given whether it had begun: what is around the block goes on
+    /// with what the block gives, and asks anew.
+    fn is_answered(beside: &HashMap<&Arc<str>, UnderWay>, event: &Event, had_begun: bool) -> bool {
+        let of_path = event.path.as_ref().and_then(|path| beside.get(path));
+        of_path.is_some_and(|open| open.attempt == event.attempt && (had_begun || !open.is_around))
+    }
+
+    /// What the blocks beside this one that were under way after an event asked of the outside, and were answered: a
+    /// fork from there asks nobody again. Each is the begin of an effect, if that is not before the event, and its end.
+    pub(crate) fn answers_beside(&self, events: &[Event], after: Seq) -> Vec<AnsweredBeside> {
+        let (requests, beside) = (Requests::of(events), self.beside(events, after));
+        let answered = events.iter().filter_map(|event| {
+            let EventKind::EffectFinished { effect, memoized: false, started: Some(started), .. } = &event.kind else {
+                return None;
+            };
+            let path = event.path.as_ref().filter(|_| Self::is_answered(&beside, event, *started <= after))?;
+            // A function that runs again makes its exchanges again, unless it is told what came of them.
+            let is_missing = event.seq > after || *effect == EffectKind::Fetch;
+            if !is_missing || !matches!(effect, EffectKind::Model | EffectKind::Fetch | EffectKind::Once) {
+                return None;
+            }
+            let request = match (*started > after, effect) {
+                (false, _) => None,
+                (true, EffectKind::Model) => Some(requests.asked(event)?.1.whole()),
+                (true, _) => match &Events::new(events).get(*started)?.kind {
+                    EventKind::EffectStarted { request, .. } => request.clone(),
+                    _ => None,
+                },
+            };
+            Some(AnsweredBeside { path: path.clone(), attempt: event.attempt, request, ended: event.kind.clone() })
+        });
+        answered.collect()
     }
 
     /// Whether an event is that of the block, or of one inside it.

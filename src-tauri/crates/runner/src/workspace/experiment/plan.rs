@@ -1,5 +1,7 @@
 //! What an experiment will take, told before it runs, and what it cannot be.
 
+use std::collections::BTreeMap;
+
 use engine::event::{Event, EventKind};
 use serde_json::json;
 
@@ -7,13 +9,17 @@ use super::axes::Arm;
 use super::place::{Place, RecordedCall};
 use super::score::Score;
 use super::variant::Variant;
-use super::{Budget, Experiment, TryQuery};
+use super::{Budget, Experiment, TryQuery, Unlogged};
 use crate::catalogue::runnable::{Wanted, named};
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
+use crate::models::target::problem_of;
 use crate::views::TryPlan;
 use crate::workspace::fork::NewFork;
 use crate::workspace::{At, Mock, Workspace, new_request};
+
+/// What arms run, by their numbers.
+pub(super) type CheckedArms = Vec<(u32, Result<Variant, String>)>;
 
 /// How many bundles are made to see whether the arms can be run.
 const MAX_CHECKED: usize = 20;
@@ -21,13 +27,14 @@ const MAX_CHECKED: usize = 20;
 impl Workspace {
     /// What an experiment will take. Writes and runs nothing.
     pub fn plan_try(&self, query: &TryQuery) -> Result<TryPlan, Fault> {
-        let experiment = self.experiment_of(String::new(), query.clone())?;
-        self.check_query(&experiment)?;
-        Ok(self.plan_of_experiment(&experiment))
+        let experiment = self.experiment_of(String::new(), query.clone(), Unlogged::default())?;
+        let checked = self.check_query(&experiment)?;
+        Ok(self.plan_of_experiment(&experiment, &checked))
     }
 
-    /// Refuses what cannot be tried before anything is written.
-    pub(super) fn check_query(&self, experiment: &Experiment) -> Result<(), Fault> {
+    /// Refuses what cannot be tried before anything is written. Returns what the arms run that were looked at, by their
+    /// numbers.
+    pub(super) fn check_query(&self, experiment: &Experiment) -> Result<CheckedArms, Fault> {
         let Experiment { query, row, events, place, .. } = experiment;
         if query.needs_generator() {
             place.generator(events)?;
@@ -37,6 +44,11 @@ impl Workspace {
             if let Score::Block { flow, action } = score {
                 let found = self.with_catalogue(|catalogue| catalogue.find(flow))?;
                 named(&found.flow, action, &Wanted::Action)?;
+            }
+            if let (Score::Model { model, .. }, Mock::Off) = (score, &experiment.mock)
+                && let Some(problem) = problem_of(model, "score", &self.config.models, BTreeMap::new())
+            {
+                return Err(Fault::invalid(format!("--score-model {model}: {problem}")));
             }
         }
         if let (Some(Budget::Usd(_)), Some(model)) = (query.budget, self.unpriced(experiment)) {
@@ -59,19 +71,25 @@ impl Workspace {
             }
         }
         // What a fork refuses is refused here, before the base arm costs anything.
-        let own: Vec<Arm> = experiment.arms.iter().map(|(_, arm)| arm.clone()).filter(|arm| !arm.is_base()).collect();
-        let checked = if query.prompts.len() * query.code.len().max(1) > MAX_CHECKED { 1 } else { own.len() };
-        let variants = self.variants(query, &row.flow, events, place, own.get(..checked).unwrap_or_default())?;
-        let mut reasons = variants.iter().filter_map(|variant| variant.as_ref().err());
-        match (variants.iter().find_map(|variant| variant.as_ref().ok()), reasons.next()) {
-            (Some(Variant { loaded_flow, cut, edits }), _) => {
-                let loaded_flow = loaded_flow.clone();
-                let fork = NewFork { id: new_request(), loaded_flow, row, events, cut: Some(*cut) };
-                self.forking_as(fork, &At::Seq(*cut), edits.clone(), &experiment.mock).map(drop)
+        let has_many = query.prompts.len() * query.code.len().max(1) > MAX_CHECKED;
+        let checked = if has_many { experiment.arms.len().min(2) } else { experiment.arms.len() };
+        let looked_at = experiment.arms.get(..checked).unwrap_or_default();
+        let arms: Vec<Arm> = looked_at.iter().map(|(_, arm)| arm.clone()).collect();
+        let variants = self.variants(experiment, &arms)?;
+        let is_only = experiment.arms.len() == 1;
+        let mut own =
+            variants.iter().zip(&arms).filter(|(_, arm)| is_only || !arm.is_base()).map(|(variant, _)| variant);
+        let reason = own.clone().find_map(|variant| variant.as_ref().err().cloned());
+        match (own.find_map(|variant| variant.as_ref().ok()), reason) {
+            (Some(Variant { loaded_flow, cut, edits, answered, .. }), _) => {
+                let (loaded_flow, answered) = (loaded_flow.clone(), answered.clone());
+                let fork = NewFork { id: new_request(), loaded_flow, row, events, cut: Some(*cut), answered };
+                self.forking_as(fork, &At::Seq(*cut), edits.clone(), &experiment.mock)?;
             }
-            (None, Some(reason)) => Err(Fault::invalid(reason.clone())),
-            (None, None) => Ok(()),
+            (None, Some(reason)) => return Err(Fault::invalid(reason)),
+            (None, None) => {}
         }
+        Ok(looked_at.iter().map(|(number, _)| *number).zip(variants).collect())
     }
 
     /// Refuses a budget that has no room for one call, by what was recorded.
@@ -103,7 +121,7 @@ impl Workspace {
         recorded.chain(tried).find(|model| self.config.price_of(model, CallTokens::default()).is_none())
     }
 
-    fn plan_of_experiment(&self, experiment: &Experiment) -> TryPlan {
+    fn plan_of_experiment(&self, experiment: &Experiment, checked: &CheckedArms) -> TryPlan {
         let Experiment { query, events, place, arms, .. } = experiment;
         let all = place.calls(events);
         // Of an arm with an output of its own, the block is not run.
@@ -112,25 +130,54 @@ impl Workspace {
         let generator = if query.needs_generator() { place.generator(events).ok() } else { None };
         let has_base = arms.len() > 1;
         let (mut cost, mut tokens, mut models) = (Some(0.0), Some(0.0), Vec::<String>::new());
-        let mut model_calls = 0;
-        for (_, arm) in arms {
+        let (mut other_models, mut cannot_run) = (Vec::<String>::new(), Vec::<String>::new());
+        let (mut model_calls, mut base_model_calls) = (0, 0);
+        let put = |list: &mut Vec<String>, name: &String| {
+            if !list.contains(name) {
+                list.push(name.clone());
+            }
+        };
+        let ever_asked = place.generators_asked(events);
+        let first_known = checked.iter().find_map(|(_, variant)| variant.as_ref().ok());
+        // Those that were looked at are the first ones.
+        for (at, (number, arm)) in arms.iter().enumerate() {
+            let facts = match checked.get(at).map(|(_, variant)| variant) {
+                Some(Err(reason)) => {
+                    let name = if arm.is_base() { "base".to_owned() } else { format!("arm {number}") };
+                    cannot_run.push(format!("{name}: {reason}"));
+                    continue;
+                }
+                Some(Ok(variant)) => Some(&variant.facts),
+                None => first_known.map(|variant| &variant.facts),
+            };
             let calls = if arm.output.is_some() { &behind } else { &all };
             model_calls += calls.len() as u32 * samples;
+            base_model_calls += if has_base && arm.is_base() { calls.len() as u32 * samples } else { 0 };
             for call in calls {
-                let RecordedCall { model, generator: asker, tokens: used } = call;
-                let is_edited = generator.as_ref().is_some_and(|generator| generator == asker);
-                let model = arm.model.as_ref().filter(|_| is_edited).unwrap_or(model);
-                let price = used.and_then(|used| self.config.price_of(model, used));
+                let RecordedCall { path, model, generator: asker, tokens: used } = call;
+                let is_edited = generator.as_ref().is_some_and(|generator| generator == asker)
+                    && (facts.is_none_or(|facts| facts.count(asker) < 2) || place.is_same_operation(path));
+                // The code says what is asked, not the recording: the code may have been edited since.
+                let today = facts.and_then(|facts| facts.models_of(asker));
+                let asked = match (&arm.model, today) {
+                    (Some(model), _) if is_edited => std::slice::from_ref(model),
+                    (_, Some(models)) if !models.is_empty() => models,
+                    _ => std::slice::from_ref(model),
+                };
+                let price = used.and_then(|used| self.config.price_of(&asked[0], used));
                 cost = cost.zip(price).map(|(cost, price)| cost + price * f64::from(samples));
                 let used = used.map(|used| (used.input + used.output) as f64 * f64::from(samples));
                 tokens = tokens.zip(used).map(|(tokens, used)| tokens + used);
-                if !models.contains(model) {
-                    models.push(model.clone());
-                }
+                asked.iter().for_each(|model| put(&mut models, model));
+            }
+            // What the request did not come by, a sample may.
+            let others = facts.map(|facts| facts.generators.as_slice()).unwrap_or_default();
+            for other in others.iter().filter(|other| !ever_asked.contains(&other.name)) {
+                other.models.iter().flatten().for_each(|model| put(&mut other_models, model));
             }
         }
+        other_models.retain(|model| !models.contains(model));
         let (hosts, asks_again) = outside_after(events, place);
-        let base_model_calls = if has_base { all.len() as u32 * samples } else { 0 };
         let mut score_model_calls = 0;
         if let Some(Score::Model { model, .. }) = &query.score {
             score_model_calls = samples * arms.len() as u32;
@@ -156,8 +203,10 @@ impl Workspace {
             tokens: tokens.filter(|_| asks),
             cost_usd: cost.filter(|_| asks),
             models,
+            other_models,
             hosts,
             asks_again,
+            cannot_run,
             mock: experiment.mock != Mock::Off,
         }
     }
@@ -171,15 +220,20 @@ fn outside_after(events: &[Event], place: &Place) -> (Vec<String>, Vec<String>) 
             list.push(name);
         }
     };
-    for event in events.iter().filter(|event| event.seq > place.before || place.is_own(event)) {
+    let beside = place.beside(events, place.before);
+    for event in events {
+        let is_after = event.seq > place.before || place.is_own(event);
+        // A block that is under way asks again what it had asked, whatever it was answered.
+        let open = event.path.as_ref().and_then(|path| beside.get(path));
+        let is_beside = open.is_some_and(|open| !open.is_around);
         match &event.kind {
-            EventKind::EffectStarted { request: Some(request), .. } => {
+            EventKind::EffectStarted { request: Some(request), .. } if is_after && !is_beside => {
                 let host = request["url"].as_str().and_then(|url| reqwest::Url::parse(url).ok());
                 if let Some(host) = host.and_then(|url| url.host_str().map(str::to_owned)) {
                     put(&mut hosts, host);
                 }
             }
-            EventKind::Suspended(_) => {
+            EventKind::Suspended(_) if is_after || open.is_some() => {
                 put(&mut asked, event.path.as_deref().unwrap_or_default().to_owned());
             }
             _ => {}

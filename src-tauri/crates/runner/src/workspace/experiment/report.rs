@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use engine::effects::EffectKind;
-use engine::event::{Event, EventKind, Recorded, RequestStatus};
+use engine::event::{Event, EventKind, Outcome, Recorded, RequestStatus};
 use engine::views::Events;
 use engine::views::items::Audience;
 use serde_json::{Map, Value, json};
@@ -80,6 +80,12 @@ impl Workspace {
     pub(super) fn told(&self, read: &Read) -> Result<Value, Fault> {
         let Read { row, end, .. } = read;
         let items = self.items(None, Some(&row.id), Audience::All, None)?;
+        let mut items = serde_json::to_value(items).map_err(Fault::internal)?;
+        if let (Some(items), seams) = (items.as_array_mut(), seams(&read.events))
+            && !seams.is_empty()
+        {
+            items.retain(|item| item["seq"].as_u64().is_none_or(|seq| !seams.contains(&seq)));
+        }
         let mut told = json!({
             "status": row.status,
             "state": end.state,
@@ -127,18 +133,20 @@ impl Workspace {
             let view = Events::new(&read.events);
             let mut asked: HashMap<blake3::Hash, u32> = HashMap::new();
             for event in &read.events {
-                let EventKind::EffectFinished {
-                    effect: EffectKind::Model, result, memoized: false, error: None, ..
-                } = &event.kind
+                let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, error, .. } =
+                    &event.kind
                 else {
                     continue;
                 };
                 let Some(request) = view.effect_request(&event.kind) else { continue };
                 let hash = hash_of(request);
-                let nth = asked.entry(hash).or_insert(0);
-                *nth += 1;
-                if shares && !counted.insert((row.number, hash, *nth)) {
-                    continue;
+                // A call that failed was sent for its sample alone.
+                if error.is_none() {
+                    let nth = asked.entry(hash).or_insert(0);
+                    *nth += 1;
+                    if shares && !counted.insert((row.number, hash, *nth)) {
+                        continue;
+                    }
                 }
                 let tokens = CallTokens::read(result).unwrap_or_default();
                 let usd = self.config.cost(request["model"].as_str().unwrap_or_default(), result).unwrap_or_default();
@@ -148,16 +156,30 @@ impl Workspace {
         Ok(spent)
     }
 
-    /// How long a run took itself, in milliseconds, without the time in which nobody ran it.
+    /// How long a run took itself, in milliseconds, without the time in which nobody ran it. If it was stopped and went
+    /// on, what was cut off counts once: a part ends with the last thing that stayed.
     fn duration(&self, read: &Read) -> i64 {
-        let mut lives: Vec<(i64, i64)> = Vec::new();
+        let (mut parts, mut kept): (Vec<(i64, i64)>, Option<i64>) = (Vec::new(), None);
         for event in &read.events {
-            match (&event.kind, lives.last_mut()) {
-                (EventKind::RequestResumed { .. }, _) | (_, None) => lives.push((event.at, event.at)),
-                (_, Some(life)) => life.1 = event.at,
+            match (&event.kind, parts.last_mut()) {
+                (EventKind::RequestResumed { .. }, last) => {
+                    if let (Some(part), Some(kept)) = (last, kept.take()) {
+                        part.1 = kept;
+                    }
+                    parts.push((event.at, event.at));
+                }
+                (_, None) => parts.push((event.at, event.at)),
+                (kind, Some(part)) => {
+                    part.1 = event.at;
+                    if stays(kind) {
+                        kept = Some(event.at);
+                    } else {
+                        kept = kept.or(Some(part.0));
+                    }
+                }
             }
         }
-        lives.iter().map(|(from, to)| (to - from).max(0)).sum()
+        parts.iter().map(|(from, to)| (to - from).max(0)).sum()
     }
 
     /// One sample, beside the request. `None` if somebody has deleted it.
@@ -182,6 +204,34 @@ impl Workspace {
             duration_ms,
             differs,
         }))
+    }
+}
+
+/// The events of a run that would not be there if it had not been stopped: failures by the stop, and continuations.
+fn seams(events: &[Event]) -> HashSet<u64> {
+    let (mut seams, mut cut, mut is_stopped) = (HashSet::new(), Vec::new(), false);
+    for event in events {
+        match &event.kind {
+            EventKind::BlockFinished { error: Some(error), .. } if error.is_abort() => cut.push(event.seq),
+            EventKind::RequestFinished { status, .. } => is_stopped = *status == RequestStatus::Aborted,
+            EventKind::RequestStatus { status } => is_stopped = *status == RequestStatus::Interrupted,
+            EventKind::RequestResumed { .. } if is_stopped => {
+                seams.extend(cut.drain(..));
+                seams.insert(event.seq);
+                is_stopped = false;
+            }
+            _ => {}
+        }
+    }
+    seams
+}
+
+/// Whether an event stays if the run is stopped after it: a result, which nothing does again.
+fn stays(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::BlockFinished { outcome, .. } => *outcome == Outcome::Completed,
+        EventKind::EffectFinished { .. } | EventKind::CallbackReturned { .. } => true,
+        _ => false,
     }
 }
 

@@ -53,8 +53,9 @@ impl Workspace {
         calls: &SampleCalls,
     ) -> Result<Running, Fault> {
         let _turn = futures_executor::block_on(of.beginning.acquire());
-        let Variant { loaded_flow, cut, edits } = variant.clone();
-        let fork = NewFork { id: id.to_owned(), loaded_flow, row: &of.row, events: &of.events, cut: Some(cut) };
+        let Variant { loaded_flow, cut, edits, answered, .. } = variant.clone();
+        let (id, cut_at) = (id.to_owned(), Some(cut));
+        let fork = NewFork { id, loaded_flow, row: &of.row, events: &of.events, cut: cut_at, answered };
         let (next, _) = self.forking_as(fork, &At::Seq(cut), edits, &of.mock)?;
         self.begin_next(super::Next { calls: Some(calls.clone()), ..next })
     }

@@ -97,6 +97,9 @@ impl Score {
                     .map_err(|error| Fault::invalid(format!("--score-schema {name}: is no JSON Schema: {error}")))?;
                 Ok(Scorer::Schema(Box::new(validator)))
             }
+            Score::Command(command) if command.trim().is_empty() => {
+                Err(Fault::invalid("--score-command: the command is empty; give one that prints the score"))
+            }
             other => Ok(Scorer::Other(other)),
         }
     }

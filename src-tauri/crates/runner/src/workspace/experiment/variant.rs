@@ -9,11 +9,15 @@ use std::sync::Arc;
 use engine::event::{Event, ModelEdit, Seq};
 use script::{Bundler, Code, NoDefinition, OptionValue};
 
-use super::axes::{Arm, TryQuery};
-use super::place::Place;
+use super::Experiment;
+use super::axes::Arm;
+use super::code::CodeFacts;
+use super::place::{AnsweredBeside, Place};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
-use crate::workspace::{Edits, Workspace};
+use crate::models::target::problem_of;
+use crate::run::prepare::gone;
+use crate::workspace::{Edits, Mock, Workspace};
 
 /// What an arm runs.
 #[derive(Clone)]
@@ -22,24 +26,37 @@ pub(crate) struct Variant {
     /// The last event that its forks have in common with the request.
     pub(crate) cut: Seq,
     pub(crate) edits: Edits,
+    /// What ran beside the block has asked, with the answers: no fork asks it again.
+    pub(crate) answered: Arc<Vec<AnsweredBeside>>,
+    /// What is known of its code.
+    pub(crate) facts: Arc<CodeFacts>,
 }
 
 impl Workspace {
     /// What each arm runs; `Err` is why one cannot be run.
     pub(super) fn variants(
         &self,
-        query: &TryQuery,
-        flow: &str,
-        events: &[Event],
-        place: &Place,
+        Experiment { query, row, events, place, mock, .. }: &Experiment,
         arms: &[Arm],
     ) -> Result<Vec<Result<Variant, String>>, Fault> {
         let generator = if query.needs_generator() { Some(place.generator(events)?) } else { None };
-        let mut codes = Codes { workspace: self, flow, bundler: None, known: HashMap::new() };
+        let of = Recording { flow: &row.flow, action: &row.action, events, place };
+        let mut codes = Codes { workspace: self, of, bundler: None, known: HashMap::new() };
+        let answered = Arc::new(place.answers_beside(events, place.before));
+        let answered_behind = place.ended.map(|ended| Arc::new(place.answers_beside(events, ended)));
         let variants = arms.iter().map(|arm| {
-            let loaded_flow = codes.get(arm, generator.as_deref()).map_err(|fault| fault.to_string())?;
+            let (loaded_flow, facts) = codes.get(arm, generator.as_deref()).map_err(|fault| fault.to_string())?;
+            if facts.has_no_place {
+                return Err(gone(&place.path));
+            }
+            if let (Some(model), Mock::Off) = (&arm.model, mock) {
+                let name = generator.as_deref().unwrap_or_default();
+                let problem = problem_of(model, name, &self.config.models, facts.defined_models.clone());
+                problem.map_or(Ok(()), |problem| Err(format!("--model {model}: {problem}")))?;
+            }
             let edit = ModelEdit {
                 generator: generator.clone().unwrap_or_default(),
+                at: Some(place.path.clone()),
                 model: arm.model.clone(),
                 options: arm.options.clone(),
             };
@@ -50,12 +67,12 @@ impl Workspace {
                 model: is_edited.then_some(edit),
                 ..Edits::default()
             };
-            let cut = match (&arm.output, place.ended) {
-                (Some(_), Some(ended)) => ended,
-                (Some(_), None) => return Err(format!("{} did not end, so its output cannot be given", place.path)),
-                (None, _) => place.before,
+            let (cut, answered) = match (&arm.output, place.ended, &answered_behind) {
+                (Some(_), Some(ended), Some(answered)) => (ended, answered.clone()),
+                (Some(_), ..) => return Err(format!("{} did not end, so its output cannot be given", place.path)),
+                (None, ..) => (place.before, answered.clone()),
             };
-            Ok(Variant { loaded_flow, cut, edits })
+            Ok(Variant { loaded_flow, cut, edits, answered, facts })
         });
         Ok(variants.collect())
     }
@@ -67,18 +84,34 @@ type CodeKey = (Option<String>, Option<String>);
 /// The code of the arms. Those that differ in no text share a bundle.
 struct Codes<'w> {
     workspace: &'w Workspace,
-    flow: &'w str,
+    of: Recording<'w>,
     bundler: Option<Bundler>,
-    known: HashMap<CodeKey, Result<Arc<LoadedFlow>, Fault>>,
+    known: HashMap<CodeKey, Result<KnownCode, Fault>>,
+}
+
+/// A version of the code, and what is known of it.
+type KnownCode = (Arc<LoadedFlow>, Arc<CodeFacts>);
+
+/// What is forked.
+#[derive(Clone, Copy)]
+struct Recording<'w> {
+    flow: &'w str,
+    action: &'w str,
+    events: &'w [Event],
+    place: &'w Place,
 }
 
 impl Codes<'_> {
-    fn get(&mut self, arm: &Arm, generator: Option<&str>) -> Result<Arc<LoadedFlow>, Fault> {
+    fn get(&mut self, arm: &Arm, generator: Option<&str>) -> Result<KnownCode, Fault> {
         let key = (arm.code.clone(), arm.prompt.as_ref().map(|prompt| prompt.text.clone()));
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let made = self.make(arm, generator);
+        let Recording { action, events, place, .. } = self.of;
+        let made = self.make(arm, generator).and_then(|loaded_flow| {
+            let facts = self.workspace.code_facts(&loaded_flow, action, events, place)?;
+            Ok((loaded_flow, Arc::new(facts)))
+        });
         self.known.insert(key, made.clone());
         made
     }
@@ -86,8 +119,8 @@ impl Codes<'_> {
     fn make(&mut self, arm: &Arm, generator: Option<&str>) -> Result<Arc<LoadedFlow>, Fault> {
         let workspace = self.workspace;
         let base = match &arm.code {
-            None => workspace.with_catalogue(|catalogue| catalogue.find(self.flow))?,
-            Some(revision) => workspace.flow_of_revision(revision, self.flow)?,
+            None => workspace.with_catalogue(|catalogue| catalogue.find(self.of.flow))?,
+            Some(revision) => workspace.flow_of_revision(revision, self.of.flow)?,
         };
         let Some(prompt) = &arm.prompt else { return Ok(base) };
         if arm.code.is_some() {

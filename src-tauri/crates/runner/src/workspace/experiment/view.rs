@@ -1,13 +1,14 @@
 //! Experiments as they are shown: read from what is stored of them, and from the logs of their samples.
 
+use engine::event::{EventKind, RequestStatus};
 use store::{ExperimentRow as Stored, SampleRow};
 
 use super::axes::Arm;
-use super::report::{arm_view, beside_base, by_arm};
+use super::report::{Read, arm_view, beside_base, by_arm};
 use super::sample::Begun;
 use super::{BASE, ModelsBy, StoredBody};
 use crate::core::fault::Fault;
-use crate::views::{ArmSummary, ArmView, ExperimentRow, ExperimentView, StoppedBy};
+use crate::views::{ArmSummary, ArmView, ExperimentRow, ExperimentView, SampleView, StoppedBy};
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -45,7 +46,7 @@ impl Workspace {
     }
 
     pub(super) fn view_of_experiment(&self, stored: &Stored) -> Result<ExperimentView, Fault> {
-        let StoredBody { query, errors, stopped } = StoredBody::of(stored)?;
+        let StoredBody { query, errors, stopped, .. } = StoredBody::of(stored)?;
         let own = query.arms()?;
         let has_base = !own.iter().all(Arm::is_base);
         let mut samples = by_arm(self.store.samples(&stored.id).map_err(Fault::internal)?);
@@ -81,7 +82,13 @@ impl Workspace {
         let missing = (all.len() as u32 * query.samples()).saturating_sub(there);
         let samples = all.iter().flat_map(|arm| &arm.samples);
         let running = samples.filter(|sample| Begun::of(sample.status) == Begun::Runs).count() as u32;
-        let mut notes = notes(&base, original.is_none(), is_mock, query.samples());
+        let is_unscored = |sample: &SampleView| {
+            Begun::is_over(sample.status) && sample.score.is_none() && sample.score_error.is_none()
+        };
+        let ended = all.iter().flat_map(|arm| &arm.samples).filter(|sample| is_unscored(sample)).count() as u32;
+        let unscored = if query.score.is_some() { ended } else { 0 };
+        let mut notes = notes(&base, is_mock, query.samples());
+        notes.extend(self.why_base_differs(&base, original.as_ref())?);
         if running > 0 {
             notes.push(format!("{running} of the missing samples are being run, perhaps by another process"));
         }
@@ -93,20 +100,54 @@ impl Workspace {
             base,
             arms,
             stopped: stopped
-                .filter(|_| missing > 0)
+                .filter(|_| missing + unscored > 0)
                 .or_else(|| (missing > running && errors.is_empty()).then_some(StoppedBy::Cancelled)),
             missing,
+            unscored,
             notes,
         })
     }
+
+    /// What to know of the base arm: why its samples differ from the request, as far as that can be told.
+    fn why_base_differs(&self, base: &ArmView, original: Option<&Read>) -> Result<Option<String>, Fault> {
+        let Some(original) = original else {
+            let note = "the request was deleted, so its samples are not compared with it";
+            return Ok(Some(note.to_owned()));
+        };
+        let ArmSummary { n, differing, .. } = &base.summary;
+        if *differing == 0 {
+            return Ok(None);
+        }
+        let sample = base.samples.iter().find(|sample| sample.differs.output || sample.differs.state);
+        let sample = sample.map_or(Ok(None), |sample| self.read_run(&sample.request_id))?;
+        let (ran, runs) = (codes(original), sample.as_ref().map(codes).unwrap_or_default());
+        let is_edited = runs.iter().any(|code| !ran.contains(code));
+        let status = original.row.status;
+        let why = match status {
+            _ if is_edited => "its code was edited since the request ran, and samples run the code of today".to_owned(),
+            RequestStatus::Completed => "the flow differs by itself".to_owned(),
+            RequestStatus::Failed => "the request failed, which a sample need not do".to_owned(),
+            _ => format!("the request is {}, and samples go on to their end", status.as_str()),
+        };
+        let differ = if *n == 1 { "sample differs" } else { "samples differ" };
+        Ok(Some(format!("with nothing changed, {differing} of {n} {differ} from the request: {why}")))
+    }
+}
+
+/// The versions of the code that ran a request itself.
+fn codes(read: &Read) -> Vec<&str> {
+    let codes = read.events.iter().filter_map(|event| match &event.kind {
+        EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
+            Some(code_hash.as_str())
+        }
+        _ => None,
+    });
+    codes.collect()
 }
 
 /// What one must know to read an experiment.
-fn notes(base: &ArmView, is_gone: bool, is_mock: bool, samples: u32) -> Vec<String> {
+fn notes(base: &ArmView, is_mock: bool, samples: u32) -> Vec<String> {
     let mut notes = Vec::new();
-    if is_gone {
-        notes.push("the request was deleted, so its samples are not compared with it".to_owned());
-    }
     if is_mock && samples > 1 {
         notes.push(
             "models are mocked, so every sample of an arm gets the same answers; one sample is enough unless the flow \
@@ -114,14 +155,7 @@ fn notes(base: &ArmView, is_gone: bool, is_mock: bool, samples: u32) -> Vec<Stri
                 .to_owned(),
         );
     }
-    let ArmSummary { n, waiting, differing, .. } = &base.summary;
-    if *differing > 0 {
-        notes.push(format!(
-            "with nothing changed, {differing} of {n} {} from the request: the flow differs by itself",
-            if *n == 1 { "sample differs" } else { "samples differ" }
-        ));
-    }
-    if *waiting > 0 {
+    if base.summary.waiting > 0 {
         notes.push("samples wait for an answer that the request was given: no approval is carried over".to_owned());
     }
     notes

@@ -30,7 +30,7 @@ impl ReplayCache {
         self.finished.get(path).filter(|_| !self.is_discarded(path, false))
     }
 
-    /// Returns the exchanges that functions of a generator made before the request was resumed.
+    /// Returns the exchanges that functions of a block made before the request was resumed.
     pub(crate) fn exchanges_of(&self, path: &str) -> Option<Rc<AttemptEffects>> {
         self.exchanges.of(path).filter(|_| !self.is_discarded(path, true))
     }

@@ -1,7 +1,8 @@
 //! HTTP exchanges that functions of a generator made before a resume, if the log cannot hold what they returned.
 //!
 //! The log cannot hold blocks and models that a function makes, so a resume calls `tools` and the like again. Their
-//! exchanges have happened: they get the same answers (SEMANTICS §8.2), unless the log has them redacted.
+//! exchanges have happened: they get the same answers (SEMANTICS §8.2), unless the log has them redacted. A sample of
+//! an experiment brings the exchanges of what ran beside its block: each is the answer to the function that made it.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,7 +14,7 @@ use crate::model::event::{Event, EventKind, Seq};
 use crate::model::redaction::REDACTED;
 use crate::views::Events;
 
-/// See the module: by the path of the generator.
+/// See the module: by the path of the block.
 #[derive(Default)]
 pub(crate) struct Exchanges(HashMap<Arc<str>, Rc<AttemptEffects>>);
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use serde_json::Value;
 
+use super::common_part::CommonPart;
 use super::open_block::{OpenBlock, Status};
 use super::pauses::Pauses;
 use super::shared_writes::RecordedWrites;
@@ -32,6 +33,7 @@ use crate::views::{Events, edited, edited_input};
 /// Builds the cache, reading a log from its first event to its last.
 struct LogReader<'e> {
     view: Events<'e>,
+    common: CommonPart,
     replay_cache: ReplayCache,
     requests: Requests,
     open: HashMap<Attempt, OpenBlock>,
@@ -55,6 +57,7 @@ impl ReplayCache {
         let view = Events::new(events);
         let mut reader = LogReader {
             view,
+            common: CommonPart::default(),
             replay_cache: ReplayCache::default(),
             requests: Requests::default(),
             open: HashMap::default(),
@@ -151,6 +154,11 @@ impl LogReader<'_> {
 
     fn read(&mut self, event: &Event) {
         self.requests.read(event);
+        if self.common.ends_before(event) {
+            let ReplayCache { unfinished, suspensions, .. } = &mut self.replay_cache;
+            let is_open = |path: &str| self.open.keys().any(|(open, _)| **open == *path);
+            suspensions.forget_answers(|path| unfinished.contains_key(path) || is_open(path));
+        }
         if let (true, Some(path)) = (self.detached.read(event), &event.path) {
             self.discard_below(path);
         }
@@ -287,7 +295,7 @@ impl LogReader<'_> {
                 }
             }
             EventKind::EffectFinished { effect: EffectKind::Fetch, .. }
-                if self.open.get(&key).is_some_and(|open| open.begun.kind == BlockKind::Generator) =>
+                if self.open.get(&key).is_some_and(|of| self.common.keeps_exchanges(of.begun.kind)) =>
             {
                 replay_cache.exchanges.add(path, event, self.view);
             }

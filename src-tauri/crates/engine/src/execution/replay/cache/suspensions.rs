@@ -82,6 +82,13 @@ impl RecordedSuspensions {
         self.0.values_mut().for_each(|suspension| suspension.retain(|_, one| one.resolved.is_some()));
     }
 
+    /// Removes the suspensions with an answer of blocks that have not ended, at the end of the part that a fork has in
+    /// common with its request. The answer was given to the request, so the fork asks anew: an approval pays once.
+    pub(super) fn forget_answers(&mut self, has_not_ended: impl Fn(&str) -> bool) {
+        let open = self.0.iter_mut().filter(|(path, _)| has_not_ended(path));
+        open.for_each(|(_, suspensions)| suspensions.retain(|_, one| one.resolved.is_none()));
+    }
+
     /// Removes the newest suspension of a failed block if it was rejected or has expired, so that the block asks anew
     /// when it runs again. With the same answer it would only fail again.
     pub(super) fn forget_refusal(&mut self, path: &str) {
