@@ -183,6 +183,28 @@ fn a_folder_holds_definitions_of_its_kind() {
     let warnings = found.iter().map(|flow| flow["warnings"].to_string()).collect::<String>();
     assert!(warnings.contains("agents/tools/shared.ts has no default export, so it defines nothing"), "{warnings}");
     place.write("agents/tools/shared.ts", "export default 2;\n");
+    let found = flows(&place);
+    let warnings = found.iter().map(|flow| flow["warnings"].to_string()).collect::<String>();
+    let words = "agents/tools/shared.ts: the default export is not made by defineTool, so it defines nothing; it is 2";
+    assert!(warnings.contains(words), "{warnings}");
+    assert!(found.iter().all(|flow| flow["error"].is_null()), "the rest loads");
+    place.write("agents/tools/shared.ts", &prompt("shared", "m"));
     let errors = flows(&place).iter().map(|flow| flow["error"].to_string()).collect::<String>();
-    assert!(errors.contains("agents/tools/shared.ts: the default export must be made by defineTool"), "{errors}");
+    let words = "the default export must be made by defineTool, like every file in \\\"tools\\\"; it is made by \
+                 definePrompt, so its file belongs in \\\"prompts\\\"";
+    assert!(errors.contains(words), "{errors}");
+}
+
+/// A hook that only newer versions call is told of at its line, and everything else runs.
+#[test]
+fn a_hook_of_a_newer_version_stops_nothing() {
+    let place = place();
+    let later = "import { defineHook } from \"@standardagents/builder\";\n\
+                 export default defineHook({ hook: \"after_subagent_created\", execute: async () => {} });\n";
+    place.write("agents/hooks/later.ts", later);
+    let found = flows(&place);
+    assert!(found.iter().all(|flow| flow["error"].is_null()), "{found:?}");
+    let warnings = found.iter().map(|flow| flow["warnings"].to_string()).collect::<String>();
+    assert!(warnings.contains("\\\"after_subagent_created\\\" is a hook of a newer version"), "{warnings}");
+    assert!(warnings.contains("agents/hooks/later.ts"), "{warnings}");
 }

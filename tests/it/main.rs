@@ -1,9 +1,11 @@
 //! One binary for all tests of behaviour, so that they link once.
 
 mod acts;
+mod acts_forks;
 mod acts_shared;
 mod acts_walls;
 mod agent_fields;
+mod agent_forks;
 mod agent_projects;
 mod agent_prompts;
 mod agent_rows;

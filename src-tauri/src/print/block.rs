@@ -75,7 +75,7 @@ fn effects(effects: &[EffectRow]) -> String {
         .iter()
         .map(|effect| {
             let came = match (&effect.result, &effect.error) {
-                (_, Some(error)) => format!("✗ {}: {}", error.name, cut(&error.message)),
+                (_, Some(error)) => format!("✗ {}: {}", error.name, cut(&error.told())),
                 (Some(result), None) => short(&result.0),
                 (None, None) => "▶ not ended".to_owned(),
             };

@@ -67,6 +67,9 @@ pub(crate) fn state(state: &StateView) -> String {
     for (id, value) in state.sequencers.iter().filter(|(_, value)| !is_shown(value)) {
         let _ = writeln!(text, "{} (version {})\n{}", instance(id), version(id), indented(&value.0));
     }
+    if let Some(value) = &state.call_state {
+        let _ = writeln!(text, "state (of the calls)\n{}", indented(&value.0));
+    }
     for (resource, value) in &state.resources {
         let _ = writeln!(text, "{resource} (version {})\n{}", version(resource), indented(&value.0));
         if let Some(content) = state.contents.get(resource) {

@@ -2949,6 +2949,8 @@ export type StateView = {
 	flowState?: Json | null,
 	/**  Of a request of an agent: its turns and its tool queue. */
 	agent?: AgentView | null,
+	/**  Of a request of an agent with Calls: the state that they wrote, which is part of their context. */
+	callState?: Json | null,
 	/**  What a client sees of all that, by scope and name, where the flow shows it anything. */
 	clientData?: Json | null,
 	/**  Why a projection of the flow failed. */

@@ -73,7 +73,7 @@ async fn conversation(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data) -> 
     let field = |name: &str| state.get(name).map_or(Value::Null, |value| (**value).clone());
     Ok(StepValue::new(
         json!({
-            "response": messages::newest_text(&flow),
+            "response": stopping::last_words(&flow, of).unwrap_or_else(|| messages::newest_text(&flow)),
             "turnCount": field("turnCount"),
             "stopped": field("stopped"),
             "stoppedBy": field("stoppedBy"),

@@ -17,6 +17,7 @@ mod references;
 mod request;
 mod results;
 mod scoping;
+mod state;
 mod tick;
 mod tools;
 
@@ -35,6 +36,8 @@ use crate::model::path::join;
 use problem::{Kind, problem};
 
 pub use blocks::agent as block;
+pub use call::plan_with_arguments;
+pub use state::{message as state_message, of_context as state_of};
 pub use tools::fault as tool_fault;
 
 /// How many answers in a row may be no solution, or hold an output that does not fit, before the agent fails.

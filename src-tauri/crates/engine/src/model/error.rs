@@ -58,6 +58,22 @@ pub struct Location {
     pub column: u32,
 }
 
+/// Longer thrown values are cut in the line of an error.
+const MAX_THROWN: usize = 200;
+
+/// Returns an error's message, and with it the value that was thrown if that was no error: its details hold that value
+/// alone.
+pub fn told(message: &str, details: Option<&Value>) -> String {
+    let thrown = details.and_then(Value::as_object).filter(|fields| fields.len() == 1).and_then(|it| it.get("thrown"));
+    let Some(thrown) = thrown else { return message.to_owned() };
+    let value = thrown.to_string();
+    let mut shown: String = value.chars().take(MAX_THROWN).collect();
+    if shown.len() < value.len() {
+        shown.push('…');
+    }
+    format!("{message}: {shown}")
+}
+
 impl FlowError {
     /// An error of class `name`.
     pub fn new(name: &str, message: impl Into<String>) -> Self {
@@ -110,6 +126,11 @@ impl FlowError {
                 ),
             )
         }
+    }
+
+    /// Returns the message, and with it the value that was thrown if that was no error.
+    pub fn told(&self) -> String {
+        told(&self.message, self.details.as_ref())
     }
 
     /// Returns what items and hooks contain of it: `{ name, message, code?, details? }`.

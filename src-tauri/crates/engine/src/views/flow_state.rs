@@ -68,6 +68,51 @@ pub fn field(of: &Sources<'_>, name: &str) -> Option<Value> {
     }
 }
 
+/// The fields that a fork may edit: they are read where it goes on.
+pub const EDITABLE: &[&str] =
+    &["currentSide", "turnCount", "stopped", "stoppedBy", "sequence", "context", "thread", "storage"];
+
+/// Fields of the agent's state that have no name for authors, and are read.
+const EDITABLE_INSIDE: &[&str] =
+    &["messages", "sideTurns", "queuedMessages", "forcedSide", "pendingHandoff", "stopReason", "awaitingHuman"];
+
+/// Returns why a fork cannot give a field of the agent's state this value, if so: nothing would read it, or it is no
+/// value of that field.
+pub fn refuses_edit(field: &str, value: &Value) -> Option<String> {
+    let names = EDITABLE.join(", ");
+    let lost = |why: &str| Some(format!("{why}; of the FlowState a fork may set {names}"));
+    match field {
+        "messages" if !value.is_object() => lost(
+            "messageHistory is made of the stored messages, so a list in its place would be lost; edit what one says \
+             with --at root/message, or at its turn, and --output TEXT",
+        ),
+        "env" => lost("env is read from flowglass.json and the environment, not from the state"),
+        "agentConfig" | "agent" => lost("the agent is what its file defines, not what the state says of it"),
+        _ if EDITABLE.contains(&field) => misfit(field, value).map(|what| format!("{field} must be {what}")),
+        _ if EDITABLE_INSIDE.contains(&field) => None,
+        _ => lost(&format!("nothing reads \"{field}\"")),
+    }
+}
+
+/// The largest whole number that a JavaScript number holds with all those below it.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
+
+/// Returns what a field must be, if a value is no value of it.
+pub fn misfit(field: &str, value: &Value) -> Option<&'static str> {
+    let is_count = || value.as_f64().is_some_and(|n| (0.0..=MAX_SAFE_INTEGER).contains(&n) && n.fract() == 0.0);
+    let (fits, what) = match field {
+        "currentSide" => (value == "a" || value == "b", "\"a\" or \"b\""),
+        "stoppedBy" => (value.is_null() || value == "a" || value == "b", "\"a\", \"b\" or undefined"),
+        "turnCount" => (is_count(), "a whole number that JavaScript counts exactly"),
+        "stopped" => (value.is_boolean(), "true or false"),
+        "messageHistory" => (value.is_array(), "a list of messages"),
+        "sequence" => (value["queue"].is_array(), "an object with a queue of tool calls"),
+        "context" => (value.is_object(), "an object"),
+        _ => (true, ""),
+    };
+    (!fits).then_some(what)
+}
+
 /// Returns the place of a field of a `FlowState` as the states name it: `context.total` is `sequencer.context.total`,
 /// and what is in `storage` is the session's. `None` for any other text.
 pub fn address(text: &str) -> Option<String> {

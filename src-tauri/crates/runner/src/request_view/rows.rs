@@ -191,7 +191,7 @@ impl RequestView {
             (row.prompt_tokens, row.completion_tokens) = (usage.prompt_tokens, usage.completion_tokens);
         }
         if row.status.is_some_and(BlockStatus::is_failure) {
-            row.error = source.error_at(row.seq_end.unwrap_or(span.seq_end))?.map(|error| error.message);
+            row.error = source.error_at(row.seq_end.unwrap_or(span.seq_end))?.map(|error| error.told());
         }
         Ok(())
     }
@@ -242,7 +242,8 @@ impl RequestView {
             (None, _) => None,
             (newest, GroupOf::Attempts) => newest,
             _ if tally.running > 0 => Some(BlockStatus::Running),
-            _ if tally.has_uncaught => Some(BlockStatus::Failed),
+            // If all of them failed, nothing of the group completed, whoever was told of the failures.
+            _ if tally.has_uncaught || tally.failed == u64::from(self.tree.count(node)) => Some(BlockStatus::Failed),
             _ if tally.suspended > 0 => Some(BlockStatus::Suspended),
             _ => Some(BlockStatus::Completed),
         };

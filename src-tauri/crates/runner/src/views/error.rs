@@ -1,6 +1,6 @@
 //! A failure, as it is shown.
 
-use engine::error::FlowError;
+use engine::error::{FlowError, told};
 use serde::Serialize;
 
 use super::Json;
@@ -33,6 +33,13 @@ pub struct ErrorInfo {
     /// The author's stack.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<String>,
+}
+
+impl ErrorInfo {
+    /// Returns the message, and with it the value that was thrown if that was no error.
+    pub fn told(&self) -> String {
+        told(&self.message, self.details.as_ref().map(|Json(details)| details))
+    }
 }
 
 impl From<&FlowError> for ErrorInfo {

@@ -2,13 +2,15 @@
 //!
 //! All of it is read from the states and events of the request; `engine::views::flow_state` gives it its form.
 
+mod of_calls;
+
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::item::ItemStatus;
 use engine::state::State;
 use engine::views::Events;
 use engine::views::blocks::blocks;
 use engine::views::diff::diff;
-use engine::views::flow_state::{Sources, address as address_of, is_execution, is_sub_prompt, whole};
+use engine::views::flow_state::{EDITABLE, Sources, address as address_of, is_execution, is_sub_prompt, whole};
 use serde_json::{Map, Value};
 use store::{EventQuery, RequestQuery};
 
@@ -19,7 +21,10 @@ use crate::views::{AgentView, Change, Json, QueuedCall, StateView, TurnRow, Wait
 impl Workspace {
     /// Adds the `FlowState` and the agent's turns to the states of an instant, where the request is one of an agent.
     pub(super) fn add_agent(&self, view: &mut StateView, request: &str, seq: u64) -> Result<(), Fault> {
-        let Some(root) = execution(view) else { return Ok(()) };
+        let Some(root) = execution(view) else {
+            view.call_state = self.state_of_calls(request, seq)?;
+            return Ok(());
+        };
         let row = self.request(request)?;
         let query = EventQuery { to: Some(seq), ..EventQuery::default() };
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
@@ -44,14 +49,31 @@ impl Workspace {
     /// Returns an address as the states name it: in a request of an agent, a field of the `FlowState` is one, too.
     pub(super) fn address_in(&self, request: &str, address: &str) -> Result<String, Fault> {
         let Some(of_states) = address_of(address) else { return Ok(address.to_owned()) };
+        Ok(if self.is_of_agent(request)? { of_states } else { address.to_owned() })
+    }
+
+    /// Adds the names to a refused address that the request knows beside the scopes.
+    pub(super) fn with_names(&self, request: &str, fault: Fault) -> Fault {
+        let Fault::Invalid { message, details } = fault else { return fault };
+        let names = match (self.is_of_agent(request), self.state_of_calls(request, u32::MAX.into())) {
+            (Ok(true), _) => {
+                format!("; in an agent's request also {}, messageHistory, env, agentConfig", EDITABLE.join(", "))
+            }
+            (_, Ok(Some(_))) => "; in a request with Calls also state, which they write".to_owned(),
+            _ => String::new(),
+        };
+        Fault::Invalid { message: format!("{message}{names}"), details }
+    }
+
+    /// Whether a request is one of an agent with a `FlowState`.
+    fn is_of_agent(&self, request: &str) -> Result<bool, Fault> {
         let (path, kind) = (Some("root".to_owned()), Some("state_initialized".to_owned()));
         let query = EventQuery { path, kind, limit: Some(1), ..EventQuery::default() };
         let first = self.store.events(request, &query).map_err(Fault::internal)?;
-        let is_agent = first.iter().any(|event| match &event.kind {
+        Ok(first.iter().any(|event| match &event.kind {
             EventKind::StateInitialized { state, .. } => state.as_object().is_some_and(is_execution),
             _ => false,
-        });
-        Ok(if is_agent { of_states } else { address.to_owned() })
+        }))
     }
 
     /// What differs between the `FlowState`s of two instants of a request.

@@ -4,6 +4,7 @@
 //! and project begin as copies of what they were then, so that no experiment writes to the real ones
 //! (ARCHITECTURE §5.7). What was in flight at that step runs again.
 
+mod agents;
 mod draft;
 mod edits;
 
@@ -30,6 +31,7 @@ use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::run::{Opening, PriorEvents, Running};
 use crate::views::RequestRow;
+use agents::AgentBlocks;
 use draft::{Draft, started};
 use edits::{InputOf, Set, Shared, Whose};
 
@@ -94,8 +96,21 @@ impl Workspace {
             None => leaves(request, events, at, edits.output.is_some())?,
         };
         let leaves = Leaves { seq: cut.unwrap_or(leaves.seq).max(leaves.seq), ..leaves };
-        let parse = |(text, value): &(String, Value)| Set::parse(&self.address_in(request, text)?, value.clone());
-        let sets = edits.set.iter().map(parse).collect::<Result<Vec<_>, Fault>>()?;
+        let of_agents = AgentBlocks::of(events);
+        let (of_calls, set): (Vec<_>, Vec<_>) =
+            edits.set.into_iter().partition(|(text, _)| of_agents.is_of_calls(text));
+        let step_path = leaves.step.as_ref().and_then(|step| step.path.as_deref());
+        let output = match (edits.output, of_calls.is_empty()) {
+            (output, true) => output,
+            (output, false) => Some(of_agents.with_state(step_path, output, &of_calls)?),
+        };
+        if let (Some(output), Some(path)) = (&output, step_path) {
+            of_agents.check_output(path, output)?;
+        }
+        let names = of_agents.names();
+        let parse =
+            |(text, value): &(String, Value)| Set::parse(&self.address_in(request, text)?, value.clone(), &names);
+        let sets = set.iter().map(parse).collect::<Result<Vec<_>, Fault>>()?;
         for set in &sets {
             set.check_step(leaves.step.as_ref())?;
             if row.project_id.is_none() && set.whose == Whose::Durable(ScopeKind::Project) {
@@ -113,7 +128,10 @@ impl Workspace {
         });
         let (first, given) = (first.unwrap_or(Recorded::Undefined), common.input().cloned());
         let block_input = match &input_of {
-            Some(InputOf::Block(path)) => edits.input.clone().map(|input| (path.clone(), input)),
+            Some(InputOf::Block(path)) => {
+                let input = edits.input.clone().map(|input| of_agents.input(path, input)).transpose()?;
+                input.map(|input| (path.clone(), input))
+            }
             _ => None,
         };
         let action_input = edits.input.filter(|_| input_of == Some(InputOf::Action));
@@ -135,12 +153,11 @@ impl Workspace {
         let step = leaves.step.as_ref().map(|step| (step.path.clone(), step.attempt));
         let forked_from = ForkedFrom { request_id: request.to_owned(), seq: leaves.seq };
         let kept = common.iter().next().map(|first| KeptPart::of_fork(first, request, leaves.seq)).unwrap_or_default();
-        let needs_block = match (&input_of, &edits.output) {
+        let needs_block = match (&input_of, &output) {
             (Some(InputOf::Block(path)), _) => Some(path.clone()),
             (_, Some(_)) => step.as_ref().and_then(|(path, _)| path.clone()),
             _ => None,
         };
-        let output = edits.output;
         let opening: Opening = Box::new(move |asked: &StartRequest, flow: &Flow| {
             let mut draft =
                 Draft { seq: forked_from.seq, events: vec![started(asked, first, flow, (&forked_from, kept))] };
@@ -156,6 +173,7 @@ impl Workspace {
                 draft.push(path, attempt, EventKind::StateEdited { of: edit.of, operation: edit.operation });
             }
             if let Some((path, input)) = block_input {
+                let input = input.whole(&path, flow)?;
                 draft.push(Some(path), 0, EventKind::InputEdited { input: Recorded::Value(input) });
             }
             if let Some(edit) = edits.model {
@@ -235,6 +253,7 @@ impl Workspace {
             };
             let state = State::from(state.and_then(|state| state.0.as_object().cloned()).unwrap_or_default());
             let fields = set.patch(&state)?;
+            set.check_flow_state(&state, &fields)?;
             edits.push(Shared { text: set.text.clone(), of, block, operation: Operation::Patch { fields } });
         }
         Ok(edits)

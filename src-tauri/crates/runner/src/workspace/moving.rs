@@ -206,7 +206,8 @@ impl Workspace {
                     Ok(read) => expected.push((request, read)),
                     Err(why) => {
                         return Err(Fault::refused(format!(
-                            "{} is damaged (what {request} is expected to do cannot be read: {why}); nothing was imported",
+                            "{} is damaged (what {request} is expected to do cannot be read: {why}); nothing was \
+                             imported",
                             file.display()
                         )));
                     }

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::effect_log::{SeenRecords, callback_key};
-use engine::event::{Event, EventKind};
+use engine::effect_log::{SeenRecords, callback_key, edit_key};
+use engine::event::{Event, EventKind, Seq};
 use engine::request::StartRequest;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::edited_input;
@@ -72,7 +72,11 @@ impl Workspace {
     ) -> Result<SeenRecords, Fault> {
         let attempts = ReplayOrder::read(events);
         let mut versions: HashMap<ScopeKey, u64> = began.collect();
-        let (mut seen, mut waiting, mut ran) = (SeenRecords::new(), Vec::new(), HashSet::new());
+        let (mut seen, mut ran) = (SeenRecords::new(), HashSet::new());
+        // Records that the next block which is new finds, by scope: as of which event, and in which version.
+        let mut waiting: HashMap<ScopeKey, (Seq, u64)> = HashMap::new();
+        // What a fork began with: the newest commit of no block.
+        let mut begun: Vec<(ScopeKey, (Seq, u64))> = Vec::new();
         let mut callbacks: HashMap<u64, &str> = HashMap::new();
         for event in events {
             if let EventKind::CallbackReturned { callback, events, memoized: false, .. } = &event.kind {
@@ -81,31 +85,55 @@ impl Workspace {
         }
         let from = self.request(request)?.forked_from;
         let own = edited_input(events).unwrap_or(0);
-        let at = |scope: &ScopeKey, seq, version| -> Result<_, Fault> {
+        let at = |(scope, (seq, version)): (ScopeKey, (Seq, u64))| -> Result<_, Fault> {
             let (origin, its, seq) = self.original(request, scope.clone(), seq)?;
             let record = self.store.state_seen(&its, &origin, seq, version).map_err(Fault::internal)?;
-            Ok((scope.clone(), record))
+            Ok((scope, record))
+        };
+        // What a fork has in common with another request names that one's records.
+        let mut own_keys: HashMap<ScopeKey, ScopeKey> = HashMap::new();
+        let mut own_key = |scope: &ScopeKey, seq: Seq| -> Result<ScopeKey, Fault> {
+            if from.as_ref().is_none_or(|from| seq > from.seq) {
+                return Ok(scope.clone());
+            }
+            if let Some(known) = own_keys.get(scope) {
+                return Ok(known.clone());
+            }
+            let (origin, ..) = self.original(request, scope.clone(), seq)?;
+            let own = self.counterpart(scope, &origin, request)?;
+            own_keys.insert(scope.clone(), own.clone());
+            Ok(own)
         };
         for event in events.iter().filter(|event| event.seq > own) {
             // What an attempt wrote that is not made again is there for the replay as if another had written it.
             let is_done_again = event.path.is_none() || attempts.place_to_end(event).is_some();
+            if event.path.is_none() && !event.kind.commits().is_empty() {
+                begun.clear();
+            }
             for commit in event.kind.commits().iter().filter(|_| is_done_again) {
-                match &from {
-                    Some(from) if event.seq <= from.seq => {
-                        let scope = self.counterpart(&commit.scope, &from.request_id, request)?;
-                        versions.insert(scope, commit.version);
-                    }
-                    // What a fork began with was there before it went on.
-                    Some(_) if event.path.is_none() => drop(versions.remove(&commit.scope)),
-                    _ => {
-                        let known = versions.insert(commit.scope.clone(), commit.version);
-                        // Its write was refused and put on top of what another had written meanwhile: what
-                        // the other wrote is there from this write on, without any look of ours at it.
-                        if known.or(from.is_none().then_some(0)).is_some_and(|known| known < commit.from) {
-                            waiting.push(at(&commit.scope, event.seq, commit.version)?);
-                        }
-                    }
+                let scope = own_key(&commit.scope, event.seq)?;
+                // What a fork began with was there before it went on.
+                if from.is_some() && event.path.is_none() {
+                    versions.remove(&scope);
+                    begun.push((scope, (event.seq, commit.version)));
+                    continue;
                 }
+                let known = versions.insert(scope.clone(), commit.version);
+                // Its write was refused and put on top of what another had written meanwhile: what the other wrote is
+                // there from this write on, without any look of ours at it.
+                let is_behind = known.or(from.is_none().then_some(0)).is_some_and(|known| known < commit.from);
+                // A record that waits has this write on top of it by the time a block finds it.
+                if is_behind || waiting.contains_key(&scope) {
+                    waiting.insert(scope, (event.seq, commit.version));
+                }
+            }
+            if let (EventKind::OutputEdited { .. } | EventKind::StateEdited { .. }, Some(path)) =
+                (&event.kind, &event.path)
+            {
+                // The step is taken from the log, without its commits.
+                versions.extend(begun.iter().map(|(scope, (_, version))| (scope.clone(), *version)));
+                let found: Vec<_> = begun.drain(..).map(at).collect::<Result<_, _>>()?;
+                seen.entry((edit_key(path), 0)).or_default().extend(found);
             }
             let (
                 EventKind::BlockStarted { versions: news, .. }
@@ -123,12 +151,13 @@ impl Workspace {
                 continue;
             }
             for (scope, version) in news {
-                let known = versions.get(scope).copied();
+                let scope = own_key(scope, event.seq)?;
+                let known = versions.get(&scope).copied();
                 if known == Some(*version) || (known.is_none() && *version == 0 && from.is_none()) {
                     continue;
                 }
                 versions.insert(scope.clone(), *version);
-                waiting.push(at(scope, event.seq, *version)?);
+                waiting.insert(scope, (event.seq, *version));
             }
             // A chain that is gone through again comes by what it did before the others wrote: the first block
             // that is new finds what they wrote.
@@ -139,7 +168,8 @@ impl Workspace {
                 let callback = callbacks.get(&event.seq).filter(|_| is_of_callback);
                 let path = callback.map_or_else(|| path.clone(), |callback| callback_key(path, callback));
                 let key: (Arc<str>, u32) = (path, nth as u32);
-                seen.entry(key).or_default().append(&mut waiting);
+                let found: Vec<_> = waiting.drain().map(at).collect::<Result<_, _>>()?;
+                seen.entry(key).or_default().extend(found);
             }
         }
         Ok(seen)

@@ -28,12 +28,16 @@ impl Workspace {
     /// The operations of a request that changed a place, in the order they came into force; durable
     /// writes do so when a block's end commits them. `address` is `SCOPE.PATH`.
     pub fn history(&self, request: &str, address: &str) -> Result<Vec<WriteRow>, Fault> {
-        self.writes_to(request, address, "--path ")
+        match self.writes_of_calls(request, address)? {
+            Some(rows) => Ok(rows),
+            None => self.writes_to(request, address, "--path "),
+        }
     }
 
     /// As [`history`](Self::history); `named` is what stands before the address where it was given.
     pub(super) fn writes_to(&self, request: &str, text: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
-        let address = Address::parse(&self.address_in(request, text)?, named)?;
+        let address =
+            Address::parse(&self.address_in(request, text)?, named).map_err(|fault| self.with_names(request, fault))?;
         let row = self.request(request)?;
         let mut before = Vec::new();
         if let Some(from) = row.forked_from.filter(|_| !address.kind.is_durable())

@@ -263,21 +263,12 @@ fn forced(flow: &FlowState) -> impl Fn(&Value) -> Value {
     }
 }
 
-/// The largest whole number that a JavaScript number holds with all those below it.
-const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
-
 /// Refuses what the interface does not let authors write.
 fn check(field: &str, value: &Value) -> Result<(), FlowError> {
-    let wrong = |what: &str| Err(FlowError::validation(format!("flow.{field} must be {what}, not {value}"), None));
+    if let Some(what) = flow_state::misfit(field, value) {
+        return Err(FlowError::validation(format!("flow.{field} must be {what}, not {value}"), None));
+    }
     match field {
-        "currentSide" if value != "a" && value != "b" => wrong("\"a\" or \"b\""),
-        "stoppedBy" if !(value.is_null() || value == "a" || value == "b") => wrong("\"a\", \"b\" or undefined"),
-        "turnCount" if !value.as_f64().is_some_and(|n| (0.0..=MAX_SAFE_INTEGER).contains(&n) && n.fract() == 0.0) => {
-            wrong("a whole number that JavaScript counts exactly")
-        }
-        "stopped" if !value.is_boolean() => wrong("true or false"),
-        "messageHistory" if !value.is_array() => wrong("a list of messages"),
-        "sequence" if !value["queue"].is_array() => wrong("an object with a queue of tool calls"),
         "sequence" => match value["queue"].as_array().into_iter().flatten().find(|call| !is_call(call)) {
             Some(call) => Err(FlowError::validation(
                 format!(
@@ -287,7 +278,6 @@ fn check(field: &str, value: &Value) -> Result<(), FlowError> {
             )),
             None => Ok(()),
         },
-        "context" if !value.is_object() => wrong("an object"),
         field if WRITABLE.contains(&field) => Ok(()),
         _ => Err(FlowError::validation(format!("flow.{field} cannot be written"), None)),
     }

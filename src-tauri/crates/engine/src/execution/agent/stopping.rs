@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::state::FlowState;
 use super::step::Said;
 use crate::model::error::FlowError;
-use crate::model::flow::{Agent, AgentSide, Side};
+use crate::model::flow::{Agent, AgentDefinitions, AgentSide, Side};
 use crate::model::operation::Operation;
 use crate::views::flow_state::is_top_level;
 
@@ -183,6 +183,27 @@ pub(super) async fn count_session_turn(flow: &FlowState, side: Side) -> Result<(
 async fn write_session_turns(flow: &FlowState, turns: Value) -> Result<(), FlowError> {
     let fields = serde_json::Map::from_iter([("sessionTurns".to_owned(), turns)]);
     flow.write_session(Operation::Patch { fields }).await
+}
+
+/// Returns the message of the tool that ended the session, if its side names a property for it (`messageProperty`).
+pub(super) fn last_words(flow: &FlowState, of: &AgentDefinitions) -> Option<Value> {
+    let ended = [Reason::SessionStop, Reason::SessionFail].map(Reason::as_str);
+    if !ended.iter().any(|reason| flow.get("stopReason") == *reason) {
+        return None;
+    }
+    let agent = flow.agent(of).ok()?;
+    let tools: Vec<&str> = agent
+        .sides
+        .iter()
+        .flat_map(|side| side.end_conversation_tool.iter().chain(&side.session_fail))
+        .filter(|tool| tool.message_property.is_some())
+        .map(|tool| &*tool.name)
+        .collect();
+    let rows = flow.rows();
+    let newest = rows.iter().rev().filter(|row| is_top_level(row) && row["role"] == "tool").find(|row| {
+        row["tool_status"] == "success" && row["name"].as_str().is_some_and(|name| tools.contains(&name))
+    })?;
+    Some(newest["content"].clone())
 }
 
 /// Whether the newest tool messages are failures in the same words.

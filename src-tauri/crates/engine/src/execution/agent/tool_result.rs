@@ -33,7 +33,7 @@ impl ToolResult {
                 });
                 format!("Tool argument validation failed: {}", told.collect::<Vec<_>>().join("; "))
             }
-            None => error.message.clone(),
+            None => error.told(),
         };
         ToolResult::failed(text)
     }

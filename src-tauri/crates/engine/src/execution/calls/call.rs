@@ -146,6 +146,35 @@ fn planned_anew(of: &CallAgent, plan: &Value, edited: Value) -> Result<Value, Fl
     Ok(next)
 }
 
+/// Returns the plan of a Call with other arguments, checked and scoped as those that its model wrote. `tick` is the
+/// recorded input of the Call's tick. Reserved properties (`_outputPath`, `_scopes`, …) stay, unless the arguments have
+/// them.
+pub fn plan_with_arguments(
+    of: &CallAgent,
+    plan: &Value,
+    tick: &Value,
+    arguments: Map<String, Value>,
+) -> Result<Value, FlowError> {
+    let mut known = plan.clone();
+    if known["context"].is_null() {
+        let lists = [&tick["context"], &plan["earlier"]];
+        known["context"] = lists.into_iter().filter_map(Value::as_array).flatten().cloned().collect();
+    }
+    let own = plan["call"].as_object().into_iter().flatten();
+    let mut call: Map<String, Value> =
+        own.filter(|(key, _)| key.starts_with('_')).map(|(key, value)| (key.clone(), value.clone())).collect();
+    call.extend(arguments);
+    let mut next = planned_anew(of, &known, call.into())?;
+    let Value::Object(fields) = &mut next else { return Ok(next) };
+    for field in ["context", "confirm", "earlier", "moreEarlier"] {
+        match plan.get(field) {
+            Some(value) => drop(fields.insert(field.to_owned(), value.clone())),
+            None => drop(fields.shift_remove(field)),
+        }
+    }
+    Ok(next)
+}
+
 async fn execute(cx: &Context, of: &Rc<CallAgent>, plan: &Value) -> Result<StepValue, FlowError> {
     let text = |name: &str| plan[name].as_str().map(str::to_owned);
     let child = |block: Rc<Block>, segment: String, input: Value| {

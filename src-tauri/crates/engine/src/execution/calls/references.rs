@@ -47,7 +47,7 @@ impl std::fmt::Display for Reference {
 }
 
 impl Reference {
-    fn parse(text: &str) -> Result<Reference, FlowError> {
+    pub(super) fn parse(text: &str) -> Result<Reference, FlowError> {
         let refused = |why: &str| {
             let message = format!("\"{text}\" is no reference: {why}; write †kind.path, like †state.user.id");
             Err(problem(Kind::Reference, message))

@@ -106,8 +106,9 @@ pub(super) fn of_failure(checked: &Checked, context: &[&Value], error: &FlowErro
     let Some(Expression::First(alternatives)) = &checked.output else { return None };
     let place = alternatives.get(1).filter(|_| error.name != problem(Kind::Rejected, "").name)?;
     let own = checked.instance.as_deref();
-    // Of the error only its name and message pass, as where it is fed back.
-    let failure = json!({ "name": error.name, "message": error.message });
+    // Of the error only its name and message pass, as where it is fed back. The author has chosen this place, so a
+    // thrown value that is no error is part of the message here.
+    let failure = json!({ "name": error.name, "message": error.told() });
     if refuses(place, context, own).or_else(|| overwrites(place, context, own, &failure)).is_some() {
         return None;
     }

@@ -49,6 +49,11 @@ pub fn callback_key(path: &str, callback: &str) -> Arc<str> {
     format!("{path}\u{0}{callback}").into()
 }
 
+/// Returns the key under which [`SeenRecords`] has what is there once a step is taken that a fork edited.
+pub fn edit_key(path: &str) -> Arc<str> {
+    callback_key(path, "")
+}
+
 /// The versions of durable records that blocks saw and others had written: by path and attempt.
 pub type SeenRecords = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
 

@@ -158,6 +158,7 @@ impl Run {
         }
         self.replay_own_state(&frame, done.ended);
         self.replay_shared_state(Some(&frame), Some(path), done.ended);
+        self.restore_seen_after_edit(&frame);
         match reuse {
             Reuse::ByReference => drop(self.kept.borrow_mut().insert(path.clone())),
             Reuse::Repeated => drop(self.record(&frame, self.memoized_end(done))),

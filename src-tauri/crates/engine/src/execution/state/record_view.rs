@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::execution::caught::BlockRole;
 use crate::execution::frame::Frame;
-use crate::execution::replay::effect_log::callback_key;
+use crate::execution::replay::effect_log::{callback_key, edit_key};
 use crate::execution::request::Run;
 use crate::execution::state::transaction::Transaction;
 use crate::model::error::FlowError;
@@ -64,6 +64,19 @@ impl Run {
         let Some(effect_log) = &self.effect_log else { return };
         for (scope, record) in effect_log.seen(&callback_key(&frame.path, callback), frame.attempt, |_| true) {
             self.log.set_record(scope, record);
+        }
+    }
+
+    /// In a replay of a fork: sets records to those that the fork began with, after the step that it edited. That step is
+    /// taken from the log, and its own commits are not made again.
+    pub(crate) fn restore_seen_after_edit(&self, frame: &Rc<Frame>) {
+        let Some(effect_log) = &self.effect_log else { return };
+        for (scope, record) in effect_log.seen(&edit_key(&frame.path), 0, |_| true) {
+            let (from, version) = (record.version, record.version);
+            let commit =
+                ScopeCommit { scope: scope.clone(), from, version, operations: Vec::new(), rebased: Vec::new() };
+            self.log.set_record(scope, record.clone());
+            frame.chain().for_each(|around| around.transaction.refresh(&commit, &record, self.next_stamp()));
         }
     }
 

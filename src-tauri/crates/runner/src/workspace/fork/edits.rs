@@ -9,6 +9,7 @@ use engine::operation::Operation;
 use engine::path::ROOT;
 use engine::scope::ScopeKind;
 use engine::state::State;
+use engine::views::flow_state::{is_execution, refuses_edit};
 use engine::views::place::Place;
 use serde_json::{Map, Value};
 
@@ -93,10 +94,13 @@ pub(super) enum Whose {
 }
 
 impl Set {
-    pub(super) fn parse(text: &str, value: Value) -> Result<Set, Fault> {
+    /// `names` says what else may stand there.
+    pub(super) fn parse(text: &str, value: Value, names: &str) -> Result<Set, Fault> {
         let wrong = |what: &str| Fault::invalid(format!("--set {text}: {what}"));
-        let words =
-            "begin with session, user, project, request, sequencer[PATH] or block[PATH], then a field: session.topic";
+        let words = &format!(
+            "begin with session, user, project, request, sequencer[PATH] or block[PATH], then a field: \
+             session.topic{names}"
+        );
         let end = text.find(['.', '[']).unwrap_or(text.len());
         let (scope, rest) = text.split_at(end);
         let (whose, rest) = match scope {
@@ -138,6 +142,13 @@ impl Set {
                 self.text, path.0, path.1
             )))
         }
+    }
+
+    /// Refuses a field of an agent's state that nothing reads, and a value that it cannot have.
+    pub(super) fn check_flow_state(&self, state: &State, fields: &Map<String, Value>) -> Result<(), Fault> {
+        let is_of_agent = state.to_json().as_object().is_some_and(is_execution);
+        let mut why = fields.iter().filter(|_| is_of_agent).filter_map(|(field, value)| refuses_edit(field, value));
+        why.next().map_or(Ok(()), |why| Err(Fault::invalid(format!("--set {}: {why}", self.text))))
     }
 
     /// The top-level field that it changes, as it is afterwards.

@@ -56,6 +56,8 @@ pub(super) fn scopes(mut state: StateView) -> (StateView, Vec<(ScopeName, Value)
     if let Some(Json(value)) = state.flow_state.take() {
         add(FLOW_STATE, None, value);
     }
+    // The inputs of ticks show it in the window.
+    state.call_state = None;
     (state, found)
 }
 

@@ -9,6 +9,7 @@ import { externalHandle } from './external-collections';
 import { createResourceEdgeApi } from '../base/resource-edges';
 import { change, handle, type StateHandle } from './state';
 import { toJson } from '../base/values';
+import { toAwait } from './unawaited';
 
 /** A resource that the running block can reach. */
 interface Listed {
@@ -157,24 +158,27 @@ function collectionHandle(token: number, listed: Listed): object {
     const found = native.sync('resource.list', askerBy(token), JSON.stringify([target, String(prefix ?? '')]));
     return JSON.parse(found ?? '[]') as Entry[];
   };
-  const getOptional = async (key: unknown) => {
+  const find = async (key: unknown) => {
     const entry = await ask('find', key);
     return entry ? instance(entry) : undefined;
   };
+  const get = async (key: unknown) => instance(await ask('get', key));
+  const listAll = async (asked?: unknown) => paged(asked, list, instance);
+  const count = async () => list('').length;
   return {
     pattern: listed.path,
     scope: listed.scope,
     config,
     metadata: config.metadata,
-    getOptional,
-    get: async (key: unknown) => instance(await ask('get', key)),
+    getOptional: (key: unknown) => toAwait('handle', `${label}.getOptional(…)`, find(key)),
+    get: (key: unknown) => toAwait('handle', `${label}.get(…)`, get(key)),
     create: async (key: unknown, initial?: unknown, options?: { replace?: boolean }) =>
       instance(await ask(options?.replace === true ? 'replace' : 'create', key, { fields: fields('create', initial) })),
     getOrCreate: async (key: unknown, initial?: unknown) =>
       instance(await ask('getOrCreate', key, { fields: fields('getOrCreate', initial) })),
     upsert: async (key: unknown, update?: unknown, createOnly?: unknown) =>
       instance(await ask('upsert', key, { fields: fields('upsert', update), only: fields('upsert', createOnly) })),
-    list: async (asked?: unknown) => paged(asked, list, instance),
+    list: (asked?: unknown) => toAwait('list', `${label}.list()`, listAll(asked)),
     scan: async function* (asked: Page = {}): AsyncGenerator<object> {
       for (const entry of list(asked.prefix).sort(byKey)) {
         if (asked.signal?.aborted) return;
@@ -182,7 +186,7 @@ function collectionHandle(token: number, listed: Listed): object {
       }
     },
     delete: async (key: unknown): Promise<void> => void (await ask('delete', key)),
-    count: async () => list('').length,
+    count: () => toAwait('count', `${label}.count()`, count()),
   };
 }
 

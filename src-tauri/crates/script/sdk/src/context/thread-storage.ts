@@ -3,6 +3,7 @@
 // Must not: keep anything itself. Each operation is a state operation of the block that runs.
 
 import { describeValue } from '../base/arguments';
+import { toJson } from '../base/values';
 import { warnOfLoss } from './json-loss';
 import { StateHandle } from './state';
 
@@ -66,6 +67,8 @@ export class ThreadStorage {
     }
     const name = needKey(key, 'put');
     if (value === undefined) throw new TypeError(`flow.storage.put("${name}"): undefined cannot be stored; use delete`);
+    // Refused with the call and the key that the author wrote, before anything is said of its form.
+    toJson(value, `flow.storage.put("${name}")`);
     warnOfLoss(of(this).token, `flow.storage.${name}`, value);
     await of(this).handle.setStateRecord('storage', name, value);
   }

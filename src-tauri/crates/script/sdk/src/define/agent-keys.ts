@@ -82,6 +82,7 @@ const WITHOUT_EFFECT: Record<string, Record<string, string>> = {
     inputPrice: PRICES,
     outputPrice: PRICES,
     cachedPrice: PRICES,
+    pricing: PRICES,
     includedProviders: 'the router chooses among its providers',
     providerOptions: 'options of a provider stand in the prompt: maxTokens, reasoning',
     providerTools: 'a model is offered the tools of its prompt',

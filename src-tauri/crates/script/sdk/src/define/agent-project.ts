@@ -36,9 +36,17 @@ export function toolsOfProject(files: readonly ProjectFile[]): Record<string, un
       continue;
     }
     if (!isMade(exported.default)) {
-      throw new TypeError(
-        `${path}: the default export must be made by ${definer}, like every file in "${folder}"; it is ${describeValue(exported.default)}`,
+      const other = Object.entries(FOLDERS).find(([, [, isOther]]) => isOther(exported.default));
+      if (other !== undefined) {
+        const [right, [maker]] = other;
+        throw new TypeError(
+          `${path}: the default export must be made by ${definer}, like every file in "${folder}"; it is made by ${maker}, so its file belongs in "${right}"`,
+        );
+      }
+      warn(
+        `${path}: the default export is not made by ${definer}, so it defines nothing; it is ${describeValue(exported.default)}`,
       );
+      continue;
     }
     if (folder === 'tools') tools[name] = exported.default;
   }

@@ -8,7 +8,7 @@ import { Block, type Config } from './blocks';
 import { defineFlow, isFlow, type Flow } from './flow';
 import { warnOfOthers, warnOfSide } from './agent-keys';
 import { Model } from './agent-models';
-import { nearest } from './known-keys';
+import { nearest, warn } from './known-keys';
 import { checkModelOptions } from './prompt-options';
 import { messageInput } from './agent-input';
 import { isSchema, type AnySchema } from '../base/schema';
@@ -202,15 +202,22 @@ function toolOf(tool: Config, where: string): Config {
   };
 }
 
-export const isHook = (value: unknown): boolean => hooks.some((hook) => hook === value);
+/** Hooks of newer versions, which are never called. */
+const uncalledHooks = new WeakSet<object>();
+
+export const isHook = (value: unknown): boolean =>
+  hooks.some((hook) => hook === value) || (typeof value === 'object' && value !== null && uncalledHooks.has(value));
 
 export function defineHook(given: unknown, fn?: unknown): { hook: string; execute: Fn } {
   const definition = typeof given === 'object' && given !== null ? (given as Config) : { hook: given, execute: fn };
   const hook = definition.hook as string;
   if (LATER_HOOKS.includes(hook)) {
-    throw new Error(
+    warn(
       `defineHook: "${hook}" is a hook of a newer version, which Flowglass does not call; there are ${HOOKS.join(', ')}`,
     );
+    const uncalled = { hook, execute: needFunction(definition.execute, `defineHook("${hook}")`) };
+    uncalledHooks.add(uncalled);
+    return uncalled;
   }
   if (!HOOKS.includes(hook)) {
     const meant = typeof hook === 'string' ? nearest(hook, HOOKS) : undefined;
