@@ -203,8 +203,16 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
     place.write("newer.run", whole.replacen("\"format\":1", "\"format\":2", 1));
     place.write("seq.run", whole.replacen("\"seq\":4}", "\"seq\":44}", 1));
     place.write("gone.run", whole.replacen("\"flow\":\"chat\"", "\"flow\":\"gone\"", 1));
+    place.write("older.run", whole.replacen("\"format\":1", "\"format\":0", 1));
+    place.write("action.run", whole.replacen("\"action\":\"say\"", "\"action\":\"fail\"", 1));
+    place.write("status.run", whole.replacen("\"status\":\"completed\"", "\"status\":\"failed\"", 1));
+    place.write("nothing.run", whole.replacen('\n', "\n{\"did\":[],\"expected\":\"root\"}\n", 1));
+    let record = whole.lines().find(|line| line.starts_with("{\"record\"")).expect("it saw a record");
+    place.write("twice.run", whole.replacen(record, &format!("{record}\n{record}"), 1));
     std::fs::write(place.dir().join("bytes.run"), [0xff, 0xfe]).expect("the place is writable");
-    let verified = place.ask("verify cut.run empty.run newer.run seq.run gone.run bytes.run missing.run . first.run");
+    let files = "cut.run empty.run newer.run seq.run gone.run bytes.run missing.run . older.run action.run status.run \
+                 nothing.run twice.run first.run";
+    let verified = place.ask(&format!("verify {files}"));
     assert_eq!(verified.code, Some(1), "{verified}");
     let results = verified.json()["results"].clone();
     for (at, verdict, what) in [
@@ -216,15 +224,40 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
         (5, "not_comparable", "no text in UTF-8"),
         (6, "not_comparable", "missing.run is not there"),
         (7, "not_comparable", "no ordinary file"),
+        (8, "not_comparable", "line 1: there is no format 0"),
+        (9, "not_comparable", "line 1: the action is \"fail\" here, and \"say\" in the events"),
+        (10, "not_comparable", "line 1: the status is \"failed\" here, and \"completed\" in the events"),
+        (11, "not_comparable", "with at least one entry, or null"),
+        (12, "not_comparable", "line 3: version 0 of the record of "),
     ] {
         let row = &results[at];
         assert_eq!(row["verdict"], verdict, "{row}");
         assert!(row["why"].as_str().is_some_and(|why| why.contains(what)), "{row}: {what}");
     }
-    assert_eq!(results[8]["verdict"], "same");
+    assert_eq!(results[13]["verdict"], "same");
     place.write("flowglass.json", r#"{ "limits": { "importBytes": 100 } }"#);
     let row = &place.get_any("verify first.run")["results"][0];
     assert!(row["why"].as_str().is_some_and(|why| why.contains("limits.importBytes")), "{row}");
+}
+
+/// A file that others link to, and that only some may read, stays what it was.
+#[cfg(unix)]
+#[test]
+fn an_accepted_file_is_changed_in_place() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = chat();
+    place.run(&["run", "chat", "fail", "--user", "ada", "--request", "failed", "--input", "\"x\""]);
+    place.get("keep failed --as tests/real.run");
+    let at = |name: &str| place.dir().join(name);
+    std::fs::set_permissions(at("tests/real.run"), PermissionsExt::from_mode(0o640)).expect("it is ours");
+    std::os::unix::fs::symlink("tests/real.run", at("link.run")).expect("a link can be made");
+    place.write("flows/chat.ts", CHAT.replace("new Error(\"no\")", "new Error(\"never\")"));
+    let verified = place.ask("verify link.run --accept");
+    assert_eq!(verified.code, Some(0), "{verified}");
+    assert!(at("link.run").symlink_metadata().is_ok_and(|about| about.is_symlink()), "the link stays");
+    assert!(text_of(&place, "tests/real.run").contains("never"), "what it leads to is changed");
+    let mode = at("tests/real.run").metadata().map(|about| about.permissions().mode() & 0o777);
+    assert_eq!(mode.ok(), Some(0o640), "whoever could read it still can");
 }
 
 /// An editor may put other ends of lines into a file, and cut spaces off empty lines.

@@ -137,6 +137,7 @@ mod try_out;
 mod try_window;
 mod values;
 mod verify;
+mod verify_edits;
 mod verify_law;
 mod verify_window;
 mod warnings;

@@ -369,7 +369,7 @@ export default defineFlow({ kind: "main", actions: { go: { block: sequencer({ na
     assert_eq!(place.get("verify --all")["same"], 1);
     for (from, to, path) in [
         ("Shall we?", "Shall we now?", "root/step:ask"),
-        (".step(ask)", ".step(first)", "root/step:first~2"),
+        (".step(ask)", ".step(first)", "root/step:ask"),
         (".step(first)", ".step(first).step(first)", "root/step:first~2"),
         ("ctx.suspend({ reason: \"approval\", message: \"Shall we?\" })", "2", "root/step:ask"),
     ] {
@@ -394,7 +394,32 @@ export default defineFlow({ kind: "main", session: { stateSchema: z.object({ n: 
         place.edit(&TAPS.replace(from, to));
         let verified = place.ask("verify");
         assert_eq!((verified.code, &verified.json()["results"][0]["field"]), (Some(1), &json!(field)), "{verified}");
+        assert_eq!(place.ask("verify --accept").code, Some(0), "{to}");
+        assert_eq!(place.ask("verify").json()["same"], 1, "{to} is expected from now on");
+        place.edit(TAPS);
+        let verified = place.ask("verify --accept");
+        assert_eq!((&verified.json()["results"][0]["field"], verified.code), (&json!(field), Some(0)), "{verified}");
+        assert_eq!(place.ask("verify").json()["unaffected"], 1);
     }
+}
+
+/// What is accepted and cannot be stored keeps no other verdict back.
+#[cfg(unix)]
+#[test]
+fn a_verdict_is_told_where_its_acceptance_cannot_be_written() {
+    let place = cart();
+    for request in ["one", "two"] {
+        place.get(&format!("keep {request} --as {request}.run"));
+    }
+    place.write("flows/tax.ts", TAX.replace("* 2", "* 3"));
+    // The file stays as it is where no other file can be put beside it: its name has become too long for that.
+    let long = format!("{}.run", "x".repeat(250));
+    std::fs::rename(place.dir().join("one.run"), place.dir().join(&long)).expect("the name is allowed");
+    let verified = place.ask(&format!("verify {long} two.run --accept"));
+    assert_eq!(verified.code, Some(1), "{verified}");
+    let results = verified.json()["results"].clone();
+    assert!(results[0]["why"].as_str().is_some_and(|why| why.contains("was not accepted")), "{verified}");
+    assert_eq!((&results[0]["verdict"], &results[1]["accepted"]), (&json!("differs"), &json!(true)), "{verified}");
 }
 
 /// The limits of a machine end a flow elsewhere on another one, and what it does before is no outcome.
@@ -413,4 +438,23 @@ fn newer_settings_are_no_reason_to_trust_the_same_code() {
     let place = cart();
     place.write("flowglass.json", "{}");
     assert_eq!(place.get("verify")["same"], 5);
+}
+
+/// Nor are settings whose time says that they are older, nor settings that are gone.
+#[cfg(unix)]
+#[test]
+fn settings_that_were_changed_or_removed_may_be_what_a_request_read() {
+    let place = Place::new();
+    place.write("flowglass.json", "{}");
+    place.write("flows/cart.ts", CART);
+    place.write("flows/tax.ts", TAX);
+    place.run(&["run", "cart", "pay", "--user", "ada", "--request", "one", "--input", "[1]"]);
+    assert_eq!(place.get("verify")["unaffected"], 1);
+    let settings = place.dir().join("flowglass.json");
+    place.write("flowglass.json", "{ }");
+    let file = std::fs::File::options().write(true).open(&settings).expect("it is there");
+    file.set_modified(std::time::UNIX_EPOCH).expect("it is ours");
+    assert_eq!(place.get("verify")["same"], 1, "a time is no proof");
+    std::fs::remove_file(&settings).expect("it is ours");
+    assert_eq!(place.get("verify")["same"], 1, "it may have been there");
 }

@@ -71,6 +71,8 @@ pub struct Frame {
     pub(crate) last_step: RefCell<Option<String>>,
     /// Set when it suspends: it has asked something that has no answer yet.
     pub(crate) suspended: Abort,
+    /// What it sends on its way, by the number of the `ctx.runOnce` around it, until that has ended.
+    pub(crate) dispatches: RefCell<HashMap<u32, Value>>,
     /// The blocks that its functions run at the moment.
     pub(crate) nested: Nested,
     /// The results of those that its body ran.
@@ -113,6 +115,7 @@ impl Frame {
             own,
             model: RefCell::default(),
             listener: RefCell::default(),
+            dispatches: RefCell::default(),
             transaction: Transaction::default(),
             role: RefCell::default(),
             written: RefCell::default(),

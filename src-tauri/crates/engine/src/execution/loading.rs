@@ -37,6 +37,7 @@ impl Run {
             result,
             error: None,
             memoized: false,
+            dispatch: None,
         };
         self.recorder.record(Some(&LOAD.into()), 0, event);
     }

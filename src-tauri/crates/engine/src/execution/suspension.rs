@@ -75,6 +75,9 @@ impl Context {
         match (known, differences) {
             (Some(recorded), None) => {
                 if let Some(resolved) = recorded.resolved.clone() {
+                    if let Some(effect_log) = &run.effect_log {
+                        effect_log.note_question(&self.frame.path, &request);
+                    }
                     run.used_answers.borrow_mut().insert(resolved.id.clone());
                     self.note_other_code(&recorded.request, &request);
                     // In a replay a block that waits for nothing else gets its answer at once.

@@ -320,6 +320,9 @@ pub enum EventKind {
         /// True when a resume took the answer from the log instead of asking again.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         memoized: bool,
+        /// Of an entry that was sent on its way: what was sent, and where to. Earlier versions did not record it.
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+        dispatch: Option<Value>,
     },
     /// `console.*` of a flow.
     Logged { level: String, text: String },

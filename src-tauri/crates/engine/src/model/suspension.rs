@@ -161,6 +161,11 @@ impl SuspensionRequest {
         ]
     }
 
+    /// Returns what the person who answers is shown as an object; what is not given has no field.
+    pub fn question(&self) -> Value {
+        self.shown().into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+
     /// Describes how what is shown of two suspensions differs; `None` if an answer to one is valid for the other.
     pub fn differences(&self, other: &SuspensionRequest) -> Option<String> {
         let differing = |(was, is): (&Option<Value>, &Option<Value>)| match (was, is) {

@@ -188,6 +188,7 @@ pub(crate) fn of_items(event: &Event) -> Option<Event> {
             result: json!({ "usage": result["usage"] }),
             error: None,
             memoized: *memoized,
+            dispatch: None,
         },
         _ => return None,
     };

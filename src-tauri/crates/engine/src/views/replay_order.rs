@@ -211,6 +211,29 @@ impl ReplayOrder {
         self.place(event).or(of_unfinished)
     }
 
+    /// Whether an event belongs to the newest attempt of a path that has not come to its end, or to a function of an
+    /// earlier one whose result that attempt takes.
+    pub fn is_of_unfinished(&self, event: &Event) -> bool {
+        let Some(path) = &event.path else { return false };
+        let Some(newest) = self.newest.get(path).filter(|newest| self.is_unfinished(path, **newest)) else {
+            return false;
+        };
+        let run = self.run(event, path);
+        let key = (path.clone(), run);
+        let is_before = self.began.get(&key).is_none_or(|began| event.seq < *began);
+        let is_kept = || {
+            let is_last = self.order.get(path).is_none_or(|order| order.iter().all(|other| *other < run));
+            is_last && self.ends.get(&key) == Some(&End::Cut) && self.kept.contains(&event.seq)
+        };
+        let is_again = self.again.contains(&event.seq);
+        !is_before && !is_again && (run == *newest || is_kept())
+    }
+
+    /// Whether an event belongs to the newest attempt of its path.
+    pub fn is_of_newest(&self, event: &Event) -> bool {
+        event.path.as_ref().is_some_and(|path| self.newest.get(path) == Some(&self.run(event, path)))
+    }
+
     /// Whether an event's attempt was cut off, and its functions are taken from the log by the next.
     pub fn is_cut(&self, event: &Event) -> bool {
         let key = event.path.clone().map(|path| (path.clone(), self.run(event, &path)));

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use indexmap::IndexMap;
+
 use super::Events;
 use super::detached::Detached;
-use crate::model::event::{CaughtBy, EventKind, Outcome, Seq};
+use crate::model::event::{CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
 use crate::model::path::{background_task, is_at_or_inside};
 use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
@@ -98,6 +100,28 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
         }
     }
     found
+}
+
+/// A question by its block, the callback that asked, and its number there.
+type Numbered<'e> = (&'e Arc<str>, Option<&'e str>, u32);
+
+/// The questions of a request that were answered and that no later question replaced, in the order in which their
+/// numbers were first asked: the block that asked, the event, and what it asked.
+pub fn answered(events: &[Event]) -> Vec<(Arc<str>, Seq, &SuspensionRequest)> {
+    let mut asked: IndexMap<Numbered<'_>, (Seq, &SuspensionRequest)> = IndexMap::new();
+    let mut answered: HashSet<&str> = HashSet::new();
+    for event in events {
+        match (&event.kind, &event.path) {
+            (EventKind::Suspended(asking), Some(path)) => {
+                asked.insert((path, asking.callback.as_deref(), asking.ordinal), (event.seq, asking));
+            }
+            (EventKind::SuspensionResolved(resolved), _) => drop(answered.insert(&resolved.id)),
+            (EventKind::SuspensionReopened { id }, _) => drop(answered.remove(&**id)),
+            _ => {}
+        }
+    }
+    let asked = asked.into_iter().filter(|(_, (_, asking))| answered.contains(&*asking.id));
+    asked.map(|((path, ..), (seq, asking))| (path.clone(), seq, asking)).collect()
 }
 
 /// Nobody waits any more for the pending questions of these paths.

@@ -3,21 +3,20 @@
 //! Ids, times and what differs by the order in which paths met are left out. Only the last attempt that
 //! counts is told of each path.
 
-use std::collections::HashMap;
+mod described;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::replay_order::ReplayOrder;
 use super::{Events, edited, edited_input};
-use crate::model::event::{Event, EventKind, Recorded, Seq};
+use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::item::ItemStatus;
 use crate::model::path::is_at_or_inside;
-
-/// Fields that tell of time or of place in the log, wherever an item or a note has them.
-const VOLATILE: [&str; 8] =
-    ["startedAt", "completedAt", "duration", "ts", "id", "expiresAt", "cacheAgeMs", "blockInstanceId"];
+use described::{as_before, what};
 
 /// One thing a block did.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,20 +27,52 @@ pub struct Did {
     pub what: Value,
     /// The call of a tool that it tells of: calls run beside each other, and their order is that of paths.
     call: Option<String>,
+    /// The item that it is a part of: the parts of a text are one.
+    part_of: Option<Seq>,
+    /// Whether traces of earlier versions do not have it.
+    is_new: bool,
 }
 
 impl Did {
     /// What a block is expected to do at the place of an event.
     pub fn expected(seq: Seq, what: Value) -> Did {
-        Did { seq, what, call: None }
+        Did { seq, what, call: None, part_of: None, is_new: false }
     }
+
+    /// What earlier versions did not compare.
+    pub fn added(seq: Seq, what: Value) -> Did {
+        Did { is_new: true, ..Did::expected(seq, what) }
+    }
+}
+
+/// What a block did in the form of earlier versions, in which what was accepted with them is stored.
+pub fn as_stored_before(did: &[Did]) -> Vec<Did> {
+    let known = did.iter().filter(|did| !did.is_new).cloned();
+    known.map(|did| Did { what: as_before(did.what), ..did }).collect()
+}
+
+/// What the blocks of a request did, by path.
+#[derive(Debug, Default)]
+pub struct Traces {
+    /// The blocks that ended, in the order of their ends.
+    pub ended: IndexMap<Arc<str>, Vec<Did>>,
+    /// The blocks that wait for an answer, to which they or blocks inside them asked a question: what they did so far.
+    pub waiting: IndexMap<Arc<str>, Vec<Did>>,
 }
 
 /// What the blocks of a request did, by path, in order of their ends; a block that never ended is absent.
 pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
+    traces(events).ended
+}
+
+/// What the blocks of a request did that ended, or that wait for an answer.
+pub fn traces(events: &[Event]) -> Traces {
     let (view, attempts, edited) = (Events::new(events), ReplayOrder::read(events), edited(events));
     let mut open: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
-    let mut ended: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
+    let Traces { mut ended, mut waiting } = Traces::default();
+    // What those did that have not come to their end.
+    let mut unfinished: HashMap<Arc<str>, Vec<Did>> = HashMap::new();
+    let mut items = Items::default();
     // What functions did in attempts that were cut off.
     let mut cut: HashMap<Seq, Did> = HashMap::new();
     let mut functions: HashMap<(Arc<str>, &str), Vec<Did>> = HashMap::new();
@@ -49,6 +80,7 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     let mut resumed: HashMap<(Arc<str>, u32), Resumed> = HashMap::new();
     let own = edited_input(events).unwrap_or(0);
     for event in events.iter().filter(|event| event.seq > own) {
+        items.read(event);
         let Some(path) = &event.path else { continue };
         // What a fork has instead of what a block did is not done again.
         if edited.iter().any(|edited| is_at_or_inside(path, edited)) {
@@ -56,20 +88,27 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
         }
         let counts = attempts.place(event).is_some_and(|place| attempts.last(path) == Some(place));
         let is_cut = attempts.is_cut(event);
+        let has_not_ended = attempts.is_of_unfinished(event);
+        let suspends = matches!(event.kind, EventKind::BlockFinished { outcome: Outcome::Suspended, .. });
         if attempts.goes_on(path, event.attempt) {
             let resumed = resumed.entry((path.clone(), event.attempt)).or_default();
-            resumed.read(view, event);
+            resumed.read(view, &items, event);
             if let EventKind::CallbackReturned { callback, events, memoized: false, .. } = &event.kind {
                 functions.insert((path.clone(), callback.as_str()), resumed.of(events));
             }
             if counts && matches!(event.kind, EventKind::BlockFinished { .. }) {
                 ended.insert(path.clone(), resumed.done());
             }
+            if has_not_ended && suspends {
+                waiting.insert(path.clone(), resumed.so_far());
+            }
             continue;
         }
         if let EventKind::CallbackReturned { callback, events, memoized, .. } = &event.kind {
             let key = (path.clone(), callback.as_str());
-            if is_cut && !memoized {
+            if has_not_ended && *memoized {
+                unfinished.entry(path.clone()).or_default().extend(functions.remove(&key).unwrap_or_default());
+            } else if is_cut && !memoized {
                 functions.insert(key, events.iter().filter_map(|seq| cut.remove(seq)).collect());
             } else if counts && *memoized {
                 // What it did before the cut stands where it would have been called.
@@ -77,10 +116,23 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
             }
             continue;
         }
-        let Some(what) = what(view, event).filter(|_| counts) else { continue };
+        if has_not_ended && suspends {
+            waiting.insert(path.clone(), in_order(unfinished.remove(path).unwrap_or_default()));
+            continue;
+        }
+        let Some(what) = what(view, &items.types, event).filter(|_| counts || has_not_ended) else { continue };
         let call = call_of(event, &calls);
         calls.extend(call.clone().map(|call| (event.seq, call)));
-        let did = Did { seq: event.seq, what, call };
+        let did = items.did(event, what, call);
+        if has_not_ended && !attempts.is_of_newest(event) {
+            cut.insert(event.seq, did);
+            continue;
+        }
+        if has_not_ended {
+            cut.insert(event.seq, did.clone());
+            unfinished.entry(path.clone()).or_default().push(did);
+            continue;
+        }
         if is_cut {
             cut.insert(event.seq, did);
             continue;
@@ -88,16 +140,81 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
         let done = open.entry(path.clone()).or_default();
         match &event.kind {
             EventKind::BlockFinished { .. } => {
-                done.sort_by(|one, other| one.call.cmp(&other.call));
+                let mut done = in_order(std::mem::take(done));
                 done.push(did);
-                if let Some(done) = open.shift_remove(path) {
-                    ended.insert(path.clone(), done);
-                }
+                open.shift_remove(path);
+                ended.insert(path.clone(), done);
             }
             _ => done.push(did),
         }
     }
-    ended
+    for (path, said) in items.said_before {
+        let of_block = ended.get_mut(&path).into_iter().chain(waiting.get_mut(&path));
+        of_block.for_each(|did| drop(did.splice(0..0, said.iter().cloned())));
+    }
+    Traces { ended, waiting }
+}
+
+/// What a block did before its end, with the calls of tools by their names, and each growing text as one.
+fn in_order(mut done: Vec<Did>) -> Vec<Did> {
+    done.sort_by(|one, other| one.call.cmp(&other.call));
+    let mut first_parts: HashMap<Seq, usize> = HashMap::new();
+    let mut ordered: Vec<Did> = Vec::with_capacity(done.len());
+    for did in done {
+        let first = did.part_of.and_then(|of| first_parts.get(&of).copied());
+        match first.and_then(|first| ordered.get_mut(first)) {
+            Some(first) => described::grow(&mut first.what, &did.what),
+            None => {
+                first_parts.extend(did.part_of.map(|of| (of, ordered.len())));
+                ordered.push(did);
+            }
+        }
+    }
+    ordered
+}
+
+/// What is known of items.
+#[derive(Default)]
+struct Items {
+    /// The type of each that was whole when it was added. Others have their final form at their end.
+    types: HashMap<Seq, String>,
+    /// The paths of the blocks that began.
+    began: HashSet<Arc<str>>,
+    /// What was said before a block began: the user's message.
+    said_before: IndexMap<Arc<str>, Vec<Did>>,
+    was_resumed: bool,
+}
+
+impl Items {
+    fn read(&mut self, event: &Event) {
+        match (&event.kind, &event.path) {
+            (EventKind::BlockStarted { .. }, Some(path)) if !self.began.contains(path) => {
+                self.began.insert(path.clone());
+            }
+            (EventKind::RequestResumed { .. }, _) => self.was_resumed = true,
+            (EventKind::ItemAdded { item }, Some(path)) if item.status != ItemStatus::InProgress => {
+                self.types.insert(event.seq, item.item_type.clone());
+                if !self.began.contains(path) {
+                    let said = Did::added(event.seq, described::item(item));
+                    let known = self.said_before.entry(path.clone()).or_default();
+                    // A request that was killed before its first block began says it again.
+                    if !self.was_resumed || !known.iter().any(|known| known.what == said.what) {
+                        known.push(said);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn did(&self, event: &Event, what: Value, call: Option<String>) -> Did {
+        let part_of = match &event.kind {
+            EventKind::ItemDelta { of, .. } => Some(*of),
+            _ => None,
+        };
+        let is_new = matches!(event.kind, EventKind::ItemDelta { .. } | EventKind::ItemUpdated { .. });
+        Did { seq: event.seq, what, call, part_of, is_new }
+    }
 }
 
 /// The call of a tool that an event tells of. `calls` are those of earlier events.
@@ -131,7 +248,7 @@ struct Done {
 }
 
 impl Resumed {
-    fn read(&mut self, view: Events<'_>, event: &Event) {
+    fn read(&mut self, view: Events<'_>, items: &Items, event: &Event) {
         if let EventKind::CallbackReturned { events, memoized: false, .. } = &event.kind {
             for place in events.iter().filter_map(|seq| self.places.get(seq)) {
                 self.did[*place].is_kept = true;
@@ -144,7 +261,7 @@ impl Resumed {
                 self.begin.clone()
             }
             // What fails, and goes on then, has not come to its end.
-            _ => what(view, event),
+            _ => what(view, &items.types, event),
         };
         let Some(what) = what else { return };
         if matches!(event.kind, EventKind::BlockStarted { .. }) {
@@ -152,7 +269,7 @@ impl Resumed {
         }
         let call = call_of(event, &self.calls);
         self.calls.extend(call.clone().map(|call| (event.seq, call)));
-        let did = Did { seq: event.seq, what, call };
+        let did = items.did(event, what, call);
         // A run does again what the run before it did outside callbacks.
         let is_again = |known: &Done| !known.is_kept && known.run < self.run && known.did.what == did.what;
         let again = self.did.iter().skip(self.at).position(is_again);
@@ -178,63 +295,18 @@ impl Resumed {
 
     /// What it did by the end of its newest run.
     fn done(&self) -> Vec<Did> {
-        let counts = |done: &&Done| done.is_kept || done.run == self.run;
-        let mut done: Vec<Did> = self.did.iter().filter(counts).map(|done| done.did.clone()).collect();
+        let mut done: Vec<Did> = self.of_newest_run().cloned().collect();
         // Its end comes last.
-        let before = done.len().saturating_sub(1);
-        done[..before].sort_by(|one, other| one.call.cmp(&other.call));
-        done
+        let end = done.pop();
+        in_order(done).into_iter().chain(end).collect()
     }
-}
 
-fn what(events: Events<'_>, event: &Event) -> Option<Value> {
-    let value = |recorded: &'_ Recorded| match recorded {
-        Recorded::Value(value) => Some(value.clone()),
-        Recorded::Undefined => None,
-        Recorded::Of(seq) => events.value(&Recorded::Of(*seq)).cloned(),
-    };
-    Some(match &event.kind {
-        EventKind::BlockStarted { name, block, input, .. } => {
-            json!({ "block": &**name, "kind": block.as_str(), "input": value(input) })
-        }
-        EventKind::BlockInput { input } => json!({ "input": value(input) }),
-        EventKind::StateChanged { scope, operation, .. } => {
-            json!({
-                "state": scope.kind.as_str(), "operation": operation.name(),
-                "path": operation.path(), "delta": operation.delta(),
-            })
-        }
-        // That a block failed is told by the block; who hears of it, and when, may be another after a resume.
-        EventKind::ItemAdded { item } if item.item_type == "step_error" => return None,
-        EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => {
-            json!({ "item": item.item_type, "begins": true })
-        }
-        EventKind::ItemAdded { item } => {
-            json!({ "item": item.item_type, "payload": still(Value::Object(item.payload.clone())) })
-        }
-        EventKind::ItemDone { patch, status, .. } => {
-            json!({ "item": status, "payload": still(Value::Object(patch.clone())) })
-        }
-        EventKind::RouteDecided { route } => json!({ "route": route }),
-        EventKind::JournalAppended { entry } => json!({ "journal": still(entry.clone()) }),
-        EventKind::MetadataSet { metadata } => json!({ "metadata": metadata }),
-        EventKind::BlockFinished { output: Some(output), .. } => json!({ "output": value(output) }),
-        EventKind::BlockFinished { error: Some(error), .. } => {
-            json!({ "error": { "name": error.name, "message": error.message, "code": error.code } })
-        }
-        EventKind::BlockFinished { .. } => json!({ "output": null }),
-        _ => return None,
-    })
-}
+    /// What it did by the end of its newest run, in which it did not come to its end.
+    fn so_far(&self) -> Vec<Did> {
+        in_order(self.of_newest_run().cloned().collect())
+    }
 
-/// A value without what tells of time and place.
-fn still(value: Value) -> Value {
-    match value {
-        Value::Object(mut fields) => {
-            fields.retain(|name, _| !VOLATILE.contains(&name.as_str()));
-            fields.into_iter().map(|(name, value)| (name, still(value))).collect()
-        }
-        Value::Array(items) => items.into_iter().map(still).collect(),
-        other => other,
+    fn of_newest_run(&self) -> impl Iterator<Item = &Did> {
+        self.did.iter().filter(|done| done.is_kept || done.run == self.run).map(|done| &done.did)
     }
 }

@@ -4,6 +4,7 @@
 //! earlier requests are those that the request saw.
 
 pub(crate) mod comparison;
+mod input_of_today;
 
 use std::cell::Cell;
 use std::path::Path;
@@ -34,7 +35,8 @@ use crate::core::progress::{Awaited, run_to_end};
 use crate::run::closed_effects::ClosedEffects;
 use crate::run::prepare::{load, prepare};
 use crate::run::{PriorEvents, with_script};
-use comparison::{Comparison, Expectation};
+use comparison::{Comparison, Expectation, Found};
+use input_of_today::input_of_today;
 
 /// What a replay needs.
 pub(crate) struct ReplayInput {
@@ -100,6 +102,10 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         ReplayedCode::Probed { end_record, .. } => end_record.clone(),
     };
     let _flow = end_record.as_ref().map(FlowOnThread::on_this_thread);
+    let code_of_today = match &code {
+        ReplayedCode::Loaded(loaded_flow) => Some(loaded_flow.bundle.hash.clone()),
+        ReplayedCode::Probed { .. } => None,
+    };
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
     let load_time = LoadTime::after(load_effects(&events), SyncEffect::placeholder)
         .with_env(config.flow_env())
@@ -117,6 +123,8 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         }
     };
     let flow = prepare(&mut loaded, &mut asked, &is_known)?;
+    let action = flow.actions.get(&asked.action);
+    let input = code_of_today.and_then(|code| input_of_today(action?.input_schema.as_ref()?, &code, &events));
     let began = events.first().map_or(0, |event| event.at);
     let log =
         Arc::new(ReplayLog { memory: MemoryLog::default(), store, began, saw_earlier_requests: AtomicBool::default() });
@@ -160,7 +168,11 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let probed = loaded.probed();
     let result = match loaded.unrecorded() {
         _ if probed.is_full => Comparison::default(),
-        None => Comparison::of(&events, &expectation, &replayed, effect_log.missing(), &config.redaction()),
+        None => {
+            let (missing, questions) = (effect_log.missing(), effect_log.questions());
+            let found = Found { events: &replayed, missing, questions, input };
+            Comparison::of(&events, &expectation, found, &config.redaction())
+        }
         // What the file does when it is loaded comes before all else.
         Some((kind, ordinal)) => Comparison::at_load(kind, ordinal),
     };

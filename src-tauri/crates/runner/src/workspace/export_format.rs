@@ -160,7 +160,24 @@ pub(crate) fn put(file: &Path, replace: bool, bytes: &[u8]) -> Result<(), Fault>
     })
 }
 
+/// Writes a file that is there anew: whole, or not at all. A link to it stays, and so do its permissions.
+pub(crate) fn put_in_place(file: &Path, bytes: &[u8]) -> Result<(), Fault> {
+    let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+    let permissions = std::fs::metadata(&target).ok().map(|about| about.permissions());
+    put_file(&target, true, bytes, permissions)
+        .map_err(|error| Fault::invalid(format!("{} cannot be written ({error}); it is as it was", file.display())))
+}
+
 fn put_whole(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {
+    put_file(file, replace, bytes, None)
+}
+
+fn put_file(
+    file: &Path,
+    replace: bool,
+    bytes: &[u8],
+    permissions: Option<std::fs::Permissions>,
+) -> std::io::Result<()> {
     if file.is_dir() {
         return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, "it is a folder"));
     }
@@ -169,6 +186,9 @@ fn put_whole(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {
     let unfinished = Path::new(&name);
     let written = std::fs::File::create_new(unfinished).and_then(|mut part| {
         part.write_all(bytes)?;
+        if let Some(permissions) = permissions {
+            part.set_permissions(permissions)?;
+        }
         part.sync_all()
     });
     let result = written.and_then(|()| {

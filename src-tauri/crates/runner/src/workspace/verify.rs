@@ -81,10 +81,6 @@ struct Basis {
     expected_at: Option<i64>,
 }
 
-/// Why a difference is not accepted.
-const NOT_ACCEPTED: &str = "it cannot be accepted: further on it asks for something that was not recorded, or asks \
-                            somebody another question; only a live run can tell what it does then";
-
 /// How many verdicts a process remembers.
 const MAX_REMEMBERED: usize = 50_000;
 
@@ -124,7 +120,7 @@ impl Workspace {
             query.files.iter().cloned().map(Job::File).collect()
         };
         let mut runs: Vec<Option<VerifiedRun>> = std::iter::repeat_with(|| None).take(jobs.len()).collect();
-        let (mut done, mut bad, mut refusal) = (0, 0, None);
+        let (mut done, mut bad) = (0, 0);
         let workers = query.jobs.map_or_else(cores, |jobs| jobs as usize);
         let of = jobs.len() as u32;
         batch(
@@ -133,19 +129,16 @@ impl Workspace {
             cancel,
             |job| self.judge_job(job),
             |number, judged: Judged| {
-                let Judged { mut run, accepted, source } = judged;
-                let is_to_be_accepted = query.accept && refusal.is_none() && run.verdict == Verdict::Differs;
-                if is_to_be_accepted && accepted.is_none() && run.why.is_none() {
-                    run.why = Some(NOT_ACCEPTED.to_owned());
-                }
-                if let Some(accepted) = accepted.filter(|_| is_to_be_accepted) {
-                    match self.accept(&run, &accepted, source) {
-                        Ok(()) => run.accepted = true,
-                        // What was accepted until now stays.
-                        Err(fault) => {
-                            refusal = Some(fault);
-                            cancel.cancel();
-                        }
+                let Judged { mut run, accepted, unacceptable, source } = judged;
+                if query.accept && run.verdict == Verdict::Differs {
+                    match accepted {
+                        Some(accepted) => match self.accept(&run, &accepted, source) {
+                            Ok(()) => run.accepted = true,
+                            // Others may be accepted, and all are judged.
+                            Err(fault) => run.why = Some(format!("it was not accepted: {fault}")),
+                        },
+                        None if run.why.is_none() => run.why = unacceptable.map(|why| why.reason().to_owned()),
+                        None => {}
                     }
                 }
                 (done, bad) = (done + 1, bad + u32::from(!run.verdict.is_good()));
@@ -153,9 +146,6 @@ impl Workspace {
                 progress(VerifyProgress { done, of, bad });
             },
         )?;
-        if let Some(fault) = refusal {
-            return Err(fault);
-        }
         let not_run = runs.iter().filter(|run| run.is_none()).count() as u32;
         let mut verified = groups::summary(runs.into_iter().flatten().collect(), not_run);
         if verified.differs > 0 {

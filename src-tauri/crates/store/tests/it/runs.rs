@@ -40,6 +40,7 @@ fn asks(store: &Store, id: &str, calls: &[(u64, u64)]) {
                 result,
                 error: None,
                 memoized: false,
+                dispatch: None,
             })
             .unwrap();
     }

@@ -86,6 +86,7 @@ fn a_history_that_grows_costs_what_was_added() {
             result: json!({"text": "ok"}),
             error: None,
             memoized: false,
+            dispatch: None,
         };
         request.commit(kind).unwrap();
     }

@@ -63,6 +63,7 @@ fn every_kind() -> Vec<EventKind> {
             result: json!((0..3_000).map(|n| (format!("key {n}"), json!(n))).collect::<serde_json::Map<_, _>>()),
             error: Some(error.clone()),
             memoized: false,
+            dispatch: Some(json!({"target": "note", "payload": {"text": "same"}})),
         },
         EventKind::Logged { level: "warn".to_owned(), text: "\"$payload\" \\ \u{0}".to_owned() },
         EventKind::JournalAppended { entry: json!({"$payload": "mine", "$parts": [], "$value": {"$value": 1}}) },

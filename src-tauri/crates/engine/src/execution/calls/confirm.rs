@@ -10,7 +10,9 @@ use crate::model::event::{DriftKind, EventKind};
 use crate::model::flow::{CallAgent, ValueOrCall};
 
 /// Returns whether a person has to agree to a Call, which runs at one of two paths. The log comes first: what was asked
-/// is answered before the Call runs, and what has run is not asked about, whatever `confirm` says by now.
+/// is answered before the Call runs, and what has run is not asked about, whatever `confirm` says by now. A replay does
+/// what the code of today does, so that the question is missed where it is asked no more; but if the recorded run was
+/// resumed with code that did not ask any more, the answer decided then.
 pub(super) async fn needs_person(
     cx: &Context,
     of: &CallAgent,
@@ -27,7 +29,11 @@ pub(super) async fn needs_person(
         "drift: confirm of \"{}\" does not ask about {path} any more; suspension \"{}\" asked, so its answer decides",
         of.name, asked.request.id
     );
-    if !log.has_drift_text(&text) {
+    let was_noted = log.has_drift_text(&text);
+    if !was_noted && cx.run.effect_log.is_some() {
+        return Ok(false);
+    }
+    if !was_noted {
         cx.record(EventKind::drift(DriftKind::Question, text));
     }
     Ok(true)

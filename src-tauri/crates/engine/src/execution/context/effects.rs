@@ -72,6 +72,7 @@ impl Context {
             result: answer.clone(),
             error: None,
             memoized: false,
+            dispatch: self.frame.dispatches.borrow_mut().remove(&ordinal),
         };
         let kept = self.run.recorder.boundary(Some(&self.frame.path), self.frame.attempt, event).await;
         let kept = kept.map_err(|error| FlowError::storage(error.to_string()))?;
@@ -153,8 +154,11 @@ impl Context {
             Some(effect_log) => {
                 match effect_log.effect(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal) {
                     Some(recorded) => effect_log.wait_until_due(&recorded).await,
-                    // The end of a pause that outlives its block is not recorded.
-                    None => std::future::pending().await,
+                    // The end of a pause that outlives its block is not recorded; a pause that is new is not made.
+                    None => {
+                        effect_log.note_missing(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal);
+                        std::future::pending().await
+                    }
                 }
             }
             None => {
@@ -315,9 +319,10 @@ impl Context {
         if effect == EffectKind::Fetch {
             self.run.effects.redaction().exchange(&mut result);
         }
-        let request = None;
+        let (request, dispatch) = (None, None);
         let finished =
-            self.record(EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized });
+            EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized, dispatch };
+        let finished = self.record(finished);
         if let Some(answer) = known {
             self.note_effect_finished((effect, ordinal), started, finished, answer);
         }

@@ -18,6 +18,7 @@ pub(super) fn hide(redaction: &Redaction, kind: &mut EventKind) {
         | EventKind::RequestFinished { error: Some(error), .. }
         | EventKind::HookReturned { error: Some(error), .. }
         | EventKind::EffectFinished { error: Some(error), .. } => hide_error(error),
+        EventKind::EffectFinished { dispatch: Some(dispatch), .. } => redaction.known(dispatch),
         EventKind::EffectStarted { effect: EffectKind::Once, request: Some(key), .. } => {
             if let Some(text) = key.as_str() {
                 *key = redaction.key(text).into();

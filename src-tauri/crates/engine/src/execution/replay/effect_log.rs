@@ -5,6 +5,8 @@
 //! interleave as they did. The clock is that of the recording. Must never run a real effect: an effect that is not in
 //! this log is the point at which the replay diverges.
 
+mod missing;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -25,10 +27,12 @@ use crate::model::log::Record;
 use crate::model::operation::equal;
 use crate::model::path::{is_called, parent};
 use crate::model::scope::ScopeKey;
+use crate::model::suspension::SuspensionRequest;
 use crate::views::diff::diff;
 use crate::views::edited_input;
 use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
+pub use missing::Missing;
 
 /// One recorded effect.
 #[derive(Clone, Debug)]
@@ -82,17 +86,8 @@ pub struct EffectLog {
     timers: Cell<Seq>,
     /// The first effect that the replay asked for and the log does not have.
     missing: RefCell<Option<Missing>>,
-}
-
-/// An effect that the recording does not have.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Missing {
-    /// The block that asked.
-    pub path: Arc<str>,
-    /// What it asked for: a description, or the fields of the request that differ.
-    pub asked: Value,
-    /// What was recorded instead, as far as it differs, and its event.
-    pub recorded: Option<(Seq, Value)>,
+    /// The questions that the replay asked and whose answers the log has, with the blocks that asked.
+    questions: RefCell<Vec<(Arc<str>, SuspensionRequest)>>,
 }
 
 impl EffectLog {
@@ -213,6 +208,7 @@ impl EffectLog {
             now: Cell::new(events.iter().map(|event| event.at).min().unwrap_or(0)),
             timers: Cell::new(Seq::MAX / 2),
             missing: RefCell::default(),
+            questions: RefCell::default(),
         })
     }
 
@@ -236,6 +232,17 @@ impl EffectLog {
     /// Returns the first effect that was asked for and not found.
     pub fn missing(&self) -> Option<Missing> {
         self.missing.borrow().clone()
+    }
+
+    /// Returns the questions that the replay asked and whose answers the log has, with the blocks that asked, in the
+    /// order in which they were asked.
+    pub fn questions(&self) -> Vec<(Arc<str>, SuspensionRequest)> {
+        self.questions.borrow().clone()
+    }
+
+    /// Notes a question whose answer the log has.
+    pub(crate) fn note_question(&self, path: &Arc<str>, asked: &SuspensionRequest) {
+        self.questions.borrow_mut().push((path.clone(), asked.clone()));
     }
 
     /// Returns a recorded effect of an attempt, by kind and ordinal.

@@ -106,6 +106,7 @@ impl LogOfTrace<'_> {
                 result: result.clone(),
                 error,
                 memoized: false,
+                dispatch: None,
             },
         );
         if has_failed {

@@ -2,7 +2,10 @@
 //!
 //! Pure functions of the two logs. Must not know why a replay was made.
 
+mod dispatches;
 mod outside_of_blocks;
+mod questions;
+mod unacceptable;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -13,18 +16,25 @@ use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::LOAD;
 use engine::operation::equal;
 use engine::redaction::Redaction;
-use engine::views::trace::{Did, trace};
+use engine::suspension::SuspensionRequest;
+use engine::views::trace::{Did, as_stored_before, traces};
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::views::{Divergence, Json, Replay};
+use outside_of_blocks::OUTSIDE;
+pub(crate) use unacceptable::Unacceptable;
 
 /// What the blocks of a request are expected to do where that is not what its events say: by path, in order; `None` of
 /// a block that is expected not to run. Empty if its events say it all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Expectation(pub(crate) BTreeMap<Arc<str>, Option<Vec<Value>>>);
+
+/// The field of the first entry of a block that says in which form all its entries are; earlier versions wrote none.
+const FORM: &str = "form";
+const FORM_OF_TODAY: u32 = 2;
 
 /// The first thing that a replay did otherwise.
 #[derive(Clone, Debug)]
@@ -41,10 +51,22 @@ pub(crate) struct Comparison {
     pub(crate) compared: u32,
     /// The first difference.
     pub(crate) first: Option<Difference>,
-    /// What the request is expected to do if all that differs is accepted. `None` if the replay did not come to its
-    /// end (it asked for something that the log does not have, or a limit ended it), or if it differs outside of
-    /// blocks.
+    /// What the request is expected to do if all that differs is accepted. `None` if that cannot be accepted.
     pub(crate) accepted: Option<Expectation>,
+    /// Why it cannot be accepted.
+    pub(crate) unacceptable: Option<Unacceptable>,
+}
+
+/// What a replay did.
+pub(crate) struct Found<'r> {
+    /// Its events.
+    pub(crate) events: &'r [Event],
+    /// The effect that it asked for and that the log does not have.
+    pub(crate) missing: Option<Missing>,
+    /// The questions that it asked and whose answers the log has.
+    pub(crate) questions: Vec<(Arc<str>, SuspensionRequest)>,
+    /// How the input that the action of today makes of the recorded one differs from that.
+    pub(crate) input: Option<Divergence>,
 }
 
 impl Comparison {
@@ -52,35 +74,60 @@ impl Comparison {
     pub(crate) fn of(
         recorded: &[Event],
         expectation: &Expectation,
-        replayed: &[Event],
-        missing: Option<Missing>,
+        found: Found<'_>,
         redaction: &Redaction,
     ) -> Comparison {
-        let hidden = |mut trace: Trace| {
-            trace.values_mut().flatten().for_each(|did| redaction.known(&mut did.what));
-            trace
-        };
-        // What was recorded has no secrets, and what is accepted must have none.
-        let (was, is) = (hidden(trace(recorded)), hidden(trace(replayed)));
+        let Found { events: replayed, missing, questions, input } = found;
         let came = Came::of(recorded);
-        let is_whole = missing.is_none() && !is.values().flatten().any(is_ended_by_limit);
-        let accepted = is_whole.then(|| changes(&was, &is, came.is_to_its_end));
-        let outside = outside_of_blocks::first_difference(recorded, replayed, redaction, came.waits);
-        let outside = outside.filter(|_| missing.is_none() && came.is_to_its_end);
+        let mut was = questions::with_waiting(traces(recorded), recorded, came.waits);
+        let mut is = questions::with_waiting(traces(replayed), replayed, Came::of(replayed).waits);
+        questions::add_answered(&mut was, &mut is, recorded, &questions);
+        dispatches::add_dispatches(&mut was, &mut is, recorded, replayed);
+        // What was recorded has no secrets, and what is accepted must have none.
+        let hide = |trace: &mut Trace| trace.values_mut().flatten().for_each(|did| redaction.known(&mut did.what));
+        hide(&mut was);
+        hide(&mut is);
+        let is_in_blocks = |path: &Arc<str>| was.contains_key(path) || is.contains_key(path);
+        let is_compared = missing.is_none() && came.is_to_its_end;
+        let question = || outside_of_blocks::first_question(recorded, replayed, redaction, is_in_blocks);
+        let question = (is_compared && came.waits).then(question).flatten();
+        let otherwise = is_compared.then(|| outside_of_blocks::first_difference(recorded, replayed)).flatten();
+        let unacceptable = if missing.is_some() {
+            Some(Unacceptable::Asks)
+        } else if is.values().flatten().any(is_ended_by_limit) {
+            Some(Unacceptable::Limit)
+        } else if input.is_some() {
+            Some(Unacceptable::Input)
+        } else {
+            question.is_some().then_some(Unacceptable::Question)
+        };
+        let accepted = unacceptable.is_none().then(|| {
+            let mut changes = changes(&was, &is, came.is_to_its_end);
+            let all = otherwise.is_some().then(|| outside_of_blocks::all(replayed, redaction));
+            changes.0.extend(all.map(|all| (OUTSIDE.into(), Some(all))));
+            changes
+        });
+        let outside = match expectation.0.get(OUTSIDE) {
+            Some(Some(expected)) if is_compared => {
+                outside_of_blocks::first_unexpected(expected, recorded, replayed, redaction)
+            }
+            _ => otherwise,
+        };
+        expectation.put_in_old_form(&mut is);
         let expected = expectation.on(was);
         let last = recorded.last().map_or(0, |event| event.seq);
         let sides = Sides { was: &expected, is: &is, expectation, came, last };
         let (compared, first) = sides.first_difference(missing);
-        let is_accepted = outside.is_none();
-        let first = first.or(outside.map(|divergence| Difference { divergence, is_asked: false }));
-        Comparison { compared, first, accepted: accepted.filter(|_| is_accepted) }
+        let not_asked = |divergence| Difference { divergence, is_asked: false };
+        let first = input.map(not_asked).or(first).or(outside.or(question).map(not_asked));
+        Comparison { compared, first, accepted, unacceptable }
     }
 
     /// The file of the flow used the clock, chance or the like when it was loaded, which it did not when it ran.
     pub(crate) fn at_load(kind: EffectKind, ordinal: u32) -> Comparison {
         let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
         let difference = Difference { divergence: divergence(1, LOAD, Value::Null, found), is_asked: true };
-        Comparison { compared: 0, first: Some(difference), accepted: None }
+        Comparison { compared: 0, first: Some(difference), accepted: None, unacceptable: Some(Unacceptable::Asks) }
     }
 }
 
@@ -142,8 +189,9 @@ impl Expectation {
     pub(crate) fn read_did(did: Value) -> Result<Option<Vec<Value>>, String> {
         match did {
             Value::Null => Ok(None),
-            Value::Array(did) => Ok(Some(did)),
-            _ => Err("\"did\" is a list of what a block does, or null".to_owned()),
+            Value::Array(did) if !did.is_empty() => Ok(Some(did)),
+            _ => Err("\"did\" is a list of what a block does, with at least one entry, or null if it does not run"
+                .to_owned()),
         }
     }
 
@@ -157,10 +205,20 @@ impl Expectation {
         self.0.is_empty()
     }
 
+    /// Puts what blocks did into the form in which earlier versions stored what is expected of them.
+    fn put_in_old_form(&self, is: &mut Trace) {
+        for (path, did) in &self.0 {
+            let is_old = did.as_ref().and_then(|did| did.first()).is_some_and(|first| first.get(FORM).is_none());
+            if let Some(is) = is.get_mut(path).filter(|_| is_old) {
+                *is = as_stored_before(is);
+            }
+        }
+    }
+
     /// What is expected of a request whose events say `recorded`.
     fn on(&self, recorded: Trace) -> Trace {
         let mut expected = recorded;
-        for (path, did) in &self.0 {
+        for (path, did) in self.0.iter().filter(|(path, _)| &***path != OUTSIDE) {
             let Some(did) = did else {
                 expected.shift_remove(path);
                 continue;
@@ -168,8 +226,13 @@ impl Expectation {
             // It gets the number of the event that it replaces.
             let seqs: Vec<Seq> = expected.get(path).into_iter().flatten().map(|did| did.seq).collect();
             let last = seqs.last().copied().or_else(|| around(&expected, path)).unwrap_or(0);
-            let place =
-                |(at, what): (usize, &Value)| Did::expected(seqs.get(at).copied().unwrap_or(last), what.clone());
+            let place = |(at, what): (usize, &Value)| {
+                let mut what = what.clone();
+                if let Some(fields) = what.as_object_mut() {
+                    fields.remove(FORM);
+                }
+                Did::expected(seqs.get(at).copied().unwrap_or(last), what)
+            };
             expected.insert(path.clone(), did.iter().enumerate().map(place).collect());
         }
         expected
@@ -179,7 +242,13 @@ impl Expectation {
 /// What differs between two traces, as far as the first one came.
 fn changes(was: &Trace, is: &Trace, has_ended: bool) -> Expectation {
     let mut changes = BTreeMap::new();
-    let all = |did: &[Did]| Some(did.iter().map(|did| did.what.clone()).collect());
+    let all = |did: &[Did]| {
+        let mut all: Vec<Value> = did.iter().map(|did| did.what.clone()).collect();
+        if let Some(first) = all.first_mut().and_then(Value::as_object_mut) {
+            first.insert(FORM.to_owned(), FORM_OF_TODAY.into());
+        }
+        Some(all)
+    };
     for (path, was) in was {
         match is.get(path) {
             Some(is) if first_difference(path, as_far_as_it_came(was), is).is_some() || is.len() > was.len() => {
@@ -281,7 +350,7 @@ fn first_difference(path: &str, was: &[Did], is: &[Did]) -> Option<Divergence> {
     None
 }
 
-fn divergence(seq: Seq, path: &str, recorded: Value, found: Value) -> Divergence {
+pub(super) fn divergence(seq: Seq, path: &str, recorded: Value, found: Value) -> Divergence {
     Divergence { seq, path: path.to_owned(), recorded: Json(recorded), found: Json(found) }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn field(recorded: &Value, found: &Value, is_asked: bool) -> Differin
 }
 
 fn one_side(what: &Value) -> Option<DifferingField> {
-    const FIELDS: [(&str, DifferingField); 11] = [
+    const FIELDS: [(&str, DifferingField); 13] = [
         // Who began is told with its input.
         ("input", DifferingField::Input),
         ("block", DifferingField::Input),
@@ -52,6 +52,8 @@ fn one_side(what: &Value) -> Option<DifferingField> {
         ("journal", DifferingField::Items),
         ("metadata", DifferingField::Items),
         ("question", DifferingField::Items),
+        ("waits", DifferingField::Items),
+        ("dispatch", DifferingField::Effect),
     ];
     FIELDS.iter().find(|(name, _)| what.get(name).is_some()).map(|(_, field)| *field)
 }
@@ -73,7 +75,10 @@ pub(super) fn first_place(recorded: &Value, found: &Value) -> FirstPlace {
         let place = state_place(was);
         return whole(Some(place).filter(|place| *place == state_place(is)));
     }
-    for name in ["input", "output", "error", "route", "payload", "journal", "metadata", "question"] {
+    for name in [
+        "input", "output", "error", "route", "payload", "delta", "update", "journal", "metadata", "question",
+        "dispatch",
+    ] {
         if let Some((was, is)) = both(was, is, name).filter(|(was, is)| was != is) {
             let (place, inner_was, inner_is) = innermost(was, is);
             let (was, is) = if is_short(was) && is_short(is) { (was, is) } else { (inner_was, inner_is) };
@@ -91,7 +96,7 @@ fn both<'v>(was: &'v Map<String, Value>, is: &'v Map<String, Value>, name: &str)
 /// Where a write went: the scope, and the path in its state.
 fn state_place(write: &Map<String, Value>) -> String {
     let text = |name: &str| write.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (scope, path) = (text("state"), text("path"));
+    let (scope, path) = (text(if write.contains_key("resource") { "resource" } else { "state" }), text("path"));
     if path.is_empty() { scope.to_owned() } else { format!("{scope}.{path}") }
 }
 

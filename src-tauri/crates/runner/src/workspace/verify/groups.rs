@@ -1,18 +1,26 @@
 //! The summary of many verdicts: what differs for one reason is one group.
 
-use std::sync::Arc;
-
 use indexmap::IndexMap;
 
 use crate::views::{DifferingField, Verdict, Verified, VerifiedGroup, VerifiedRun};
 
 /// What the runs of a group have in common.
-type Key = (Verdict, Option<String>, Option<String>, Option<DifferingField>, Option<String>);
+#[derive(PartialEq, Eq, Hash)]
+struct Key {
+    verdict: Verdict,
+    flow: Option<String>,
+    action: Option<String>,
+    path: Option<String>,
+    field: Option<DifferingField>,
+    /// Where in the field. Values are left out: those of one reason differ by the input of each run.
+    place: Option<String>,
+    why: Option<String>,
+}
 
 /// Counts verdicts, and groups those that are not good by their first difference.
 pub(super) fn summary(results: Vec<VerifiedRun>, not_run: u32) -> Verified {
     let mut verified = Verified { not_run, ..Verified::default() };
-    let mut groups: IndexMap<Arc<Key>, VerifiedGroup> = IndexMap::new();
+    let mut groups: IndexMap<Key, VerifiedGroup> = IndexMap::new();
     for (index, run) in results.iter().enumerate() {
         *count_of(&mut verified, run.verdict) += 1;
         if run.verdict.is_good() {
@@ -21,7 +29,16 @@ pub(super) fn summary(results: Vec<VerifiedRun>, not_run: u32) -> Verified {
         let path = run.path.as_deref().map(without_numbers);
         // A flow that does not load has one reason, and so has what was stopped by a limit.
         let why = run.why.as_deref().map(|why| without_ids(why, run));
-        let key = Arc::new((run.verdict, run.flow.clone(), path.clone(), run.field, why.clone()));
+        let key = Key {
+            verdict: run.verdict,
+            flow: run.flow.clone(),
+            // A flow that does not load has one reason for all its actions.
+            action: run.action.clone().filter(|_| run.path.is_some()),
+            path: path.clone(),
+            field: run.field,
+            place: run.place.as_deref().map(without_numbers),
+            why: why.clone(),
+        };
         let example = run.request_id.clone().filter(|_| run.file.is_none()).or_else(|| run.file.clone());
         let group = groups.entry(key).or_insert_with(|| VerifiedGroup {
             verdict: run.verdict,

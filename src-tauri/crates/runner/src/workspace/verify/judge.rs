@@ -12,15 +12,17 @@ use super::selection::is_running;
 use crate::catalogue::LoadedFlow;
 use crate::catalogue::trust::Consent;
 use crate::core::fault::Fault;
-use crate::run::replay::comparison::{Difference, Expectation};
+use crate::run::replay::comparison::{Difference, Expectation, Unacceptable};
 use crate::run::replay::{ReplayInput, ReplayedCode, replay};
 use crate::views::{Json, RequestRow, Verdict, VerifiedRun};
 
 /// A verdict, and what follows from accepting it.
 pub(super) struct Judged {
     pub(super) run: VerifiedRun,
-    /// What the run is expected to do if what differs is accepted; `None` if that is not known.
+    /// What the run is expected to do if what differs is accepted; `None` if it cannot be accepted.
     pub(super) accepted: Option<Expectation>,
+    /// Why it cannot be accepted.
+    pub(super) unacceptable: Option<Unacceptable>,
     /// The file that it was read from.
     pub(super) source: Option<RunFile>,
 }
@@ -28,7 +30,7 @@ pub(super) struct Judged {
 impl Judged {
     /// A verdict that cannot be accepted.
     pub(super) fn settled(run: VerifiedRun) -> Judged {
-        Judged { run, accepted: None, source: None }
+        Judged { run, accepted: None, unacceptable: None, source: None }
     }
 }
 
@@ -97,7 +99,8 @@ impl Workspace {
         let input = self.replay_input(&row, events, ReplayedCode::Loaded(flow.clone()))?;
         let compared = replay(&self.dir, ReplayInput { expectation, ..input })?.result;
         let run = compared.first.map_or_else(|| empty(Verdict::Same), differing);
-        Ok(Judged { run, accepted: compared.accepted, source: None })
+        let (accepted, unacceptable) = (compared.accepted, compared.unacceptable);
+        Ok(Judged { run, accepted, unacceptable, source: None })
     }
 
     /// Replays the run in a file, in a database of its own that is gone afterwards.
@@ -107,8 +110,8 @@ impl Workspace {
                 let (flow, action) = (Some(read.label.flow.clone()), Some(read.label.action.clone()));
                 let request_id = Some(read.label.request.clone());
                 let judged = self.compared_file(file, read);
-                let Judged { run, accepted, source } = judged.unwrap_or_else(|fault| Judged::settled(failed(&fault)));
-                Judged { run: VerifiedRun { request_id, flow, action, ..run }, accepted, source }
+                let judged = judged.unwrap_or_else(|fault| Judged::settled(failed(&fault)));
+                Judged { run: VerifiedRun { request_id, flow, action, ..judged.run }, ..judged }
             }
             // What cannot be read is no matter of flows.
             Err(fault) => Judged::settled(VerifiedRun { verdict: Verdict::NotComparable, ..failed(&fault) }),

@@ -201,12 +201,18 @@ impl RunFile {
         let (placed, rest) = long_values::read(text, limits)?;
         let (mut pieces, mut expectation) = (Vec::new(), Expectation::default());
         let mut last: HashMap<Arc<str>, Seq> = HashMap::new();
+        let mut records: HashMap<(ScopeKey, u64), usize> = HashMap::new();
         for (number, line) in rest.into_iter().skip(1) {
             let wrong = |what: String| (number, what);
             let value: Value = parse_line(line, limits.depth + export_format::ENVELOPE_DEPTH).map_err(wrong)?;
             let value = placed.put_into(value).map_err(wrong)?;
             match from_value::<Line>(value) {
                 Ok(Line::Record { record, state, version }) => {
+                    if let Some(first) = records.insert((record.clone(), version), number) {
+                        return Err(wrong(format!(
+                            "version {version} of the record of {record} is in line {first} already: remove one of them"
+                        )));
+                    }
                     pieces.push(BundleRecord::Record { scope: record, version, state });
                 }
                 Ok(Line::Event { at, attempt, event, path, request, seq }) => {
@@ -218,6 +224,9 @@ impl RunFile {
                 }
                 Ok(Line::Expected { did, expected }) => {
                     let did = Expectation::read_did(did).map_err(wrong)?;
+                    if expectation.0.contains_key(&expected) {
+                        return Err(wrong(format!("what is expected of \"{expected}\" is in the file twice")));
+                    }
                     expectation.0.insert(expected, did);
                 }
                 Err(_) => return Err(wrong(format!("this is none of {LINES}"))),
@@ -230,14 +239,34 @@ impl RunFile {
         if !last.contains_key(label.request.as_str()) {
             return Err((1, format!("the file is of request \"{}\", and no event of it is there", label.request)));
         }
+        fits(&label, &pieces).map_err(|what| (1, what))?;
         Ok(RunFile { label, pieces, expectation, file: file.to_owned() })
     }
 
     /// Writes the file anew with another expectation: whole, or not at all.
     pub(crate) fn accept(mut self, expectation: &Expectation) -> Result<(), Fault> {
         self.expectation = expectation.clone();
-        export_format::put(&self.file, true, self.text()?.as_bytes())
+        export_format::put_in_place(&self.file, self.text()?.as_bytes())
     }
+}
+
+/// Checks that the first line says of the request what its events say; only its flow may have been renamed since.
+fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
+    let own = pieces.iter().filter_map(|piece| match piece {
+        BundleRecord::Event { request, event } if **request == *label.request => Some(&event.kind),
+        _ => None,
+    });
+    for kind in own {
+        let (name, said, is) = match kind {
+            EventKind::RequestStarted { action, .. } if *action != label.action => ("action", &label.action, &**action),
+            EventKind::RequestFinished { status, .. } if status.as_str() != label.status => {
+                ("status", &label.status, status.as_str())
+            }
+            _ => continue,
+        };
+        return Err(format!("the {name} is \"{said}\" here, and \"{is}\" in the events of the request"));
+    }
+    Ok(())
 }
 
 /// What a line may be.
@@ -255,6 +284,7 @@ fn label(line: &str) -> Result<RunLabel, String> {
         Some(format) if format > FORMAT.into() => Err(format!(
             "the file has format {format}, newer than format {FORMAT} of this Flowglass: update Flowglass to read it"
         )),
+        Some(0) => Err(format!("there is no format 0: the first is 1, and this Flowglass writes format {FORMAT}")),
         Some(_) => from_value(value).map_err(|error| error.to_string()),
         None => Err("its format is not a number".to_owned()),
     }

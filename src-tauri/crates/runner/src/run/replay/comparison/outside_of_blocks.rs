@@ -1,5 +1,5 @@
 //! Compares what belongs to no single block: initial states, the order of the steps of a chain, and the questions
-//! that a suspended request asks.
+//! that a suspended request asks outside of blocks that wait.
 //!
 //! Used only if no block differs. Must not compare the order of parallel blocks: it is chance.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use engine::event::{Event, EventKind, Seq};
 use engine::operation::equal;
-use engine::path::parent;
+use engine::path::{ROOT, parent};
 use engine::redaction::Redaction;
 use engine::suspension::{SuspensionRequest, SuspensionStatus};
 use engine::views::Events;
@@ -18,23 +18,54 @@ use serde_json::{Value, json};
 use super::divergence;
 use crate::views::Divergence;
 
-/// The first such difference. `waits` says that the recorded request waits for an answer.
-pub(super) fn first_difference(
+/// Under which path a request is expected to begin with other states, or to run steps in another order.
+pub(super) const OUTSIDE: &str = "request";
+
+/// Whether initial states and the order of steps are compared: a request that went on with other code has parts of
+/// both, and a fork those of another request.
+fn is_one_part(recorded: &[Event]) -> bool {
+    !recorded.iter().any(|event| {
+        let is_fork = matches!(&event.kind, EventKind::RequestStarted { forked_from: Some(_), .. });
+        is_fork || matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::BlockResumed { .. })
+    })
+}
+
+/// The first state that begins otherwise, or the first step in another order.
+pub(super) fn first_difference(recorded: &[Event], replayed: &[Event]) -> Option<Divergence> {
+    let compared = || first_state(recorded, replayed).or_else(|| first_step(recorded, replayed));
+    is_one_part(recorded).then(compared).flatten()
+}
+
+/// All initial states and orders of steps, as they are stored if they are expected.
+pub(super) fn all(events: &[Event], redaction: &Redaction) -> Vec<Value> {
+    let mut states: Vec<_> = initial_states(events).into_iter().collect();
+    states.sort_by(|(one, (first, _)), (other, (second, _))| (first, one).cmp(&(second, other)));
+    let state = |((path, scope), (_, initial)): (Whose, (Seq, Value))| {
+        let of = path.as_deref().unwrap_or(ROOT);
+        json!({ "of": of, "state": scope, "initial": initial })
+    };
+    let steps = order(events).into_values().flatten().map(|(path, _)| json!({ "next": path }));
+    let mut all: Vec<Value> = states.into_iter().map(state).chain(steps).collect();
+    all.iter_mut().for_each(|told| redaction.known(told));
+    all
+}
+
+/// The first difference to what is expected of initial states and the order of steps.
+pub(super) fn first_unexpected(
+    expected: &[Value],
     recorded: &[Event],
     replayed: &[Event],
     redaction: &Redaction,
-    waits: bool,
 ) -> Option<Divergence> {
-    // A request that went on with other code has parts of both, and a fork those of another request.
-    let is_one_part = !recorded.iter().any(|event| {
-        let is_fork = matches!(&event.kind, EventKind::RequestStarted { forked_from: Some(_), .. });
-        is_fork || matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::BlockResumed { .. })
-    });
-    let of_one_part = || first_state(recorded, replayed).or_else(|| first_step(recorded, replayed));
-    is_one_part
-        .then(of_one_part)
-        .flatten()
-        .or_else(|| waits.then(|| first_question(recorded, replayed, redaction)).flatten())
+    let found = all(replayed, redaction);
+    let longest = expected.len().max(found.len());
+    let at = (0..longest).find(|at| expected.get(*at) != found.get(*at))?;
+    let nothing = || json!("nothing more");
+    let (was, is) = (expected.get(at).cloned().unwrap_or_else(nothing), found.get(at).cloned().unwrap_or_else(nothing));
+    let path = [&was, &is].iter().find_map(|what| what.get("of").or(what.get("next"))?.as_str().map(str::to_owned));
+    let path = path.unwrap_or_else(|| ROOT.to_owned());
+    let began = recorded.iter().find(|event| event.path.as_deref() == Some(&*path));
+    Some(divergence(began.map_or(1, |event| event.seq), &path, was, is))
 }
 
 /// The first state that begins otherwise.
@@ -46,7 +77,7 @@ fn first_state(recorded: &[Event], replayed: &[Event]) -> Option<Divergence> {
     });
     let (seq, (path, scope), was, is) = differing.min_by_key(|(seq, ..)| *seq)?;
     let of = |state: &Value| json!({ "state": scope, "initial": state });
-    Some(divergence(seq, path.as_deref().unwrap_or("root"), of(was), of(is)))
+    Some(divergence(seq, path.as_deref().unwrap_or(ROOT), of(was), of(is)))
 }
 
 /// Whose state it is: the block, of a state of one, and the kind of its scope.
@@ -89,9 +120,20 @@ fn order(events: &[Event]) -> BTreeMap<Arc<str>, Vec<(Arc<str>, Seq)>> {
     chains
 }
 
-/// The first question that is asked in only one of the two, or that differs.
-fn first_question(recorded: &[Event], replayed: &[Event], redaction: &Redaction) -> Option<Divergence> {
-    let (was, is) = (questions(recorded), questions(replayed));
+/// The first question that is asked in only one of the two, or that differs. The questions of blocks that
+/// `is_in_blocks` names are compared with what those did.
+pub(super) fn first_question(
+    recorded: &[Event],
+    replayed: &[Event],
+    redaction: &Redaction,
+    is_in_blocks: impl Fn(&Arc<str>) -> bool,
+) -> Option<Divergence> {
+    let outside = |events| {
+        let mut asked = questions(events);
+        asked.retain(|path, _| !is_in_blocks(path));
+        asked
+    };
+    let (was, is) = (outside(recorded), outside(replayed));
     let shown = |asked: &SuspensionRequest| {
         let mut question = json!({ "reason": asked.reason, "message": asked.message, "data": asked.data });
         redaction.known(&mut question);

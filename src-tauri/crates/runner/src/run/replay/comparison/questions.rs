@@ -1,0 +1,111 @@
+//! The questions that blocks ask, as something that they do: those that were answered, and those that they wait for.
+//!
+//! A block that suspends runs again from its top, and a recorded question is in an attempt that no longer counts; so
+//! questions are compared by their block and number, not by their place among what else the block did.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, Seq};
+use engine::suspension::{SuspensionRequest, SuspensionStatus};
+use engine::views::suspensions::{answered, suspensions};
+use engine::views::trace::{Did, Traces};
+use engine::views::{Events, edited_input};
+use indexmap::IndexMap;
+use serde_json::{Value, json};
+
+use super::Trace;
+
+/// What blocks did, with those that wait for an answer where the request does: a last entry says for which.
+pub(super) fn with_waiting(traces: Traces, events: &[Event], waits: bool) -> Trace {
+    let Traces { ended: mut trace, waiting } = traces;
+    if !waits {
+        return trace;
+    }
+    let mut asked: HashMap<Arc<str>, Vec<(Seq, Value)>> = HashMap::new();
+    for one in suspensions(Events::new(events), false, 0) {
+        if one.status == SuspensionStatus::Pending && !one.is_moot {
+            asked.entry(one.path).or_default().push((one.seq, one.asking.question()));
+        }
+    }
+    let last = events.last().map_or(0, |event| event.seq);
+    for (path, mut did) in waiting {
+        let mut asked = asked.remove(&path).unwrap_or_default();
+        let (seq, end) = match asked.len() {
+            // A block inside it asks.
+            0 => (last, json!({ "waits": true })),
+            1 => {
+                let (seq, question) = asked.swap_remove(0);
+                (seq, json!({ "question": question }))
+            }
+            _ => {
+                let seq = asked.iter().map(|(seq, _)| *seq).min().unwrap_or(last);
+                let questions: Vec<Value> = asked.into_iter().map(|(_, question)| question).collect();
+                (seq, json!({ "question": questions }))
+            }
+        };
+        did.push(Did::added(seq, end));
+        trace.insert(path, did);
+    }
+    trace
+}
+
+/// The questions of one block, by callback and number there.
+type OfBlock<'q> = IndexMap<(Option<&'q str>, u32), Did>;
+
+/// Adds the questions that were answered to what both did. `asked` are those of the replay.
+pub(super) fn add_answered(
+    was: &mut Trace,
+    is: &mut Trace,
+    recorded: &[Event],
+    asked: &[(Arc<str>, SuspensionRequest)],
+) {
+    let own = edited_input(recorded).unwrap_or(0);
+    let answered = answered(recorded);
+    let answered = answered.iter().filter(|(_, seq, _)| *seq > own);
+    let before = by_block(answered.map(|(path, seq, asking)| (path, *seq, *asking)));
+    let now = by_block(asked.iter().map(|(path, asking)| (path, 0, asking)));
+    let is_one_code = ran_one_code(recorded);
+    let none = OfBlock::new();
+    let paths: Vec<Arc<str>> = was.keys().filter(|path| is.contains_key(*path)).cloned().collect();
+    for path in paths {
+        let (before, now) = (before.get(&path).unwrap_or(&none), now.get(&path).unwrap_or(&none));
+        // Code that ran before the answer may have asked what later code did not.
+        let asks = |number: &(Option<&str>, u32)| is_one_code || now.contains_key(number);
+        add(was, &path, before.iter().filter(|(number, _)| asks(number)));
+        add(is, &path, now.iter());
+    }
+}
+
+fn by_block<'q>(
+    questions: impl Iterator<Item = (&'q Arc<str>, Seq, &'q SuspensionRequest)>,
+) -> HashMap<Arc<str>, OfBlock<'q>> {
+    let mut blocks: HashMap<Arc<str>, OfBlock<'q>> = HashMap::new();
+    for (path, seq, asking) in questions {
+        let question = Did::added(seq, json!({ "question": asking.question() }));
+        blocks.entry(path.clone()).or_default().insert((asking.callback.as_deref(), asking.ordinal), question);
+    }
+    blocks
+}
+
+/// Adds questions behind the beginning of their block.
+fn add<'d>(trace: &mut Trace, path: &Arc<str>, questions: impl Iterator<Item = (&'d (Option<&'d str>, u32), &'d Did)>) {
+    let Some(did) = trace.get_mut(path) else { return };
+    let begin = begin_of(did);
+    did.splice(begin..begin, questions.map(|(_, question)| question.clone()));
+}
+
+/// The place behind the beginning of a block.
+pub(super) fn begin_of(did: &[Did]) -> usize {
+    did.iter().position(|did| did.what.get("block").is_some()).map_or(0, |begin| begin + 1)
+}
+
+/// Whether a request ran one version of the code.
+fn ran_one_code(events: &[Event]) -> bool {
+    let mut hashes = events.iter().filter_map(|event| match &event.kind {
+        EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => Some(code_hash),
+        _ => None,
+    });
+    let first = hashes.next();
+    hashes.all(|hash| Some(hash) == first)
+}

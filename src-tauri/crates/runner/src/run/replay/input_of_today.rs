@@ -1,0 +1,52 @@
+//! What the input schema of today makes of a recorded input: a live run with that input would be refused, or would
+//! begin with another one.
+//!
+//! The log has the input that the schema of then made. A schema that converts values may refuse its own results, so
+//! only what is certain is a difference.
+
+use engine::callable::{Issue, SchemaRef};
+use engine::data::Data;
+use engine::event::{Event, EventKind, Recorded};
+use engine::path::ROOT;
+use engine::views::edited_input;
+use serde_json::{Value, json};
+
+use super::comparison::divergence;
+use crate::views::Divergence;
+
+/// How the input that today's schema makes of the recorded one differs from it. `code` is the hash of today's code.
+pub(super) fn input_of_today(schema: &SchemaRef, code: &str, events: &[Event]) -> Option<Divergence> {
+    let first = events.first()?;
+    let EventKind::RequestStarted { code_hash, input, trigger: None, forked_from: None, .. } = &first.kind else {
+        return None;
+    };
+    // What another request or a person put in its place was not parsed.
+    if code_hash == code || edited_input(events).is_some() {
+        return None;
+    }
+    let input = match input {
+        Recorded::Value(value) => Data::from(value.clone()),
+        Recorded::Undefined => Data::UNDEFINED,
+        Recorded::Of(_) => return None,
+    };
+    let found = match schema.parse(&input) {
+        Ok(parsed) if parsed == input => return None,
+        Ok(parsed) => {
+            let is_stable = schema.parse(&parsed).is_ok_and(|again| again == parsed);
+            is_stable.then(|| json!({ "input": parsed.to_json() }))?
+        }
+        Err(issues) => {
+            let converts = schema.describe() != schema.describe_accepted();
+            (!converts).then(|| json!({ "error": refusal(&issues) }))?
+        }
+    };
+    Some(divergence(first.seq, ROOT, json!({ "input": input.to_json() }), found))
+}
+
+fn refusal(issues: &[Issue]) -> Value {
+    let shown = issues.iter().map(|issue| {
+        if issue.path.is_empty() { issue.message.clone() } else { format!("{}: {}", issue.path, issue.message) }
+    });
+    let message = format!("the action refuses the recorded input: {}", shown.collect::<Vec<_>>().join("; "));
+    json!({ "name": "ValidationError", "message": message, "code": "validation_error" })
+}
