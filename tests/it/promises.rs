@@ -191,3 +191,30 @@ export default defineFlow({{ kind: \"main\", actions: {{
     assert!(failed["error"].to_string().contains("for both"), "{failed}");
     assert_eq!(place.get("events none --kind logged"), json!([]));
 }
+
+#[test]
+fn an_async_generator_that_is_left_early_ends_its_finally() {
+    let body = "const T = [];
+      async function* a1() { try { yield 1; yield 2 } finally { await null; T.push('a1 fin') } }
+      for await (const q of a1()) { T.push('a1 ' + q); break }
+      const g = a1(); await g.next(); T.push(await g.return('x'));
+      try { for await (const q of a1()) { throw new Error('boo') } } catch (e) { T.push(e.message) }
+      async function* a5() {
+        try { yield 1 } catch (e) { await null; T.push('caught ' + e.message); yield 9 }
+        finally { T.push('before'); await null; T.push('after') }
+      }
+      const g5 = a5(); await g5.next(); T.push(await g5.throw(new Error('t'))); T.push(await g5.next());
+      T.push(await (async () => { for await (const q of a1()) { return q } })());
+      async function* outer() { try { yield* a1() } finally { await null; T.push('outer fin') } }
+      for await (const q of outer()) { T.push('o ' + q); break }
+      class R { async *[Symbol.asyncIterator]() { try { yield 'r' } finally { await 1; T.push('release'); } } }
+      for await (const q of new R()) { T.push(q); break }
+      return T;";
+    // As Node.js 20 has it.
+    let expected = json!([
+        "a1 1", "a1 fin", "a1 fin", { "value": "x", "done": true }, "a1 fin", "boo", "caught t",
+        { "value": 9, "done": false }, "before", "after", { "done": true }, "a1 fin", 1, "o 1", "a1 fin", "outer fin",
+        "r", "release"
+    ]);
+    assert_eq!(output(body), expected);
+}

@@ -76,6 +76,17 @@ const helper = {
       : null,
 };
 
+/** Mends the bundler's helper for async generators, which ends one at the `await` of a `finally` (`embedded.rs`). */
+const generators = {
+  name: 'generators',
+  transform(code, id) {
+    if (!id.replaceAll('\\', '/').endsWith('/helpers/esm/wrapAsyncGenerator.js')) return null;
+    const changed = code.replace('"return" === r ? "return" : "next"', '"return" === r && o.k ? "return" : "next"');
+    if (changed === code) throw new Error('wrapAsyncGenerator.js is another one: see if it still needs mending');
+    return { code: changed, map: null };
+  },
+};
+
 /**
  * What zod keeps for all who import it, where no property leads to it. A file with Calls makes what its Activities share
  * unchangeable once it is loaded, and the global object tells whether that has happened.
@@ -139,7 +150,7 @@ const bundle = await rolldown({
   platform: 'neutral',
   // What Node's built-ins are made of has no other.
   resolve: { mainFields: ['module', 'main'] },
-  plugins: [helper, kept, inspected],
+  plugins: [helper, generators, kept, inspected],
   // zod 4 sets its messages up as a side effect of a module that calls itself free of them.
   treeshake: { moduleSideEffects: true },
   transform: { target: 'es2016' },

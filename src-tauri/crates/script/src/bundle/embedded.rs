@@ -138,6 +138,19 @@ pub(crate) fn is_helper(id: &str) -> bool {
     id.ends_with("/helpers/esm/asyncToGenerator.js")
 }
 
+/// What the bundler's helper for async generators does with an `await` after `return`, and what it must do: its version
+/// ends such a generator at the `await` of a `finally`.
+const RETURNS: (&str, &str) = (r#""return" === r ? "return" : "next""#, r#""return" === r && o.k ? "return" : "next""#);
+
+/// Returns the text that takes the place of a helper of the bundler's; `None` for other modules.
+pub(crate) fn in_place_of(id: &str, text: &str) -> Option<String> {
+    if is_helper(id) {
+        return Some(format!("export {{ default }} from '{ASYNC}';\n"));
+    }
+    let is_generator = id.contains("/helpers/") && id.ends_with("/wrapAsyncGenerator.js");
+    (is_generator && text.contains(RETURNS.0)).then(|| text.replace(RETURNS.0, RETURNS.1))
+}
+
 /// Returns the name in the runtime of a built-in of Node that flows have.
 pub(crate) fn node_module(name: &str) -> String {
     format!("{SCHEME}sdk/node/{name}.js")
@@ -262,7 +275,7 @@ fn beside(base: &str, specifier: &str) -> String {
 
 /// Returns a hash of the SDK, of zod and of the bundler's version. A cached bundle of another version is not used.
 pub fn version() -> String {
-    blake3::hash(format!("rolldown 1.2.5, 6, {SOURCES_HASH}").as_bytes()).to_hex().to_string()
+    blake3::hash(format!("rolldown 1.2.5, 7, {SOURCES_HASH}").as_bytes()).to_hex().to_string()
 }
 
 #[cfg(test)]

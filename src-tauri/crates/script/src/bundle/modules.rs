@@ -150,12 +150,11 @@ impl Plugin for OurModules {
         }
     }
 
-    /// Replaces the bundler's helper for async functions by the SDK's, because `load` is not called for it; and puts
-    /// probes into the author's modules.
+    /// Replaces helpers of the bundler, because `load` is not called for them, and puts probes into the author's
+    /// modules.
     async fn transform(&self, _ctx: SharedTransformPluginContext, args: &HookTransformArgs<'_>) -> HookTransformReturn {
-        if embedded::is_helper(args.id) {
-            let code = Some(format!("export {{ default }} from '{}';\n", embedded::ASYNC));
-            return Ok(Some(HookTransformOutput { code, ..Default::default() }));
+        if let Some(code) = embedded::in_place_of(args.id, args.code) {
+            return Ok(Some(HookTransformOutput { code: Some(code), ..Default::default() }));
         }
         Ok(self.probes.as_ref().and_then(|probes| probes.put_into(args.id, args.code)))
     }
