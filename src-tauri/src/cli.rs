@@ -322,7 +322,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
                 (Some(id), ..) => workspace.session_state(&id)?,
                 (_, Some(id), ..) => workspace.record_state(key(ScopeKind::User, id))?,
                 (_, _, Some(id), _) => workspace.record_state(key(ScopeKind::Project, id))?,
-                (.., Some(request)) => workspace.request_state(&request, at.as_ref())?,
+                (.., Some(request)) => {
+                    workspace.check_has_state(&request)?;
+                    workspace.request_state(&request, at.as_ref())?
+                }
                 _ => unreachable!("clap requires one of them"),
             };
             Ok(Outcome::done(json!(state), print::state(&state)))
@@ -349,6 +352,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Serve { port } => Ok(crate::receiving::serve(&workspace, port, cli.global.json)?),
         Command::Worker(worker) => Ok(crate::working::work(&workspace, &worker, cli.global.json)?),
         Command::History { request, path, page } => {
+            workspace.check_has_state(&request)?;
             let writes = page.cut(workspace.history(&request, &path)?);
             Ok(Outcome::done(json!(writes), print::writes(&writes)))
         }

@@ -66,6 +66,9 @@ pub(crate) fn import(workspace: &Workspace, file: &Path) -> Result<Outcome, Faul
     if let (Some(rejected), Some(why)) = (done.rejected, &done.why_rejected) {
         tell(&format!("flowglass: {} left out: {why}", counted(rejected, "span")));
     }
+    if let Some(skipped) = done.skipped {
+        tell(&format!("flowglass: log records and metrics are skipped: {skipped}"));
+    }
     let text = if done.imported {
         format!("{}, {}\n", counted(done.requests.len() as u64, "request"), counted(done.events, "event"))
     } else {

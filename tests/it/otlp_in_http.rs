@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
+use opentelemetry_proto::tonic::logs::v1::{LogRecord, ResourceLogs, ScopeLogs};
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span};
 use prost::Message;
@@ -452,4 +454,72 @@ fn hostile_spans_are_data() {
     }
     let sound = place.run(&["check", "--data", place.database().to_str().expect("UTF-8"), "--json"]);
     assert_eq!(sound.json()["ok"], true, "{sound}");
+}
+
+#[test]
+fn a_deleted_trace_does_not_come_back_with_late_spans() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let request = id(7);
+    let paths = || -> Vec<String> {
+        let shown = place.ask(&format!("show {request}"));
+        let shown = if shown.code == Some(0) { shown.json() } else { Value::Null };
+        let blocks = shown["blocks"].as_array().cloned().unwrap_or_default();
+        blocks.iter().map(|block| block["path"].as_str().expect("a path").to_owned()).collect()
+    };
+    serving.post(PROTOBUF, &[], &call(vec![span(7, 1, 0, "outer", (5, 50)), span(7, 2, 1, "inner", (10, 20))]));
+    eventually("the trace is there", || (paths().len() == 2).then_some(()));
+    place.get(&format!("delete --session otlp-{request}"));
+    serving.post(PROTOBUF, &[], &call(vec![span(7, 3, 1, "late", (30, 40))]));
+    eventually("the late span is there", || (!paths().is_empty()).then_some(()));
+    serving.end();
+    assert_eq!(paths().len(), 1, "{:?}", paths());
+}
+
+#[test]
+fn log_records_of_model_calls_are_received() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let record = |trace: u8, name: &str, words: &str| LogRecord {
+        time_unix_nano: T0,
+        event_name: name.to_owned(),
+        body: Some(AnyValue { value: Some(any_value::Value::StringValue(words.to_owned())) }),
+        trace_id: vec![trace; 16],
+        span_id: 1_u64.to_be_bytes().to_vec(),
+        ..LogRecord::default()
+    };
+    let logs = |log_records: Vec<LogRecord>| {
+        let scope_logs = vec![ScopeLogs { log_records, ..ScopeLogs::default() }];
+        let resource_logs = vec![ResourceLogs { scope_logs, ..ResourceLogs::default() }];
+        ExportLogsServiceRequest { resource_logs }.encode_to_vec()
+    };
+    let url = serving.traces.replace("/v1/traces", "/v1/logs");
+    let mut one = span(7, 1, 0, "chat", (5, 50));
+    for (name, value) in [("gen_ai.operation.name", "chat"), ("gen_ai.request.model", "m"), ("gen_ai.system", "s")] {
+        one = with(one, name, value);
+    }
+    // Before their span, and after it.
+    assert_eq!(post(&url, PROTOBUF, &[], &logs(vec![record(7, "gen_ai.user.message", "from a log")])).status, 200);
+    serving.post(PROTOBUF, &[], &call(vec![one]));
+    let rest = logs(vec![record(7, "gen_ai.choice", "yo"), record(7, "other", "a line")]);
+    let answer = post(&url, PROTOBUF, &[], &rest);
+    let answer = ExportTraceServiceResponse::decode(&*answer.body).expect("an answer").partial_success;
+    assert_eq!(answer.map(|partial| partial.rejected_spans), Some(1));
+    let metrics = post(&serving.traces.replace("/v1/traces", "/v1/metrics"), PROTOBUF, &[], &[]);
+    assert_eq!(metrics.status, 404);
+    serving.end();
+    let shown = place.get(&format!("show {}", id(7)));
+    assert_eq!((&shown["request"]["status"], &shown["output"]), (&json!("completed"), &json!("yo")), "{shown:#}");
+    assert_eq!(place.get(&format!("items --request {}", id(7)))[0]["content"][0]["text"], "from a log");
+}
+
+#[test]
+fn a_trace_whose_parent_is_elsewhere_ends_with_its_receiver() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    serving.post(PROTOBUF, &[], &call(vec![span(7, 1, 99, "served", (5, 50))]));
+    eventually("the trace is there", || place.get("requests").as_array().expect("rows").first().cloned());
+    assert_eq!(place.get("requests")[0]["status"], "in_progress");
+    serving.end();
+    assert_eq!(place.get("requests")[0]["status"], "completed");
 }

@@ -16,4 +16,5 @@ pub mod postgres;
 pub mod processes;
 pub mod server;
 pub mod sitting;
+pub mod spans;
 pub mod webdriver;

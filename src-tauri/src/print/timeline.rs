@@ -30,6 +30,9 @@ pub(super) fn head(request: &RequestRow, input: Option<&Json>, output: Option<&J
         request.session_id,
         request.user_id
     );
+    if let Some(emitter) = &request.received_from {
+        let _ = writeln!(text, "received as a trace ({emitter}): without code and state");
+    }
     if let Some(totals) = &request.totals {
         let _ = writeln!(text, "{}", super::totals(totals));
     }

@@ -1592,6 +1592,8 @@ export type Imported = {
 	rejected?: number | null,
 	/**  Why the first of those cannot. */
 	whyRejected?: string | null,
+	/**  How many log records and metrics beside them were skipped. */
+	skipped?: number | null,
 };
 
 /**  A file that the flow of a request imported. */

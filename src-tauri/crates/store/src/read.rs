@@ -18,6 +18,7 @@ pub(crate) mod run_filter;
 pub(crate) mod run_order;
 pub(crate) mod runs;
 pub(crate) mod search;
+pub(crate) mod session_order;
 pub(crate) mod sessions;
 pub(crate) mod spans;
 pub(crate) mod state_steps;

@@ -49,20 +49,32 @@ pub(super) enum Edge {
 }
 
 impl Arrangement {
-    pub(super) fn of(spans: &[PackedSpan]) -> Arrangement {
-        let places: HashMap<u64, usize> = spans.iter().enumerate().map(|(at, span)| (span.id, at)).collect();
+    /// Of a settled trace without a top, the topmost spans are those whose parents did not arrive.
+    pub(super) fn of(spans: &[PackedSpan], is_settled: bool) -> Arrangement {
         let mut notes: Vec<Vec<String>> = vec![Vec::new(); spans.len()];
+        let places = places(spans, &mut notes);
         let mut around: Vec<Option<usize>> = Vec::with_capacity(spans.len());
         for (at, span) in spans.iter().enumerate() {
             let found = span.parent.and_then(|parent| places.get(&parent).copied());
             if let (Some(parent), None) = (span.parent, found) {
                 notes[at].push(format!("its parent, span {}, did not arrive", hex(parent)));
             }
+            if span.is_records {
+                notes[at].push("only log records of it arrived, and not the span".to_owned());
+            }
             around.push(found);
         }
         cut_circles(spans, &mut around, &mut notes);
-        let mut tops: Vec<usize> = (0..spans.len()).filter(|at| spans[*at].parent.is_none()).collect();
-        tops.sort_by_key(|at| (spans[*at].start, spans[*at].id));
+        let spans_of = |is_top: &dyn Fn(usize) -> bool| -> Vec<usize> {
+            (0..spans.len()).filter(|at| !spans[*at].is_records && is_top(*at)).collect()
+        };
+        let mut tops = spans_of(&|at| spans[at].parent.is_none());
+        if tops.is_empty() && is_settled {
+            tops = spans_of(&|at| around[at].is_none());
+            let text = "nothing around it arrived for long enough: it is taken for the beginning of the request";
+            tops.iter().for_each(|at| notes[*at].push(text.to_owned()));
+        }
+        tops.sort_by_key(|at| order(&spans[*at]));
         let root = match tops[..] {
             [only] => Some(only),
             _ => None,
@@ -84,7 +96,7 @@ impl Arrangement {
         }
         let first = spans.iter().map(|span| span.start).filter(|start| *start > 0).min().unwrap_or(0);
         // The time by which a span without one is ordered is that of the one around it.
-        inside.values_mut().for_each(|inner| inner.sort_by_key(|at| (spans[*at].start, spans[*at].id)));
+        inside.values_mut().for_each(|inner| inner.sort_by_key(|at| order(&spans[*at])));
         self.placed = around
             .into_iter()
             .zip(notes)
@@ -93,6 +105,7 @@ impl Arrangement {
         let mut rest: Vec<usize> =
             inside.get(&None).map(|tops| tops.iter().rev().copied().collect()).unwrap_or_default();
         let mut numberings: HashMap<Option<usize>, Numbering> = HashMap::new();
+        let mut deep = Numbering::default();
         while let Some(at) = rest.pop() {
             self.order.push(at);
             let (span, outer) = (&spans[at], self.placed[at].around);
@@ -102,7 +115,11 @@ impl Arrangement {
                 let numbering = numberings.entry(outer).or_default();
                 let segment = numbering.number(format!("step:{}", encode(&short(&span.name))));
                 let path = join(outer.map_or(ROOT, |outer| &*self.placed[outer].path), &segment);
-                if path.len() > MAX_PATH_BYTES { format!("{ROOT}/span:{}", hex(span.id)) } else { path }
+                if path.len() > MAX_PATH_BYTES {
+                    join(ROOT, &deep.number(format!("span:{}", hex(span.id))))
+                } else {
+                    path
+                }
             };
             let start = span.start.max(outer.map_or(first, |outer| self.placed[outer].start));
             let notes = odd_times(span, outer.map(|outer| &spans[outer]));
@@ -131,6 +148,29 @@ impl Arrangement {
     }
 }
 
+/// By what spans beside each other are ordered.
+fn order(span: &PackedSpan) -> (u64, u64, u64) {
+    (span.start, span.id, span.variant)
+}
+
+/// The places of spans by their ids. Of several with one id, the first is around what names it as its parent.
+fn places(spans: &[PackedSpan], notes: &mut [Vec<String>]) -> HashMap<u64, usize> {
+    let mut places: HashMap<u64, usize> = HashMap::with_capacity(spans.len());
+    for (at, span) in spans.iter().enumerate() {
+        let Some(known) = places.insert(span.id, at) else { continue };
+        let text = format!("several spans have the id {}, with different contents: all are shown", hex(span.id));
+        for at in [known, at] {
+            if !notes[at].contains(&text) {
+                notes[at].push(text.clone());
+            }
+        }
+        if order(&spans[known]) < order(span) {
+            places.insert(span.id, known);
+        }
+    }
+    places
+}
+
 fn short(name: &str) -> String {
     let name = if name.is_empty() { "unnamed" } else { name };
     name.chars().take(MAX_NAME_CHARS).collect()
@@ -155,7 +195,7 @@ fn cut_circles(spans: &[PackedSpan], around: &mut [Option<usize>], notes: &mut [
             next = around[here];
         }
         // The same one, in whatever order they arrived.
-        if let Some(first) = circle.into_iter().min_by_key(|at| (spans[*at].start, spans[*at].id)) {
+        if let Some(first) = circle.into_iter().min_by_key(|at| order(&spans[*at])) {
             around[first] = None;
             notes[first].push("its parents form a circle, which is cut here".to_owned());
         }

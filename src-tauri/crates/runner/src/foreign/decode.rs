@@ -5,6 +5,7 @@
 //! the protocol's partial success tells its sender.
 
 mod json;
+mod logs;
 mod protobuf;
 
 use super::span::ArrivedSpan;
@@ -19,6 +20,8 @@ pub(crate) struct Decoded {
     /// How many spans were left out, and why the first was.
     pub(crate) rejected: u64,
     pub(crate) why: Option<String>,
+    /// How many log records and metrics were skipped: lines of a file, or records of a call.
+    pub(crate) skipped: u64,
 }
 
 impl Decoded {
@@ -32,10 +35,12 @@ impl Decoded {
         self.spans.extend(other.spans);
         self.rejected += other.rejected;
         self.why = self.why.take().or(other.why);
+        self.skipped += other.skipped;
     }
 }
 
 pub(crate) use json::{json_lines, json_text};
+pub(crate) use logs::{json_logs, protobuf_logs};
 pub(crate) use protobuf::protobuf;
 
 /// The id of a trace as it is written; also the id of the request that it becomes.

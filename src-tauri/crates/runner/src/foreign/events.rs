@@ -2,7 +2,7 @@
 
 mod conversation;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use engine::error::FlowError;
@@ -11,7 +11,7 @@ use engine::generator::stored_messages::StoredMessages;
 use engine::path::ROOT;
 use serde_json::Value;
 
-use self::conversation::{answer, counted_calls};
+use self::conversation::{OpenTool, answer, counted_calls};
 use super::arrangement::{Arrangement, Edge};
 use super::decode::trace_hex;
 use super::facts::Facts;
@@ -33,7 +33,7 @@ impl Trace {
     /// The log of the request that the trace is, as of the spans that arrived; run, so to speak, by `owner`. Its events
     /// are handed to `take` in order, until that returns false.
     pub(crate) fn events(&self, owner: &str, take: &mut dyn FnMut(Event) -> bool) {
-        let arrangement = Arrangement::of(&self.spans);
+        let arrangement = Arrangement::of(&self.spans, self.is_settled);
         let calls = counted_calls(&arrangement, &self.spans);
         let mut log = LogOfTrace {
             trace: self,
@@ -45,6 +45,7 @@ impl Trace {
             stored: StoredMessages::default(),
             said: HashSet::new(),
             tools: HashMap::new(),
+            unnumbered_tools: VecDeque::new(),
             answer: None,
             resources: Shared::default(),
             scopes: Shared::default(),
@@ -97,8 +98,9 @@ struct LogOfTrace<'t> {
     stored: StoredMessages,
     /// Hashes of what users said.
     said: HashSet<blake3::Hash>,
-    /// The items of tool calls without a result: by the call's id, the event and the block's path.
-    tools: HashMap<String, (Seq, Arc<str>)>,
+    /// The items of tool calls without a result, by the call's id, and of those whose calls have no id.
+    tools: HashMap<String, OpenTool>,
+    unnumbered_tools: VecDeque<OpenTool>,
     /// What a model answered last.
     answer: Option<Value>,
     resources: Shared,
@@ -150,6 +152,7 @@ impl LogOfTrace<'_> {
             return;
         }
         let error = tops.iter().find_map(|top| failure(&self.span(*top)));
+        self.end_tools(last);
         let output = self.output();
         let (status, outcome) = match error {
             Some(_) => (RequestStatus::Failed, Outcome::Failed),
@@ -180,7 +183,8 @@ impl LogOfTrace<'_> {
         let (emitter, conventions) = emitter.unwrap_or(("OpenTelemetry", ""));
         let named = self.arrangement.root.or(self.arrangement.tops.first().copied());
         let named = named.or(self.arrangement.order.first().copied());
-        let action = named.map_or_else(|| UNNAMED.to_owned(), |at| self.span(at).name);
+        let action = named
+            .map_or_else(|| UNNAMED.to_owned(), |at| self.trace.spans[at].outline.label(&self.span(at)).to_owned());
         let (action, flow) = (usable(&action, UNNAMED), self.service());
         let session = usable(&format!("{SESSIONS}{}", session.as_ref().unwrap_or(&request)), &request);
         let user = usable(user.as_deref().unwrap_or(NOBODY), NOBODY).replace("~fork_", "_");
@@ -248,16 +252,20 @@ impl LogOfTrace<'_> {
         let around = placed.around.map_or(ROOT, |around| &*self.arrangement.placed[around].path);
         let parent = (!is_root).then(|| format!("{around}:0").into());
         let kind = match packed.outline.role {
-            Role::Model if self.is_call[at] => BlockKind::Generator,
+            Role::Model | Role::Agent if self.is_call[at] => BlockKind::Generator,
             Role::Model | Role::Agent | Role::Chain => BlockKind::Sequencer,
             _ if is_root => BlockKind::Sequencer,
             _ => BlockKind::Handler,
         };
-        let input = match facts.input.take() {
+        // A call without an id is found by what the tool was given.
+        let is_unnumbered = packed.outline.role == Role::Tool && facts.tool_call_id.is_none();
+        let input = if is_unnumbered { facts.input.clone() } else { facts.input.take() };
+        let input = match input {
             Some(_) if is_root => Recorded::Of(1),
             // The messages of a call are in its effect.
-            Some(input) if !self.is_call[at] => Recorded::Value(input),
-            _ => Recorded::Undefined,
+            Some(_) if self.is_call[at] && has_messages(&facts) => Recorded::Undefined,
+            Some(input) => Recorded::Value(input),
+            None => Recorded::Undefined,
         };
         let notes = placed.notes.clone();
         let name: Arc<str> = if packed.name.is_empty() { "unnamed".into() } else { (*packed.name).into() };
@@ -294,15 +302,24 @@ impl LogOfTrace<'_> {
         if let (Some(started), Some(call)) = (begun, call) {
             self.answered(&span.name, started, time, &path, (call.result, error.clone()));
         }
-        if let Some(id) = facts.tool_call_id.filter(|_| span.outline.role == Role::Tool) {
+        if span.outline.role == Role::Tool {
             let result = error.clone().map_or_else(|| Ok(facts.output.clone().unwrap_or_default()), Err);
-            self.tool_done(&id, time, result);
+            match &facts.tool_call_id {
+                Some(id) => self.tool_done(id, time, result),
+                None => self.unnumbered_tool_done(&span.name, facts.input.as_ref(), time, result),
+            }
         }
-        let output = facts.output.filter(|_| !self.is_call[at]).or(of_call).map(Recorded::Value);
+        let output = of_call.or(facts.output).map(Recorded::Value);
         let outcome = if error.is_some() { Outcome::Failed } else { Outcome::Completed };
         let output = output.filter(|_| error.is_none());
         self.push(time, Some(path), block_finished(outcome, output, error));
     }
+}
+
+/// Whether the call of a span has the messages that it was asked with.
+fn has_messages(facts: &Facts) -> bool {
+    let messages = facts.call.as_ref().and_then(|call| call.request["messages"].as_array());
+    messages.is_some_and(|messages| !messages.is_empty())
 }
 
 fn block_started(name: Arc<str>, block: BlockKind, parent: Option<Arc<str>>, input: Recorded) -> EventKind {

@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 
 /// The event with the answer, in lists that also hold what was asked.
 const CHOICE: &str = "gen_ai.choice";
+/// Where the Azure SDK has the message of an event.
+const EVENT_CONTENT: &str = "gen_ai.event.content";
 /// Deeper lists are not looked through.
 const MAX_DEPTH: usize = 24;
 /// A text that nests deeper stays a text.
@@ -46,16 +48,24 @@ fn collect(value: &Value, role: &str, depth: usize, found: &mut Vec<Value>) {
         }
         Value::Array(items) => items.iter().for_each(|item| collect(item, role, depth + 1, found)),
         Value::Object(fields) => {
+            if let Some(role) = role_of_item(fields) {
+                add_item(value, role, found);
+                return;
+            }
             let list = ["messages", "generations", "choices"].iter().find_map(|name| fields.get(*name));
-            let is_message = ["role", "content", "parts", "message", "kwargs", "data", "tool_calls"]
+            let is_message = ["role", "content", "parts", "message", "kwargs", "data", "tool_calls", EVENT_CONTENT]
                 .iter()
-                .any(|name| fields.contains_key(*name));
+                .any(|name| fields.contains_key(*name))
+                || fields.get("text").is_some_and(Value::is_string);
             let inner = list.filter(|_| !fields.contains_key("role"));
             if inner.is_none() && is_message {
                 found.extend(message(value, role));
                 return;
             }
-            let inner = inner.or_else(|| ["prompt", "input", "output"].iter().find_map(|name| fields.get(*name)));
+            let inner = inner.or_else(|| {
+                let mut named = ["prompt", "completion", "input", "output"].iter().filter_map(|name| fields.get(*name));
+                named.find(|value| !value.is_null())
+            });
             let Some(inner) = inner else { return };
             if let Some(system) = fields.get("system").or_else(|| fields.get("instructions")) {
                 collect(system, "system", depth + 1, found);
@@ -63,6 +73,28 @@ fn collect(value: &Value, role: &str, depth: usize, found: &mut Vec<Value>) {
             collect(inner, role, depth + 1, found);
         }
         _ => {}
+    }
+}
+
+/// The role of an item in a list that has calls, results and thoughts beside messages, as OpenAI's Responses do.
+fn role_of_item(fields: &Map<String, Value>) -> Option<&'static str> {
+    if fields.contains_key("role") {
+        return None;
+    }
+    match fields.get("type")?.as_str()? {
+        "function_call" | "reasoning" => Some("assistant"),
+        "function_call_output" => Some("tool"),
+        _ => None,
+    }
+}
+
+/// Adds such an item: the thoughts and calls of one answer are one message.
+fn add_item(item: &Value, role: &str, found: &mut Vec<Value>) {
+    let Some(mut made) = message(&json!({ "role": role, "content": [item] }), role) else { return };
+    let last = found.last_mut().filter(|last| role == "assistant" && last["role"] == role);
+    match (last.and_then(|last| last["content"].as_array_mut()), made["content"].as_array_mut()) {
+        (Some(parts), Some(more)) => parts.append(more),
+        _ => found.push(made),
     }
 }
 
@@ -92,11 +124,12 @@ fn message(value: &Value, role: &str) -> Option<Value> {
     // Envelopes: `{ message: { … } }`, LangChain's `{ id: […], kwargs: { … } }` and `{ type, data: { … } }`.
     let class = fields.get("id").and_then(|id| id.as_array()?.last()?.as_str()).and_then(role_of);
     let by_type = fields.get("type").and_then(Value::as_str).and_then(role_of);
-    for name in ["message", "kwargs", "data"] {
+    for name in ["message", "kwargs", "data", EVENT_CONTENT] {
         // The attributes of an event hold the envelope's inside as a text.
         if let Some(inner @ Value::Object(_)) = fields.get(name).map(opened) {
             let mut inner = message(&inner, class.or(by_type).unwrap_or(role))?;
-            if let Some(reason) = fields.get("finish_reason").filter(|reason| reason.is_string()) {
+            let about = fields.get("generation_info").and_then(Value::as_object).unwrap_or(fields);
+            if let Some(reason) = about.get("finish_reason").filter(|reason| reason.is_string()) {
                 inner["finishReason"] = reason.clone();
             }
             if fields.get("event.name").is_some_and(|name| name == CHOICE) {
@@ -195,6 +228,9 @@ fn part(value: &Value) -> Option<Value> {
         }
         "reasoning" | "thinking" => {
             let text = field_text(fields, &["text", "content", "thinking", "reasoning"]);
+            let summary = fields.get("summary").and_then(Value::as_array).into_iter().flatten();
+            let summary: Vec<&str> = summary.filter_map(|part| part["text"].as_str()).collect();
+            let text = if text.is_empty() { summary.join("\n\n") } else { text.to_owned() };
             Some(json!({ "type": "reasoning", "text": text }))
         }
         "tool_call" | "tool-call" | "tool_use" | "function_call" => call(value),

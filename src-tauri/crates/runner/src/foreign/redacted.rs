@@ -19,7 +19,7 @@ impl Decoded {
         for (_, span) in &mut self.spans {
             is_changed |= redaction.string(&mut span.name);
             is_changed |= redaction.attributes(&mut span.attributes);
-            for event in &mut span.events {
+            for event in span.events.iter_mut().chain(&mut span.records) {
                 is_changed |= redaction.string(&mut event.name);
                 is_changed |= redaction.attributes(&mut event.attributes);
             }

@@ -4,13 +4,18 @@
 //! answered. So its run has the model inputs, outputs and final output of the trace, and from there the flow can be
 //! changed, resumed, forked and tried. Code that the trace does not show is left to its author.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write;
+mod flow;
+mod schema;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use engine::effects::EffectKind;
 use engine::event::{Event, EventKind, Recorded};
 use engine::views::model_requests::Requests;
 use serde_json::{Map, Value, json};
+
+use self::flow::{flow, pretty};
+use super::facts::EMBEDDINGS;
 
 /// What a request is made into.
 pub(crate) struct Skeleton {
@@ -79,18 +84,43 @@ fn calls(events: &[Event]) -> Vec<Call> {
             _ => {}
         }
     }
-    calls.retain(|call| !call.reply.is_null());
-    calls
+    calls.retain(|call| !call.reply.is_null() && call.request["operation"] != EMBEDDINGS);
+    without_retried(calls)
+}
+
+/// Leaves out calls that failed and were made again.
+fn without_retried(calls: Vec<Call>) -> Vec<Call> {
+    let asked = |call: &Call| blake3::hash(call.request["messages"].to_string().as_bytes());
+    let has_failed = |call: &Call| call.reply.get("error").is_some();
+    let mut answered: HashSet<blake3::Hash> = HashSet::new();
+    let mut kept: Vec<Call> = Vec::with_capacity(calls.len());
+    for call in calls.into_iter().rev() {
+        let asked = asked(&call);
+        if has_failed(&call) && answered.contains(&asked) {
+            continue;
+        }
+        if !has_failed(&call) {
+            answered.insert(asked);
+        }
+        kept.push(call);
+    }
+    kept.reverse();
+    kept
 }
 
 fn messages(call: &Call) -> &[Value] {
     call.request["messages"].as_array().map_or(&[], Vec::as_slice)
 }
 
+/// What a model asked for.
+fn asked_tools(call: &Call) -> impl Iterator<Item = &Value> {
+    call.reply["toolCalls"].as_array().into_iter().flatten()
+}
+
 /// Puts the calls of a loop together.
 fn loops(calls: Vec<Call>) -> Vec<Loop> {
     let mut loops: Vec<Loop> = Vec::new();
-    let mut names: HashMap<String, u32> = HashMap::new();
+    let mut names: HashSet<String> = HashSet::new();
     for call in calls {
         let goes_on = |one: &&mut Loop| one.calls.last().is_some_and(|last| follows(&call, last));
         if let Some(one) = loops.iter_mut().rev().find(goes_on) {
@@ -98,54 +128,81 @@ fn loops(calls: Vec<Call>) -> Vec<Loop> {
             continue;
         }
         let plain = plain_name(call.request["generator"].as_str().unwrap_or_default());
-        let count = names.entry(plain.clone()).or_insert(0);
-        *count += 1;
-        let name = if *count == 1 { plain } else { format!("{plain}-{count}") };
-        loops.push(Loop { name, calls: vec![call] });
+        loops.push(Loop { name: free_name(&plain, &mut names), calls: vec![call] });
     }
-    loops
+    loops.into_iter().flat_map(|one| ended(one, &mut names)).collect()
+}
+
+/// A loop ends with an answer: a last call whose tools nothing answers is a loop of its own.
+fn ended(mut one: Loop, names: &mut HashSet<String>) -> Vec<Loop> {
+    let asks_on = one.calls.len() > 1 && one.calls.last().is_some_and(|call| asked_tools(call).next().is_some());
+    let last = one.calls.pop_if(|_| asks_on).map(|call| Loop { name: free_name(&one.name, names), calls: vec![call] });
+    std::iter::once(one).chain(last).collect()
+}
+
+/// The name, or another one that is not taken.
+fn free_name(plain: &str, names: &mut HashSet<String>) -> String {
+    let mut name = plain.to_owned();
+    let mut count = 1;
+    while !names.insert(name.clone()) {
+        count += 1;
+        name = format!("{plain}-{count}");
+    }
+    name
 }
 
 /// Whether a call is asked with what another one was asked and answered, and with the results of its tools.
 fn follows(call: &Call, before: &Call) -> bool {
-    let asked: Vec<&Value> = before.reply["toolCalls"].as_array().into_iter().flatten().collect();
+    let asked: Vec<&Value> = asked_tools(before).collect();
     let Some(rest) = messages(call).strip_prefix(messages(before)).filter(|_| !asked.is_empty()) else { return false };
-    let answered = |id: &Value| {
-        let parts = rest.iter().filter_map(|message| message["content"].as_array()).flatten();
-        parts.filter(|part| part["type"] == "tool-result").any(|part| part["toolCallId"] == *id)
+    rest.first().is_some_and(|first| first["role"] == "assistant")
+        && results(&asked, rest).iter().all(Option::is_some)
+        && call.request["model"] == before.request["model"]
+}
+
+/// The results of calls of tools in the messages that follow: by the calls' ids, or in their order if they have none.
+fn results<'m>(asked: &[&Value], rest: &'m [Value]) -> Vec<Option<&'m Value>> {
+    let is_result = |part: &&Value| part["type"] == "tool-result";
+    let all = || rest.iter().filter_map(|message| message["content"].as_array()).flatten().filter(is_result);
+    let has_id = |part: &&Value| part["toolCallId"].as_str().is_some_and(|id| !id.is_empty());
+    let mut unnumbered = all().filter(|part| !has_id(part));
+    let result = |tool: &&Value| match tool["id"].as_str() {
+        Some(id) if !id.is_empty() => all().find(|part| part["toolCallId"] == id),
+        _ => unnumbered.next(),
     };
-    rest.first().is_some_and(|first| first["role"] == "assistant") && asked.iter().all(|tool| answered(&tool["id"]))
+    asked.iter().map(result).collect()
 }
 
 /// A tool, and what it answered.
 #[derive(Default)]
 struct Tool {
     description: Option<String>,
+    parameters: Option<Value>,
+    /// In the order of the calls.
     answers: Vec<Value>,
 }
 
-/// The tools that were asked for within loops, by name.
+/// The tools that were asked for, by name; those that no loop calls only to say what the model was offered.
 fn tools(loops: &[Loop]) -> BTreeMap<String, Tool> {
     let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
     for one in loops {
         for pair in one.calls.windows(2) {
-            for asked in pair[0].reply["toolCalls"].as_array().into_iter().flatten() {
+            let asked: Vec<&Value> = asked_tools(&pair[0]).collect();
+            let rest = messages(&pair[1]).get(messages(&pair[0]).len()..).unwrap_or_default();
+            for (asked, result) in asked.iter().zip(results(&asked, rest)) {
                 let Some(name) = asked["name"].as_str() else { continue };
                 let tool = tools.entry(name.to_owned()).or_default();
-                let offered = pair[0].request["tools"].as_array().into_iter().flatten();
-                let described = offered.filter(|offer| offer["name"] == name).find_map(|o| o["description"].as_str());
-                tool.description = tool.description.take().or(described.map(str::to_owned));
-                let results = messages(&pair[1]).iter().filter_map(|message| message["content"].as_array()).flatten();
-                let result = results.filter(|part| part["type"] == "tool-result");
-                let result = result.into_iter().find(|part| part["toolCallId"] == asked["id"]);
+                let mut offered = pair[0].request["tools"].as_array().into_iter().flatten();
+                if let Some(offer) = offered.find(|offer| offer["name"] == name) {
+                    let described = offer["description"].as_str().map(str::to_owned);
+                    tool.description = tool.description.take().or(described);
+                    tool.parameters = tool.parameters.take().or_else(|| offer.get("parameters").cloned());
+                }
                 let output = result.map_or(Value::Null, |part| part["output"].clone());
-                let answer = match output["type"].as_str() {
+                tool.answers.push(match output["type"].as_str() {
                     Some("error-text" | "error-json") => json!({ "args": asked["args"], "error": output["value"] }),
                     _ => json!({ "args": asked["args"], "output": output["value"] }),
-                };
-                if !tool.answers.contains(&answer) {
-                    tool.answers.push(answer);
-                }
+                });
             }
         }
     }
@@ -155,122 +212,29 @@ fn tools(loops: &[Loop]) -> BTreeMap<String, Tool> {
 fn script(loops: &[Loop]) -> String {
     let mut generators = Map::new();
     for one in loops {
-        let entries: Vec<Value> = one.calls.iter().map(|call| entry(&call.reply)).collect();
+        let last = one.calls.len() - 1;
+        let entries: Vec<Value> =
+            one.calls.iter().enumerate().map(|(at, call)| entry(&call.reply, at == last)).collect();
         generators.insert(one.name.clone(), entries.into());
     }
     pretty(&json!({ "generators": generators })) + "\n"
 }
 
-/// A reply as a mock script has it.
-fn entry(reply: &Value) -> Value {
+/// Whether a reply says something that a generator can return.
+fn has_answer(reply: &Value) -> bool {
+    ["text", "structuredOutput", "error"].iter().any(|name| reply.get(*name).is_some())
+}
+
+/// A reply as a mock script has it. A last one without an answer says an empty text, because a generator needs one.
+fn entry(reply: &Value, is_last: bool) -> Value {
     const FIELDS: [&str; 8] =
         ["text", "reasoning", "toolCalls", "structuredOutput", "usage", "error", "model", "finishReason"];
     let fields = FIELDS.iter().filter_map(|name| Some(((*name).to_owned(), reply.get(*name)?.clone())));
-    Value::Object(fields.collect())
-}
-
-fn flow(name: &str, about: &str, loops: &[Loop], tools: &BTreeMap<String, Tool>, output: Option<Value>) -> String {
-    let mut text = format!(
-        "/**\n * {}\n *\n * It asks each model for what the trace shows that it was asked. `{name}.mock.json` \
-         answers as the models did:\n * `flowglass run {name} run --user me --mock`. Put your own code where values \
-         are only recorded ones.\n */\n\n",
-        about.replace("*/", "* /").replace(['\n', '\r'], " ")
-    );
-    let handler = if tools.is_empty() { "" } else { "handler, " };
-    let _ = writeln!(text, "import {{ defineFlow, generator, {handler}sequencer }} from \"@flow-state-dev/core\";");
-    let _ = writeln!(text, "import {{ z }} from \"zod\";\n");
-    if !tools.is_empty() {
-        text.push_str(
-            "/** What a tool answered to these arguments. */\n\
-             const answerOf = (answers: { args: unknown; output?: any; error?: unknown }[], args: unknown) => {\n  \
-             const found = answers.find((answer) => JSON.stringify(answer.args) === JSON.stringify(args));\n  \
-             if (!found) throw new Error(`no answer is recorded for ${JSON.stringify(args)}`);\n  \
-             if (\"error\" in found) throw new Error(String(found.error));\n  return found.output;\n};\n\n",
-        );
+    let mut fields: Map<String, Value> = fields.collect();
+    if is_last && !has_answer(reply) {
+        fields.insert("text".to_owned(), "".into());
     }
-    let mut variables: HashMap<&str, String> = HashMap::new();
-    for (number, (tool, Tool { description, answers })) in tools.iter().enumerate() {
-        let variable = format!("tool{}", number + 1);
-        let description = description.as_ref().map(|words| format!("  description: {},\n", literal(&json!(words))));
-        let _ = writeln!(
-            text,
-            "const {variable} = handler({{\n  name: {},\n{}  inputSchema: z.object({{}}).passthrough(),\n  execute: \
-             (input) => answerOf({}, input),\n}});\n",
-            literal(&json!(tool)),
-            description.unwrap_or_default(),
-            literal(&json!(answers)),
-        );
-        variables.insert(tool, variable);
-    }
-    for (number, one) in loops.iter().enumerate() {
-        let first = &one.calls[0];
-        let used = one.calls.iter().flat_map(|call| call.reply["toolCalls"].as_array().into_iter().flatten());
-        let mut used: Vec<&str> = used.filter_map(|tool| variables.get(tool["name"].as_str()?).map(|v| &**v)).collect();
-        used.sort_unstable();
-        used.dedup();
-        let _ = writeln!(text, "const asked{} = {};\n", number + 1, literal(&json!(messages(first))));
-        let _ = writeln!(
-            text,
-            "const step{} = generator({{\n  name: {},\n  model: {},",
-            number + 1,
-            literal(&json!(one.name)),
-            literal(&first.request["model"]),
-        );
-        if first.reply.get("structuredOutput").is_some() {
-            text.push_str("  outputSchema: z.any(),\n");
-        }
-        let _ = writeln!(text, "  user: () => asked{},", number + 1);
-        if !used.is_empty() && one.calls.len() > 1 {
-            let turns = one.calls.len();
-            let _ = writeln!(
-                text,
-                "  tools: [{}],\n  describeTools: false,\n  loop: {{ maxIterations: {turns} }},",
-                used.join(", ")
-            );
-        }
-        text.push_str("});\n\n");
-    }
-    let last = loops.last().and_then(|one| one.calls.last());
-    let said = last.and_then(|call| ["structuredOutput", "text"].iter().find_map(|name| call.reply.get(*name)));
-    let _ = writeln!(text, "const root = sequencer({{ name: {}, inputSchema: z.any() }})", literal(&json!(name)));
-    for number in 1..=loops.len() {
-        let _ = writeln!(text, "  .step(step{number})");
-    }
-    if let Some(output) = output.filter(|output| said != Some(output)) {
-        let _ =
-            writeln!(text, "  // What the program made of it, as recorded.\n  .map((): any => ({}))", literal(&output));
-    }
-    text.truncate(text.trim_end().len());
-    let _ = writeln!(
-        text,
-        ";\n\nexport default defineFlow({{\n  kind: {},\n  actions: {{ run: {{ inputSchema: z.any(), block: root }} \
-         }},\n}});",
-        literal(&json!(name))
-    );
-    text
-}
-
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
-}
-
-/// A value as TypeScript. What turns the direction of text, or is not seen, is escaped.
-fn literal(value: &Value) -> String {
-    let text = pretty(value);
-    let mut written = String::with_capacity(text.len());
-    for letter in text.chars() {
-        let is_hidden = matches!(
-            letter,
-            '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}' | '\u{feff}'
-        );
-        if is_hidden {
-            let _ = write!(written, "\\u{:04x}", u32::from(letter));
-        } else {
-            written.push(letter);
-        }
-    }
-    written
+    Value::Object(fields)
 }
 
 /// A name for a block, of a span's name.

@@ -1,5 +1,6 @@
 //! One span as it arrived, and as the log holds it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -16,6 +17,8 @@ pub(crate) struct ArrivedSpan {
     pub(crate) end: u64,
     pub(crate) attributes: Map<String, Value>,
     pub(crate) events: Vec<SpanEvent>,
+    /// What log records say of it.
+    pub(crate) records: Vec<SpanEvent>,
     pub(crate) status: SpanStatus,
     /// Links, trace state and counts of what was dropped, in the names of OTLP.
     pub(crate) rest: Map<String, Value>,
@@ -67,6 +70,10 @@ fn put(fields: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
+fn to_text(fields: &Map<String, Value>) -> String {
+    serde_json::to_string(fields).unwrap_or_default()
+}
+
 /// A time as OTLP writes it in JSON.
 fn nanos(at: u64) -> Value {
     if at == 0 { Value::Null } else { at.to_string().into() }
@@ -77,6 +84,31 @@ fn time(value: &Value) -> u64 {
 }
 
 impl ArrivedSpan {
+    /// What happened in it, by itself and by log records.
+    pub(crate) fn all_events(&self) -> impl Iterator<Item = &SpanEvent> {
+        self.events.iter().chain(&self.records)
+    }
+
+    /// Whether it is only what log records say of a span.
+    pub(crate) fn is_records(&self) -> bool {
+        self.start == 0 && self.end == 0 && self.name.is_empty() && !self.records.is_empty()
+    }
+
+    /// Its text without log records.
+    pub(super) fn without_records(&self) -> String {
+        ArrivedSpan { records: Vec::new(), ..self.clone() }.to_json(0, 0).to_string()
+    }
+
+    /// Adds log records, in the order of their times, and then of their arrival. Returns whether some are new.
+    pub(super) fn add_records(&mut self, records: Vec<SpanEvent>) -> bool {
+        let before = self.records.len();
+        let key = |record: &SpanEvent| (record.at, record.name.clone(), to_text(&record.attributes));
+        let mut known: HashSet<_> = self.records.iter().map(key).collect();
+        self.records.extend(records.into_iter().filter(|record| known.insert(key(record))));
+        self.records.sort_by_key(|record| record.at);
+        self.records.len() > before
+    }
+
     /// As the log holds it: in the names of OTLP, with attributes as plain JSON. `resource` and `scope` are the places
     /// of these in the lists of the request's first event.
     pub(crate) fn to_json(&self, resource: usize, scope: usize) -> Value {
@@ -88,14 +120,15 @@ impl ArrivedSpan {
         put(&mut fields, "startTimeUnixNano", nanos(self.start));
         put(&mut fields, "endTimeUnixNano", nanos(self.end));
         put(&mut fields, "attributes", self.attributes.clone().into());
-        let events = self.events.iter().map(|event| {
+        let event = |event: &SpanEvent| {
             let mut fields = Map::new();
             put(&mut fields, "timeUnixNano", nanos(event.at));
             put(&mut fields, "name", event.name.as_str().into());
             put(&mut fields, "attributes", event.attributes.clone().into());
             Value::Object(fields)
-        });
-        put(&mut fields, "events", events.collect());
+        };
+        put(&mut fields, "events", self.events.iter().map(event).collect());
+        put(&mut fields, "logRecords", self.records.iter().map(event).collect());
         if self.status != SpanStatus::default() {
             let mut status = Map::new();
             put(&mut status, "code", self.status.code.into());
@@ -137,6 +170,7 @@ impl ArrivedSpan {
                 ("endTimeUnixNano", value) => span.end = time(&value),
                 ("attributes", value) => span.attributes = object(value),
                 ("events", Value::Array(events)) => span.events = events.into_iter().map(event).collect(),
+                ("logRecords", Value::Array(all)) => span.records = all.into_iter().map(event).collect(),
                 ("status", Value::Object(mut fields)) => {
                     let message = fields.get_mut("message").map(Value::take).unwrap_or_default();
                     let code = fields.get("code").and_then(Value::as_u64).unwrap_or(0);

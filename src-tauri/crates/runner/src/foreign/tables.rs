@@ -65,6 +65,12 @@ pub(super) struct Table {
     /// Attributes, or their beginnings: a span with one is read by this table.
     marks: Vec<String>,
     roles: Vec<RoleRule>,
+    /// What a span is called whose name is a template.
+    #[serde(default)]
+    pub(super) label: Keys,
+    /// An attribute and its value: a call of a model with it says what another one, beside and before it, streamed.
+    #[serde(default)]
+    end_of_stream: Option<(String, String)>,
     #[serde(default)]
     pub(super) input: Keys,
     #[serde(default)]
@@ -90,6 +96,9 @@ pub(super) struct Table {
     /// Instructions that are not among the messages.
     #[serde(default)]
     pub(super) system: Keys,
+    /// The same as messages.
+    #[serde(default)]
+    pub(super) system_messages: Vec<Place>,
     #[serde(default)]
     pub(super) input_messages: Vec<Place>,
     #[serde(default)]
@@ -131,9 +140,14 @@ pub(super) enum Place {
         #[serde(default)]
         role: Option<String>,
     },
-    /// A JSON text, or a value, with all of them.
+    /// A JSON text, or a value, with all of them; or a field of it.
     Json {
         key: String,
+        #[serde(default)]
+        field: Option<String>,
+        /// Whether each message without calls of tools is one choice among several.
+        #[serde(default)]
+        choices: bool,
         #[serde(default)]
         role: Option<String>,
     },
@@ -179,6 +193,11 @@ impl Table {
         };
         let has_role = || self.roles.iter().any(|rule| rule.role(&span.attributes).is_some());
         self.marks.iter().any(is_marked) || self.scopes.iter().any(is_below) && (self.marks.is_empty() || has_role())
+    }
+
+    /// See [`end_of_stream`](Self::end_of_stream).
+    pub(super) fn is_end_of_stream(&self, attributes: &Map<String, Value>) -> bool {
+        self.end_of_stream.as_ref().is_some_and(|(key, value)| attributes.get(key).is_some_and(|is| is == value))
     }
 
     /// What a span is for.

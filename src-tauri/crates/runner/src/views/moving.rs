@@ -41,6 +41,9 @@ pub struct Imported {
     /// Why the first of those cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_rejected: Option<String>,
+    /// How many log records and metrics beside them were skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<u64>,
 }
 
 /// A flow that a foreign request was made into.

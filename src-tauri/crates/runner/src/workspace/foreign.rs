@@ -47,15 +47,25 @@ impl Workspace {
         )))
     }
 
+    /// Refuses what asks for the state of a request, if it is foreign.
+    pub fn check_has_state(&self, request: &str) -> Result<(), Fault> {
+        let Some(emitter) = self.request(request)?.received_from else { return Ok(()) };
+        Err(Fault::refused(format!(
+            "request \"{request}\" was received as a trace ({emitter}), which has no state: what its program logged of it \
+             is in the inputs, outputs and attributes of its blocks (\"flowglass block {request} PATH\")"
+        )))
+    }
+
     /// Takes in the spans of a file of OTLP JSON lines. What is here already changes nothing.
     pub(super) fn import_spans(&self, file: &Path) -> Result<Imported, Fault> {
         let decoded = self.spans_of_file(file)?;
         let job_lock = self.lock()?;
         let mut logs = ForeignLogs::new(self.store.clone(), job_lock.owner());
         let mut result = imported(&decoded);
-        for id in logs.add(decoded.packed())? {
+        let changed = logs.add(decoded.packed())?;
+        for id in logs.in_order(changed) {
             result.imported = true;
-            logs.write(id)?;
+            logs.write_settled(id)?;
         }
         logs.remove_replaced();
         self.count(&mut result)?;
@@ -120,6 +130,10 @@ impl Workspace {
         if decoded.spans.is_empty() {
             return Err(wrong(match &decoded.why {
                 Some(why) => format!("none of its {} spans can be read ({why})", decoded.rejected),
+                None if decoded.skipped > 0 => format!(
+                    "it has no spans, only log records and metrics ({} of them), and a request is made of spans",
+                    decoded.skipped
+                ),
                 None => "it has no spans".to_owned(),
             }));
         }
@@ -133,8 +147,11 @@ pub(super) fn may_hold_spans(file: &Path) -> bool {
     let mut head = Vec::new();
     let read = std::fs::File::open(file).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let text = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head);
-    let is_call =
-        || text.trim_ascii_start().starts_with(b"{") && String::from_utf8_lossy(text).contains("\"resourceSpans\"");
+    let is_call = || {
+        let text = String::from_utf8_lossy(text);
+        let lists = ["\"resourceSpans\"", "\"resourceLogs\"", "\"resourceMetrics\""];
+        text.trim_ascii_start().starts_with('{') && lists.iter().any(|list| text.contains(list))
+    };
     read.is_ok() && (head.starts_with(&GZIP) || is_call())
 }
 
@@ -154,5 +171,6 @@ fn imported(decoded: &Decoded) -> Imported {
         spans: Some(decoded.spans.len() as u64),
         rejected: Some(decoded.rejected).filter(|rejected| *rejected > 0),
         why_rejected: decoded.why.clone(),
+        skipped: Some(decoded.skipped).filter(|skipped| *skipped > 0),
     }
 }

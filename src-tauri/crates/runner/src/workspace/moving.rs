@@ -239,6 +239,7 @@ impl Workspace {
             spans: None,
             rejected: None,
             why_rejected: None,
+            skipped: None,
         };
         Ok(Importable { pieces, here, result, expected: Vec::new() })
     }

@@ -2,7 +2,8 @@
 //! every call of a model or of the network a span below its block.
 //!
 //! Ids are hashes of ours, so that the same request is the same trace wherever it is exported from. What flows got and
-//! made is not exported, only what happened, when, and how it ended. What comes in as OTLP is `foreign`.
+//! made is not exported, only what happened, when, and how it ended. What comes in as OTLP is `foreign`, and goes out as
+//! it came.
 
 use std::collections::HashMap;
 
@@ -20,6 +21,7 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Sta
 use prost::Message;
 use serde_json::Value;
 
+use crate::foreign::export::exported;
 use crate::views::RequestRow;
 
 /// One request's trace.
@@ -28,6 +30,9 @@ pub(crate) struct Trace(ExportTraceServiceRequest);
 impl Trace {
     /// Of a request and its whole log.
     pub(crate) fn of(row: &RequestRow, events: &[Event]) -> Trace {
+        if row.received_from.is_some() {
+            return Trace(exported(&row.id, events));
+        }
         let maker = Maker {
             trace: id(&row.id, 16),
             request: &row.id,

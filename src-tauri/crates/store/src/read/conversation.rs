@@ -4,6 +4,7 @@ use crate::sql::Row;
 
 use crate::Store;
 use crate::read::runs::{RunRow, run};
+use crate::read::session_order::SessionOrder;
 use crate::read::sessions::{COLUMNS, LINEAGE, SessionRow, session};
 use crate::row::error::Error;
 
@@ -30,7 +31,8 @@ impl Store {
             let count = connection
                 .prepare_cached(&shown.replace("WHAT", "count(*)"))?
                 .query_row((session,), |row| row.get(0))?;
-            let page = format!("{} ORDER BY r.n LIMIT ?3 OFFSET ?2", shown.replace("WHAT", "r.n"));
+            let order = SessionOrder::of(connection, session)?.sql("ASC");
+            let page = format!("{} ORDER BY {order} LIMIT ?3 OFFSET ?2", shown.replace("WHAT", "r.n"));
             let mut statement = connection.prepare_cached(&page)?;
             let numbers = statement.query_map((session, bound(offset), bound(limit)), |row| row.get::<_, i64>(0))?;
             let numbers: Vec<i64> = numbers.collect::<Result<_, _>>()?;
@@ -41,12 +43,18 @@ impl Store {
 
     /// Where in a session a request is, counted from 0, as [`turns`](Self::turns) counts.
     pub fn turn_of(&self, session: &str, request: &str) -> Result<Option<u64>, Error> {
-        let sql = format!(
-            "{LINEAGE}, own AS (SELECT r.n, r.id FROM lineage
-                 JOIN request r ON r.session = lineage.session AND r.n < before)
-             SELECT (SELECT count(*) FROM own o WHERE o.n < own.n) FROM own WHERE id = ?2"
-        );
         self.read(|connection| {
+            let is_before = match SessionOrder::of(connection, session)? {
+                SessionOrder::Inserted => "o.n < own.n",
+                SessionOrder::Started => {
+                    "o.started_at < own.started_at OR o.started_at = own.started_at AND o.n < own.n"
+                }
+            };
+            let sql = format!(
+                "{LINEAGE}, own AS (SELECT r.n, r.id, r.started_at FROM lineage
+                     JOIN request r ON r.session = lineage.session AND r.n < before)
+                 SELECT (SELECT count(*) FROM own o WHERE {is_before}) FROM own WHERE id = ?2"
+            );
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query((session, request))?;
             Ok(rows.next()?.map(|row| row.get(0)).transpose()?)

@@ -10,6 +10,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use crate::Store;
 use crate::read::owners::{self, Owner};
 use crate::read::request_order::{CHANGED_LAST, RequestOrder};
+use crate::read::session_order::SessionOrder;
 use crate::read::sessions::LINEAGE;
 use crate::read::whole_log;
 use crate::row::error::Error;
@@ -134,12 +135,6 @@ impl Store {
         let mut filter = Filter::default();
         filter.and("s.id = ?", query.session.clone());
         filter.and_status(query.status);
-        // A session's rows are in the order of their beginnings; what was imported may have begun long before it came.
-        let newest_first = match query.order {
-            RequestOrder::Changed => CHANGED_LAST,
-            RequestOrder::Started if query.session.is_some() => "r.n DESC",
-            RequestOrder::Started => "r.started_at DESC, r.n DESC",
-        };
         filter.and("r.flow = ?", query.flow.clone());
         filter.and("r.action = ?", query.action.clone());
         if let (RequestOrder::Changed, Some(limit)) = (query.order, query.limit) {
@@ -149,10 +144,15 @@ impl Store {
                 filter.and("s.n IN (SELECT n FROM session ORDER BY updated_at DESC, n DESC LIMIT ?)", Some(most));
             }
         }
-        // Only the rows that are wanted are read as a whole.
-        let wanted = filter.select(&format!("SELECT r.n {FROM}"), newest_first, query.limit, query.offset);
-        let sql = format!("{COLUMNS} {FROM} WHERE r.n IN ({wanted}) ORDER BY {newest_first}");
         self.read(|connection| {
+            let newest_first = match (query.order, &query.session) {
+                (RequestOrder::Changed, _) => CHANGED_LAST.to_owned(),
+                (RequestOrder::Started, Some(session)) => SessionOrder::of(connection, session)?.sql("DESC"),
+                (RequestOrder::Started, None) => SessionOrder::Started.sql("DESC"),
+            };
+            // Only the rows that are wanted are read as a whole.
+            let wanted = filter.select(&format!("SELECT r.n {FROM}"), &newest_first, query.limit, query.offset);
+            let sql = format!("{COLUMNS} {FROM} WHERE r.n IN ({wanted}) ORDER BY {newest_first}");
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(&filter.values))?;
             let mut found = Vec::new();
@@ -166,11 +166,13 @@ impl Store {
     /// The requests that a session shows, oldest first: its own, and for a fork also those before the fork in the
     /// session that it was forked from.
     pub fn requests_of(&self, session: &str) -> Result<Vec<RequestRow>, Error> {
-        let sql = format!(
-            "{LINEAGE} {COLUMNS} FROM lineage JOIN request r ON r.session = lineage.session AND r.n < lineage.before
-             JOIN session s ON s.n = r.session ORDER BY r.n"
-        );
         self.read(|connection| {
+            let order = SessionOrder::of(connection, session)?.sql("ASC");
+            let sql = format!(
+                "{LINEAGE} {COLUMNS} FROM lineage JOIN request r ON r.session = lineage.session
+                     AND r.n < lineage.before
+                 JOIN session s ON s.n = r.session ORDER BY {order}"
+            );
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map((session,), |row| Ok(request(row)))?;
             rows.map(|row| row?).collect()

@@ -119,9 +119,12 @@ const TEXTS: [&str; 8] = [
 ];
 
 impl RunFilter {
-    /// Whether one of the terms asks for the session, which has an index of its own.
-    pub(super) fn is_of_session(&self) -> bool {
-        self.terms.iter().any(|term| !term.is_negated && matches!(term.condition, RunCondition::Session(_)))
+    /// The session that one of the terms asks for.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.terms.iter().filter(|term| !term.is_negated).find_map(|term| match &term.condition {
+            RunCondition::Session(id) => Some(&**id),
+            _ => None,
+        })
     }
 
     /// Whether costs are needed to find the requests.

@@ -2,6 +2,8 @@
 //!
 //! Every order but those by cost and by tags is that of an index, so a page of a list costs what it shows.
 
+use crate::read::session_order::SessionOrder;
+
 /// By what runs are ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunOrder {
@@ -36,14 +38,13 @@ impl RunOrder {
 
     /// The terms of ORDER BY, for a request with the alias `r` and its cost with the alias `c`. What is equal comes
     /// newest first if the order is that of a text and not turned round.
-    pub(super) fn sql(self, is_descending: bool, is_of_session: bool) -> String {
+    pub(super) fn sql(self, is_descending: bool, of_session: Option<SessionOrder>) -> String {
         let (way, back) = if is_descending { ("DESC", "ASC") } else { ("ASC", "DESC") };
         // Requests without such a value count as the lowest, in either database.
         let nulls = if is_descending { "NULLS LAST" } else { "NULLS FIRST" };
         match self {
-            // Rows of a session are in the order of their beginnings; what was imported may have begun long before.
-            RunOrder::Started if is_of_session => format!("r.n {way}"),
-            RunOrder::Started => format!("r.started_at {way}, r.n {way}"),
+            // What was imported into a session may have begun long before it came.
+            RunOrder::Started => of_session.unwrap_or(SessionOrder::Started).sql(way),
             RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way} {nulls}, r.n {way}"),
             RunOrder::Tokens => format!("r.tokens {way}, r.n {way}"),
             RunOrder::Cost => format!("c.usd {way} {nulls}, r.n {way}"),

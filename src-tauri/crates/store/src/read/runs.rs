@@ -7,6 +7,7 @@ use crate::Store;
 use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
 use crate::read::run_filter::RunFilter;
 use crate::read::run_order::RunOrder;
+use crate::read::session_order::SessionOrder;
 use crate::row::annotation::{self, Annotated, Subject};
 use crate::row::error::Error;
 
@@ -93,8 +94,8 @@ pub struct RunDay {
 impl Store {
     /// Runs, in the order that is asked for.
     pub fn runs(&self, query: &RunQuery) -> Result<Vec<RunRow>, Error> {
-        let (sql, values) = statement(query);
         self.read(|connection| {
+            let (sql, values) = statement(query, order_of_session(connection, query)?);
             let mut statement = connection.prepare_cached(&sql)?;
             let numbers = statement.query_map(params_from_iter(&values), |row| row.get::<_, i64>(0))?;
             let numbers: Vec<i64> = numbers.collect::<Result<_, _>>()?;
@@ -104,9 +105,9 @@ impl Store {
 
     /// The ids of runs, in the order that is asked for.
     pub fn run_ids(&self, query: &RunQuery) -> Result<Vec<String>, Error> {
-        let (sql, values) = statement(query);
-        let sql = sql.replacen("SELECT r.n FROM", "SELECT r.id FROM", 1);
         self.read(|connection| {
+            let (sql, values) = statement(query, order_of_session(connection, query)?);
+            let sql = sql.replacen("SELECT r.n FROM", "SELECT r.id FROM", 1);
             let mut statement = connection.prepare_cached(&sql)?;
             let ids = statement.query_map(params_from_iter(&values), |row| row.get(0))?;
             Ok(ids.collect::<Result<_, _>>()?)
@@ -203,13 +204,18 @@ fn cost(filter: &RunFilter, is_needed: bool, is_spent: bool) -> (String, &'stati
     if is_needed { (filter.cost_table(is_spent), "LEFT JOIN cost c ON c.request = r.n") } else { (String::new(), "") }
 }
 
+/// The order of the session that a query asks for.
+fn order_of_session(connection: &Connection, query: &RunQuery) -> Result<Option<SessionOrder>, Error> {
+    query.filter.session().map(|session| SessionOrder::of(connection, session)).transpose()
+}
+
 /// The statement that selects the numbers of rows, and what is bound in it.
-fn statement(query: &RunQuery) -> (String, Vec<Value>) {
+fn statement(query: &RunQuery, of_session: Option<SessionOrder>) -> (String, Vec<Value>) {
     let RunQuery { filter, order, is_descending, limit, offset } = query;
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);
     let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost(), false);
-    let order = order.sql(*is_descending, filter.is_of_session());
+    let order = order.sql(*is_descending, of_session);
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
     let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
     // Bound, so that a page further down is the same statement.
@@ -261,7 +267,8 @@ mod tests {
         let connection = Connection::temporary().unwrap();
         connection.execute_batch(include_str!("../schema.sql")).unwrap();
         crate::read::run_filter::add_function(connection.sqlite().unwrap()).unwrap();
-        let (sql, values) = statement(query);
+        let of_session = query.filter.session().map(|_| SessionOrder::Inserted);
+        let (sql, values) = statement(query, of_session);
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps = plan.query_map(params_from_iter(&values), |row| row.get::<_, String>(3)).unwrap();
         steps.map(Result::unwrap).collect()

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use engine::json::{DEFAULT_MAX_DEPTH, parse_within};
 use serde_json::{Map, Value, json};
 
-use super::{Decoded, TraceId, open_form};
+use super::{Decoded, TraceId, json_logs, open_form};
 use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus, span_id};
 
 /// Attributes that are nested deeper are texts.
@@ -27,10 +27,15 @@ pub(crate) fn json_lines(text: &str) -> Result<Decoded, String> {
 /// Reads a call. An error says what is wrong with it.
 pub(crate) fn json_text(text: &str) -> Result<Decoded, String> {
     let call = parse_within(text, DEFAULT_MAX_DEPTH).map_err(|error| format!("not JSON: {error}"))?;
-    let all = call.get("resourceSpans").and_then(Value::as_array);
-    let all = all.ok_or("not an OTLP trace call: an object with a list \"resourceSpans\" is needed")?;
-    let mut decoded = Decoded::default();
-    for of_resource in all {
+    let list = |name: &str| call.get(name).and_then(Value::as_array).map(Vec::as_slice);
+    let (all, logs, metrics) = (list("resourceSpans"), list("resourceLogs"), list("resourceMetrics"));
+    let mut decoded = json_logs(logs.unwrap_or_default());
+    if metrics.is_some() {
+        decoded.skipped += 1;
+    } else if all.is_none() && logs.is_none() {
+        return Err("not an OTLP call: an object with a list \"resourceSpans\" is needed".to_owned());
+    }
+    for of_resource in all.unwrap_or_default() {
         let resource = Arc::new(Value::Object(object(&of_resource["resource"]["attributes"], 0)));
         // Files of older collectors have the former name.
         let scopes = of_resource.get("scopeSpans").or_else(|| of_resource.get("instrumentationLibrarySpans"));
@@ -104,6 +109,7 @@ fn read(span: &Value, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(Trac
         end: time(&span["endTimeUnixNano"])?,
         attributes: object(&span["attributes"], 0),
         events,
+        records: Vec::new(),
         status: SpanStatus {
             code: number_of(&span["status"]["code"], &["UNSET", "OK", "ERROR"]),
             message: text_of(&span["status"]["message"]),
@@ -125,18 +131,18 @@ fn text_of(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-fn unsigned(value: &Value) -> Option<u64> {
+pub(super) fn unsigned(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
 /// Attributes as a plain object. A name that is there twice has its last value.
-fn object(attributes: &Value, depth: usize) -> Map<String, Value> {
+pub(super) fn object(attributes: &Value, depth: usize) -> Map<String, Value> {
     let pairs = attributes.as_array().into_iter().flatten();
     let pairs = pairs.filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), any(&pair["value"], depth))));
     pairs.collect()
 }
 
-fn any(value: &Value, depth: usize) -> Value {
+pub(super) fn any(value: &Value, depth: usize) -> Value {
     if depth > MAX_DEPTH {
         return value.to_string().into();
     }

@@ -78,6 +78,7 @@ fn read(span: Span, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(TraceI
         end: span.end_time_unix_nano,
         attributes: object(span.attributes),
         events: events.collect(),
+        records: Vec::new(),
         status: SpanStatus { code: u64::try_from(status.code).unwrap_or(0), message: status.message },
         rest,
         resource: resource.clone(),
@@ -86,11 +87,11 @@ fn read(span: Span, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(TraceI
     Ok((trace, open_form(span)))
 }
 
-fn object(attributes: Vec<KeyValue>) -> Map<String, Value> {
+pub(super) fn object(attributes: Vec<KeyValue>) -> Map<String, Value> {
     attributes.into_iter().map(|pair| (pair.key, pair.value.map_or(Value::Null, value))).collect()
 }
 
-fn value(any: AnyValue) -> Value {
+pub(super) fn value(any: AnyValue) -> Value {
     match any.value {
         None => Value::Null,
         Some(any_value::Value::StringValue(text)) => text.into(),

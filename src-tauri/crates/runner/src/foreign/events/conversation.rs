@@ -1,5 +1,6 @@
 //! What was said: the calls of models, the messages of users and models, and the calls of tools.
 
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use engine::effects::EffectKind;
@@ -14,22 +15,57 @@ use crate::foreign::packed::PackedSpan;
 use crate::foreign::tables::Role;
 
 /// Which spans are the calls of models. Several spans may tell of one call, each with the tokens that it took: the
-/// innermost one that has them counts, or the outermost one if none has.
+/// innermost one that has them counts, or the outermost one if none has. An agent counts if no call is inside it.
 pub(super) fn counted_calls(arrangement: &Arrangement, spans: &[PackedSpan]) -> Vec<bool> {
-    let is_model = |at: usize| spans[at].outline.role == Role::Model;
-    let mut has_counted_inside = vec![false; spans.len()];
+    let role = |at: usize| spans[at].outline.role;
+    let is_text = |at: usize| role(at) != Role::Embedding;
+    let asks = |at: usize| spans[at].outline.asks_model();
+    // Of texts, of vectors.
+    let mut has_counted_inside = vec![[false; 2]; spans.len()];
+    let mut has_model_inside = vec![false; spans.len()];
     for at in arrangement.order.iter().rev().copied() {
         let Some(outer) = arrangement.placed[at].around else { continue };
-        has_counted_inside[outer] |= has_counted_inside[at] || is_model(at) && spans[at].outline.has_usage;
+        let [text, vector] = has_counted_inside[at];
+        let counts = asks(at) && spans[at].outline.has_usage;
+        has_counted_inside[outer][0] |= text || counts && is_text(at);
+        has_counted_inside[outer][1] |= vector || counts && !is_text(at);
+        has_model_inside[outer] |= has_model_inside[at] || role(at) == Role::Model;
     }
+    let streamed = streamed_elsewhere(arrangement, spans);
     let mut is_call = vec![false; spans.len()];
     let mut is_in_call = vec![false; spans.len()];
     for at in arrangement.order.iter().copied() {
         let outer = arrangement.placed[at].around;
         is_in_call[at] = outer.is_some_and(|outer| is_in_call[outer] || is_call[outer]);
-        is_call[at] = is_model(at) && !has_counted_inside[at] && !is_in_call[at];
+        let is_told_inside = has_counted_inside[at][usize::from(!is_text(at))];
+        let is_around = role(at) == Role::Agent && has_model_inside[at];
+        is_call[at] = asks(at) && !is_told_inside && !is_around && !is_in_call[at] && !streamed.contains(&at);
     }
     is_call
+}
+
+/// Calls whose answer another span beside them tells, because it was streamed.
+fn streamed_elsewhere(arrangement: &Arrangement, spans: &[PackedSpan]) -> HashSet<usize> {
+    let mut waiting: HashMap<Option<usize>, VecDeque<usize>> = HashMap::new();
+    let mut found = HashSet::new();
+    // Within a span, those inside it are in the order of their times.
+    for at in arrangement.order.iter().copied().filter(|at| spans[*at].outline.role == Role::Model) {
+        let (outline, around) = (&spans[at].outline, arrangement.placed[at].around);
+        if outline.is_end_of_stream {
+            found.extend(waiting.get_mut(&around).and_then(VecDeque::pop_front));
+        } else if !outline.has_usage && !outline.is_failed {
+            waiting.entry(around).or_default().push_back(at);
+        }
+    }
+    found
+}
+
+/// The item of a call of a tool that has no result yet.
+pub(super) struct OpenTool {
+    seq: Seq,
+    path: Arc<str>,
+    name: Value,
+    args: Value,
 }
 
 impl LogOfTrace<'_> {
@@ -38,16 +74,12 @@ impl LogOfTrace<'_> {
     pub(super) fn ask(&mut self, time: i64, path: Arc<str>, request: Value) -> Seq {
         let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
         let turn = messages.iter().rposition(|message| message["role"] == "assistant").map_or(0, |last| last + 1);
-        for message in messages {
-            for part in message["content"].as_array().into_iter().flatten() {
-                if part["type"] == "tool-result"
-                    && let Some(id) = part["toolCallId"].as_str()
-                {
-                    let value = part["output"].get("value").unwrap_or(&part["output"]).clone();
-                    self.tool_done(id, time, Ok(value));
-                }
+        for part in parts(messages).filter(|part| part["type"] == "tool-result") {
+            if let Some(id) = part["toolCallId"].as_str().filter(|id| !id.is_empty()) {
+                self.tool_done(id, time, Ok(output_of(part)));
             }
         }
+        self.answer_unnumbered(time, messages);
         for message in messages.iter().skip(turn).filter(|message| message["role"] == "user") {
             if self.said.insert(blake3::hash(message["content"].to_string().as_bytes())) {
                 self.add_item(time, &path, "message", said("user", "input_text", &message["content"]));
@@ -75,14 +107,64 @@ impl LogOfTrace<'_> {
         self.push(time, Some(path.clone()), EventKind::ItemAdded { item })
     }
 
+    /// Ends the items of calls without an id whose results a prompt has: they are in the order of the calls.
+    fn answer_unnumbered(&mut self, time: i64, messages: &[Value]) {
+        if self.unnumbered_tools.is_empty() {
+            return;
+        }
+        let is_unnumbered = |part: &&Value| part["toolCallId"].as_str().unwrap_or_default().is_empty();
+        let of_kind = |kind: &'static str| parts(messages).filter(move |part| part["type"] == kind);
+        let asked = of_kind("tool-call").filter(is_unnumbered);
+        for (asked, result) in asked.zip(of_kind("tool-result").filter(is_unnumbered)) {
+            let is_of = |open: &OpenTool| open.name == asked["toolName"] && open.args == asked["args"];
+            if let Some(at) = self.unnumbered_tools.iter().position(is_of) {
+                let open = self.unnumbered_tools.remove(at);
+                self.finish_tool(open, time, Ok(output_of(result)));
+            }
+        }
+    }
+
+    /// The call of a tool with this id has ended.
     pub(super) fn tool_done(&mut self, id: &str, time: i64, result: Result<Value, FlowError>) {
-        let Some((of, path)) = self.tools.remove(id) else { return };
+        if let Some(open) = self.tools.remove(id) {
+            self.finish_tool(Some(open), time, result);
+        }
+    }
+
+    /// A tool that was called without an id has ended.
+    pub(super) fn unnumbered_tool_done(
+        &mut self,
+        name: &str,
+        args: Option<&Value>,
+        time: i64,
+        result: Result<Value, FlowError>,
+    ) {
+        let is_of = |open: &OpenTool| open.name == name && args.is_none_or(|args| open.args == *args);
+        if let Some(at) = self.unnumbered_tools.iter().position(is_of) {
+            let open = self.unnumbered_tools.remove(at);
+            self.finish_tool(open, time, result);
+        }
+    }
+
+    /// Ends the items of calls of which the trace shows no result: with the request, nothing of it goes on.
+    pub(super) fn end_tools(&mut self, time: i64) {
+        let mut open: Vec<OpenTool> = self.tools.drain().map(|(_, open)| open).collect();
+        open.extend(self.unnumbered_tools.drain(..));
+        open.sort_unstable_by_key(|open| open.seq);
+        for OpenTool { seq, path, .. } in open {
+            let (status, patch) = (ItemStatus::Completed, Map::new());
+            self.push(time, Some(path), EventKind::ItemDone { of: seq, status, patch });
+        }
+    }
+
+    fn finish_tool(&mut self, open: Option<OpenTool>, time: i64, result: Result<Value, FlowError>) {
+        let Some(OpenTool { seq, path, .. }) = open else { return };
         let (status, field, value) = match result {
             Ok(value) => (ItemStatus::Completed, "output", value),
             Err(error) => (ItemStatus::Failed, "error", json!({ "name": error.name, "message": error.message })),
         };
         let patch = Map::from_iter([(field.to_owned(), value)]);
-        self.push(time, Some(path), EventKind::ItemDone { of, status, patch });
+        self.push(time, Some(path), EventKind::ItemDone { of: seq, status, patch });
     }
 
     /// A call of a model ends: what it said, and the tools that it asked for.
@@ -112,6 +194,12 @@ impl LogOfTrace<'_> {
         if has_failed {
             return;
         }
+        if let Some(others) = result["otherChoices"].as_array() {
+            let count = others.len() + 1;
+            let text =
+                format!("the model gave {count} choices: the first is the answer, the others are in otherChoices");
+            self.push(time, Some(path.clone()), EventKind::Logged { level: "info".to_owned(), text });
+        }
         if let Some(text) = result["reasoning"].as_str() {
             let content = json!([{ "type": "reasoning_text", "text": text }]);
             self.add_item(time, path, "reasoning", Map::from_iter([("content".to_owned(), content)]));
@@ -127,12 +215,24 @@ impl LogOfTrace<'_> {
             });
             let payload = Map::from_iter([("blockName".to_owned(), name.clone()), ("toolCall".to_owned(), call)]);
             let seq = self.add_item(time, path, "block_tool_output", payload);
-            if !id.is_empty() {
-                self.tools.insert(id.to_owned(), (seq, path.clone()));
+            let open = OpenTool { seq, path: path.clone(), name: name.clone(), args: tool["args"].clone() };
+            if id.is_empty() {
+                self.unnumbered_tools.push_back(open);
+            } else {
+                self.tools.insert(id.to_owned(), open);
             }
         }
         self.answer = answer(&result).or(self.answer.take());
     }
+}
+
+fn parts(messages: &[Value]) -> impl Iterator<Item = &Value> {
+    messages.iter().filter_map(|message| message["content"].as_array()).flatten()
+}
+
+/// What a part of a prompt says that a tool returned.
+fn output_of(part: &Value) -> Value {
+    part["output"].get("value").unwrap_or(&part["output"]).clone()
 }
 
 /// What a model answered, as its block's output.

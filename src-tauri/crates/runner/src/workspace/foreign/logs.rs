@@ -4,7 +4,7 @@
 //! are decided by comparing events, so that nothing depends on how spans arrive. Another process may write the same
 //! request: then its log is read again, and the spans of both are in the next one.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::Event;
@@ -38,6 +38,8 @@ struct Known {
     log: Option<i64>,
     /// Hashes of its events.
     written: Vec<u64>,
+    /// The ids of spans that are newer than the log.
+    unwritten: HashSet<u64>,
 }
 
 impl ForeignLogs {
@@ -48,15 +50,19 @@ impl ForeignLogs {
     /// Adds spans. Returns the traces that have changed, in the order of their first spans.
     pub(super) fn add(&mut self, spans: Vec<(TraceId, PackedSpan)>) -> Result<Vec<TraceId>, Fault> {
         let mut changed = Vec::new();
-        let mut is_changed = std::collections::HashSet::new();
+        let mut is_changed = HashSet::new();
         for (id, span) in spans {
             if !self.known.contains_key(&id) {
                 let known = self.read(id)?;
                 self.known.insert(id, known);
             }
             let Some(known) = self.known.get_mut(&id) else { continue };
-            if known.trace.add(span) && is_changed.insert(id) {
-                changed.push(id);
+            let of_span = span.id();
+            if known.trace.add(span) {
+                known.unwritten.insert(of_span);
+                if is_changed.insert(id) {
+                    changed.push(id);
+                }
             }
         }
         Ok(changed)
@@ -66,7 +72,7 @@ impl ForeignLogs {
     fn read(&self, id: TraceId) -> Result<Known, Fault> {
         let request = trace_hex(id);
         let log = self.store.log_id(&request).map_err(Fault::internal)?;
-        let none = Known { trace: Trace::new(id), log: None, written: Vec::new() };
+        let none = Known { trace: Trace::new(id), log: None, written: Vec::new(), unwritten: HashSet::new() };
         if log.is_none() {
             return Ok(none);
         }
@@ -78,7 +84,28 @@ impl ForeignLogs {
             trace: Trace::of_log(id, &events),
             log,
             written: events.iter().map(|event| measure(event).hash).collect(),
+            unwritten: HashSet::new(),
         })
+    }
+
+    /// Traces in the order in which they began, so that their requests are listed so.
+    pub(super) fn in_order(&self, mut all: Vec<TraceId>) -> Vec<TraceId> {
+        all.sort_by_cached_key(|id| (self.known.get(id).map(|known| known.trace.began()), *id));
+        all
+    }
+
+    /// Writes the log of a trace of which nothing more is expected.
+    pub(super) fn write_settled(&mut self, id: TraceId) -> Result<(), Fault> {
+        if let Some(known) = self.known.get_mut(&id) {
+            known.trace.settle();
+        }
+        self.write(id)
+    }
+
+    /// Ends a trace of which nothing more is expected.
+    pub(super) fn settle(&mut self, id: TraceId) -> Result<(), Fault> {
+        let is_changed = self.known.get_mut(&id).is_some_and(|known| known.trace.settle());
+        if is_changed { self.write(id) } else { Ok(()) }
     }
 
     /// How many spans of a trace are known.
@@ -102,13 +129,27 @@ impl ForeignLogs {
                 let log = self.store.log_id(&trace_hex(id)).map_err(Fault::internal)?;
                 if let Some(known) = self.known.get_mut(&id) {
                     (known.written, known.log) = (hashes, log);
+                    known.unwritten.clear();
                 }
                 return Ok(());
             }
-            // Another process wrote it: what it knows comes in.
+            // Another process wrote it: what it knows comes in. Or a person deleted it: what was in it does not come back.
             let mut newer = self.read(id)?;
             if let Some(known) = self.known.remove(&id) {
-                known.trace.into_spans().for_each(|span| _ = newer.trace.add(span));
+                let is_deleted = known.log.is_some() && newer.log.is_none();
+                let is_settled = known.trace.is_settled;
+                for span in known.trace.into_spans() {
+                    let of_span = span.id();
+                    if (!is_deleted || known.unwritten.contains(&of_span)) && newer.trace.add(span) {
+                        newer.unwritten.insert(of_span);
+                    }
+                }
+                if is_settled {
+                    newer.trace.settle();
+                }
+                if is_deleted && newer.trace.len() == 0 {
+                    return Ok(());
+                }
             }
             self.known.insert(id, newer);
         }

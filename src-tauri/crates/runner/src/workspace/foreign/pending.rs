@@ -24,7 +24,7 @@ const QUIET: Duration = Duration::from_millis(200);
 const GROWTH: usize = 8;
 /// A log that could not be written is tried again after this.
 const RETRY: Duration = Duration::from_secs(1);
-/// A trace of which nothing arrived for so long is not kept in memory.
+/// A trace of which nothing arrived for so long is not kept in memory, and nothing more of it is expected.
 const FORGET_AFTER: Duration = Duration::from_secs(30);
 /// The most bytes of spans that are kept in memory when nothing of them waits.
 const MAX_KEPT: usize = 256 << 20;
@@ -93,7 +93,7 @@ impl Pending {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    self.write_due(None);
+                    self.finish_all();
                     return;
                 }
             }
@@ -129,8 +129,8 @@ impl Pending {
     /// Writes the logs that are due, or all.
     pub(super) fn write_due(&mut self, now: Option<Instant>) {
         let is_due = |one: &Waiting| one.next_write().is_some_and(|due| now.is_none_or(|now| due <= now));
-        let due: Vec<TraceId> = self.traces.iter().filter(|(_, one)| is_due(one)).map(|(id, _)| *id).collect();
-        for id in due {
+        let due = self.traces.iter().filter(|(_, one)| is_due(one)).map(|(id, _)| *id).collect();
+        for id in self.logs.in_order(due) {
             let begun = Instant::now();
             let written = self.logs.write(id);
             let took = begun.elapsed();
@@ -156,6 +156,22 @@ impl Pending {
         self.logs.remove_replaced();
     }
 
+    /// Writes what is left when nothing more arrives.
+    pub(super) fn finish_all(&mut self) {
+        let all = self.traces.keys().copied().collect();
+        for id in self.logs.in_order(all) {
+            self.settle(id);
+        }
+        self.write_due(None);
+    }
+
+    /// Ends a trace of which nothing more is expected.
+    fn settle(&mut self, id: TraceId) {
+        if let Err(fault) = self.logs.settle(id) {
+            tracing::warn!(%fault, "a foreign request cannot be ended");
+        }
+    }
+
     /// All spans of a call are in logs.
     fn finish(&mut self, call: i64) {
         self.calls.remove(&call);
@@ -177,6 +193,9 @@ impl Pending {
                 break;
             }
             kept -= self.logs.bytes(id);
+            if touched.elapsed() >= FORGET_AFTER {
+                self.settle(id);
+            }
             self.logs.forget(id);
             self.traces.remove(&id);
         }

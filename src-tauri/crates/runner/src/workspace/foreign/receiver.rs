@@ -1,4 +1,5 @@
-//! Spans over HTTP: OTLP's `POST /v1/traces` on this machine, as protobuf or JSON.
+//! Spans over HTTP: OTLP's `POST /v1/traces` on this machine, as protobuf or JSON; and `POST /v1/logs` for the messages
+//! of model calls that some SDKs send as log records.
 //!
 //! A call is answered once its spans are stored, so nothing that a sender was told to have arrived is lost. Writing
 //! logs comes after. Must listen on nothing but the loopback address, and answer no page of a browser.
@@ -19,12 +20,12 @@ use hyper::{Method, Request, Response, StatusCode, header};
 use serde::Serialize;
 use store::Store;
 
-use self::answer::{Answer, Encoding};
+use self::answer::{Answer, Encoding, Signal};
 use super::pending::{self, Arrived, Pending};
 use crate::core::fault::Fault;
 use crate::core::loopback::{LoopbackServer, is_local};
 use crate::core::sync::lock;
-use crate::foreign::decode::{Decoded, json_text, protobuf};
+use crate::foreign::decode::{Decoded, json_text, protobuf, protobuf_logs};
 use crate::run::owner::Lock;
 use crate::workspace::Workspace;
 
@@ -101,7 +102,7 @@ impl Workspace {
         let job = self.lock()?;
         let mut pending = Pending::new(self.store.clone(), job.owner(), Arc::default());
         self.left(&mut pending)?;
-        pending.write_due(None);
+        pending.finish_all();
         Ok(())
     }
 
@@ -172,12 +173,16 @@ impl Intake {
         if !is_local(&request) {
             return Err(Answer::refused(StatusCode::FORBIDDEN, "only programs of this machine may send spans"));
         }
-        if request.uri().path() != "/v1/traces" {
-            return Err(Answer::refused(
-                StatusCode::NOT_FOUND,
-                "traces are received at /v1/traces, and nothing else is",
-            ));
-        }
+        let signal = match request.uri().path() {
+            "/v1/traces" => Signal::Traces,
+            "/v1/logs" => Signal::Logs,
+            _ => {
+                return Err(Answer::refused(
+                    StatusCode::NOT_FOUND,
+                    "traces are received at /v1/traces, log records of model calls at /v1/logs, and nothing else is",
+                ));
+            }
+        };
         if request.method() != Method::POST {
             return Err(Answer::refused(StatusCode::METHOD_NOT_ALLOWED, "spans are sent with POST"));
         }
@@ -198,7 +203,7 @@ impl Intake {
             None => Answer::refused(StatusCode::BAD_REQUEST, "the call ended before its body did"),
         })?;
         let (body, intake) = (body.to_bytes(), self.clone());
-        let stored = tokio::task::spawn_blocking(move || intake.keep(body, encoding, is_compressed));
+        let stored = tokio::task::spawn_blocking(move || intake.keep(body, (signal, encoding), is_compressed));
         match tokio::time::timeout(MAX_WAIT, stored).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Answer::refused(StatusCode::INTERNAL_SERVER_ERROR, "the spans were not stored")),
@@ -207,20 +212,28 @@ impl Intake {
     }
 
     /// Reads and stores a call.
-    fn keep(&self, body: Bytes, encoding: Encoding, is_compressed: bool) -> Result<Answer, Answer> {
+    fn keep(&self, body: Bytes, (signal, encoding): (Signal, Encoding), is_compressed: bool) -> Result<Answer, Answer> {
         let bad = |why: String| Answer::refused(StatusCode::BAD_REQUEST, why);
         let plain = if is_compressed { unpacked(&body).map_err(|why| why.unwrap_or_else(too_large))? } else { body };
-        let mut decoded = encoding.decode(&plain).map_err(bad)?;
+        let mut decoded = match (signal, encoding) {
+            (Signal::Logs, Encoding::Protobuf) => protobuf_logs(&plain),
+            _ => encoding.decode(&plain),
+        };
+        let decoded = decoded.as_mut().map_err(|why| bad(std::mem::take(why)))?;
         let has_secrets = decoded.redact(&self.redaction);
-        let (rejected, why) = (decoded.rejected, decoded.why.clone());
+        let (rejected, why) = match signal {
+            Signal::Traces => (decoded.rejected, decoded.why.clone()),
+            Signal::Logs => (decoded.skipped, (decoded.skipped > 0).then(|| SKIPPED.to_owned())),
+        };
         if !decoded.spans.is_empty() {
-            let kept = if has_secrets {
+            // Log records are stored as the spans that they are read as.
+            let kept = if has_secrets || signal == Signal::Logs {
                 packed(REDACTED, decoded.to_json().to_string().as_bytes())
             } else {
                 packed(encoding.letter(), &plain)
             };
             let kept = kept.map_err(|error| bad(error.to_string()))?;
-            let spans = decoded.packed();
+            let spans = std::mem::take(decoded).packed();
             let call = self.store.receive(&self.owner, kept).map_err(|error| match Fault::of_write(error) {
                 Fault::Storage { message } => Answer::busy(message),
                 fault => Answer::busy(fault.to_string()),
@@ -229,7 +242,7 @@ impl Intake {
             // If nobody takes it, the next process does.
             let _ = lock(&self.sender).send((call, spans));
         }
-        Ok(Answer::taken(rejected, why))
+        Ok(Answer::Taken(signal, i64::try_from(rejected).unwrap_or(i64::MAX), why.unwrap_or_default()))
     }
 }
 
@@ -247,6 +260,9 @@ fn unpacked(body: &[u8]) -> Result<Bytes, Option<Answer>> {
         Err(error) => Err(Some(Answer::refused(StatusCode::BAD_REQUEST, format!("not gzip: {error}")))),
     }
 }
+
+/// Why log records are not kept.
+const SKIPPED: &str = "only log records whose event is of gen_ai and that name a span are kept";
 
 /// The letter of a call of which something was taken out, as [`Decoded::to_json`] writes it.
 const REDACTED: u8 = b'r';

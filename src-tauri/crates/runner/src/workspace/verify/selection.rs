@@ -28,6 +28,12 @@ impl Workspace {
         let mut flows: HashMap<String, Result<Arc<LoadedFlow>, Fault>> = HashMap::new();
         let mut jobs = Vec::with_capacity(rows.len());
         for row in rows {
+            if let Err(fault) = Self::check_not_foreign(&row) {
+                let why = Some(fault.to_string());
+                let run = VerifiedRun { why, ..VerifiedRun::of(&row, Verdict::NotComparable) };
+                jobs.push(Job::Known(Box::new(run)));
+                continue;
+            }
             let flow = flows.entry(row.flow.clone());
             let flow =
                 flow.or_insert_with(|| self.with_catalogue(|catalogue| catalogue.find_as_it_is(&row.flow))).clone();

@@ -11,6 +11,23 @@ use super::RETRY_AFTER;
 
 pub(super) type Full = http_body_util::Full<Bytes>;
 
+/// What a call brings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signal {
+    Traces,
+    Logs,
+}
+
+impl Signal {
+    /// What is not taken, as the protocol calls it.
+    fn rejected(self) -> &'static str {
+        match self {
+            Signal::Traces => "rejectedSpans",
+            Signal::Logs => "rejectedLogRecords",
+        }
+    }
+}
+
 /// In what a call is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
@@ -51,17 +68,13 @@ impl Encoding {
 /// An answer.
 #[derive(Debug)]
 pub(super) enum Answer {
-    /// The spans are stored, but for so many, and why.
-    Taken(i64, String),
+    /// The spans or log records are stored, but for so many, and why.
+    Taken(Signal, i64, String),
     /// Nothing is stored.
     Refused(StatusCode, String),
 }
 
 impl Answer {
-    pub(super) fn taken(rejected: u64, why: Option<String>) -> Answer {
-        Answer::Taken(i64::try_from(rejected).unwrap_or(i64::MAX), why.unwrap_or_default())
-    }
-
     pub(super) fn refused(status: StatusCode, message: impl Into<String>) -> Answer {
         Answer::Refused(status, message.into())
     }
@@ -73,7 +86,7 @@ impl Answer {
 
     pub(super) fn response(self, encoding: Encoding) -> Response<Full> {
         let (status, body) = match self {
-            Answer::Taken(rejected, why) => (StatusCode::OK, taken(encoding, rejected, why)),
+            Answer::Taken(signal, rejected, why) => (StatusCode::OK, taken((signal, encoding), rejected, why)),
             Answer::Refused(status, message) => (status, refusal(encoding, status, &message)),
         };
         let mut response = Response::new(Full::new(body.into()));
@@ -90,15 +103,16 @@ impl Answer {
     }
 }
 
-fn taken(encoding: Encoding, rejected_spans: i64, error_message: String) -> Vec<u8> {
+fn taken((signal, encoding): (Signal, Encoding), rejected_spans: i64, error_message: String) -> Vec<u8> {
     let is_partial = rejected_spans > 0;
     match encoding {
+        // Answers of both signals have the same form.
         Encoding::Protobuf => {
             let partial = ExportTracePartialSuccess { rejected_spans, error_message };
             ExportTraceServiceResponse { partial_success: is_partial.then_some(partial) }.encode_to_vec()
         }
         Encoding::Json if is_partial => {
-            let partial = json!({ "rejectedSpans": rejected_spans.to_string(), "errorMessage": error_message });
+            let partial = json!({ (signal.rejected()): rejected_spans.to_string(), "errorMessage": error_message });
             json!({ "partialSuccess": partial }).to_string().into_bytes()
         }
         Encoding::Json => b"{}".to_vec(),
