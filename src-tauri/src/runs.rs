@@ -7,7 +7,7 @@ use engine::error::FlowError;
 use engine::event::RequestStatus;
 use runner::{
     Answered, At, Cancel, Edits, ErrorInfo, Fault, Json, Mock, PlanRow, Resolution, RunOptions, Running,
-    TriggerOptions, Workspace,
+    TriggerOptions, Workspace, defaults_instead,
 };
 use serde_json::{Value, json};
 

@@ -188,7 +188,7 @@ fn a_folder_holds_definitions_of_its_kind() {
     let words = "agents/tools/shared.ts: the default export is not made by defineTool, so it defines nothing; it is 2";
     assert!(warnings.contains(words), "{warnings}");
     assert!(found.iter().all(|flow| flow["error"].is_null()), "the rest loads");
-    place.write("agents/tools/shared.ts", &prompt("shared", "m"));
+    place.write("agents/tools/shared.ts", prompt("shared", "m"));
     let errors = flows(&place).iter().map(|flow| flow["error"].to_string()).collect::<String>();
     let words = "the default export must be made by defineTool, like every file in \\\"tools\\\"; it is made by \
                  definePrompt, so its file belongs in \\\"prompts\\\"";

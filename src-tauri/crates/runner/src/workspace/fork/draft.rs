@@ -60,7 +60,8 @@ impl Draft {
     /// What blocks in flight have been answered, as if that had been before the fork.
     pub(super) fn answered(&mut self, answered: &[AnsweredBeside]) {
         for AnsweredBeside { path, attempt, request, ended } in answered {
-            let EventKind::EffectFinished { effect, ordinal, started, result, error, .. } = ended.clone() else {
+            let EventKind::EffectFinished { effect, ordinal, started, result, error, dispatch, .. } = ended.clone()
+            else {
                 continue;
             };
             let started = match request {
@@ -70,8 +71,9 @@ impl Draft {
                 }
                 None => started,
             };
+            let (request, memoized) = (None, true);
             let ended =
-                EventKind::EffectFinished { effect, ordinal, started, request: None, result, error, memoized: true };
+                EventKind::EffectFinished { effect, ordinal, started, request, result, error, memoized, dispatch };
             self.push(Some(path.clone()), *attempt, ended);
         }
     }
