@@ -185,7 +185,8 @@ fn a_folder_holds_definitions_of_its_kind() {
     place.write("agents/tools/shared.ts", "export default 2;\n");
     let found = flows(&place);
     let warnings = found.iter().map(|flow| flow["warnings"].to_string()).collect::<String>();
-    let words = "agents/tools/shared.ts: the default export is not made by defineTool, so it defines nothing; it is 2";
+    let words =
+        "agents/tools/shared.ts: the default export is not made by defineTool, so it defines nothing; it is number 2";
     assert!(warnings.contains(words), "{warnings}");
     assert!(found.iter().all(|flow| flow["error"].is_null()), "the rest loads");
     place.write("agents/tools/shared.ts", prompt("shared", "m"));

@@ -231,3 +231,22 @@ export default defineFlow({
     let replay = place.ask("replay r");
     assert_eq!((replay.code, &replay.json()["identical"]), (Some(0), &json!(true)), "{replay}");
 }
+
+/// A request that was aborted while a model spoke: the replay has no answer whose words these were.
+#[test]
+fn words_that_an_abort_cut_off_are_no_difference() {
+    let flow = r#"
+const bot = generator({ name: "bot", model: "m", prompt: "p", user: () => "u" });
+export default defineFlow({ kind: "main", actions: { run: { block: bot } } });"#;
+    let mock = json!({ "generators": { "bot": [{ "text": "one two three four five six seven", "chunkMs": 300 }] } });
+    let place = Place::with_flow(flow).file("flows/main.mock.json", &mock.to_string());
+    let going = place.start("run main run --user ada --session s --request r --mock");
+    place.until("its first words", |place| {
+        let said = place.ask("events r --kind item_delta");
+        (said.code == Some(0) && said.json().as_array().is_some_and(|all| !all.is_empty())).then_some(())
+    });
+    place.get("abort r");
+    going.ended();
+    let replay = place.ask("replay r");
+    assert_eq!((replay.code, &replay.json()["identical"]), (Some(0), &json!(true)), "{replay}");
+}

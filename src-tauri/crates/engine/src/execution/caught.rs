@@ -31,8 +31,8 @@ pub(crate) enum BlockRole {
     Called(Option<Rc<CallbackCall>>),
 }
 
-/// Whether a tool call may run for a limited time, and whether it has run longer. Its block goes on then, and its end is
-/// recorded as late.
+/// Whether a tool call may run for a limited time, and whether it has run longer. Its block goes on then, and its end
+/// is recorded as late.
 #[derive(Clone, Default)]
 pub(crate) struct CallTimeout {
     has_limit: bool,

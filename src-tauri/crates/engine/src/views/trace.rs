@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::replay_order::ReplayOrder;
 use super::{Events, edited, edited_input};
+use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::item::ItemStatus;
 use crate::model::path::is_at_or_inside;
@@ -139,8 +140,12 @@ pub fn traces(events: &[Event]) -> Traces {
         }
         let done = open.entry(path.clone()).or_default();
         match &event.kind {
-            EventKind::BlockFinished { .. } => {
-                let mut done = in_order(std::mem::take(done));
+            EventKind::BlockFinished { error, .. } => {
+                let mut done = std::mem::take(done);
+                if error.as_ref().is_some_and(FlowError::is_abort) {
+                    items.leave_out_unfinished(&mut done);
+                }
+                let mut done = in_order(done);
                 done.push(did);
                 open.shift_remove(path);
                 ended.insert(path.clone(), done);
@@ -182,12 +187,15 @@ struct Items {
     began: HashSet<Arc<str>>,
     /// What was said before a block began: the user's message.
     said_before: IndexMap<Arc<str>, Vec<Did>>,
+    /// Those that came to their end.
+    done: HashSet<Seq>,
     was_resumed: bool,
 }
 
 impl Items {
     fn read(&mut self, event: &Event) {
         match (&event.kind, &event.path) {
+            (EventKind::ItemDone { of, .. }, _) => drop(self.done.insert(*of)),
             (EventKind::BlockStarted { .. }, Some(path)) if !self.began.contains(path) => {
                 self.began.insert(path.clone());
             }
@@ -205,6 +213,14 @@ impl Items {
             }
             _ => {}
         }
+    }
+
+    /// Takes out what an aborted block had begun to say: a replay has no answer of the model whose words these were.
+    fn leave_out_unfinished(&self, did: &mut Vec<Did>) {
+        did.retain(|one| {
+            let begins = (one.what["begins"] == true).then_some(one.seq);
+            begins.or(one.part_of).is_none_or(|of| self.done.contains(&of))
+        });
     }
 
     fn did(&self, event: &Event, what: Value, call: Option<String>) -> Did {

@@ -18,7 +18,8 @@ pub(crate) struct Trace {
     /// By the span's id, and by that and its content.
     places: HashMap<u64, usize>,
     variants: HashMap<(u64, u64), usize>,
-    /// Whether its senders are done: if no span is without a parent, those whose parents did not arrive are the request.
+    /// Whether its senders are done: if no span is without a parent, those whose parents did not arrive are the
+    /// request.
     pub(crate) is_settled: bool,
     /// How much memory its spans take, about.
     pub(crate) bytes: usize,
@@ -45,8 +46,8 @@ impl Trace {
         trace
     }
 
-    /// Adds a span. One that is known changes nothing, unless what is known had not ended; one of the same id with other
-    /// content is another span. Log records are added to the span that they belong to. Returns whether the trace has
+    /// Adds a span. One that is known changes nothing, unless what is known had not ended; one of the same id with
+    /// other content is another span. Log records are added to the span that they belong to. Returns whether the trace has
     /// changed.
     pub(crate) fn add(&mut self, span: PackedSpan) -> bool {
         let is_changed = match self.places.get(&span.id).copied() {

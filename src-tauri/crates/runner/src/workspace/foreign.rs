@@ -51,8 +51,8 @@ impl Workspace {
     pub fn check_has_state(&self, request: &str) -> Result<(), Fault> {
         let Some(emitter) = self.request(request)?.received_from else { return Ok(()) };
         Err(Fault::refused(format!(
-            "request \"{request}\" was received as a trace ({emitter}), which has no state: what its program logged of it \
-             is in the inputs, outputs and attributes of its blocks (\"flowglass block {request} PATH\")"
+            "request \"{request}\" was received as a trace ({emitter}), which has no state: what its program logged of \
+             it is in the inputs, outputs and attributes of its blocks (\"flowglass block {request} PATH\")"
         )))
     }
 

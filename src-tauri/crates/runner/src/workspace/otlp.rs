@@ -2,8 +2,8 @@
 //! every call of a model or of the network a span below its block.
 //!
 //! Ids are hashes of ours, so that the same request is the same trace wherever it is exported from. What flows got and
-//! made is not exported, only what happened, when, and how it ended. What comes in as OTLP is `foreign`, and goes out as
-//! it came.
+//! made is not exported, only what happened, when, and how it ended. What comes in as OTLP is `foreign`, and goes out
+//! as it came.
 
 use std::collections::HashMap;
 

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::LocalBoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::execution::frame::Frame;
 use crate::execution::replay::block_order::BlockOrder;
@@ -28,11 +28,11 @@ use crate::model::operation::equal;
 use crate::model::path::{is_called, parent};
 use crate::model::scope::ScopeKey;
 use crate::model::suspension::SuspensionRequest;
-use crate::views::diff::diff;
 use crate::views::edited_input;
 use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
 pub use missing::Missing;
+use missing::differing;
 
 /// One recorded effect.
 #[derive(Clone, Debug)]
@@ -133,12 +133,13 @@ impl EffectLog {
         // By the part of the request, counted by resumes: a conflict repeats effects within one part.
         let mut first_settled: HashMap<(&Arc<str>, EffectKind, u32), (u32, Position)> = HashMap::new();
         let (mut part, mut part_began) = (0, 0);
-        // By the block that called them: when called blocks ended, in order.
-        let mut called_ends: HashMap<&str, Vec<Seq>> = HashMap::new();
+        // By the block that called them: when called blocks ended that were tried once, in order.
+        let (mut called_ends, mut tries): (HashMap<&str, Vec<Seq>>, HashMap<&str, u32>) = Default::default();
         for event in events {
             match (&event.kind, event.path.as_deref()) {
                 (EventKind::RequestResumed { .. }, _) => (part, part_began) = (part + 1, event.seq),
-                (EventKind::BlockFinished { memoized: false, .. }, Some(path)) if is_called(path) => {
+                (EventKind::BlockStarted { .. }, Some(path)) if is_called(path) => *tries.entry(path).or_default() += 1,
+                (EventKind::BlockFinished { memoized: false, .. }, Some(path)) if tries.get(path) == Some(&1) => {
                     called_ends.entry(parent(path).unwrap_or_default()).or_default().push(event.seq);
                 }
                 _ => {}
@@ -392,14 +393,4 @@ impl Run {
             own.reset_transient(resumes, &defaults(&own.schemas), self.next_stamp());
         }
     }
-}
-
-/// Returns the fields of two requests that differ, by path.
-fn differing(recorded: &Value, asked: &Value) -> (Value, Value) {
-    let (mut was, mut is) = (Map::new(), Map::new());
-    for difference in diff(Some(recorded), Some(asked)) {
-        was.extend(difference.old.map(|old| (difference.path.clone(), old)));
-        is.extend(difference.new.map(|new| (difference.path, new)));
-    }
-    (was.into(), is.into())
 }

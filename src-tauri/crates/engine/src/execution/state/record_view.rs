@@ -67,8 +67,8 @@ impl Run {
         }
     }
 
-    /// In a replay of a fork: sets records to those that the fork began with, after the step that it edited. That step is
-    /// taken from the log, and its own commits are not made again.
+    /// In a replay of a fork: sets records to those that the fork began with, after the step that it edited. That step
+    /// is taken from the log, and its own commits are not made again.
     pub(crate) fn restore_seen_after_edit(&self, frame: &Rc<Frame>) {
         let Some(effect_log) = &self.effect_log else { return };
         for (scope, record) in effect_log.seen(&edit_key(&frame.path), 0, |_| true) {

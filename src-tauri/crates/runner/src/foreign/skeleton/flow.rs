@@ -9,7 +9,7 @@ use super::schema::zod;
 use super::{Call, Loop, Tool, asked_tools, has_answer, messages};
 
 /// What tools answered, for tools whose answers do not depend on their arguments alone.
-const NTH_ANSWER: &str = r#"/** What a tool answered when it was called with these arguments for the first time, the second time, and so on. */
+const NTH_ANSWER: &str = r#"/** What a tool answered to these arguments the first time, the second time, and so on. */
 const answerOf = async (tool: string, answers: Answer[], args: unknown, ctx: any) => {
   const same = answers.filter((answer) => sorted(answer.args) === sorted(args));
   const key = `${tool} ${sorted(args)}`;

@@ -133,7 +133,7 @@ impl ForeignLogs {
                 }
                 return Ok(());
             }
-            // Another process wrote it: what it knows comes in. Or a person deleted it: what was in it does not come back.
+            // Another process wrote it: what it knows comes in. Or a person deleted it: what was in it stays away.
             let mut newer = self.read(id)?;
             if let Some(known) = self.known.remove(&id) {
                 let is_deleted = known.log.is_some() && newer.log.is_none();

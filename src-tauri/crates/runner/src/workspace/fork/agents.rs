@@ -1,8 +1,8 @@
 //! What a fork may edit of the blocks that an agent or its Calls are made of.
 //!
 //! Their inputs and outputs hold more than a person writes: a sub-prompt's has the call it belongs to, that of a Call
-//! its whole plan. So a person gives what a model would have given, the arguments, and this module puts them into what was
-//! recorded. An edit that nothing would read is refused with the edit that would be. Must not: begin anything.
+//! its whole plan. So a person gives what a model would have given, the arguments, and this module puts them into what
+//! was recorded. An edit that nothing would read is refused with the edit that would be. Must not: begin anything.
 
 use engine::calls::{plan_with_arguments, state_message};
 use engine::event::{Event, EventKind};
