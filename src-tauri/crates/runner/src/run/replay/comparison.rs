@@ -79,7 +79,9 @@ impl Comparison {
     ) -> Comparison {
         let Found { events: replayed, missing, questions, input } = found;
         let came = Came::of(recorded);
-        let mut was = questions::with_waiting(traces(recorded), recorded, came.waits);
+        let of_recorded = traces(recorded);
+        let ended: HashSet<Arc<str>> = of_recorded.ended.keys().cloned().collect();
+        let mut was = questions::with_waiting(of_recorded, recorded, came.waits);
         let mut is = questions::with_waiting(traces(replayed), replayed, Came::of(replayed).waits);
         questions::add_answered(&mut was, &mut is, recorded, &questions);
         dispatches::add_dispatches(&mut was, &mut is, recorded, replayed);
@@ -116,7 +118,7 @@ impl Comparison {
         expectation.put_in_old_form(&mut is);
         let expected = expectation.on(was);
         let last = recorded.last().map_or(0, |event| event.seq);
-        let sides = Sides { was: &expected, is: &is, expectation, came, last };
+        let sides = Sides { was: &expected, is: &is, ended: &ended, expectation, came, last };
         let (compared, first) = sides.first_difference(missing);
         let not_asked = |divergence| Difference { divergence, is_asked: false };
         let first = input.map(not_asked).or(first).or(outside.or(question).map(not_asked));
@@ -268,6 +270,8 @@ fn changes(was: &Trace, is: &Trace, has_ended: bool) -> Expectation {
 struct Sides<'t> {
     was: &'t Trace,
     is: &'t Trace,
+    /// The blocks that had ended.
+    ended: &'t HashSet<Arc<str>>,
     expectation: &'t Expectation,
     came: Came,
     /// The last recorded event.
@@ -275,7 +279,7 @@ struct Sides<'t> {
 }
 
 impl Sides<'_> {
-    /// How many blocks were compared, and the first difference in the recorded order.
+    /// How many blocks that had ended were compared, and the first difference in the recorded order.
     fn first_difference(&self, missing: Option<Missing>) -> (u32, Option<Difference>) {
         let Sides { was, is, last, .. } = *self;
         let mut found: Vec<Difference> = Vec::new();
@@ -284,7 +288,7 @@ impl Sides<'_> {
         for (path, was) in was {
             match is.get(path) {
                 Some(is) if !is_cut_short(is) || missing.is_none() => {
-                    compared += 1;
+                    compared += u32::from(self.ended.contains(path));
                     found.extend(first_difference(path, as_far_as_it_came(was), is).map(did));
                 }
                 None if missing.is_none() => {

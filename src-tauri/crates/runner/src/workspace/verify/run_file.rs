@@ -250,21 +250,25 @@ impl RunFile {
     }
 }
 
-/// Checks that the first line says of the request what its events say; only its flow may have been renamed since.
+/// Checks that the first line says of the request what its events say; only its flow may have been renamed since. A
+/// request that failed and was resumed has ended twice: the last end counts.
 fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
-    let own = pieces.iter().filter_map(|piece| match piece {
-        BundleRecord::Event { request, event } if **request == *label.request => Some(&event.kind),
-        _ => None,
-    });
-    for kind in own {
-        let (name, said, is) = match kind {
-            EventKind::RequestStarted { action, .. } if *action != label.action => ("action", &label.action, &**action),
-            EventKind::RequestFinished { status, .. } if status.as_str() != label.status => {
-                ("status", &label.status, status.as_str())
-            }
-            _ => continue,
-        };
-        return Err(format!("the {name} is \"{said}\" here, and \"{is}\" in the events of the request"));
+    let (mut began, mut ended) = (None, None);
+    for piece in pieces {
+        match piece {
+            BundleRecord::Event { request, event } if **request == *label.request => match &event.kind {
+                EventKind::RequestStarted { action, .. } => began = Some(&**action),
+                EventKind::RequestFinished { status, .. } => ended = Some(status.as_str()),
+                EventKind::RequestResumed { .. } => ended = None,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    for (name, said, is) in [("action", &label.action, began), ("status", &label.status, ended)] {
+        if let Some(is) = is.filter(|is| is != said) {
+            return Err(format!("the {name} is \"{said}\" here, and \"{is}\" in the events of the request"));
+        }
     }
     Ok(())
 }
