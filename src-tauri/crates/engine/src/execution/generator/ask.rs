@@ -1,7 +1,6 @@
 //! One model call: which model is called, retries and fallbacks, recording, and token usage.
 //!
-//! A list of models is a fallback group: each is tried twice before the next, and so is the only model of an agent's
-//! prompt (SEMANTICS §6.2).
+//! A list of models is a fallback group: each is tried twice before the next (SEMANTICS §6.2).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -122,14 +121,10 @@ pub(crate) async fn ask(
             answer.map(|reply| (call.model, reply))
         }
         ChosenModel::Named(models) => {
-            let is_of_agent = matches!(cx.frame.block.body, Body::Agent(_));
-            let attempts = if models.len() > 1 || is_of_agent { FALLBACK_ATTEMPTS } else { 1 };
+            let attempts = if models.len() > 1 { FALLBACK_ATTEMPTS } else { 1 };
             let mut failure = FlowError::plain("no model answered");
             for (at, model) in models.iter().enumerate() {
                 for attempt in 0..attempts {
-                    if attempt > 0 && models.len() == 1 && was_asked_once(cx) {
-                        break;
-                    }
                     let call = ModelCall { model: model.clone(), ..call.clone() };
                     let recalled = match take_from_earlier_attempt(cx, &call, listener.as_ref()).await {
                         None => take_from_log(cx, &call, listener.as_ref()).await,
@@ -157,7 +152,7 @@ pub(crate) async fn ask(
                     }
                     // Retrying does not help; the next model may. An agent's side has waited long enough for a model
                     // that says nothing.
-                    let is_silent = failure.name == "TimeoutError" && is_of_agent;
+                    let is_silent = failure.name == "TimeoutError" && matches!(cx.frame.block.body, Body::Agent(_));
                     if !failure.retryable || is_silent {
                         break;
                     }
@@ -171,14 +166,6 @@ pub(crate) async fn ask(
             Err(failure)
         }
     }
-}
-
-/// In a replay: returns whether the log has no further call of this block. Earlier versions asked the only model of an
-/// agent's prompt once.
-fn was_asked_once(cx: &Context) -> bool {
-    let (path, kind) = (&cx.frame.path, EffectKind::Model);
-    let log = cx.run.effect_log.as_ref();
-    log.is_some_and(|log| log.effect(path, cx.frame.attempt, kind, cx.peek(kind.as_str())).is_none())
 }
 
 /// Takes the reply to this call from the log, if the block received it before a resume: the model is not called
