@@ -12,6 +12,12 @@ export default defineFlow({
     object: fails("object", () => ({ status: 418, body: "I am a teapot" })),
     nothing: fails("nothing", () => undefined),
     text: fails("text", () => "only a text"),
+    none: fails("none", () => null),
+    big: fails("big", () => 42n),
+    circle: fails("circle", () => { const e: any = new Error("round"); e.cause = new Error("inner", { cause: e }); return e; }),
+    itself: fails("itself", () => { const e: any = new Error("round"); e.cause = e; return e; }),
+    many: fails("many", () => { let e = new Error("e60"); for (let i = 59; i >= 0; i--) e = new Error("e" + i, { cause: e }); return e; }),
+    any: { block: handler({ name: "any", execute: () => Promise.any([Promise.reject(new Error("p1"))]) }) },
     symbol: fails("symbol", () => Symbol("mine")),
     causes: fails("causes", () => new Error("outer", { cause: new TypeError("middle", { cause: { at: 3 } }) })),
     gathered: fails("gathered", () => new AggregateError([new Error("a"), new RangeError("b", { cause: new Error("c") })], "several")),
@@ -48,8 +54,10 @@ fn a_thrown_value_is_shown() {
     let place = Place::with_flow(FLOW);
     let message = "Error: Unknown block execution error";
     check(&place, "object", &[message, "threw {\"status\":418,\"body\":\"I am a teapot\"}"]);
-    check(&place, "nothing", &[message, "threw \"undefined\""]);
-    check(&place, "symbol", &[message, "threw \"Symbol(mine)\""]);
+    check(&place, "nothing", &[message, "threw undefined"]);
+    check(&place, "symbol", &[message, "threw Symbol(mine)"]);
+    check(&place, "none", &[message, "threw null"]);
+    check(&place, "big", &[message, "threw 42n"]);
     check(&place, "text", &["Error: only a text"]);
     let error = place.get("block object root")["block"]["error"].clone();
     assert_eq!(error["details"], json!({ "thrown": { "status": 418, "body": "I am a teapot" } }));
@@ -76,4 +84,32 @@ fn a_long_message_is_cut_and_says_its_length() {
         assert!(printed.contains("x… (200000 bytes)") && printed.contains("y… (2000"), "{printed}");
     }
     assert_eq!(error["message"].as_str().map(str::len), Some(200_000));
+}
+
+#[test]
+fn causes_in_a_circle_and_long_chains_end() {
+    let place = Place::with_flow(FLOW);
+    let again = "(again: the causes go in a circle)";
+    check(&place, "itself", &["Error: round", &format!("caused by Error: round {again}")]);
+    check(&place, "circle", &["Error: round", "caused by Error: inner", &format!("caused by Error: round {again}")]);
+    check(&place, "many", &["Error: e0", "caused by Error: e17", "caused by Error: … 43 more causes"]);
+    check(&place, "any", &["AggregateError: All promises were rejected", "error Error: p1"]);
+}
+
+#[test]
+fn a_file_that_throws_no_error_says_what_it_throws() {
+    let place = Place::new().file("flows/main.ts", "throw { status: 418 };\n").file("flows/other.ts", "throw null;\n");
+    let flows = place.get("flows").to_string();
+    assert!(flows.contains("it threw {\\\"status\\\":418}") && flows.contains("it threw null"), "{flows}");
+}
+
+#[test]
+fn a_schema_that_throws_says_where() {
+    let flow = "const input = z.object({ a: z.any().refine((v: any) =>
+  v.x.y > 1) });
+const h = handler({ name: 'h', inputSchema: input, execute: (given) => given });
+export default defineFlow({ kind: 'main', actions: { go: { inputSchema: input, block: h } } });
+";
+    let failed = Place::with_flow(flow).run(&["run", "main", "go", "--user", "u", "--input", "{\"a\":1}"]);
+    assert!(failed.stderr.contains("(reading 'y') (at flows/main.ts:4:"), "{failed}");
 }

@@ -209,6 +209,15 @@ fn runs_to_lines_and_to_conditions() {
 }
 
 #[test]
+fn a_condition_that_fails_is_told_of() {
+    let place = recorded();
+    let sum = line_of(&place, "let sum");
+    let said = text(&place, "good", &[&format!("b {sum} if input.nothing.deep"), "until input.nothing.deep > 1"]);
+    assert!(said.contains("the condition failed once, first: TypeError"), "{said}");
+    assert!(said.contains("at no later statement of this block: the expression failed"), "{said}");
+}
+
+#[test]
 fn what_is_wrong_names_what_is_right_and_goes_on() {
     let place = recorded();
     let said = text(&place, "good", &["", "jump", "n 3", "b nowhere.ts:3", "b 1", "b x", "d 7", "p", "u 0", "h", "n"]);

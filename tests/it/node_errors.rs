@@ -84,6 +84,84 @@ fn types_are_no_part_of_what_is_told() {
     }
 }
 
+/// Each block fails on the line of the comment with its name.
+const APART: &str = r#"
+const shop: any = { items: [], none: undefined, n: 1, find: () => ({}) };
+const same = (value: unknown) => value;
+const first = ([a]: any, { b }: any) => [a, b];
+const fails = (name: string, execute: () => unknown) => handler({ name, execute });
+const blocks: Record<string, any> = {
+  inLoop: fails("inLoop", () => {
+    const { length } = shop.items;
+    for (const { id: { v } } of [{ id: null }] as any[]) same([v, length]); /* inLoop */
+  }),
+  inner: fails("inner", () => {
+    same(shop.find());
+    const { user: { name } } = shop; /* inner */
+    return name;
+  }),
+  argument: fails("argument", () => {
+    const [one] = [1];
+    return (({ a: { b } }: any) => [b, one])({}); /* argument */
+  }),
+  second: fails("second", () => {
+    const { length } = shop.items;
+    const { x } = shop.none; /* second */
+    return [length, x];
+  }),
+  local: fails("local", () => {
+    const { none } = shop;
+    const { y } = none; /* local */
+    return y;
+  }),
+  assigned: fails("assigned", () => {
+    let z = shop.find().z;
+    ({ z } = shop.none); /* assigned */
+    return z;
+  }),
+  list: fails("list", () => {
+    const { n } = shop;
+    const [head] = n; /* list */
+    return head;
+  }),
+  later: fails("later", async () => {
+    const { n } = await Promise.resolve(shop);
+    const { w } = await Promise.resolve(n.none); /* later */
+    return w;
+  }),
+};
+export default defineFlow({
+  kind: "main",
+  actions: Object.fromEntries(Object.entries(blocks).map(([name, block]) => [name, { block }])),
+});
+"#;
+
+/// The runtime notes no place for what is taken apart, and does not say which value was missing.
+#[test]
+fn what_is_taken_apart_fails_at_its_own_line() {
+    let place = Place::with_flow(APART);
+    let source = std::fs::read_to_string(place.dir().join("flows/main.ts")).expect("the flow");
+    for (name, message) in [
+        (
+            "inLoop",
+            "Cannot destructure an element of [{(intermediate value)}] as a value inside it, or it, is undefined",
+        ),
+        ("inner", "Cannot destructure 'shop' as a value inside it, or it, is undefined or null."),
+        ("argument", "Cannot destructure the argument as a value inside it, or it, is undefined or null."),
+        ("second", "Cannot destructure property 'x' of 'shop.none' as it is undefined or null."),
+        ("local", "Cannot destructure property 'y' of 'none' as it is undefined or null."),
+        ("assigned", "Cannot destructure property 'z' of 'shop.none' as it is undefined or null."),
+        ("list", "n is not iterable"),
+        ("later", "Cannot destructure property 'w' of '(intermediate value)' as it is undefined or null."),
+    ] {
+        let failed = place.ask(&format!("run main {name} --user u"));
+        let error = failed.json()["error"].clone();
+        assert!(error["message"].as_str().is_some_and(|told| told.starts_with(message)), "{name}: {error}");
+        let line = source.lines().position(|line| line.contains(&format!("/* {name} */"))).expect("the line") + 1;
+        assert_eq!(error["line"], line, "{name}: {error}");
+    }
+}
+
 /// The committed table is what Node.js says; other versions of it word some messages otherwise.
 #[test]
 fn the_table_is_what_node_says() {

@@ -176,6 +176,11 @@ fn an_answer_without_hits_says_why() {
     assert_eq!(missing.code, Some(6), "{missing}");
     place.write("flows/new.ts", "export const n = 1;\n");
     assert_eq!(note(&["flows/new.ts:1", "n"]), "no recorded request ran flows/new.ts");
+    let waiting = note(&["flows/main.ts:8", "sum", "--status", "suspended"]);
+    assert_eq!(waiting, "no request with status suspended is recorded");
+    let failed = note(&["flows/new.ts:1", "n", "--status", "failed", "--flow", "cart"]);
+    assert_eq!(failed, "no recorded request of flow \"cart\" with status failed ran flows/new.ts");
+    assert_eq!(place.print(&["flows/main.ts:8", "sum", "--flow", "nof"]).code, Some(6));
     for wrong in ["flows/main.ts", "flows/main.ts:0", "flows/main.ts:x", ":3"] {
         assert_eq!(place.print(&[wrong, "sum"]).code, Some(2), "{wrong}");
     }
@@ -202,7 +207,20 @@ fn what_is_no_expression_is_refused_at_its_column() {
     // What it changed would be what later statements see.
     refused(&place, "1 + input.push(item)", 5, "calls push, which changes what it is called on; write [...it, value]");
     refused(&place, "[input.sort()]", 2, "write it.toSorted(…)");
-    for own in ["input.map((one) => one.price).sort()", "[...input].reverse()", "((all) => all.push(1))([])"] {
+    refused(&place, "({ sum } = { sum: 100 })", 4, "it writes");
+    refused(&place, "[sum] = [1]", 2, "it writes");
+    refused(&place, "Object.assign(item, { a: 1 })", 1, "calls Object.assign, which changes what it is given");
+    refused(&place, "Object.freeze(input[0])", 1, "calls Object.freeze");
+    refused(&place, "Reflect.set(item, 'a', 1)", 1, "calls Reflect.set");
+    refused(&place, "1 + require('fs').x", 5, "cannot import");
+    refused(&place, "import('fs')", 1, "cannot import");
+    for own in [
+        "Object.assign({}, item)",
+        "((one) => { ({ one } = { one: 2 }); return one; })(1)",
+        "input.map((one) => one.price).sort()",
+        "[...input].reverse()",
+        "((all) => all.push(1))([])",
+    ] {
         assert_eq!(place.print(&["flows/main.ts:8", own]).code, Some(0), "{own}");
     }
     refused(&place, "", 1, "is empty");
@@ -224,6 +242,11 @@ fn an_expression_that_fails_fails_alone() {
     assert_eq!(at("unknown"), json!(["ReferenceError: unknown is not defined", "13"]));
     assert_eq!(at("(() => { throw 'a text'; })()"), json!(["Error: \"a text\"", "13"]));
     assert_eq!(at("(() => { for (;;); })()"), json!(["LimitError: the expression ran for 1000 ms", "13"]));
+    for huge in ["'z'.repeat(2 ** 29).length", "new Uint8Array(2 ** 30).length"] {
+        let found = at(huge);
+        assert!(found[0].as_str().is_some_and(|said| said.contains("more than") && said.contains("memory")), "{found}");
+        assert_eq!(found[1], "13");
+    }
     for effect in ["ctx.session.patchState({ sum: 1 })", "Math.random()", "Date.now()", "fetch('http://127.0.0.1')"] {
         let found = at(effect);
         let said = found[0].as_str().unwrap_or_default().to_owned();
@@ -305,6 +328,73 @@ fn values_keep_their_kinds_and_no_code_of_theirs_runs() {
         (&json!(null), &json!(true), &json!({ "a": 1, "b c": { "d": { "e": 1 } } }))
     );
     assert_eq!((json(0), json(3), json(11), json(13)), (&Value::Null, &Value::Null, &Value::Null, &Value::Null));
+}
+
+#[test]
+fn an_expression_that_changes_what_it_looks_at_is_told_of() {
+    let place = cart();
+    let note = |expression: &str| {
+        let answer = place.print(&["flows/main.ts:7", expression, "--request", "one"]);
+        assert_eq!(answer.code, Some(0), "{answer}");
+        answer.json()["notAsked"][0]["why"].as_str().unwrap_or_default().to_owned()
+    };
+    let changed = note("((one: any) => { one.price += 5; return one; })(item)");
+    assert!(changed.starts_with("an expression changed item at "), "{changed}");
+    assert_eq!(note("input.map((one) => one.price)"), "");
+    assert_eq!(note("((one: any) => { one.price += 5; return one; })({ ...item })"), "");
+}
+
+#[test]
+fn a_flow_that_is_gone_is_asked_all_the_same() {
+    let place = cart();
+    std::fs::remove_file(place.dir().join("flows/main.ts")).expect("it was there");
+    let found = hits(&place.print(&["flows/main.ts:16", "sum", "--request", "one"]));
+    assert_eq!(found[0][2], json!(["13"]), "{found}");
+    std::fs::remove_dir_all(place.dir().join("flows")).expect("it was there");
+    std::fs::remove_dir_all(place.dir().join(".flowglass/cache")).expect("it was there");
+    assert_eq!(hits(&place.print(&["flows/main.ts:16", "sum", "--request", "one"])), found);
+}
+
+#[test]
+fn a_package_that_changed_is_named_and_nothing_is_shown_that_never_was() {
+    let package = |value: u32| format!("export const rate = () => {value};\n");
+    let place = Place::new()
+        .file("node_modules/rates/package.json", r#"{"name":"rates","version":"1.0.0","type":"module","main":"index.js"}"#)
+        .file("node_modules/rates/index.js", &package(1))
+        .file(
+            "flows/main.ts",
+            "import { defineFlow, handler, sequencer } from '@flow-state-dev/core';
+import { rate } from 'rates';
+const first = handler({ name: 'first', execute: () => {
+  const found = rate();
+  return found;
+} });
+const second = handler({ name: 'second', execute: (input) => {
+  const doubled = Number(input) * 2;
+  return doubled;
+} });
+export default defineFlow({ kind: 'main', actions: { go: { block: sequencer({ name: 's' }).step(first).step(second) } } });
+",
+        );
+    place.get("run main go --user ada --request r");
+    assert_eq!(hits(&place.print(&["flows/main.ts:9", "doubled"])), json!([["r", 2, ["2"]]]));
+    place.write("node_modules/rates/index.js", package(7));
+    let answer = place.print(&["flows/main.ts:9", "doubled"]);
+    assert_eq!(hits(&answer), json!([]), "{answer}");
+    let why = answer.json()["notAsked"][0]["why"].as_str().unwrap_or_default().to_owned();
+    assert!(why.starts_with("packages, data files, tsconfig.json") && why.contains("does something else"), "{why}");
+}
+
+#[test]
+fn half_of_a_character_is_no_json() {
+    let place = cart();
+    let value = |expression: &str| {
+        place.print(&["flows/main.ts:13", expression, "--request", "one"]).json()["hits"][0]["values"][0].clone()
+    };
+    assert_eq!(value("'a🎉'")["json"], "a🎉");
+    for half in ["'a\\ud83d'", "['\\udf89']", "({ '\\ud83d': 1 })"] {
+        assert!(value(half).get("json").is_none(), "{half}: {}", value(half));
+    }
 }
 
 #[test]

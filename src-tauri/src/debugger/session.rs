@@ -131,7 +131,8 @@ impl Session {
         let from = self.here.clone();
         let moved = self.look(&at_of(&from), to.clone(), &[])?;
         if matches!(to, Move::Until(_)) && moved.ended.is_some() {
-            return Ok(Reached::end("the expression holds at no later statement of this block"));
+            let why = moved.note.map(|note| format!(": {note}")).unwrap_or_default();
+            return Ok(Reached::end(&format!("the expression holds at no later statement of this block{why}")));
         }
         let inside = match to {
             Move::Into => {

@@ -55,7 +55,10 @@ fn causes(error: &ErrorInfo) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(Json(details)) = &error.details {
         if let Some(thrown) = thrown(details) {
-            lines.push(format!("threw {}", cut_to(&thrown.to_string(), MAX_MESSAGE)));
+            // A thrown text is the message: what is a text here has no JSON form, like `undefined`.
+            let text =
+                thrown.as_str().filter(|text| !text.is_empty()).map_or_else(|| thrown.to_string(), str::to_owned);
+            lines.push(format!("threw {}", cut_to(&text, MAX_MESSAGE)));
         }
         add_causes(details, 0, &mut lines);
     }

@@ -20,12 +20,20 @@ class Basket {
   static make() {
     return new this.Missing();
   }
+  static total(of) {
+    return of.#total;
+  }
+  static put(into) {
+    into.#total = 1;
+  }
 }
 class Derived extends Basket {
   count() {
     return super.nope(1);
   }
 }
+const rows = [{ id: 1 }, { id: null }];
+const call = (text, handler) => handler(text);
 const failure = (message, options) => Object.assign(new Error(message), options);
 const failAt = (text, at) => {
   throw new Error(`${text} at ${at}`, { cause: same(at) });
@@ -173,6 +181,17 @@ export const cases = {
   },
   takeParameter: () => (({ a }) => a)(),
   newMap: () => new Map(5),
+  takeListInner: () => rows.map(({ a: [x] }) => x),
+  takeRest: () => {
+    const { a, ...rest } = null;
+    return [a, rest];
+  },
+  readIteratorNothing: () => shop.none[Symbol.iterator],
+  readComputedSymbol: () => {
+    const iterator = Symbol.iterator;
+    return shop.none[iterator];
+  },
+  callOfArrow: () => call('x', () => (() => 1)()()),
   // Operators.
   inNumber: () => 'a' in 42,
   instanceofNumber: () => shop instanceof 42,
@@ -185,6 +204,19 @@ export const cases = {
     const read = () => same(later);
     read();
     const later = same(shop);
+  },
+  tooLong: () => {
+    let text = 'x'.repeat(1 << 20);
+    for (;;) text += text;
+  },
+  frozenWrite: () => {
+    const one = Object.freeze({ a: 1 });
+    one.a = 2;
+  },
+  foreignMember: () => Basket.total({}),
+  foreignWrite: () => Basket.put({}),
+  async loopAwait() {
+    for await (const one of cost) same(one);
   },
   unknown: () => unknownName,
   unknownCall: () => unknownName(1),

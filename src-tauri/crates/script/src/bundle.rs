@@ -67,6 +67,24 @@ pub struct Bundle {
     pub inputs: Vec<PathBuf>,
 }
 
+impl Bundle {
+    /// Whether a hash is that of this code: the one that it has, or the one that earlier versions, which marked fewer
+    /// places, had for it.
+    pub fn is_of(&self, hash: &str, workspace: &Path) -> bool {
+        let earlier = || {
+            let code = marks::without_statements(&self.code);
+            code != *self.code && hash_of(&Bundle { code: code.into(), ..self.clone() }, workspace) == hash
+        };
+        hash == self.hash || earlier()
+    }
+
+    /// Whether a hash is that of the first versions, which hashed the code alone, without the files that it was made
+    /// from.
+    pub fn is_of_code_alone(&self, hash: &str) -> bool {
+        blake3::hash(marks::without_statements(&self.code).as_bytes()).to_hex().as_str() == hash
+    }
+}
+
 /// Called with each file of a bundle before it is parsed.
 pub type OnRead = Arc<dyn Fn(&Path) + Send + Sync>;
 

@@ -151,7 +151,7 @@ impl Vm {
         runtime.set_loader(Modules, Modules);
         let deadline: Rc<Cell<Option<Instant>>> = Rc::default();
         let (watched, counted) = (deadline.clone(), memory.clone());
-        let probe = asked.map(|asked| Rc::new(Probe::new(asked)));
+        let probe = asked.map(|asked| Rc::new(Probe::new(asked, memory.clone())));
         let probes = probe.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || {
             counted.is_exceeded()
@@ -288,9 +288,12 @@ impl Vm {
 
     /// Marks the runtime as failed, because an exception has reached Rust: every pending call fails with this error.
     fn fail(&self, thrown: &str) -> FlowError {
+        let stack = thrown.split_once('\n').map_or("", |(_, stack)| stack);
         let thrown = || thrown.lines().next().unwrap_or(thrown).trim_start_matches("Error: ").to_owned();
         let limit = self.limit_reached();
         self.is_limited.set(limit.is_some());
+        let thrown_at = || self.shared.trace.map_stack(stack, "", &[]).location;
+        let location = if limit.is_none() { thrown_at() } else { None };
         let message = limit.unwrap_or_else(thrown);
         let token = self.current_token();
         let block =
@@ -303,6 +306,7 @@ impl Vm {
             },
             None => FlowError { code: Some("limit_exceeded".to_owned()), ..FlowError::new("LimitError", message) },
         };
+        let error = FlowError { location, ..error };
         *self.failed.borrow_mut() = Some(error.clone());
         // Dropping the senders wakes every caller, which then reads `failure`.
         self.shared.calls.borrow_mut().clear();
@@ -355,10 +359,24 @@ fn describe(caught: rquickjs::CaughtError<'_>) -> String {
         }
         rquickjs::CaughtError::Value(value) => match value.as_string().and_then(|text| text.to_string().ok()) {
             Some(text) => text,
-            None => format!("a {} was thrown", value.type_name()),
+            None => format!("it threw {}", without_error(&value)),
         },
         rquickjs::CaughtError::Error(error) => error.to_string(),
     }
+}
+
+/// Returns a thrown value that is no error as text: its JSON, or what it is.
+fn without_error(value: &rquickjs::Value<'_>) -> String {
+    let ctx = value.ctx();
+    let json = ctx.json_stringify(value.clone());
+    if json.is_err() {
+        // What its `toJSON` threw.
+        ctx.catch();
+    }
+    let json = json.ok().flatten().and_then(|json| json.to_string().ok());
+    json.unwrap_or_else(
+        || if value.is_undefined() { "undefined".to_owned() } else { format!("a {}", value.type_name()) },
+    )
 }
 
 /// The SDK's host object, which has the functions that Rust calls.

@@ -26,6 +26,7 @@ impl Session {
                 let stops = self.stops(&at.question())?;
                 let note = match (stops.line, stops.stops.len()) {
                     (None, _) => Some(format!("{}:{} holds no statement that a block runs", at.file, at.line)),
+                    (Some(_), _) if stops.note.is_some() => stops.note.clone(),
                     (Some(_), 0) if at.condition.is_some() => Some("the condition never holds in this run".to_owned()),
                     (Some(_), 0) => Some("never reached in this run".to_owned()),
                     (Some(_), MAX_STOPS) => Some(format!("knows the first {MAX_STOPS} times only")),

@@ -103,7 +103,7 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     };
     let _flow = end_record.as_ref().map(FlowOnThread::on_this_thread);
     let code_of_today = match &code {
-        ReplayedCode::Loaded(loaded_flow) => Some(loaded_flow.bundle.hash.clone()),
+        ReplayedCode::Loaded(loaded_flow) => Some(loaded_flow.clone()),
         ReplayedCode::Probed { .. } => None,
     };
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
@@ -124,7 +124,10 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     };
     let flow = prepare(&mut loaded, &mut asked, &is_known)?;
     let action = flow.actions.get(&asked.action);
-    let input = code_of_today.and_then(|code| input_of_today(action?.input_schema.as_ref()?, &code, &events));
+    let input = code_of_today.and_then(|code| {
+        let is_today = |hash: &str| code.bundle.is_of(hash, workspace);
+        input_of_today(action?.input_schema.as_ref()?, is_today, &events)
+    });
     let began = events.first().map_or(0, |event| event.at);
     let log =
         Arc::new(ReplayLog { memory: MemoryLog::default(), store, began, saw_earlier_requests: AtomicBool::default() });

@@ -41,6 +41,8 @@ struct Answer {
     recorded: Vec<Event>,
     /// What is to be said of the answer: that the run differs from the recording, or may.
     note: Option<String>,
+    /// From which event on the run is another one, because what its code is made of has changed since.
+    is_another_from: Option<Seq>,
 }
 
 impl Workspace {
@@ -68,8 +70,11 @@ impl Workspace {
         let probed = &mut replayed.probed;
         probed.hits.iter_mut().for_each(|hit| attempts.name_recorded(&mut hit.execution));
         probed.stretches.iter_mut().for_each(|stretch| attempts.name_recorded(&mut stretch.execution));
-        let note = difference(&replayed).or_else(|| self.what_changed(code));
-        Ok(Answer { replayed, recorded, note })
+        let has_changed = !self.is_as_it_ran(code);
+        let note =
+            difference(&replayed, has_changed).or_else(|| has_changed.then(|| format!("{CHANGED}: values may differ")));
+        let divergence = replayed.result.first.as_ref().map(|first| first.divergence.seq);
+        Ok(Answer { replayed, recorded, note, is_another_from: divergence.filter(|_| has_changed) })
     }
 }
 
@@ -96,7 +101,8 @@ impl Workspace {
             }
         }
         let ends: Vec<Seq> = parts.iter().skip(1).map(|(seq, _)| *seq).chain([Seq::MAX]).collect();
-        let missing = "its code is not in this database: it was recorded by a version that kept none, or is damaged";
+        let missing = "its code is not in this database: it came in a .run file, which holds no code, it was recorded \
+                       by a version that kept none, or the database is damaged";
         let part = |((from, hash), end): ((Seq, &str), Seq)| {
             let missing = if hash.is_empty() { "it was received as a trace, without code" } else { missing };
             let code = self.probed_code(hash)?.ok_or_else(|| missing.to_owned());
@@ -125,20 +131,26 @@ impl Workspace {
         let part = self.parts(events)?.into_iter().find(|part| part.seqs.contains(&begin));
         Ok(part.map_or_else(|| Err("it has not begun".to_owned()), |part| part.code))
     }
-
-    fn what_changed(&self, code: &ProbedCode) -> Option<String> {
-        let changed = "packages, data files or tsconfig.json have changed since the request ran: values may differ";
-        (!self.is_as_it_ran(code)).then(|| changed.to_owned())
-    }
 }
 
+/// What is said where the stored code makes another bundle today.
+const CHANGED: &str = "packages, data files, tsconfig.json or the bundler of this program have changed since the \
+                       request ran";
+
 /// Says where a replay differs from the recording; what was found before that holds.
-fn difference(replayed: &Replayed) -> Option<String> {
+fn difference(replayed: &Replayed, has_changed: bool) -> Option<String> {
     let divergence = &replayed.result.first.as_ref()?.divergence;
     if divergence.found.0["error"]["code"] == "limit_exceeded" {
         let message = divergence.found.0["error"]["message"].as_str().unwrap_or_default();
         return Some(format!(
             "the question was ended by a limit: {message}; what was found before that holds, and --limit ends it sooner"
+        ));
+    }
+    if has_changed {
+        return Some(format!(
+            "{CHANGED}: from {} on (event {}) the code does something else, so what comes then is left out, and values \
+             shortly before it may differ, too",
+            divergence.path, divergence.seq
         ));
     }
     Some(format!(

@@ -14,7 +14,7 @@ use sourcemap::SourceMap;
 use crate::bundle::marks;
 use crate::bundle::native_errors;
 use crate::bundle::own_errors::{self, is_known, nothing_iterated};
-use crate::bundle::sites::{Form, Site, Sites};
+use crate::bundle::sites::{Form, FunctionSpan, Here, Site, Sites};
 use crate::bundle::trace::is_embedded;
 
 /// What Node says of an error.
@@ -83,10 +83,11 @@ impl Explainer<'_> {
         if message == "not a function" || message == "not a constructor" || message.ends_with(" is not a constructor") {
             return self.not_callable(call, thrown);
         }
-        let (source, at) = self.source_offset(thrown.frames.first()?)?;
+        let frame = thrown.frames.first()?;
+        let (source, at) = self.source_offset(frame)?;
         let sites = self.source(source)?;
         let is_spread = call.and_then(Site::call).is_some_and(|call| call.spread.is_some());
-        let own = own_errors::message(message, &sites, at, is_spread);
+        let own = own_errors::message(message, &self.here(frame, source, at, &sites)?, is_spread);
         let found = own.or_else(|| self.spread(call, message))?;
         Some(Explained { message: found.0, place: found.1.map(|at| Spot { source, at }) })
     }
@@ -100,9 +101,12 @@ impl Explainer<'_> {
     }
 
     fn not_callable(&self, call: Option<&Site>, thrown: &Thrown<'_>) -> Option<Explained> {
-        let (source, sites, row) = self.called(call, thrown)?;
-        let site = sites.rows.get(row)?;
-        let wanted = if site.call()?.form == Form::New { "constructor" } else { "function" };
+        let is_new = |site: &Site| site.call().is_some_and(|call| call.form == Form::New);
+        // Of a construction, too, the runtime may say "not a function".
+        let is_meant = |site: &Site| thrown.message == "not a function" || is_new(site);
+        let (source, sites, row) = self.called(call.filter(|call| is_meant(call)), thrown)?;
+        let site = sites.rows.get(row).filter(|site| is_meant(site))?;
+        let wanted = if is_new(site) { "constructor" } else { "function" };
         let message = format!("{} is not a {wanted}", site.text);
         Some(Explained { message, place: Some(Spot { source, at: site.place }) })
     }
@@ -120,14 +124,58 @@ impl Explainer<'_> {
         if let Some(call) = call {
             return self.in_source(call);
         }
-        let (source, at) = self.source_offset(thrown.frames.first()?)?;
+        let frame = thrown.frames.first()?;
+        let (source, at) = self.source_offset(frame)?;
         let sites = self.source(source)?;
-        let site = sites.innermost(at, |site| match site.call() {
+        let site = self.here(frame, source, at, &sites)?.innermost(|site| match site.call() {
             Some(call) => call.form != Form::Call && call.values.is_empty() && call.spread.is_none(),
             None => false,
         })?;
         let row = sites.rows.iter().position(|row| row == site)?;
         Some((source, sites, row))
+    }
+
+    /// Returns the place of a frame in a source file, with the function of the file that the frame is of.
+    fn here<'s>(&self, frame: &(&str, u32, u32), source: u32, at: u32, sites: &'s Sites) -> Option<Here<'s>> {
+        let bundle = self.bundle()?;
+        let offset = self.bundle_offset(frame)?;
+        // Of a function whose first part has failed the runtime reports its name, or the bracket or mark around it.
+        let is_head = |next: &FunctionSpan| {
+            let between = bundle.text.get(offset as usize..next.start as usize).unwrap_or_default().trim();
+            let after_mark = between.strip_prefix(marks::BEFORE).unwrap_or(between).trim_start();
+            !between.is_empty() && (["", "("].contains(&after_mark) || after_mark == frame.0)
+        };
+        let head = bundle.function_from(offset).filter(is_head);
+        Some(self.within(head.or_else(|| bundle.function_around(offset)), source, at, sites))
+    }
+
+    /// Returns a place in a source file that stands in a function of the bundle.
+    fn within<'s>(&self, function: Option<FunctionSpan>, source: u32, at: u32, sites: &'s Sites) -> Here<'s> {
+        let function = function.and_then(|function| {
+            let inside = self.inside(function).filter(|(of_body, _)| *of_body == source);
+            sites.function_around(inside.map_or(at, |(_, inside)| inside))
+        });
+        Here { sites, at, function }
+    }
+
+    /// Returns a place of the author's in the body of a function of the bundle, and in none of the functions inside.
+    fn inside(&self, function: FunctionSpan) -> Option<(u32, u32)> {
+        /// How many places of the map are looked at.
+        const MOST: u32 = 200;
+        let bundle = self.bundle()?;
+        let body = bundle.lines.place(&bundle.text, function.body);
+        let (mut from, mut to) = (0, self.map.get_token_count());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            let is_before = self.map.get_token(middle as usize).is_some_and(|token| token.get_dst() < body);
+            if is_before { from = middle + 1 } else { to = middle }
+        }
+        let offset = |(line, column)| bundle.lines.offset(&bundle.text, line, column);
+        let tokens = (from..from.saturating_add(MOST)).map_while(|at| self.map.get_token(at as usize));
+        let places = tokens.map(|token| token.get_dst());
+        let inside = places.take_while(|place| offset(*place).is_some_and(|at| at < function.end));
+        let mut own = inside.filter(|place| offset(*place).and_then(|at| bundle.function_around(at)) == Some(function));
+        own.find_map(|(line, column)| self.mapped(line, column))
     }
 
     /// The frame of the class comes before that of the call.
@@ -207,11 +255,22 @@ impl Explainer<'_> {
         let ordinal = same(bundle, wanted.anchor).iter().position(|row| bundle.rows[*row].end == call.end)?;
         let row = match same(&sites, at).get(ordinal) {
             Some(row) => *row,
-            None => {
-                let inner = sites.innermost(at, |site| site.call().is_some_and(|it| it.form == wanted.form))?;
-                sites.rows.iter().position(|row| row == inner)?
-            }
+            None => self.like(call, source, at, &sites)?,
         };
         Some((source, sites, row))
+    }
+
+    /// Finds a call of the bundle whose place in the author's file is not exact: the only one of its function that is
+    /// written the same way, or else the one around the place that has as many arguments.
+    fn like(&self, call: &Site, source: u32, at: u32, sites: &Sites) -> Option<usize> {
+        let bundle = self.bundle()?;
+        let wanted = call.call()?;
+        let here = self.within(bundle.function_around(wanted.anchor), source, at, sites);
+        let is_same = |site: &Site| site.call().is_some_and(|it| it.form == wanted.form);
+        let found = here.only(|site| is_same(site) && site.text == call.text).or_else(|| {
+            let count = |site: &Site| site.call().map(|it| it.values.len());
+            here.innermost(|site| is_same(site) && count(site) == count(call))
+        })?;
+        sites.rows.iter().position(|row| row == found)
     }
 }

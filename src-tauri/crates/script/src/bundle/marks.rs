@@ -4,11 +4,18 @@
 //! that is the `1` for both calls. So the last argument of each call becomes `true?argument:0*0`. The parser notes the
 //! place of the second `0`, and its optimizer removes the branch: the bytecode is the same, and each call has a place
 //! of its own. The source map resolves that place to the call.
+//!
+//! For a value that is taken apart QuickJS notes nothing, and reports what it noted before: so `if(false)0* 0;` comes
+//! before each such statement.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
-use oxc::ast::ast::{Argument, BindingPattern, CallExpression, CatchClause, NewExpression, TaggedTemplateExpression};
+use oxc::allocator::ArenaVec;
+use oxc::ast::ast::{
+    Argument, BindingPattern, CallExpression, CatchClause, Expression, ForStatementInit, ForStatementLeft,
+    NewExpression, Statement, TaggedTemplateExpression, VariableDeclaration,
+};
 use oxc::ast_visit::{Visit, walk};
 use oxc::span::{GetSpan as _, Span};
 use sourcemap::{SourceMap, SourceMapBuilder, Token};
@@ -18,9 +25,11 @@ use crate::bundle::printed::{after, anchor};
 use crate::bundle::sites::parsed;
 use crate::bundle::trace::is_embedded;
 
-const BEFORE: &str = "true?";
+pub(crate) const BEFORE: &str = "true?";
 const AFTER: &str = ":0* 0";
 const EMPTY: &str = " ";
+/// Before a statement that takes a value apart.
+const STATEMENT: &str = "if(false)0* 0;";
 /// Tells an error that the author's code caught, so that it gets Node's words first. The name and `);` follow.
 const CAUGHT: &str = "$caught(";
 
@@ -51,6 +60,7 @@ pub(crate) fn mark(code: &str, map: &str) -> (String, String) {
                 insert(start, BEFORE.into(), None);
                 insert(end, AFTER.into(), Some(anchor));
             }
+            Place::Before(at) => insert(at, STATEMENT.into(), Some(anchor)),
             Place::Caught(at, name) => {
                 has_caught = true;
                 insert(at, format!("{CAUGHT}{name});").into(), None);
@@ -75,9 +85,14 @@ pub(crate) fn mark(code: &str, map: &str) -> (String, String) {
     (marked, map)
 }
 
+/// Returns code as it was marked before statements had marks.
+pub(crate) fn without_statements(code: &str) -> String {
+    code.replace(STATEMENT, "")
+}
+
 /// Removes the marks from a function's source.
 pub(crate) fn without(source: &str) -> String {
-    let mut plain = source.replace(BEFORE, "").replace(AFTER, "").replace("( )", "()");
+    let mut plain = source.replace(STATEMENT, "").replace(BEFORE, "").replace(AFTER, "").replace("( )", "()");
     while let Some(start) = plain.find(CAUGHT) {
         let end = plain[start..].find(");").map_or(plain.len(), |length| start + length + 2);
         plain.replace_range(start..end, "");
@@ -96,8 +111,12 @@ pub(crate) fn reported(code: &str, callee_end: u32, last: Option<Span>) -> Optio
     is_marked.then(|| if last.is_some() { end - 1 } else { end })
 }
 
-/// Returns where the mark of a call begins, if an offset is the one that the runtime reports for it.
+/// Returns where the mark of a call begins, or what is marked of a statement, if an offset is the one that the runtime
+/// reports for it.
 pub(crate) fn begin(code: &str, at: usize) -> Option<usize> {
+    if code.get(..at + 2).is_some_and(|before| before.ends_with(STATEMENT)) {
+        return Some(at + 2);
+    }
     let is_empty = code.get(..at)?.ends_with("( ") && code.get(at..)?.starts_with(')');
     if is_empty {
         return Some(at - EMPTY.len());
@@ -126,6 +145,8 @@ enum Place {
     Empty(u32),
     /// Around the last argument.
     Last(u32, u32),
+    /// Before a statement.
+    Before(u32),
     /// None: of a construction without arguments the runtime reports the class.
     Bare,
     /// At the beginning of what catches an error of this name.
@@ -172,12 +193,41 @@ impl<'a> Visit<'a> for Marks<'_> {
         walk::walk_tagged_template_expression(self, it);
     }
 
+    fn visit_statements(&mut self, it: &ArenaVec<'a, Statement<'a>>) {
+        for statement in it.iter().filter(|statement| takes_apart(statement)) {
+            let at = statement.span().start;
+            self.found.push(Marked { anchor: at, place: Place::Before(at) });
+        }
+        walk::walk_statements(self, it);
+    }
+
     fn visit_catch_clause(&mut self, it: &CatchClause<'a>) {
         if let Some(BindingPattern::BindingIdentifier(name)) = it.param.as_ref().map(|param| &param.pattern) {
             let place = Place::Caught(it.body.span.start + 1, name.name.to_string());
             self.found.push(Marked { anchor: name.span.start, place });
         }
         walk::walk_catch_clause(self, it);
+    }
+}
+
+/// Whether a statement takes a value apart.
+fn takes_apart(statement: &Statement<'_>) -> bool {
+    let declares = |it: &VariableDeclaration<'_>| it.declarations.iter().any(|it| it.id.is_destructuring_pattern());
+    match statement {
+        Statement::VariableDeclaration(it) => declares(it),
+        Statement::ForOfStatement(it) => match &it.left {
+            ForStatementLeft::VariableDeclaration(it) => declares(it),
+            _ => false,
+        },
+        Statement::ForStatement(it) => match &it.init {
+            Some(ForStatementInit::VariableDeclaration(it)) => declares(it),
+            _ => false,
+        },
+        Statement::ExpressionStatement(it) => match it.expression.get_inner_expression() {
+            Expression::AssignmentExpression(it) => it.left.as_assignment_target_pattern().is_some(),
+            _ => false,
+        },
+        _ => false,
     }
 }
 
@@ -248,7 +298,11 @@ fn moved(code: &str, lines: &Lines, map: &SourceMap, inserted: &[Inserted]) -> S
         let exact = if is_new { new_before(map, &mut sources, called) } else { None };
         let old = place(*at);
         let (line, after) = move_by(old);
-        let reported = if text == AFTER { after - 1 } else { after };
+        let reported = match &**text {
+            AFTER => after - 1,
+            STATEMENT => after - 2,
+            _ => after,
+        };
         // What follows the mark has the place that it had.
         if let Some(before) = map.lookup_token(old.0, old.1).filter(|_| !text.is_empty()) {
             places.entry((line, reported + 1)).or_insert(of(before));

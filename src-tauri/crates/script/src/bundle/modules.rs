@@ -118,8 +118,7 @@ impl Plugin for OurModules {
         // The bundler's own modules and `data:` URLs are no files.
         let is_virtual = specifier.starts_with('\0') || specifier.starts_with("data:");
         let importer = args.importer.map(without_query).map(Path::new).filter(|path| path.is_absolute());
-        let stored = |importer| self.probes.as_ref().and_then(|probes| probes.stored(importer, specifier));
-        if let Some(file) = importer.and_then(stored) {
+        if let Some(file) = self.probes.as_ref().and_then(|probes| probes.stored(importer, specifier)) {
             return Ok(Some(HookResolveIdOutput::from_id(file.display().to_string())));
         }
         let Some(importer) = importer.filter(|_| !is_virtual && !args.is_entry) else { return Ok(None) };

@@ -75,6 +75,8 @@ pub struct Question {
     pub sites: Option<Vec<u32>>,
     /// Whether the names in scope are taken, after the expressions.
     pub locals: bool,
+    /// Names that the expressions use: what is behind them is compared before and after.
+    pub watched: Vec<String>,
 }
 
 /// Probes for the files of stored code.
@@ -172,8 +174,13 @@ impl Probes {
         self.question.is_some()
     }
 
-    /// Returns the stored file that a relative import means, as the bundler would find it if it were there.
-    pub(crate) fn stored(&self, importer: &Path, specifier: &str) -> Option<PathBuf> {
+    /// Returns the stored file that a relative import means, as the bundler would find it if it were there; or that
+    /// the entry imports, which is in no folder.
+    pub(crate) fn stored(&self, importer: Option<&Path>, specifier: &str) -> Option<PathBuf> {
+        let Some(importer) = importer else {
+            let file = Path::new(specifier);
+            return self.texts.contains_key(file).then(|| file.to_owned());
+        };
         if !specifier.starts_with('.') {
             return None;
         }
@@ -225,7 +232,7 @@ impl Probes {
 
     /// The probe of a statement.
     fn probe(&self, question: &Question, number: usize, call: &str) -> String {
-        let Question { condition, expressions, sites, locals } = question;
+        let Question { condition, expressions, sites, locals, watched } = question;
         let tick = format!("__fg_t({number},{call})");
         let is_asked = sites.as_ref().is_none_or(|sites| sites.contains(&(number as u32)));
         let names: &[String] = if *locals { &self.table.sites[number].names } else { &[] };
@@ -236,11 +243,25 @@ impl Probes {
         let condition = condition.as_ref().map_or("void 0".to_owned(), thunk);
         let names = names.iter().map(|name| format!("()=>{name}"));
         let thunks: Vec<String> = expressions.iter().map(thunk).chain(names).collect();
-        format!("{tick}&&__fg_v({number},{condition},[{}])", thunks.join(","))
+        let watched: Vec<String> = watched.iter().map(|name| format!("()=>{name}")).collect();
+        let watched = if watched.is_empty() { String::new() } else { format!(",[{}]", watched.join(",")) };
+        format!("{tick}&&__fg_v({number},{condition},[{}]{watched})", thunks.join(","))
     }
 }
 
 impl Question {
+    /// Lets what the expressions use be compared before and after, if they call anything. `names` are the names that
+    /// they take from their scope.
+    #[must_use]
+    pub fn watching(mut self, names: &[String], file: &str) -> Question {
+        if self.expressions.iter().chain(&self.condition).any(|text| expression::calls(text, file)) {
+            self.watched = names.to_vec();
+            self.watched.sort();
+            self.watched.dedup();
+        }
+        self
+    }
+
     /// Restricts a question for the names in scope to one statement if the table lists too many of them.
     #[must_use]
     pub fn for_locals(table: &SiteTable, site: u32) -> Question {

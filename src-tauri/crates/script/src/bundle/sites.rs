@@ -3,21 +3,15 @@
 //! The table is made when the first error asks for it. It serves the bundle and the author's files alike. Must not
 //! know what the runtime says about an error: that is `explained`.
 
+mod rows;
+
 use oxc::allocator::Allocator;
-use oxc::ast::ast::{
-    Argument, ArrayExpression, ArrayExpressionElement, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget,
-    AssignmentTargetProperty, BinaryExpression, BindingPattern, CallExpression, Class, Expression, ForOfStatement,
-    FormalParameter, Function, MemberExpression, NewExpression, ObjectPattern, Program, PropertyKey,
-    SimpleAssignmentTarget, TaggedTemplateExpression, UpdateExpression, VariableDeclarator, YieldExpression,
-};
-use oxc::ast_visit::{Visit, walk};
+use oxc::ast::ast::Program;
 use oxc::parser::Parser;
-use oxc::span::{GetSpan, SourceType, Span};
-use oxc::syntax::scope::ScopeFlags;
+use oxc::span::SourceType;
 
 use crate::bundle::bundler::PARSER_STACK;
-use crate::bundle::marks::{Lines, reported};
-use crate::bundle::printed::{after, anchor, call_place, constant_key, inner, member_place, place, printed, value};
+use crate::bundle::marks::Lines;
 
 /// What may fail at a site.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,11 +24,11 @@ pub(crate) enum Kind {
     ForOf,
     /// `yield*`.
     Delegate,
-    /// A list that is taken apart. `init` is what it is taken from; `None` for a parameter.
-    ArrayPattern { init: Option<Taken> },
+    /// A list that is taken apart. `init` is what it is taken from; `None` for a parameter. `place` is where it stands.
+    ArrayPattern { init: Option<Taken>, place: Within },
     /// An object that is taken apart: its first property, and what it is taken from. `has_inner` tells of a pattern
-    /// inside, whose value may be the one that is missing.
-    ObjectPattern { key: Option<String>, init: Option<Taken>, has_inner: bool },
+    /// inside, whose value may be the one that is missing; `list` is where the first list inside is.
+    ObjectPattern { key: Option<String>, init: Option<Taken>, has_inner: bool, list: Option<u32>, place: Within },
     /// The read of a property. `object_end` is where the object ends; `is_unplaced` tells that the object begins with
     /// `this` or a literal, of which the runtime reports no place.
     Member { key: Key, object_end: u32, is_unplaced: bool },
@@ -81,11 +75,24 @@ pub(crate) struct Taken {
     pub(crate) is_plain: bool,
 }
 
+/// Where a pattern stands. The runtime notes no place for one: it reports what it noted before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// Among the parameters of its function.
+    Parameters,
+    /// In the statement that begins here.
+    Statement(u32),
+    /// In the head of a loop that begins here, over the list that has this range.
+    Loop { statement: u32, start: u32, end: u32 },
+}
+
 /// The name of a property.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Key {
     /// A name that the source contains.
     Known(String),
+    /// `Symbol.iterator`.
+    Iterator,
     /// A value that is known only while the code runs.
     Computed,
 }
@@ -118,33 +125,110 @@ impl Site {
     }
 }
 
+/// A function of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FunctionSpan {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    /// Where its body begins: the first statement, or the expression.
+    pub(crate) body: u32,
+}
+
 /// All sites of a source.
 pub(crate) struct Sites {
     pub(crate) text: String,
     pub(crate) lines: Lines,
     pub(crate) rows: Vec<Site>,
+    functions: Vec<FunctionSpan>,
 }
 
 impl Sites {
     /// Reads the table of a source. Returns `None` if it cannot be parsed.
     pub(crate) fn read(text: &str, file: &str) -> Option<Sites> {
-        let rows = parsed(text, file, |program| {
-            let mut rows = Rows { text, function: 0, found: Vec::new() };
-            rows.visit_program(program);
-            rows.found
-        })?;
-        Some(Sites { text: text.to_owned(), lines: Lines::new(text), rows })
+        let (rows, functions) = parsed(text, file, |program| rows::read(text, program))?;
+        Some(Sites { text: text.to_owned(), lines: Lines::new(text), rows, functions })
     }
 
-    /// Returns the innermost site around an offset that passes a test.
-    pub(crate) fn innermost(&self, at: u32, is_meant: impl Fn(&Site) -> bool) -> Option<&Site> {
-        self.rows.iter().filter(|site| site.contains(at) && is_meant(site)).min_by_key(|site| site.end - site.start)
+    /// Returns the next function that begins at an offset or after it.
+    pub(crate) fn function_from(&self, at: u32) -> Option<FunctionSpan> {
+        self.functions.iter().filter(|function| function.start >= at).min_by_key(|function| function.start).copied()
+    }
+
+    /// Returns the innermost function around an offset; `None` for code of no function.
+    pub(crate) fn function_around(&self, at: u32) -> Option<FunctionSpan> {
+        let around = self.functions.iter().filter(|function| function.start <= at && at < function.end);
+        around.min_by_key(|function| function.end - function.start).copied()
+    }
+}
+
+/// The place that the runtime reports of a frame, and the function of that frame: what has failed stands in it. What is
+/// near in another function is never meant.
+#[derive(Clone, Copy)]
+pub(crate) struct Here<'s> {
+    pub(crate) sites: &'s Sites,
+    pub(crate) at: u32,
+    /// `None` for code of no function.
+    pub(crate) function: Option<FunctionSpan>,
+}
+
+impl<'s> Here<'s> {
+    /// The sites of the function itself, without those of functions inside.
+    fn own(&self) -> impl Iterator<Item = &'s Site> + use<'s> {
+        let start = self.function.map_or(0, |function| function.start);
+        self.sites.rows.iter().filter(move |site| site.function == start)
+    }
+
+    /// Returns the innermost site around the place that passes a test.
+    pub(crate) fn innermost(&self, is_meant: impl Fn(&Site) -> bool) -> Option<&'s Site> {
+        let around = self.own().filter(|site| site.contains(self.at) && is_meant(site));
+        around.min_by_key(|site| site.end - site.start)
+    }
+
+    /// Returns the next site after the place: the runtime reports the place before, or that of the function, if a
+    /// statement begins with a literal.
+    pub(crate) fn next(&self, is_meant: impl Fn(&Site) -> bool) -> Option<&'s Site> {
+        self.own().filter(|site| site.start >= self.at && is_meant(site)).min_by_key(|site| site.start)
+    }
+
+    /// Returns the only site of the function that passes a test.
+    pub(crate) fn only(&self, is_meant: impl Fn(&Site) -> bool) -> Option<&'s Site> {
+        let mut found = self.own().filter(|site| is_meant(site));
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    /// Returns the pattern that has failed, if the place tells which one.
+    pub(crate) fn pattern(&self, is_meant: impl Fn(&Site) -> bool) -> Option<&'s Site> {
+        let within = |site: &Site| match site.kind {
+            Kind::ArrayPattern { place, .. } | Kind::ObjectPattern { place, .. } if is_meant(site) => Some(place),
+            _ => None,
+        };
+        let is_before_body = self.function.is_some_and(|function| self.at < function.body);
+        let is_here = |site: &Site| match within(site) {
+            Some(Within::Statement(statement) | Within::Loop { statement, .. }) => statement == self.at,
+            Some(Within::Parameters) => is_before_body,
+            _ => false,
+        };
+        let of_loop = self.own().filter_map(|site| match within(site) {
+            Some(Within::Loop { start, end, .. }) if start <= self.at && self.at < end => Some((end - start, site)),
+            _ => None,
+        });
+        let of_loop = of_loop.min_by_key(|(length, _)| *length).map(|(_, site)| site);
+        self.only(is_here).or(of_loop)
     }
 }
 
 /// Parses a source on a thread with a large stack, because parsers recurse, and reads its tree.
 pub(crate) fn parsed<T: Send>(text: &str, file: &str, read: impl FnOnce(&Program<'_>) -> T + Send) -> Option<T> {
-    let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
+    parsed_as(text, SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts()), read)
+}
+
+/// As [`parsed`], for a source of a kind.
+pub(crate) fn parsed_as<T: Send>(
+    text: &str,
+    kind: SourceType,
+    read: impl FnOnce(&Program<'_>) -> T + Send,
+) -> Option<T> {
     std::thread::scope(|scope| {
         let work = || {
             let allocator = Allocator::default();
@@ -154,245 +238,4 @@ pub(crate) fn parsed<T: Send>(text: &str, file: &str, read: impl FnOnce(&Program
         let thread = std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, work).ok()?;
         thread.join().ok().flatten()
     })
-}
-
-struct Rows<'t> {
-    text: &'t str,
-    function: u32,
-    found: Vec<Site>,
-}
-
-impl Rows<'_> {
-    fn add(&mut self, kind: Kind, span: Span, place: u32, text: String) {
-        self.found.push(Site { kind, start: span.start, end: span.end, function: self.function, place, text });
-    }
-
-    fn call(&mut self, form: Form, callee: &Expression<'_>, arguments: &[Argument<'_>], span: Span, place: u32) {
-        let spread = arguments.iter().find_map(|argument| match argument {
-            Argument::SpreadElement(spread) => Some(printed(&spread.argument)),
-            _ => None,
-        });
-        let plain = || arguments.iter().filter_map(Argument::as_expression).take(2);
-        let call = Call {
-            form,
-            anchor: if form == Form::New { callee.span().start } else { anchor(callee) },
-            reported: reported(self.text, callee.span().end, arguments.last().map(|last| last.span())),
-            values: plain().map(|argument| value(argument).unwrap_or_else(|| printed(argument))).collect(),
-            spread,
-            texts: plain().map(constant_key).collect(),
-        };
-        self.add(Kind::Call(call), span, place, printed(callee));
-    }
-
-    fn taken(&self, init: &Expression<'_>) -> Taken {
-        let Span { start, end, .. } = init.span();
-        let is_plain = matches!(
-            inner(init),
-            Expression::Identifier(_) | Expression::ObjectExpression(_) | Expression::NullLiteral(_)
-        );
-        Taken { text: printed(init), start, end, is_plain: is_plain || value(init).is_some() }
-    }
-
-    /// Adds a pattern that a value is taken apart by.
-    fn pattern(
-        &mut self,
-        pattern: &BindingPattern<'_>,
-        init: Option<&Expression<'_>>,
-        around: Span,
-        parameter_of: u32,
-    ) {
-        let taken = init.map(|init| self.taken(init));
-        match pattern {
-            BindingPattern::ArrayPattern(_) => {
-                let place = taken.as_ref().map_or(parameter_of, |taken| taken.start);
-                self.add(Kind::ArrayPattern { init: taken }, around, place, String::new());
-            }
-            BindingPattern::ObjectPattern(it) => {
-                let (key, place) = first_property(it);
-                let is_object = |value: &BindingPattern<'_>| matches!(value, BindingPattern::ObjectPattern(_));
-                let has_inner = it.properties.iter().any(|property| is_object(&property.value));
-                self.add(Kind::ObjectPattern { key, init: taken, has_inner }, around, place, String::new());
-            }
-            _ => {}
-        }
-    }
-
-    /// Adds the rows of a write, whose operator is at an offset.
-    fn write(&mut self, target: &SimpleAssignmentTarget<'_>, span: Span, operator: u32) {
-        if let SimpleAssignmentTarget::AssignmentTargetIdentifier(name) = target {
-            let key = Key::Known(name.name.to_string());
-            self.add(Kind::Write { key, is_variable: true }, span, operator, name.name.to_string());
-        } else if let Some(member) = target.as_member_expression() {
-            self.add(Kind::Write { key: key_of(member), is_variable: false }, span, operator, printed(member.object()));
-        }
-    }
-}
-
-/// Whether an expression begins with `this` or a literal.
-fn is_unplaced(expression: &Expression<'_>) -> bool {
-    match inner(expression) {
-        Expression::ThisExpression(_) | Expression::Super(_) => true,
-        other => match other.as_member_expression() {
-            Some(member) => is_unplaced(member.object()),
-            None => value(other).is_some(),
-        },
-    }
-}
-
-/// Returns the first property of a pattern, and the place that Node names for it.
-fn first_property(pattern: &ObjectPattern<'_>) -> (Option<String>, u32) {
-    let whole = (None, pattern.span.start);
-    let Some(first) = pattern.properties.first() else {
-        return pattern.rest.as_ref().map_or(whole, |rest| (None, rest.argument.span().start));
-    };
-    match &first.key {
-        PropertyKey::StaticIdentifier(key) => (Some(key.name.to_string()), first.value.span().start),
-        _ => whole,
-    }
-}
-
-fn key_of(member: &MemberExpression<'_>) -> Key {
-    match member {
-        MemberExpression::StaticMemberExpression(it) => Key::Known(it.property.name.to_string()),
-        MemberExpression::PrivateFieldExpression(it) => Key::Known(format!("#{}", it.field.name)),
-        MemberExpression::ComputedMemberExpression(it) => value(&it.expression).map_or(Key::Computed, Key::Known),
-    }
-}
-
-impl<'a> Visit<'a> for Rows<'_> {
-    fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
-        let outer = std::mem::replace(&mut self.function, it.span.start);
-        walk::walk_function(self, it, flags);
-        self.function = outer;
-    }
-
-    fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
-        let outer = std::mem::replace(&mut self.function, it.span.start);
-        walk::walk_arrow_function_expression(self, it);
-        self.function = outer;
-    }
-
-    fn visit_formal_parameter(&mut self, it: &FormalParameter<'a>) {
-        self.pattern(&it.pattern, None, it.span, self.function);
-        walk::walk_formal_parameter(self, it);
-    }
-
-    fn visit_variable_declarator(&mut self, it: &VariableDeclarator<'a>) {
-        if it.init.is_some() {
-            self.pattern(&it.id, it.init.as_ref(), it.span, it.span.start);
-        }
-        walk::walk_variable_declarator(self, it);
-    }
-
-    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
-        self.call(Form::Call, &it.callee, &it.arguments, it.span, call_place(it, self.text));
-        walk::walk_call_expression(self, it);
-    }
-
-    fn visit_new_expression(&mut self, it: &NewExpression<'a>) {
-        self.call(Form::New, &it.callee, &it.arguments, it.span, it.span.start);
-        walk::walk_new_expression(self, it);
-    }
-
-    fn visit_tagged_template_expression(&mut self, it: &TaggedTemplateExpression<'a>) {
-        let last = it.quasi.expressions.last().map(|last| last.span());
-        let call = Call {
-            form: Form::Template,
-            anchor: anchor(&it.tag),
-            reported: last.and_then(|last| reported(self.text, it.tag.span().end, Some(last))),
-            values: Vec::new(),
-            spread: None,
-            texts: Vec::new(),
-        };
-        self.add(Kind::Call(call), it.span, it.quasi.span.start, printed(&it.tag));
-        walk::walk_tagged_template_expression(self, it);
-    }
-
-    fn visit_array_expression(&mut self, it: &ArrayExpression<'a>) {
-        for element in &it.elements {
-            if let ArrayExpressionElement::SpreadElement(spread) = element {
-                let at = place(&spread.argument, self.text);
-                self.add(Kind::Spread, spread.span, at, printed(&spread.argument));
-            }
-        }
-        walk::walk_array_expression(self, it);
-    }
-
-    fn visit_for_of_statement(&mut self, it: &ForOfStatement<'a>) {
-        let list = Span::new(it.span.start, it.right.span().end);
-        self.add(Kind::ForOf, list, place(&it.right, self.text), printed(&it.right));
-        walk::walk_for_of_statement(self, it);
-    }
-
-    fn visit_yield_expression(&mut self, it: &YieldExpression<'a>) {
-        if let Some(list) = it.argument.as_ref().filter(|_| it.delegate) {
-            let text = value(list).unwrap_or_else(|| printed(list));
-            self.add(Kind::Delegate, it.span, list.span().start, text);
-        }
-        walk::walk_yield_expression(self, it);
-    }
-
-    fn visit_member_expression(&mut self, it: &MemberExpression<'a>) {
-        let is_unplaced = is_unplaced(it.object());
-        let kind = Kind::Member { key: key_of(it), object_end: it.object().span().end, is_unplaced };
-        self.add(kind, it.span(), member_place(it, self.text), printed(it.object()));
-        walk::walk_member_expression(self, it);
-    }
-
-    fn visit_binary_expression(&mut self, it: &BinaryExpression<'a>) {
-        let operator = it.operator.as_str();
-        let kind = Kind::Binary {
-            operator,
-            left: value(&it.left).unwrap_or_else(|| printed(&it.left)),
-            right: it.right.span().start,
-            operand: value(&it.right).unwrap_or_else(|| printed(&it.right)),
-        };
-        let at = after(self.text, it.left.span().end, operator);
-        self.add(kind, it.span, at, printed(&it.right));
-        walk::walk_binary_expression(self, it);
-    }
-
-    fn visit_assignment_expression(&mut self, it: &AssignmentExpression<'a>) {
-        let operator = after(self.text, it.left.span().end, it.operator.as_str());
-        match &it.left {
-            AssignmentTarget::ArrayAssignmentTarget(_) => {
-                let init = Some(self.taken(&it.right));
-                self.add(Kind::ArrayPattern { init }, it.span, operator, String::new());
-            }
-            AssignmentTarget::ObjectAssignmentTarget(target) => {
-                let init = Some(self.taken(&it.right));
-                let at = target.properties.first().map_or(target.span.start, |first| first.span().start);
-                let key = target.properties.first().and_then(|first| match first {
-                    AssignmentTargetProperty::AssignmentTargetPropertyIdentifier(it) => {
-                        Some(it.binding.name.to_string())
-                    }
-                    AssignmentTargetProperty::AssignmentTargetPropertyProperty(it) => {
-                        it.name.static_name().map(|name| name.to_string())
-                    }
-                });
-                self.add(Kind::ObjectPattern { key, init, has_inner: false }, it.span, at, String::new());
-            }
-            target => {
-                if let Some(target) = target.as_simple_assignment_target() {
-                    self.write(target, it.span, operator);
-                }
-            }
-        }
-        walk::walk_assignment_expression(self, it);
-    }
-
-    fn visit_update_expression(&mut self, it: &UpdateExpression<'a>) {
-        let operator = if it.prefix { it.span.start } else { it.argument.span().end };
-        self.write(&it.argument, it.span, operator);
-        walk::walk_update_expression(self, it);
-    }
-
-    fn visit_class(&mut self, it: &Class<'a>) {
-        if let Some(heritage) = &it.heritage {
-            let parent = &heritage.expression;
-            let text = value(parent).unwrap_or_else(|| printed(parent));
-            self.add(Kind::Heritage, parent.span(), place(parent, self.text), text);
-        }
-        walk::walk_class(self, it);
-    }
 }

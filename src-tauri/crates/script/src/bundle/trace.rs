@@ -11,6 +11,7 @@ use crate::bundle::callsite::{Hint, refine};
 use crate::bundle::embedded::SCHEME;
 use crate::bundle::explained::{Explainer, Tables, Thrown};
 use crate::bundle::marks::Lines;
+use crate::bundle::own_errors::is_of_bundler;
 
 /// The bundle's name in stacks.
 pub(crate) const BUNDLE: &str = "flow.js";
@@ -52,7 +53,9 @@ impl Trace {
         let place_told = self.explained(stack, message, classes).and_then(|(_, place)| place);
         let mut first = None;
         let mut called = None;
-        let mut mapped = Vec::new();
+        // Whether what runs `async` functions was on the stack since the frame before.
+        let mut is_driven = false;
+        let mut mapped: Vec<(&str, Location)> = Vec::new();
         for line in stack.lines() {
             let Some((name, place)) = self.frame(line) else {
                 called = native_name(line).or(called);
@@ -64,6 +67,7 @@ impl Trace {
             let located = place.and_then(|place| Some((place, self.locate(place.0, place.1)?)));
             let Some((place, mut location)) = located else {
                 called = Some(name);
+                is_driven |= name == "drive";
                 continue;
             };
             if first.is_none() {
@@ -73,10 +77,23 @@ impl Trace {
                 };
                 location = place_told.clone().or_else(refined).unwrap_or(location);
             }
-            mapped.push(format!("    at {name} ({}:{}:{})", location.file, location.line, location.column));
-            first.get_or_insert(location);
+            first.get_or_insert_with(|| location.clone());
+            // An `async` function is several functions in the bundle: the outer ones have the name, and only call the
+            // one inside.
+            is_driven = is_driven && self.is_wrapper(place.0);
+            match mapped.last_mut().filter(|_| is_driven) {
+                Some((inner, _)) => *inner = name,
+                None => mapped.push((name, location)),
+            }
         }
-        Mapped { location: first, stack: mapped.join("\n") }
+        let line = |(name, at): &(&str, Location)| format!("    at {name} ({}:{}:{})", at.file, at.line, at.column);
+        Mapped { location: first, stack: mapped.iter().map(line).collect::<Vec<_>>().join("\n") }
+    }
+
+    /// Whether a line of the bundle only calls what an `async` function was lowered to.
+    fn is_wrapper(&self, line: u32) -> bool {
+        let text = self.code.lines().nth(line.saturating_sub(1) as usize).unwrap_or_default().trim_start();
+        text.starts_with("return _") && text.contains(".apply(this, ") && text.contains("arguments")
     }
 
     /// Returns the message and the place of an error as Node.js says them, if the runtime itself made the error while
@@ -94,8 +111,8 @@ impl Trace {
                 None => {}
                 Some((name, place)) => match place.filter(|(line, column)| self.locate(*line, *column).is_some()) {
                     Some((line, column)) => thrown.frames.push((name, line, column)),
-                    // Code of ours threw it.
-                    None if thrown.frames.is_empty() => return None,
+                    // Code of ours threw it, and not what the bundler lowers the author's to.
+                    None if thrown.frames.is_empty() && !is_of_bundler(message) => return None,
                     None => {}
                 },
             }

@@ -38,8 +38,10 @@ fn issues(wire: Vec<WireIssue>) -> Vec<Issue> {
     wire.into_iter().map(|issue| Issue { path: issue.path, message: issue.message }).collect()
 }
 
+/// What a schema threw, with its place in the author's file.
 fn failed(error: FlowError) -> Vec<Issue> {
-    vec![Issue { path: String::new(), message: error.message }]
+    let place = error.location.map(|at| format!(" (at {}:{}:{})", at.file, at.line, at.column));
+    vec![Issue { path: String::new(), message: error.message + &place.unwrap_or_default() }]
 }
 
 /// Reads the result of a parse: data (absent for `undefined`), or what is wrong.

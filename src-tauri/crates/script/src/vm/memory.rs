@@ -18,6 +18,9 @@ const MIN_MARGIN: usize = 64 << 20;
 /// A native stack on which no function of JavaScript can be called, in bytes. 0 means "unlimited".
 const NO_STACK: qjs::size_t = 1;
 
+/// When a runtime collects garbage for the first time, in bytes; from then on it decides by itself.
+const FIRST_GC: qjs::size_t = 256 << 10;
+
 /// Whether a runtime has kept its limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -74,6 +77,27 @@ impl Meter {
     /// Whether the script has passed the limit and must end.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.state.get() == State::Exceeded
+    }
+
+    /// The limit, in bytes.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Lets the scripts of a runtime go on after one was ended that is gone with all that it made, if what is left is
+    /// within the limit. `stack` is the size of the stack that they have.
+    pub(crate) fn recover(&self, ctx: &Ctx<'_>, stack: usize) {
+        self.state.set(State::Within);
+        // SAFETY: the context is alive, no object is half-made, and the functions take any size.
+        unsafe {
+            let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
+            qjs::JS_SetMaxStackSize(runtime, stack as qjs::size_t);
+            qjs::JS_SetGCThreshold(runtime, FIRST_GC);
+            qjs::JS_RunGC(runtime);
+        }
+        if self.used.get() > self.limit {
+            self.exceed();
+        }
     }
 
     /// Ends the limit, so that the SDK can say whose code ran. The caller restores the size of the stack.

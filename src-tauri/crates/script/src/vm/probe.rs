@@ -13,6 +13,7 @@ use rquickjs::{Coerced, Ctx, Function, Object, Value as JsValue};
 use serde_json::{Value, json};
 
 use crate::vm::Shared;
+use crate::vm::memory::Meter;
 
 /// How long one expression may run.
 const EXPRESSION_TIME: Duration = Duration::from_millis(1000);
@@ -139,10 +140,15 @@ pub struct Probed {
     pub hits: Vec<Hit>,
     /// Whether the limit ended the replay.
     pub is_full: bool,
-    /// How often the condition failed, and how it did first.
+    /// How often the condition was asked.
+    pub asked_conditions: u64,
+    /// How often it failed.
     pub failed_conditions: u64,
     /// What it threw first.
     pub condition_error: Option<String>,
+    /// Where the expressions first changed what they look at: the name's number among those that are watched, the
+    /// execution, and the tick.
+    pub changed: Option<(u32, Execution, u64)>,
 }
 
 /// The probes of one runtime.
@@ -156,10 +162,11 @@ pub(crate) struct Probe {
     probed: RefCell<Probed>,
     /// When the expression that runs now must have ended.
     expression_ends: Cell<Option<Instant>>,
+    memory: Rc<Meter>,
 }
 
 impl Probe {
-    pub(crate) fn new(asked: Asked) -> Probe {
+    pub(crate) fn new(asked: Asked, memory: Rc<Meter>) -> Probe {
         Probe {
             asked,
             executions: RefCell::default(),
@@ -167,6 +174,7 @@ impl Probe {
             ticks: RefCell::default(),
             probed: RefCell::default(),
             expression_ends: Cell::default(),
+            memory,
         }
     }
 
@@ -269,12 +277,39 @@ impl Probe {
         probed.is_full = probed.hits.len() >= *limit;
     }
 
-    /// Runs an expression apart.
-    fn attempt<'js>(&self, ctx: &Ctx<'js>, thunk: &Function<'js>) -> rquickjs::Result<Object<'js>> {
+    fn changed(&self, id: u32, tick: u64, name: u32) {
+        let execution = self.executions.borrow().get((id as usize).wrapping_sub(1)).cloned();
+        let mut probed = self.probed.borrow_mut();
+        if let Some(execution) = execution.filter(|_| probed.changed.is_none()) {
+            probed.changed = Some((name, execution, tick));
+        }
+    }
+
+    /// Runs an expression with limits of its own, and says which one it has reached, if it has. The runtime goes on
+    /// after it, unless it has no memory left.
+    fn apart<T>(
+        &self,
+        ctx: &Ctx<'_>,
+        run: impl FnOnce() -> rquickjs::Result<T>,
+    ) -> (rquickjs::Result<T>, Option<String>) {
         self.expression_ends.set(Some(Instant::now() + EXPRESSION_TIME));
-        let result = thunk.call::<_, JsValue<'js>>(());
+        let result = run();
         let is_late = self.is_late();
         self.expression_ends.set(None);
+        if self.memory.is_exceeded() {
+            drop(result);
+            ctx.catch();
+            let limit = format!("it used more than {} MB of memory (limits.memoryMb)", self.memory.limit() >> 20);
+            self.memory.recover(ctx, crate::vm::STACK_BYTES);
+            return (Err(rquickjs::Error::Exception), Some(limit));
+        }
+        let limit = (is_late && result.is_err()).then(|| format!("it ran for {} ms", EXPRESSION_TIME.as_millis()));
+        (result, limit)
+    }
+
+    /// Runs an expression apart.
+    fn attempt<'js>(&self, ctx: &Ctx<'js>, thunk: &Function<'js>) -> rquickjs::Result<Object<'js>> {
+        let (result, limit) = self.apart(ctx, || thunk.call::<_, JsValue<'js>>(()));
         let answer = Object::new(ctx.clone())?;
         match result {
             Ok(value) => {
@@ -284,11 +319,11 @@ impl Probe {
             Err(error) => {
                 answer.set("ok", false)?;
                 let caught = ctx.catch();
-                if is_late {
-                    let limit = Object::new(ctx.clone())?;
-                    limit.set("name", "LimitError")?;
-                    limit.set("message", format!("the expression ran for {} ms", EXPRESSION_TIME.as_millis()))?;
-                    answer.set("value", limit)?;
+                if let Some(limit) = limit {
+                    let error = Object::new(ctx.clone())?;
+                    error.set("name", "LimitError")?;
+                    error.set("message", limit.replacen("it", "the expression", 1))?;
+                    answer.set("value", error)?;
                 } else if caught.is_undefined() && !matches!(error, rquickjs::Error::Exception) {
                     answer.set("value", error.to_string())?;
                 } else {
@@ -301,20 +336,17 @@ impl Probe {
 
     /// Whether a condition holds; one that fails does not.
     fn holds<'js>(&self, ctx: &Ctx<'js>, condition: &Function<'js>) -> bool {
-        self.expression_ends.set(Some(Instant::now() + EXPRESSION_TIME));
-        let result = condition.call::<_, Coerced<bool>>(());
-        let is_late = self.is_late();
-        self.expression_ends.set(None);
+        let (result, limit) = self.apart(ctx, || condition.call::<_, Coerced<bool>>(()));
+        self.probed.borrow_mut().asked_conditions += 1;
         if result.is_err() {
             // What it threw must not reach the flow.
             let thrown = ctx.catch();
             let mut probed = self.probed.borrow_mut();
             probed.failed_conditions += 1;
+            probed.is_full |= limit.is_some() && probed.failed_conditions >= MAX_LATE;
             let text = |name: &str| thrown.as_object().and_then(|error| error.get::<_, String>(name).ok());
-            let late = || format!("it ran for {} ms", EXPRESSION_TIME.as_millis());
             let said = || format!("{}: {}", text("name").unwrap_or_default(), text("message").unwrap_or_default());
-            probed.condition_error.get_or_insert_with(|| if is_late { late() } else { said() });
-            probed.is_full |= is_late && probed.failed_conditions >= MAX_LATE;
+            probed.condition_error.get_or_insert_with(|| limit.unwrap_or_else(said));
         }
         result.is_ok_and(|holds| holds.0)
     }
@@ -328,6 +360,9 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     native.set("traced", Function::new(ctx.clone(), traced)?)?;
     let own = probe.clone();
     native.set("entered", Function::new(ctx.clone(), move |call: u32, from: u32| own.entered(call, from))?)?;
+    let own = probe.clone();
+    let changed = move |id: u32, tick: f64, name: u32| own.changed(id, tick as u64, name);
+    native.set("changed", Function::new(ctx.clone(), changed)?)?;
     let own = probe.clone();
     let holds = move |ctx: Ctx<'js>, condition: Function<'js>| own.holds(&ctx, &condition);
     native.set("holds", Function::new(ctx.clone(), holds)?)?;

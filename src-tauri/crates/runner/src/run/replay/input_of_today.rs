@@ -14,14 +14,19 @@ use serde_json::{Value, json};
 use super::comparison::divergence;
 use crate::views::Divergence;
 
-/// How the input that today's schema makes of the recorded one differs from it. `code` is the hash of today's code.
-pub(super) fn input_of_today(schema: &SchemaRef, code: &str, events: &[Event]) -> Option<Divergence> {
+/// How the input that today's schema makes of the recorded one differs from it. `is_today` tells the hash of
+/// today's code.
+pub(super) fn input_of_today(
+    schema: &SchemaRef,
+    is_today: impl Fn(&str) -> bool,
+    events: &[Event],
+) -> Option<Divergence> {
     let first = events.first()?;
     let EventKind::RequestStarted { code_hash, input, trigger: None, forked_from: None, .. } = &first.kind else {
         return None;
     };
     // What another request or a person put in its place was not parsed.
-    if code_hash == code || edited_input(events).is_some() {
+    if is_today(code_hash) || edited_input(events).is_some() {
         return None;
     }
     let input = match input {

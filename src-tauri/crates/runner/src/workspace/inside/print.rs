@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use engine::event::RequestStatus;
-use script::{Asked, Question, check_expression};
+use engine::event::{RequestStatus, Seq};
+use script::{Asked, Probed, Question, check_expression};
 use serde::Deserialize;
 use serde_json::Value;
 use store::RequestQuery;
@@ -12,6 +12,7 @@ use super::super::Workspace;
 use super::handle::Handle;
 use super::probed_code::ProbedCode;
 use super::recorded_seq::RecordedSeq;
+use super::stops::failed_condition;
 use super::{Answer, Part};
 use crate::core::fault::{Detail, Fault};
 use crate::views::{Captured, NotAsked, OpenedEntry, OpenedValue, Printed, PrintedHit, PrintedValue, RequestRow};
@@ -78,7 +79,9 @@ impl Workspace {
         let (mut has_file, mut has_statement) = (0_usize, 0_usize);
         let mut nearest: Option<String> = None;
         let is_one = query.request.is_some();
-        for row in self.asked_requests(query)? {
+        let asked = self.asked_requests(query)?;
+        let has_asked = !asked.is_empty();
+        for row in asked {
             if has_file >= MAX_REQUESTS {
                 break;
             }
@@ -123,7 +126,12 @@ impl Workspace {
         found.total = found.hits.len() as u32;
         if has_file == 0 && !is_one {
             self.file_in(&file)?;
-            found.note = Some(format!("no recorded request ran {file}"));
+            let which = which(query);
+            found.note = Some(if has_asked {
+                format!("no recorded request{which} ran {file}")
+            } else {
+                format!("no request{which} is recorded")
+            });
         } else if found.hits.is_empty() && has_statement > found.not_asked.len() {
             let condition = if query.condition.is_some() { " while the condition holds" } else { "" };
             let asked = if has_statement == 1 { "the request".to_owned() } else { format!("{has_statement} requests") };
@@ -148,21 +156,23 @@ impl Workspace {
                 condition: query.condition.clone(),
                 expressions: query.expressions.clone(),
                 sites: Some(vec![site]),
-                locals: false,
+                ..Question::default()
             };
+            let question = question.watching(names, file);
+            let watched = question.watched.clone();
             let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: limit + 1, open: None };
             let answer = self.ask(&row, events.clone(), &code, question, asked)?;
             let found = found.get_or_insert_default();
             let probed = &answer.replayed.probed;
-            let failed = probed.condition_error.as_ref();
-            let failed =
-                failed.map(|error| format!("the condition failed {} times, first: {error}", probed.failed_conditions));
+            let failed = failed_condition(probed);
+            let changed = changed(probed, &watched);
+            let is_another_from = answer.is_another_from.unwrap_or(Seq::MAX);
             // What an older code does later is of no interest.
             let divergence = answer.replayed.result.first.as_ref().map(|first| first.divergence.seq);
             let note = answer.note.clone().filter(|_| divergence.is_none_or(|seq| seqs.contains(&seq)));
-            found.note = found.note.take().or(failed).or(note);
+            found.note = found.note.take().or(changed).or(failed).or(note);
             let hits = self.hits(&row, &code, query, answer);
-            found.hits.extend(hits.into_iter().filter(|hit| seqs.contains(&hit.seq)));
+            found.hits.extend(hits.into_iter().filter(|hit| seqs.contains(&hit.seq) && hit.seq < is_another_from));
         }
         Ok(found)
     }
@@ -250,6 +260,14 @@ impl Workspace {
         if let Some(request) = &query.request {
             return Ok(vec![self.request(request)?]);
         }
+        if let Some(flow) = &query.flow
+            && self
+                .requests(RequestQuery { flow: query.flow.clone(), limit: Some(1), ..RequestQuery::default() })?
+                .is_empty()
+        {
+            // Of a flow that never ran it is told if there is none.
+            self.with_catalogue(|catalogue| catalogue.find(flow))?;
+        }
         self.requests(RequestQuery {
             session: query.session.clone(),
             flow: query.flow.clone(),
@@ -316,6 +334,26 @@ pub(super) fn checked(text: &str, file: &str) -> Result<Vec<String>, Fault> {
         message: format!("the expression `{shown}{rest}` {} (column {})", wrong.message, wrong.column),
         details: vec![Detail { path: String::new(), message: format!("column {}", wrong.column) }],
     })
+}
+
+/// Which requests are asked, in words.
+fn which(query: &PrintQuery) -> String {
+    let parts = [
+        query.session.as_ref().map(|session| format!(" of session \"{session}\"")),
+        query.flow.as_ref().map(|flow| format!(" of flow \"{flow}\"")),
+        query.status.map(|status| format!(" with status {}", status.as_str())),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+/// Says that an expression changed what it looked at, if one did.
+fn changed(probed: &Probed, watched: &[String]) -> Option<String> {
+    let (name, execution, tick) = probed.changed.as_ref()?;
+    let name = watched.get(*name as usize)?;
+    Some(format!(
+        "an expression changed {name} at {}#{}+{tick}: what is shown of it from there on is not what the run had",
+        execution.path, execution.attempt
+    ))
 }
 
 fn files_of(code: &ProbedCode) -> String {

@@ -63,9 +63,8 @@ impl Workspace {
 
     /// Whether what the code imports from the disk is as it was: packages, data, and how they are found.
     pub(super) fn is_as_it_ran(&self, code: &ProbedCode) -> bool {
-        // Earlier versions hashed the code alone, without the files that it was made from.
-        let earlier = |bundle: &Bundle| blake3::hash(bundle.code.as_bytes()).to_hex().as_str() == code.hash;
-        self.probed_bundle(code, None).is_ok_and(|bundle| bundle.hash == code.hash || earlier(&bundle))
+        let is_it = |bundle: &Bundle| bundle.is_of(&code.hash, &self.dir) || bundle.is_of_code_alone(&code.hash);
+        self.probed_bundle(code, None).is_ok_and(|bundle| is_it(&bundle))
     }
 
     /// Returns the bundle of code that ran with probes for a question; as it ran without one.

@@ -156,7 +156,9 @@ impl Workspace {
         let asked = Asked::Values { of: Some(inside.execution.clone()), ticks, limit: 1, open: None };
         let answer = self.ask(&inside.row, inside.events.clone(), &inside.code, question, asked)?;
         let probed = &answer.replayed.probed;
-        let failed = probed.condition_error.as_ref().filter(|_| probed.hits.is_empty());
+        // At some statements its names may mean nothing.
+        let is_wrong = probed.hits.is_empty() && probed.failed_conditions == probed.asked_conditions;
+        let failed = probed.condition_error.as_ref().filter(|_| is_wrong);
         let failed =
             failed.map(|error| format!("the expression failed {} times, first: {error}", probed.failed_conditions));
         Ok((probed.hits.first().map_or(inside.ticks() + 1, |hit| hit.tick), failed))

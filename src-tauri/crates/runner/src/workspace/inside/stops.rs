@@ -1,7 +1,7 @@
 //! Where a request stops at breakpoints: at statements, at writes to a state, at errors. A debugger goes from one to
 //! the next, in either direction, by their order.
 
-use script::{Asked, Question};
+use script::{Asked, Probed, Question};
 use store::EventQuery;
 
 use super::super::Workspace;
@@ -45,6 +45,8 @@ pub struct Stops {
     pub line: Option<u32>,
     /// In order.
     pub stops: Vec<Stopped>,
+    /// How its condition failed, if it did.
+    pub note: Option<String>,
 }
 
 impl Workspace {
@@ -64,18 +66,18 @@ impl Workspace {
             some => some.to_vec(),
         };
         let condition = breakpoint.condition.clone();
-        let question = Question { condition, expressions, sites: Some(vec![site]), locals: false };
+        let question = Question { condition, expressions, sites: Some(vec![site]), ..Question::default() };
         let stops = self.stops(request, question, MAX_STOPS)?;
-        Ok(Stops { line: Some(code.table.sites[site as usize].line), stops })
+        Ok(Stops { line: Some(code.table.sites[site as usize].line), ..stops })
     }
 
     /// The first statement that a request ran; `None` if it ran none.
     pub fn first_statement(&self, request: &str) -> Result<Option<Stopped>, Fault> {
         let question = Question { expressions: vec!["undefined".to_owned()], ..Question::default() };
-        Ok(self.stops(request, question, 1)?.into_iter().next())
+        Ok(self.stops(request, question, 1)?.stops.into_iter().next())
     }
 
-    fn stops(&self, request: &str, question: Question, limit: usize) -> Result<Vec<Stopped>, Fault> {
+    fn stops(&self, request: &str, question: Question, limit: usize) -> Result<Stops, Fault> {
         let code = self.code_of_request(request)?.map_err(Fault::not_found)?;
         let (row, events) = self.whole_log_of(request)?;
         let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit, open: None };
@@ -89,7 +91,8 @@ impl Workspace {
             order: hit.order,
             said: hit.values.as_array().into_iter().flatten().map(said).collect(),
         };
-        Ok(answer.replayed.probed.hits.iter().map(stop).collect())
+        let probed = &answer.replayed.probed;
+        Ok(Stops { line: None, stops: probed.hits.iter().map(stop).collect(), note: failed_condition(probed) })
     }
 
     /// The statement that wrote an event: the last one of the event's block that began before it.
@@ -103,6 +106,14 @@ impl Workspace {
         let (tick, order) = self.tick_before(request, &at, seq)?.ok_or_else(missing)?;
         Ok(Stopped { at: InsideAt { tick: Some(tick), ..at }, order, said: Vec::new() })
     }
+}
+
+/// Says how a condition failed, if it did.
+pub(super) fn failed_condition(probed: &Probed) -> Option<String> {
+    let error = probed.condition_error.as_ref()?;
+    let times =
+        if probed.failed_conditions == 1 { "once".to_owned() } else { format!("{} times", probed.failed_conditions) };
+    Some(format!("the condition failed {times}, first: {error}"))
 }
 
 /// A value of a log point.

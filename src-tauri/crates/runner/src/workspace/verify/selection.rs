@@ -26,6 +26,7 @@ impl Workspace {
         let expected: HashMap<String, i64> = self.store.expected().map_err(Fault::internal)?.into_iter().collect();
         let settings = self.settings_changed_at();
         let mut flows: HashMap<String, Result<Arc<LoadedFlow>, Fault>> = HashMap::new();
+        let mut same: HashMap<(String, String), bool> = HashMap::new();
         let mut jobs = Vec::with_capacity(rows.len());
         for row in rows {
             if let Err(fault) = Self::check_not_foreign(&row) {
@@ -39,7 +40,11 @@ impl Workspace {
                 flow.or_insert_with(|| self.with_catalogue(|catalogue| catalogue.find_as_it_is(&row.flow))).clone();
             let settled = match &flow {
                 Ok(flow) if !query.all && !is_running(&row) => {
-                    let is_same = |ran: &RanCode| ran.is_whole && ran.hash == flow.bundle.hash;
+                    let mut is_of_flow = |hash: &String| {
+                        let known = same.entry((row.flow.clone(), hash.clone()));
+                        *known.or_insert_with(|| flow.bundle.is_of(hash, &self.dir))
+                    };
+                    let is_same = |ran: &RanCode| ran.is_whole && is_of_flow(&ran.hash);
                     let is_as_it_ran = ran.get(&row.id).is_some_and(is_same) && row.started_at > settings;
                     let expected_at = expected.get(&row.id).copied();
                     if is_as_it_ran && expected_at.is_none() {

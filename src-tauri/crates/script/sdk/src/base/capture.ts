@@ -62,6 +62,10 @@ const { stringify } = JSON;
 const { min } = Math;
 const { slice } = String.prototype;
 const { charCodeAt } = String.prototype;
+const { exec } = RegExp.prototype;
+/** Half of a surrogate pair, which JSON cannot hand on. */
+const HALF = /[\ud800-\udfff]/u;
+const isHalf = (value: string): boolean => apply(exec, HALF, [value]) !== null;
 
 /** Calls a method of the runtime; `undefined` if the value is not of its kind. */
 function ask<T>(method: (...args: never[]) => T, value: unknown): T | undefined {
@@ -370,7 +374,7 @@ function asJson(given: unknown, open: readonly object[], left: { nodes: number; 
   switch (typeof value) {
     case 'string':
       left.letters -= value.length;
-      if (left.letters < 0) throw NOT_JSON;
+      if (left.letters < 0 || isHalf(value)) throw NOT_JSON;
       return value;
     case 'boolean':
       return value;
@@ -407,6 +411,7 @@ function asJson(given: unknown, open: readonly object[], left: { nodes: number; 
     const own = getOwnPropertyDescriptor(it, key);
     if (typeof key === 'symbol' || !own || !('value' in own) || !own.enumerable) throw NOT_JSON;
     left.letters -= `${key}`.length;
+    if (isHalf(`${key as string}`)) throw NOT_JSON;
     made[key as string] = asJson(own.value, inside, left);
   }
   return made;

@@ -24,6 +24,8 @@ interface Native {
   traced(site: number, call: number, order: number, id: number): void;
   /** A function was called from a statement of another call. */
   entered(call: number, from: number): void;
+  /** What is behind a watched name, by its number, is another one after the expressions of a question. */
+  changed(id: number, tick: number, name: number): void;
   /** The values at a statement, as JSON, and the stack there. */
   took(id: number, tick: number, site: number, order: number, values: string, stack: string): void;
   /** Node's message for an error of the runtime: its class, message and stack. */
@@ -255,12 +257,38 @@ const ofRuntime = new Map<unknown, string>(
 /** The runtime's own words of errors that have Node's words now; those that keep theirs have none. */
 const said = new WeakMap<object, string | undefined>();
 
+/** What Node.js says of what only the runtime's own classes or no words are for. */
+function reworded(value: object, prototype: unknown): boolean {
+  const error = value as Error;
+  if (prototype === ofInternal && error.message === 'string too long') {
+    said.set(error, error.message);
+    Object.setPrototypeOf(error, RangeError.prototype);
+    error.message = 'Invalid string length';
+    return true;
+  }
+  // `Promise.any` makes its error without words, and no line of a flow makes it.
+  const isOfAny = prototype === AggregateError.prototype && !Object.hasOwn(error, 'message');
+  if (!isOfAny || /^.*flow\.js:/.test(error.stack ?? '')) return false;
+  said.set(error, '');
+  Object.defineProperty(error, 'message', {
+    value: 'All promises were rejected',
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  });
+  return true;
+}
+
+/** The prototype of errors that no standard names. */
+const ofInternal = (globalThis as { InternalError?: ErrorConstructor }).InternalError?.prototype ?? {};
+
 /** Gives an error of the runtime the message that Node.js has for it; other values are left as they are. */
 export function caught(value: unknown): void {
   try {
     if (typeof value !== 'object' || value === null || native.isProxy(value) || said.has(value)) return;
-    const className = ofRuntime.get(Object.getPrototypeOf(value));
-    if (className === undefined) return;
+    const prototype = Object.getPrototypeOf(value) as unknown;
+    const className = ofRuntime.get(prototype);
+    if (className === undefined) return void reworded(value, prototype);
     const error = value as Error;
     const { message, stack } = error;
     const told = typeof stack === 'string' ? native.explain(className, message, stack) : undefined;

@@ -114,17 +114,38 @@ export function enter(): number {
 /** An expression of a question, or why it has no value here. */
 type Thunk = () => unknown;
 
-/** Takes the values of the expressions at a statement, if the condition holds. */
-export function take(site: number, condition: Thunk | undefined, thunks: readonly Thunk[]): void {
+/**
+ * Takes the values of the expressions at a statement, if the condition holds. Tells if what is behind the `watched` names
+ * is another one then.
+ */
+export function take(
+  site: number,
+  condition: Thunk | undefined,
+  thunks: readonly Thunk[],
+  watched: readonly Thunk[] = [],
+): void {
   const token = currentToken();
   const before = goOnAs(ASIDE);
   isAside = true;
   try {
+    const had = seen(watched);
     if (condition === undefined || native.holds(condition)) took(token, site, thunks);
+    const has = seen(watched);
+    for (let at = 0; at < had.length; at++) if (had[at] !== has[at]) native.changed(counter.id, counter.tick, at);
   } finally {
     isAside = false;
     leave(before);
   }
+}
+
+/** What is behind names, as texts. */
+function seen(names: readonly Thunk[]): string[] {
+  const texts: string[] = [];
+  for (let at = 0; at < names.length; at++) {
+    const { ok, value } = native.attempt(names[at] as Thunk);
+    texts[at] = ok ? stringify(bare(capture(value))) : '';
+  }
+  return texts;
 }
 
 function took(token: number, site: number, thunks: readonly Thunk[]): void {

@@ -1,7 +1,7 @@
 // Errors on their way to the engine and back: what was thrown stays the very same object.
 
 import * as known from './errors';
-import { classNames, FlowError, LimitError } from './errors';
+import { classNames, type FlowError } from './errors';
 import { caught, saidOf, wire as toWire } from './host';
 import { inspect } from './inspect';
 
@@ -79,8 +79,7 @@ export function encodeError(value: unknown, place?: string): string {
   let error: Error;
   if (read(() => value instanceof Error, false)) error = value as Error;
   else if (typeof value === 'string' && value !== '') error = new Error(value);
-  // QuickJS throws null when not even an error object can be made any more.
-  else if (value === null) error = new LimitError('used more memory than limits.memoryMb allows, or threw null itself');
+  // QuickJS throws null of its own when it has no memory for an error, but then no code runs any more, nor does this.
   else error = noError(value);
   thrown.set(handle, error);
   caught(error);
@@ -122,7 +121,8 @@ const hidden = { writable: true, configurable: true, enumerable: false };
 function noError(value: unknown): Error {
   const error = new Error('Unknown block execution error');
   const json = read<string | undefined>(() => toWire(value), undefined);
-  const shown: unknown = json === undefined ? inspect(value) : JSON.parse(json);
+  const inspected = typeof value === 'bigint' ? `${value}n` : undefined;
+  const shown: unknown = inspected ?? (json === undefined ? inspect(value) : JSON.parse(json));
   Object.defineProperty(error, 'details', { ...hidden, value: { thrown: shown } });
   return error;
 }
@@ -175,28 +175,42 @@ function make(wire: Wire, options: Partial<FlowError>): Error {
 function detailsOf(error: Error): unknown {
   const { details, cause } = error as FlowError & { cause?: unknown };
   const more: Record<string, unknown> = {};
-  if (cause !== undefined) more.cause = causeOf(cause, 0);
-  const gathered = gatheredBy(error, 0);
+  if (cause !== undefined) more.cause = causeOf(cause, [error]);
+  const gathered = gatheredBy(error, [error]);
   if (gathered !== undefined) more.errors = gathered;
   if (Object.keys(more).length === 0) return details;
   if (typeof details === 'object' && details !== null) return { ...details, ...more };
   return details === undefined ? more : { details, ...more };
 }
 
-/** Longer chains end here; a cause can lead back to itself. */
-const LONGEST = 16;
+/** Longer chains end here. */
+const LONGEST = 17;
 
-/** What an AggregateError gathers. */
-function gatheredBy(error: Error, depth: number): Record<string, unknown>[] | undefined {
+/** How many of the causes behind the last one are counted. */
+const MOST_COUNTED = 10_000;
+
+/** What an AggregateError gathers. `above` is the chain down to it, itself too. */
+function gatheredBy(error: Error, above: readonly Error[]): Record<string, unknown>[] | undefined {
   const errors = read(
     () => (error.name === 'AggregateError' ? (error as AggregateError).errors : undefined),
     undefined,
   );
-  return Array.isArray(errors) && depth < LONGEST ? errors.map((one) => causeOf(one, depth + 1)) : undefined;
+  return Array.isArray(errors) && above.length < LONGEST ? errors.map((one) => causeOf(one, above)) : undefined;
 }
 
-/** `{ name, message, code?, cause?, errors? }`, recursively. */
-function causeOf(cause: unknown, depth: number): Record<string, unknown> {
+/** How many causes there are from one on. */
+function countFrom(first: unknown): number {
+  const seen = new Set<unknown>();
+  for (let cause = first; cause !== undefined && !seen.has(cause) && seen.size < MOST_COUNTED;) {
+    seen.add(cause);
+    const of = cause;
+    cause = read(() => (of instanceof Error ? of.cause : undefined), undefined);
+  }
+  return seen.size;
+}
+
+/** `{ name, message, code?, cause?, errors? }`, recursively. `above` is the chain down to the cause. */
+function causeOf(cause: unknown, above: readonly Error[]): Record<string, unknown> {
   if (!read(() => cause instanceof Error, false)) {
     const isObject = typeof cause === 'object' && cause !== null;
     return {
@@ -206,15 +220,17 @@ function causeOf(cause: unknown, depth: number): Record<string, unknown> {
   }
   const error = cause as Error;
   caught(error);
-  const told: Record<string, unknown> = {
-    name: textOf(error, 'name') ?? 'Error',
-    message: textOf(error, 'message') ?? '',
-  };
+  const name = textOf(error, 'name') ?? 'Error';
+  const message = textOf(error, 'message') ?? '';
+  if (above.includes(error)) return { name, message: `${message} (again: the causes go in a circle)` };
+  if (above.length > LONGEST) return { name: 'Error', message: `… ${countFrom(error)} more causes` };
+  const told: Record<string, unknown> = { name, message };
   const code = read(() => (error as FlowError).code, undefined);
   const deeper = read(() => error.cause, undefined);
+  const chain = [...above, error];
   if (typeof code === 'string') told.code = code;
-  if (deeper !== undefined && depth < LONGEST) told.cause = causeOf(deeper, depth + 1);
-  const gathered = gatheredBy(error, depth);
+  if (deeper !== undefined) told.cause = causeOf(deeper, chain);
+  const gathered = gatheredBy(error, chain);
   if (gathered !== undefined) told.errors = gathered;
   return told;
 }

@@ -4,15 +4,16 @@
 
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{
-    CallExpression, Expression, IdentifierReference, SimpleAssignmentTarget, Statement, UnaryExpression,
+    Argument, AssignmentTargetPropertyIdentifier, CallExpression, Expression, IdentifierReference, ImportExpression,
+    NewExpression, SimpleAssignmentTarget, Statement, TaggedTemplateExpression, UnaryExpression,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::parser::Parser;
 use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::{GetSpan, SourceType};
 
-/// The methods of arrays that change them, and what gives the same without.
-const CHANGING: [(&str, &str); 9] = [
+/// The methods that change what they are called on, and what gives the same without.
+const CHANGING: [(&str, &str); 11] = [
     ("push", "[...it, value]"),
     ("pop", "it.at(-1)"),
     ("shift", "it[0]"),
@@ -22,6 +23,21 @@ const CHANGING: [(&str, &str); 9] = [
     ("reverse", "it.toReversed()"),
     ("fill", "[...it].fill(…)"),
     ("copyWithin", "[...it].copyWithin(…)"),
+    ("clear", "a copy of it that is empty"),
+    ("next", "what does not go on"),
+];
+
+/// The functions of `Object` and `Reflect` that change their first argument.
+const CHANGING_FIRST: [&str; 9] = [
+    "assign",
+    "freeze",
+    "seal",
+    "preventExtensions",
+    "defineProperty",
+    "defineProperties",
+    "setPrototypeOf",
+    "set",
+    "deleteProperty",
 ];
 
 /// An expression that does not parse.
@@ -73,7 +89,7 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             let mut writes = Writes { scoping: &scoping, found: None };
             writes.visit_expression(&it.expression);
             if let Some((at, what)) = writes.found {
-                return Err(wrong(&format!("cannot change anything: it {what}"), column(at)));
+                return Err(wrong(&what, column(at)));
             }
             Ok(scoping.root_unresolved_references().keys().map(|name| name.to_string()).collect())
         };
@@ -124,7 +140,44 @@ impl Writes<'_> {
     }
 
     fn tell(&mut self, at: u32, what: &str) {
+        self.found.get_or_insert_with(|| (at, format!("cannot change anything: it {what}")));
+    }
+
+    fn check_import(&mut self, at: u32) {
+        let what = "cannot import: an expression has what its statement has in scope";
         self.found.get_or_insert_with(|| (at, what.to_owned()));
+    }
+
+    /// Whether something is there for others, too: a name, and what hangs on it.
+    fn is_shared(&self, expression: &Expression<'_>) -> bool {
+        is_of_this(expression) || root_of(expression).is_some_and(|root| !self.is_own(root))
+    }
+}
+
+/// Whether an expression calls something that may change what others have, and so must be watched.
+pub(crate) fn calls(text: &str, file: &str) -> bool {
+    let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
+    crate::bundle::sites::parsed_as(&format!("({text}\n)"), kind, |program| {
+        let mut calls = Calls(false);
+        calls.visit_program(program);
+        calls.0
+    })
+    .unwrap_or(true)
+}
+
+struct Calls(bool);
+
+impl<'a> Visit<'a> for Calls {
+    fn visit_call_expression(&mut self, _: &CallExpression<'a>) {
+        self.0 = true;
+    }
+
+    fn visit_new_expression(&mut self, _: &NewExpression<'a>) {
+        self.0 = true;
+    }
+
+    fn visit_tagged_template_expression(&mut self, _: &TaggedTemplateExpression<'a>) {
+        self.0 = true;
     }
 }
 
@@ -160,12 +213,41 @@ impl<'a> Visit<'a> for Writes<'_> {
         walk::walk_unary_expression(self, it);
     }
 
+    /// `{ counter }` on the left of a write.
+    fn visit_assignment_target_property_identifier(&mut self, it: &AssignmentTargetPropertyIdentifier<'a>) {
+        if !self.is_own(&it.binding) {
+            self.tell(it.span.start, "writes to what is not its own");
+        }
+        walk::walk_assignment_target_property_identifier(self, it);
+    }
+
+    fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
+        self.check_import(it.span.start);
+    }
+
     /// What a call gave may be new; a name, and what hangs on it, is there for others, too.
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        let callee = it.callee.get_inner_expression();
+        if let Expression::Identifier(name) = callee
+            && name.name == "require"
+            && !self.is_own(name)
+            && matches!(it.arguments.first(), Some(Argument::StringLiteral(_)))
+        {
+            self.check_import(it.span.start);
+        }
+        if let Some(member) = callee.as_member_expression()
+            && let Expression::Identifier(of) = member.object()
+            && ["Object", "Reflect"].contains(&of.name.as_str())
+            && let Some(name) = member.static_property_name().filter(|name| CHANGING_FIRST.contains(name))
+            && let Some(changed) = it.arguments.first().and_then(Argument::as_expression)
+            && self.is_shared(changed)
+        {
+            self.tell(it.span.start, &format!("calls {}.{name}, which changes what it is given", of.name));
+        }
         if let Some(member) = it.callee.get_inner_expression().as_member_expression()
             && let Some(name) = member.static_property_name()
             && let Some((_, instead)) = CHANGING.iter().find(|(changing, _)| *changing == name)
-            && (is_of_this(member.object()) || root_of(member.object()).is_some_and(|root| !self.is_own(root)))
+            && self.is_shared(member.object())
         {
             self.tell(it.span.start, &format!("calls {name}, which changes what it is called on; write {instead}"));
         }
