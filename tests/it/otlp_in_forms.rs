@@ -262,8 +262,8 @@ fn what_a_trace_does_not_have_is_said() {
     says(place.ask(&format!("state --request {request}")), "which has no state");
     says(place.ask(&format!("history {request} --path session.x")), "which has no state");
     says(place.run(&["show", &request]), "received as a trace (OpenTelemetry GenAI)");
-    let verified = place.run(&["verify", &request]);
-    says(place.run(&["verify", &request]), "neither its code nor its state");
+    let verified = place.run(&["verify", "--request", &request]);
+    says(place.run(&["verify", "--request", &request]), "neither its code nor its state");
     assert!(verified.to_string().contains("1 not comparable"), "{verified}");
 }
 

@@ -238,11 +238,11 @@ fn words_that_an_abort_cut_off_are_no_difference() {
     let flow = r#"
 const bot = generator({ name: "bot", model: "m", prompt: "p", user: () => "u" });
 export default defineFlow({ kind: "main", actions: { run: { block: bot } } });"#;
-    let mock = json!({ "generators": { "bot": [{ "text": "one two three four five six seven", "chunkMs": 300 }] } });
+    let mock = json!({ "generators": { "bot": [{ "text": "one two three four five six seven", "chunkMs": 1500 }] } });
     let place = Place::with_flow(flow).file("flows/main.mock.json", &mock.to_string());
     let going = place.start("run main run --user ada --session s --request r --mock");
     place.until("its first words", |place| {
-        let said = place.ask("events r --kind item_delta");
+        let said = place.ask("events r --kind item_added");
         (said.code == Some(0) && said.json().as_array().is_some_and(|all| !all.is_empty())).then_some(())
     });
     place.get("abort r");

@@ -88,7 +88,7 @@ const DIFFERENT: [(&str, &str, Option<&str>); 30] = [
     ("cause", "error", Some("details.cause.message")),
     ("waitsInput", "input", None),
     ("waitsItem", "items", Some("content[0].text")),
-    ("waitsState", "state", Some("session.a")),
+    ("waitsState", "state", Some("session")),
     ("waitsAllow", "items", None),
     ("answered", "items", Some("data.eur")),
     ("answeredGone", "items", None),

@@ -24,10 +24,13 @@ pub(super) fn messages(value: &Value, role: Option<&str>) -> Vec<Value> {
     found
 }
 
+/// What readers of JSON take for something else than a name, as those do that are made with the library of ours.
+const NO_NAME: &str = "$serde_json::private";
+
 /// Reads a text that is JSON as what it says.
 pub(super) fn opened(value: &Value) -> Value {
     match value {
-        Value::String(text) if text.trim_start().starts_with(['{', '[']) => {
+        Value::String(text) if text.trim_start().starts_with(['{', '[']) && !text.contains(NO_NAME) => {
             parse_within(text, MAX_TEXT_DEPTH).unwrap_or_else(|_| value.clone())
         }
         value => value.clone(),
