@@ -25,6 +25,8 @@ pub const REDACTED: &str = "[redacted]";
 
 /// The fields of an error that are compared.
 const COMPARED: [&str; 4] = ["name", "ownName", "classes", "code"];
+/// The shortest of them in which values are looked for.
+const SHORTEST_COMPARED: usize = 8;
 /// The fields of an error that name what is recorded elsewhere.
 const PLACES: [&str; 2] = ["path", "location"];
 
@@ -175,22 +177,34 @@ impl Redaction {
             return error;
         }
         for (name, field) in &mut fields {
+            if PLACES.contains(&name.as_str()) {
+                continue;
+            }
+            if !COMPARED.contains(&name.as_str()) {
+                self.known(field);
+                continue;
+            }
             match field {
-                _ if PLACES.contains(&name.as_str()) => {}
-                Value::String(text) if COMPARED.contains(&name.as_str()) => *text = self.key(text).into_owned(),
-                Value::Array(classes) if COMPARED.contains(&name.as_str()) => {
-                    let texts = classes.iter_mut().filter_map(|class| match class {
-                        Value::String(text) => Some(text),
-                        _ => None,
-                    });
-                    texts.for_each(|text| *text = self.key(text).into_owned());
-                }
-                field => self.known(field),
+                Value::String(text) => self.compared(text),
+                Value::Array(classes) => classes.iter_mut().for_each(|class| {
+                    if let Value::String(text) = class {
+                        self.compared(text);
+                    }
+                }),
+                _ => {}
             }
         }
         match crate::model::json::from_value::<FlowError>(Value::Object(fields)) {
             Ok(hidden) => FlowError { handle: error.handle, status: error.status, ..hidden },
             Err(_) => FlowError { message: REDACTED.to_owned(), stack: None, details: None, ..error },
+        }
+    }
+
+    /// Redacts known values in a text that is compared, as in a key. A short one, as `Error` is, is kept: a value would
+    /// be in it by chance.
+    fn compared(&self, text: &mut String) {
+        if text.len() >= SHORTEST_COMPARED {
+            *text = self.key(text).into_owned();
         }
     }
 

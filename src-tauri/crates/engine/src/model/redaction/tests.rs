@@ -147,7 +147,7 @@ fn keys_with_different_values_stay_different() {
 }
 
 #[test]
-fn an_error_loses_values_in_all_its_texts_and_keeps_what_is_compared() {
+fn an_error_loses_values_in_all_its_texts_and_keeps_short_names() {
     let redaction = Redaction::new([], ["Error"].into_iter().collect());
     let error = FlowError {
         stack: Some("Error: an Error".to_owned()),
@@ -160,6 +160,9 @@ fn an_error_loses_values_in_all_its_texts_and_keeps_what_is_compared() {
     assert_eq!(hidden.stack.as_deref(), Some("[redacted]: an [redacted]"));
     assert_eq!(hidden.details, Some(json!({ "[redacted]": ["[redacted]"] })));
     assert_eq!(hidden.classes, ["Error", "Error"]);
+    let error = FlowError { code: Some("no-s3cret-key".to_owned()), ..FlowError::new("Of s3cret-key", "no") };
+    let hidden = Redaction::new([], Secrets::named([("KEY", "s3cret-key")])).thrown(error);
+    assert_eq!((&*hidden.name, hidden.code.as_deref()), ("Of [redacted KEY]", Some("no-[redacted KEY]")));
 }
 
 proptest! {
