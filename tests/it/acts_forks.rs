@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::bench::Place;
+use tests::forking::forked;
 
 const FLOW: &str = r#"
 import { defineFlow } from "@flow-state-dev/core";
@@ -25,16 +26,6 @@ fn place() -> Place {
     let ended = place.get("run pay go --user ada --session s --request r --input {} --mock");
     assert_eq!(ended["output"], "done", "{ended}");
     place
-}
-
-#[track_caller]
-fn forked(place: &Place, line: &str) -> String {
-    let fork = place.get(&format!("fork r {line} --mock"));
-    assert_eq!(fork["status"], "completed", "{line}: {fork}");
-    let id = fork["requestId"].as_str().expect("an id").to_owned();
-    let replay = place.ask(&format!("replay {id}"));
-    assert_eq!(replay.json()["identical"], true, "{line}: {replay}");
-    id
 }
 
 #[track_caller]

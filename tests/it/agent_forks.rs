@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tests::bench::Place;
+use tests::forking::forked;
 
 const AGENT: &str = r#"
 import { defineAgent, definePrompt, defineTool } from "@standardagents/builder";
@@ -32,17 +33,6 @@ fn place() -> Place {
     let ended = place.get("run agent message --user ada --session s --request r --input @talk.json --mock");
     assert_eq!(ended["output"]["response"], "Done.", "{ended}");
     place
-}
-
-/// Forks, expects the fork to complete, and its replay and its log to be right. Returns its id.
-#[track_caller]
-fn forked(place: &Place, line: &str) -> String {
-    let fork = place.get(&format!("fork r {line} --mock"));
-    assert_eq!(fork["status"], "completed", "{line}: {fork}");
-    let id = fork["requestId"].as_str().expect("an id").to_owned();
-    let replay = place.ask(&format!("replay {id}"));
-    assert_eq!(replay.json()["identical"], true, "{line}: {replay}");
-    id
 }
 
 #[track_caller]

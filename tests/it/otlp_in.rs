@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 use tests::agent::Agent;
 use tests::bench::{Place, repository};
+use tests::spans::model_calls;
 
 /// What an emitter sent, as a collector's file exporter writes it.
 fn fixture(name: &str) -> String {
@@ -21,18 +22,6 @@ fn imported(name: &str) -> (Place, String) {
     assert_eq!(requests.len(), 1, "{imported}");
     let request = requests[0].as_str().expect("it is there").to_owned();
     (place, request)
-}
-
-/// All model calls of a request, in order.
-fn model_calls(place: &Place, request: &str) -> Vec<Value> {
-    let shown = place.get(&format!("show {request}"));
-    let mut calls = Vec::new();
-    for block in shown["blocks"].as_array().expect("it is there") {
-        let path = block["path"].as_str().expect("it is there");
-        let detail = place.run(&["block", request, path, "--json"]).json();
-        calls.extend(detail["modelCalls"].as_array().expect("it is there").iter().cloned());
-    }
-    calls
 }
 
 const ANSWER: &str = "It is 21 degrees and sunny in Paris.";

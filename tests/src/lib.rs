@@ -10,6 +10,7 @@ pub mod dragging;
 pub mod dying;
 pub mod exported;
 pub mod focus;
+pub mod forking;
 pub mod going;
 pub mod pattern;
 pub mod postgres;
