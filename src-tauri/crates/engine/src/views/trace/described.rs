@@ -16,7 +16,7 @@ use crate::views::Events;
 const VOLATILE: [&str; 8] =
     ["startedAt", "completedAt", "duration", "ts", "id", "expiresAt", "cacheAgeMs", "blockInstanceId"];
 
-/// The fields, beside those of an author, that earlier versions did not describe.
+/// The fields of the engine that earlier versions left out of a description.
 const NEW: [&str; 7] = ["agentName", "agentType", "itemVisibility", "key", "resource", "transient", "undefined"];
 
 /// What an event tells. `types` are those of items that were whole when they were added.
@@ -122,7 +122,7 @@ fn alone(name: &str, value: Option<Value>) -> Value {
     told
 }
 
-/// JSON has no `undefined`, so that is said beside a null.
+/// JSON has no `undefined`: a field of that name marks it.
 fn put(told: &mut Value, name: &str, value: Option<Value>) {
     if value.is_none() {
         told["undefined"] = true.into();

@@ -2,7 +2,7 @@
 //!
 //! The log cannot hold blocks and models that a function makes, so a resume calls `tools` and the like again. Their
 //! exchanges have happened: they get the same answers (SEMANTICS §8.2), unless the log has them redacted. A sample of
-//! an experiment brings the exchanges of what ran beside its block: each is the answer to the function that made it.
+//! an experiment has the exchanges of blocks that ran in parallel with its block, for the functions that made them.
 
 use std::collections::HashMap;
 use std::rc::Rc;

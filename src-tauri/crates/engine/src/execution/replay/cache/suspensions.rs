@@ -83,7 +83,7 @@ impl RecordedSuspensions {
     }
 
     /// Removes the suspensions with an answer of blocks that have not ended, at the end of the part that a fork has in
-    /// common with its request. The answer was given to the request, so the fork asks anew: an approval pays once.
+    /// common with its request. The fork asks again, so an approval counts once.
     pub(super) fn forget_answers(&mut self, has_not_ended: impl Fn(&str) -> bool) {
         let open = self.0.iter_mut().filter(|(path, _)| has_not_ended(path));
         open.for_each(|(_, suspensions)| suspensions.retain(|_, one| one.resolved.is_none()));
