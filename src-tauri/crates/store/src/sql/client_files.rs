@@ -193,7 +193,9 @@ mod tests {
         assert_eq!((config.get_user(), config.get_dbname()), (Some("ann"), Some("d")));
         let mut config: tokio_postgres::Config = "postgres://c/e".parse().unwrap();
         apply(&shop, &mut config).unwrap();
-        assert_eq!((config.get_hosts().len(), config.get_ports().len(), config.get_dbname()), (1, 0, Some("e")));
+        // An address with a host has the usual port, not the one of the service's host.
+        assert_eq!((config.get_hosts().len(), config.get_ports()), (1, [5432].as_slice()));
+        assert_eq!((config.get_user(), config.get_dbname()), (Some("u"), Some("e")));
         let wrong = HashMap::from([("port".to_owned(), "many".to_owned())]);
         assert!(apply(&wrong, &mut tokio_postgres::Config::new()).unwrap_err().contains("port \"many\""));
     }
