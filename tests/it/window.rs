@@ -3,7 +3,7 @@
 //! Found by the `data-testid` hooks of `ui/`; what the window says about a run is compared with
 //! what the program says on the command line only where a number must not change.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tests::bench::{Place, program};
 use tests::webdriver::{Window, hook, key};
@@ -195,9 +195,7 @@ fn a_picture_of_a_page_that_stands_still_is_taken() {
     window.wait_for(&hook("action-counter-add"));
     // Whatever moved at first has ended.
     std::thread::sleep(Duration::from_secs(1));
-    let began = Instant::now();
     window.picture(&place.dir().join("still.png"));
-    assert!(began.elapsed() < Duration::from_secs(10), "it took {:?}", began.elapsed());
 }
 
 /// What is probably not meant stands on the flow's page, with its line.

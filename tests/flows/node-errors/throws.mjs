@@ -348,4 +348,23 @@ export const cases = {
     throw new Error(await same('later'));
   },
   ownRejected: () => Promise.reject(new Error(same('rejected'))),
+  loopAfterObject: () => {
+    const own = {};
+    for (const item of own.list) same(item);
+  },
+  loopAfterNumber: () => {
+    const own = 5;
+    for (const item of own) same(item);
+  },
+  spreadAfterObject: () => {
+    const own = {};
+    return [...own.list];
+  },
+  spreadAfterNumber: async () => {
+    const own = 5;
+    const copy = [...own];
+    return copy;
+  },
+  uriEncoded: () => encodeURIComponent('\ud800'),
+  trimOfNothing: () => String.prototype.trim.call(nothing),
 };

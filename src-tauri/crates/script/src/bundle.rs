@@ -33,6 +33,7 @@ pub(crate) mod sites;
 pub(crate) mod statements;
 pub(crate) mod texts;
 pub(crate) mod trace;
+mod unplaced;
 mod wrappers;
 pub(crate) mod zod;
 

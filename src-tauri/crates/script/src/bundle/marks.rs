@@ -5,16 +5,15 @@
 //! place of the second `0`, and its optimizer removes the branch: the bytecode is the same, and each call has a place
 //! of its own. The source map resolves that place to the call.
 //!
-//! For a value that is taken apart QuickJS notes nothing, and reports what it noted before: so `if(false)0* 0;` comes
-//! before each such statement.
+//! For a value that is taken apart, looped over or spread QuickJS notes nothing, and reports what it noted before: so
+//! `if(false)0* 0;` comes before each such statement.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use oxc::allocator::ArenaVec;
 use oxc::ast::ast::{
-    Argument, BindingPattern, CallExpression, CatchClause, Expression, ForStatementInit, ForStatementLeft,
-    NewExpression, Statement, TaggedTemplateExpression, VariableDeclaration,
+    Argument, BindingPattern, CallExpression, CatchClause, NewExpression, Statement, TaggedTemplateExpression,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::span::{GetSpan as _, Span};
@@ -24,11 +23,12 @@ use crate::bundle::embedded::ASYNC;
 use crate::bundle::printed::{after, anchor};
 use crate::bundle::sites::parsed;
 use crate::bundle::trace::is_embedded;
+use crate::bundle::unplaced::is_unplaced;
 
 pub(crate) const BEFORE: &str = "true?";
 const AFTER: &str = ":0* 0";
 const EMPTY: &str = " ";
-/// Before a statement that takes a value apart.
+/// Before a statement that takes a value apart, loops over a list or spreads one.
 const STATEMENT: &str = "if(false)0* 0;";
 /// Tells an error that the author's code caught, so that it gets Node's words first. The name and `);` follow.
 const CAUGHT: &str = "$caught(";
@@ -194,7 +194,7 @@ impl<'a> Visit<'a> for Marks<'_> {
     }
 
     fn visit_statements(&mut self, it: &ArenaVec<'a, Statement<'a>>) {
-        for statement in it.iter().filter(|statement| takes_apart(statement)) {
+        for statement in it.iter().filter(|statement| is_unplaced(statement)) {
             let at = statement.span().start;
             self.found.push(Marked { anchor: at, place: Place::Before(at) });
         }
@@ -207,27 +207,6 @@ impl<'a> Visit<'a> for Marks<'_> {
             self.found.push(Marked { anchor: name.span.start, place });
         }
         walk::walk_catch_clause(self, it);
-    }
-}
-
-/// Whether a statement takes a value apart.
-fn takes_apart(statement: &Statement<'_>) -> bool {
-    let declares = |it: &VariableDeclaration<'_>| it.declarations.iter().any(|it| it.id.is_destructuring_pattern());
-    match statement {
-        Statement::VariableDeclaration(it) => declares(it),
-        Statement::ForOfStatement(it) => match &it.left {
-            ForStatementLeft::VariableDeclaration(it) => declares(it),
-            _ => false,
-        },
-        Statement::ForStatement(it) => match &it.init {
-            Some(ForStatementInit::VariableDeclaration(it)) => declares(it),
-            _ => false,
-        },
-        Statement::ExpressionStatement(it) => match it.expression.get_inner_expression() {
-            Expression::AssignmentExpression(it) => it.left.as_assignment_target_pattern().is_some(),
-            _ => false,
-        },
-        _ => false,
     }
 }
 

@@ -60,7 +60,8 @@ pub(crate) fn message(message: &str, native: &str, call: &Site) -> Option<String
             "Promise constructor cannot be invoked without 'new'".to_owned()
         }
         ("must be called with new" | "constructor requires 'new'", _) => format!("Constructor {native} requires 'new'"),
-        (_, "decodeURIComponent" | "decodeURI") => "URI malformed".to_owned(),
+        ("null or undefined are forbidden", _) => format!("String.prototype.{native} called on null or undefined"),
+        (_, "decodeURIComponent" | "decodeURI" | "encodeURIComponent" | "encodeURI") => "URI malformed".to_owned(),
         ("invalid regular expression flags", "RegExp") => {
             format!("Invalid flags supplied to RegExp constructor '{}'", text(1)?)
         }

@@ -105,6 +105,8 @@ pub(crate) struct Site {
     pub(crate) end: u32,
     /// Where the enclosing function begins; 0 for the file itself.
     pub(crate) function: u32,
+    /// Where the enclosing statement begins; 0 if there is none.
+    pub(crate) statement: u32,
     /// The offset that Node names.
     pub(crate) place: u32,
     /// The expression that Node names: the callee, the list, the value.
@@ -195,6 +197,11 @@ impl<'s> Here<'s> {
         let mut found = self.own().filter(|site| is_meant(site));
         let first = found.next()?;
         found.next().is_none().then_some(first)
+    }
+
+    /// Returns the only site that passes a test, in the statement that begins at the place.
+    pub(crate) fn only_of_statement(&self, is_meant: impl Fn(&Site) -> bool) -> Option<&'s Site> {
+        self.only(|site| site.statement == self.at && is_meant(site))
     }
 
     /// Returns the pattern that has failed, if the place tells which one.

@@ -32,7 +32,8 @@ struct Rows<'t> {
 
 impl Rows<'_> {
     fn add(&mut self, kind: Kind, span: Span, place: u32, text: String) {
-        self.found.push(Site { kind, start: span.start, end: span.end, function: self.function, place, text });
+        let Self { function, statement, .. } = *self;
+        self.found.push(Site { kind, start: span.start, end: span.end, function, statement, place, text });
     }
 
     fn here(&self) -> Within {
