@@ -105,6 +105,7 @@ mod recorded;
 mod replay_order;
 mod replays;
 mod request_views;
+mod rescued;
 mod resource_declarations;
 mod resources;
 mod resumable;

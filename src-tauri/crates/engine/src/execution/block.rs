@@ -24,7 +24,6 @@ use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Recorded};
 use crate::model::flow::{Block, Rescue, ValueOrCall};
-use crate::model::path::{encode, join};
 
 use crate::execution::step_value::StepValue;
 
@@ -245,11 +244,7 @@ async fn react(run: &Rc<Run>, frame: &Rc<Frame>, output: StepValue) -> Result<St
 
 /// Runs the first rescue handler that matches a failure, and returns its output; without one returns the error.
 async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<StepValue, FlowError> {
-    // A sequencer's handlers have been tried inside it.
-    if frame.block.rescues_inside() {
-        return Err(error);
-    }
-    let Some(handler) = handler_of(&frame.block.rescue, &error) else { return Err(error) };
+    let Some(handler) = frame.block.handler_after(&error) else { return Err(error) };
     let cx = Context::new(run.clone(), frame.clone());
     step_errored(&cx, &frame.path, &error).await;
     let output = run_handler(&cx, handler, &error).await?;
@@ -257,18 +252,8 @@ async fn rescue(run: &Rc<Run>, frame: &Rc<Frame>, error: FlowError) -> Result<St
     Ok(output)
 }
 
-pub(crate) fn handler_of<'a>(handlers: &'a [Rescue], error: &FlowError) -> Option<&'a Rescue> {
-    if error.is_uncatchable() {
-        return None;
-    }
-    handlers
-        .iter()
-        .find(|handler| handler.when.is_empty() || error.classes.iter().any(|class| handler.when.contains(class)))
-}
-
 pub(crate) async fn run_handler(cx: &Context, handler: &Rescue, error: &FlowError) -> Result<StepValue, FlowError> {
-    let path = join(&cx.frame.path, &format!("rescue:{}", encode(&handler.block.name)));
-    let input = StepValue::thrown(error);
+    let (path, input) = (handler.path(&cx.frame.path), StepValue::thrown(error));
     run_block_as(cx.run.clone(), handler.block.clone(), Some(cx.frame.clone()), path, input, BlockRole::Rescue).await
 }
 

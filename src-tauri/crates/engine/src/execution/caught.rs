@@ -5,7 +5,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::execution::block::handler_of;
 use crate::execution::callback::CallbackCall;
 use crate::execution::frame::Frame;
 use crate::model::error::FlowError;
@@ -100,8 +99,7 @@ pub(crate) fn caught_by(frame: &Rc<Frame>, error: &FlowError) -> Option<CaughtBy
     if error.is_uncatchable() {
         return None;
     }
-    // A sequencer's handlers have been tried inside it.
-    if !frame.block.rescues_inside() && handler_of(&frame.block.rescue, error).is_some() {
+    if frame.block.handler_after(error).is_some() {
         return Some(CaughtBy::Rescue);
     }
     let (mut frame, mut error) = (frame.clone(), error.clone());
@@ -125,7 +123,7 @@ pub(crate) fn caught_by(frame: &Rc<Frame>, error: &FlowError) -> Option<CaughtBy
         }
         let parent = frame.parent.clone()?;
         // A handler does not catch its own failure.
-        if !matches!(role, BlockRole::Rescue) && handler_of(&parent.block.rescue, &error).is_some() {
+        if !matches!(role, BlockRole::Rescue) && parent.block.handler_of(&error).is_some() {
             return Some(CaughtBy::Rescue);
         }
         frame = parent;

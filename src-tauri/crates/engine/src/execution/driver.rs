@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use futures_util::FutureExt;
 
-use crate::execution::block::{handler_of, run_block, run_handler};
+use crate::execution::block::{run_block, run_handler};
 use crate::execution::chain::{route, sequencer};
 use crate::execution::context::Context;
 use crate::execution::hooks::step_errored;
@@ -59,7 +59,7 @@ async fn run_chain(cx: &Context, block: &Block, steps: &[Step], input: StepValue
         Ok(output) => return Ok(output),
         Err(error) => error,
     };
-    let Some(handler) = handler_of(&block.rescue, &error) else { return Err(error) };
+    let Some(handler) = block.handler_of(&error) else { return Err(error) };
     step_errored(cx, error.path.as_deref().unwrap_or(&cx.frame.path), &error).await;
     let output = run_handler(cx, handler, &error).await?;
     cx.frame.last_step.replace(Some(handler.block.name.to_string()));

@@ -20,7 +20,7 @@ pub(super) async fn needs_person(
     [work, path]: [String; 2],
 ) -> Result<bool, FlowError> {
     let log = &cx.run.replay_cache;
-    if log.end_of(&work).is_some() {
+    if log.has_ended(&work) {
         return Ok(false);
     }
     let needs = asks(cx, of, call).await?;

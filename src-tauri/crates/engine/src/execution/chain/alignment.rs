@@ -100,10 +100,12 @@ impl Alignment {
         alignment
     }
 
-    /// Returns whether each recorded operation is known to have the path today that it was recorded at, and each block
-    /// that runs others to be the same.
+    /// Returns whether each recorded operation has the path today that it was recorded at, and each block that runs
+    /// others is the same. A chain that a factory makes either has, or stops the resume when it is made ([`check`]).
+    ///
+    /// [`check`]: Alignment::check
     pub(crate) fn keeps_paths(&self) -> bool {
-        !self.moves_paths() && self.ambiguous.is_empty() && self.dynamic.is_empty() && !self.has_other_blocks
+        !self.moves_paths() && self.ambiguous.is_empty() && !self.has_other_blocks
     }
 
     fn moves_paths(&self) -> bool {

@@ -53,17 +53,20 @@ async fn run_branches(
     // A resume takes recorded ends from the log all at once. They are ordered as recorded, and an end that stopped the
     // operation before still keeps the branches from starting that had not started by then, or were suspended.
     let replay_cache = &cx.run.replay_cache;
-    let known: Vec<Option<(Seq, bool)>> = branches.iter().map(|branch| replay_cache.end_of(&branch.path)).collect();
+    let known: Vec<Option<(Seq, bool)>> =
+        branches.iter().map(|branch| replay_cache.end_of(&branch.path, &branch.block)).collect();
+    let waits = |branch: &Branch| replay_cache.has_suspended(&branch.path, &branch.block);
     let stops = |good: bool| good == (stop == StopAfter::Success);
     let first_stop = known.iter().flatten().filter(|(_, good)| stops(*good)).map(|(seq, _)| *seq).min();
     let had_started = first_stop.map(|stop| {
         let ended = known.iter().flatten().filter(|(seq, _)| *seq < stop).count();
-        let waited = branches.iter().filter(|branch| replay_cache.has_suspended(&branch.path)).count();
+        let waited = branches.iter().filter(|branch| waits(branch)).count();
         limit.saturating_add(ended + waited)
     });
-    let mut waiting = branches.into_iter().enumerate().filter(|(at, branch)| {
-        had_started.is_none_or(|started| *at < started && !replay_cache.has_suspended(&branch.path))
-    });
+    let mut waiting = branches
+        .into_iter()
+        .enumerate()
+        .filter(|(at, branch)| had_started.is_none_or(|started| *at < started && !waits(branch)));
     // A suspended branch has neither failed nor succeeded.
     let stops_now = |result: &Result<StepValue, FlowError>| {
         let waits = result.as_ref().is_err_and(FlowError::is_suspension);

@@ -10,17 +10,14 @@ use crate::model::flow::Child;
 
 impl Chain<'_> {
     /// Runs the block of a step that has options. A block whose end is in the log is not dispatched, so nothing of
-    /// them is called, unless a rescue may still have to run; nor in a plan, which only foresees what would run.
+    /// them is called; nor in a plan, which only foresees what would run.
     pub(crate) async fn run_with_options(
         &self,
         path: String,
         child: &Child,
         value: StepValue,
     ) -> Result<StepValue, FlowError> {
-        let has_ended = match self.cx.run.replay_cache.end_of(&path) {
-            Some((_, has_succeeded)) => has_succeeded || child.block.rescue.is_empty(),
-            None => false,
-        };
+        let has_ended = self.cx.run.replay_cache.end_of(&path, &child.block).is_some();
         if self.cx.run.only_plans || has_ended {
             return self.connect_and_dispatch(path, child, value).await;
         }

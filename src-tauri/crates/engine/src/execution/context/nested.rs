@@ -22,7 +22,7 @@ use crate::model::operation::Operation;
 use crate::model::path::{encode, join};
 use crate::model::scope::ScopeKey;
 
-/// What a block was given, and what it came to.
+/// The input and the result of a block.
 type NestedResult = (Data, Result<Data, FlowError>);
 
 /// The results of the blocks that one execution of a function ran, by path, with their inputs.
@@ -55,7 +55,7 @@ impl NestedResults {
 pub(crate) struct Nested {
     running: Cell<u32>,
     waiting: RefCell<Vec<oneshot::Sender<()>>>,
-    /// What the block ends with, where one of them could not end.
+    /// The error of the block, if one of them could not end.
     failure: RefCell<Option<FlowError>>,
 }
 
@@ -97,7 +97,7 @@ impl Drop for Running {
         nested.running.set(nested.running.get() - 1);
         if nested.running.get() == 0 {
             for waiter in nested.waiting.take() {
-                // A waiter that is gone was aborted.
+                // The waiter was aborted.
                 let _ = waiter.send(());
             }
         }
@@ -122,8 +122,7 @@ impl Context {
         let (value, role) = (StepValue::new(input.clone()), BlockRole::Called(self.call.clone()));
         let (run, parent) = (self.run.clone(), Some(self.frame.clone()));
         self.run.has_concurrent_blocks.set(true);
-        let was_recorded = self.run.replay_cache.has_ended(&path);
-        self.run.wait_for_recorded_end(&path).await;
+        let was_recorded = self.run.wait_for_recorded_end(&path, &block).await;
         let ended = run_block_as(run, block, parent, path.clone(), value, role).await;
         if ended.as_ref().err().is_none_or(|error| !error.is_uncatchable()) {
             self.wait_to_settle(&path, was_recorded).await;

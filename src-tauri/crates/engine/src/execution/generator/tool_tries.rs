@@ -35,8 +35,7 @@ pub(super) async fn run_with_retries(
     let settings = &generator.tool_settings;
     let path = join(&cx.frame.path, &format!("tool:{place}"));
     let attempts = settings.retry.as_ref().map_or(1, |retry| retry.max_attempts.max(1));
-    let was_recorded = cx.run.replay_cache.has_ended(&path);
-    cx.run.wait_for_recorded_end(&path).await;
+    let was_recorded = cx.run.wait_for_recorded_end(&path, &tool.block).await;
     let mut failed = failed_tries(&tool.block, cx.run.replay_cache.failed_tries(&path)).of_caller;
     let mut attempt = 0;
     loop {

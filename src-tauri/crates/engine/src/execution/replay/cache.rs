@@ -254,19 +254,23 @@ impl ReplayCache {
         }
     }
 
-    /// Returns the event that ended a block, and whether it succeeded; for a rescued one those of its rescue.
-    pub(crate) fn end_of(&self, path: &str) -> Option<(Seq, bool)> {
+    /// Returns the event that ended a block, and whether it succeeded. A failure that a handler of the block takes is
+    /// no end yet: that of the handler counts.
+    pub(crate) fn end_of(&self, path: &str, block: &Block) -> Option<(Seq, bool)> {
         let done = self.ended(path)?;
-        if done.result.is_ok() {
-            return Some((done.ended, true));
+        let Err(error) = &done.result else { return Some((done.ended, true)) };
+        match block.handler_after(error) {
+            Some(handler) => self.end_of(&handler.path(path), &handler.block),
+            None => Some((done.ended, false)),
         }
-        let done = self.rescue_of(path).and_then(|rescue| self.ended(rescue)).unwrap_or(done);
-        Some((done.ended, done.result.is_ok()))
     }
 
-    /// Returns whether the newest attempt of a block suspended.
-    pub(crate) fn has_suspended(&self, path: &str) -> bool {
-        self.suspended.contains(path) && !self.is_discarded(path, true)
+    /// Returns whether the newest attempt of a block suspended, or that of the handler that takes its failure.
+    pub(crate) fn has_suspended(&self, path: &str, block: &Block) -> bool {
+        let failure = || self.ended(path)?.result.as_ref().err();
+        let handler = || block.handler_after(failure()?);
+        let is_waiting = self.suspended.contains(path) && !self.is_discarded(path, true);
+        is_waiting || handler().is_some_and(|handler| self.has_suspended(&handler.path(path), &handler.block))
     }
 
     /// Returns whether the failure of a block has a `step_error` item.

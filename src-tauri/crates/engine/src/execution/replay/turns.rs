@@ -16,6 +16,7 @@ use futures_util::future::LocalBoxFuture;
 use crate::execution::context::Context;
 use crate::execution::request::Run;
 use crate::model::event::Seq;
+use crate::model::flow::Block;
 
 /// A position in a log: a time in milliseconds since the epoch (0 if only the event decides), and an event.
 pub(crate) type Position = (i64, Seq);
@@ -81,12 +82,15 @@ impl Run {
     }
 
     /// Waits for the turn of a block that a function or a model is about to call, if the log has its end.
-    pub(crate) async fn wait_for_recorded_end(&self, path: &str) {
+    /// Returns whether it has.
+    pub(crate) async fn wait_for_recorded_end(&self, path: &str, block: &Block) -> bool {
+        let end = self.replay_cache.end_of(path, block);
         if self.effect_log.is_none()
-            && let Some((ended, _)) = self.replay_cache.end_of(path)
+            && let Some((ended, _)) = end
         {
             self.wait_for_turn((0, ended)).await;
         }
+        end.is_some()
     }
 }
 

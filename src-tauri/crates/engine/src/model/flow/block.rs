@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use super::{AgentPart, CallPart, Expectation, Generator, Step, ToolIdentity, ValueOrCall};
 use crate::model::callable::{Fun, SchemaRef};
+use crate::model::error::FlowError;
 use crate::model::event::BlockKind;
+use crate::model::path::{encode, join};
 use crate::model::resource::Resource;
 use crate::model::scope::ScopeKind;
 
@@ -141,6 +143,20 @@ impl Block {
         matches!(self.body, Body::Sequencer { .. })
     }
 
+    /// Returns the first rescue handler that matches a failure.
+    pub(crate) fn handler_of(&self, error: &FlowError) -> Option<&Rescue> {
+        let matches = |handler: &&Rescue| {
+            handler.when.is_empty() || error.classes.iter().any(|class| handler.when.contains(class))
+        };
+        self.rescue.iter().find(matches).filter(|_| !error.is_uncatchable())
+    }
+
+    /// Returns the handler that runs when the block has ended with a failure. Those of a sequencer run inside it, so it
+    /// ends after them.
+    pub(crate) fn handler_after(&self, error: &FlowError) -> Option<&Rescue> {
+        if self.rescues_inside() { None } else { self.handler_of(error) }
+    }
+
     /// Returns whether checkpoints contain its own state: false only for a sequencer with `durable: false`.
     pub(crate) fn has_checkpoints(&self) -> bool {
         !matches!(self.body, Body::Sequencer { durable: false, .. })
@@ -206,6 +222,13 @@ pub struct Rescue {
     pub when: Vec<String>,
     /// Its output replaces the failure.
     pub block: Rc<Block>,
+}
+
+impl Rescue {
+    /// Returns the path at which it runs for a block.
+    pub(crate) fn path(&self, of: &str) -> String {
+        join(of, &format!("rescue:{}", encode(&self.block.name)))
+    }
 }
 
 /// How often a block may be tried (SEMANTICS §2.4).

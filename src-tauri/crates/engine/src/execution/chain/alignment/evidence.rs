@@ -54,6 +54,12 @@ impl RecordedStart {
     }
 }
 
+/// Whether a block below a chain is of no operation of it: a handler of its rescue, a block that a function of it has
+/// run, or a reaction.
+fn is_of_no_operation(rest: &str) -> bool {
+    rest.split_once(':').is_some_and(|(word, _)| matches!(word, "rescue" | "run" | "react"))
+}
+
 impl Evidence {
     /// Reads an event.
     pub(super) fn read(&mut self, event: &Event) {
@@ -132,6 +138,9 @@ impl Evidence {
             let Some(rest) = path_below(child, chain) else { continue };
             let began = &self.blocks[child];
             let Some(fingerprint) = &began.fingerprint else { continue };
+            if is_of_no_operation(rest) {
+                continue;
+            }
             let Some((group, number, key)) = renumber::place_of(rest, |group| groups.contains(group)) else { continue };
             let recorded = found.entry(group).or_default().entry(number).or_default();
             recorded.blocks.insert(key, (began.name.clone(), fingerprint.clone()));

@@ -98,11 +98,6 @@ impl ReplayCache {
         self.failed.remove(&*InstanceId { path, attempt }.to_string());
     }
 
-    /// Returns the path of the handler that ran for a block, if one did.
-    pub(super) fn rescue_of(&self, path: &str) -> Option<&Arc<str>> {
-        self.rescues.of_any.get(path)
-    }
-
     /// Returns whether the recorded output of a chain is that of its rescue. What a fork has edited is not.
     pub(crate) fn is_of_rescue(&self, path: &str, done: &RecordedBlock) -> bool {
         let has_answered = |rescue: &Arc<str>| self.ended(rescue).is_some_and(|rescue| rescue.result.is_ok());
