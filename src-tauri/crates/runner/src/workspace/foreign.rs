@@ -28,6 +28,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 impl Workspace {
     /// What a workspace does from its opening on.
     pub(super) fn follow_database(&self) {
+        self.note_settings();
         self.forward_commits();
         self.mark_changed_views();
         if let Err(fault) = self.take_in_left() {

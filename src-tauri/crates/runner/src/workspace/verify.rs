@@ -10,6 +10,7 @@ mod keep;
 mod resumable;
 pub(super) mod run_file;
 mod selection;
+mod settings_time;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -9,7 +9,6 @@ use store::{RanCode, RequestQuery};
 
 use super::{Basis, Job, VerifyQuery, Workspace};
 use crate::catalogue::LoadedFlow;
-use crate::core::config::FILE;
 use crate::core::fault::Fault;
 use crate::views::{RequestRow, Verdict, VerifiedRun};
 
@@ -65,16 +64,6 @@ impl Workspace {
         Ok(jobs)
     }
 
-    /// When the settings of the folder may have changed last, in milliseconds since the epoch: what a flow reads of
-    /// them, and the limits of a run, may have been others before. What the environment had then is not known.
-    fn settings_changed_at(&self) -> i64 {
-        match std::fs::metadata(self.dir.join(FILE)) {
-            Ok(about) => changed_at(&about),
-            // They may have been there before: a folder changes when a file in it is removed.
-            Err(_) => std::fs::metadata(&self.dir).map_or(0, |about| changed_at(&about)),
-        }
-    }
-
     fn rows_to_verify(&self, query: &VerifyQuery) -> Result<Vec<RequestRow>, Fault> {
         if !query.requests.is_empty() {
             return query.requests.iter().map(|request| self.request(request)).collect();
@@ -99,18 +88,4 @@ impl Workspace {
 
 pub(super) fn is_running(row: &RequestRow) -> bool {
     matches!(row.status, RequestStatus::Queued | RequestStatus::InProgress)
-}
-
-/// When a file or a folder changed last. A person can set the time of a modification, but not that of a change.
-#[cfg(unix)]
-fn changed_at(about: &std::fs::Metadata) -> i64 {
-    use std::os::unix::fs::MetadataExt;
-    about.ctime().saturating_mul(1_000).saturating_add(about.ctime_nsec() / 1_000_000)
-}
-
-/// When a file or a folder was modified last.
-#[cfg(not(unix))]
-fn changed_at(about: &std::fs::Metadata) -> i64 {
-    let since = about.modified().ok().and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
-    since.map_or(0, |since| since.as_millis() as i64)
 }
