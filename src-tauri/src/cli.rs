@@ -362,7 +362,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             let hits = workspace.search(&query)?;
             Ok(Outcome::done(json!(hits), print::hits(&hits)))
         }
-        Command::Delete { session } => {
+        Command::Delete { session, forks: true } => {
+            let deleted = workspace.delete_session_and_forks(&session)?;
+            Ok(Outcome::done(json!(deleted), deleted.iter().map(print::deleted).collect::<String>()))
+        }
+        Command::Delete { session, forks: false } => {
             let deleted = workspace.delete_session(&session)?;
             Ok(Outcome::done(json!(deleted), print::deleted(&deleted)))
         }

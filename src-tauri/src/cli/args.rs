@@ -119,11 +119,11 @@ pub(crate) enum Command {
     Replay { request: String },
     /// What requests asked somebody, newest first
     Suspensions {
-        #[arg(long)]
+        #[arg(long, help = "Only of this session")]
         session: Option<String>,
-        #[arg(long, conflicts_with = "session")]
+        #[arg(long, conflicts_with = "session", help = "Only of this request")]
         request: Option<String>,
-        #[arg(long, value_parser = suspension_status)]
+        #[arg(long, value_parser = suspension_status, help = "Only with this status, such as pending or expired")]
         status: Option<SuspensionStatus>,
         #[command(flatten)]
         page: Page,
@@ -132,13 +132,13 @@ pub(crate) enum Command {
     Abort { request: String },
     /// List sessions, the last changed first
     Sessions {
-        #[arg(long)]
+        #[arg(long, help = "Only of this user")]
         user: Option<String>,
-        #[arg(long)]
+        #[arg(long, help = "Only with a request of this flow")]
         flow: Option<String>,
-        #[arg(long, visible_alias = "org")]
+        #[arg(long, visible_alias = "org", help = "Only of this project")]
         project: Option<String>,
-        #[arg(long, value_parser = status)]
+        #[arg(long, value_parser = status, help = "Only if the newest request has this status")]
         status: Option<RequestStatus>,
         /// Part of an id, a title or a flow's name
         #[arg(long)]
@@ -195,11 +195,11 @@ pub(crate) enum Command {
     /// The items of a session or a request, oldest first
     #[command(group = clap::ArgGroup::new("whose").required(true))]
     Items {
-        #[arg(long, group = "whose")]
+        #[arg(long, group = "whose", help = "Of all requests of this session")]
         session: Option<String>,
-        #[arg(long, group = "whose")]
+        #[arg(long, group = "whose", help = "Of this request")]
         request: Option<String>,
-        #[arg(long, default_value = "all", value_parser = audience)]
+        #[arg(long, default_value = "all", value_parser = audience, help = "For whom: all, client, history, trace")]
         view: Audience,
         /// Only this type
         #[arg(long = "type", value_name = "TYPE", value_parser = item_type)]
@@ -215,7 +215,7 @@ pub(crate) enum Command {
     },
     /// The journal of a session, oldest first
     Journal {
-        #[arg(long)]
+        #[arg(long, help = "The session")]
         session: String,
         /// Only entries with this tag
         #[arg(long)]
@@ -232,13 +232,13 @@ pub(crate) enum Command {
     /// The state of a session, a user, a project, or of every scope at an instant of a request
     #[command(group = clap::ArgGroup::new("whose").required(true))]
     State {
-        #[arg(long, group = "whose")]
+        #[arg(long, group = "whose", help = "The state of this session")]
         session: Option<String>,
-        #[arg(long, group = "whose")]
+        #[arg(long, group = "whose", help = "The state of this user")]
         user: Option<String>,
-        #[arg(long, visible_alias = "org", group = "whose")]
+        #[arg(long, visible_alias = "org", group = "whose", help = "The state of this project")]
         project: Option<String>,
-        #[arg(long, group = "whose")]
+        #[arg(long, group = "whose", help = "All states that this request sees")]
         request: Option<String>,
         /// An event's number, or a block's path: just after that block finished
         #[arg(long, value_name = "SEQ|PATH", conflicts_with_all = ["session", "user", "project"], value_parser = at)]
@@ -307,15 +307,19 @@ pub(crate) enum Command {
     Search {
         /// Upper and lower case are the same; nothing in it is a pattern
         text: String,
-        #[arg(long)]
+        #[arg(long, help = "Only in this session")]
         session: Option<String>,
         #[command(flatten)]
         page: Page,
     },
     /// Delete a session with all its requests, state and resources; users and projects keep theirs
     Delete {
+        /// The session
         #[arg(long)]
         session: String,
+        /// Delete the sessions that were forked from it, too, and their forks
+        #[arg(long)]
+        forks: bool,
     },
     /// Drop values that nothing names any more, and give free room back
     Compact,

@@ -23,13 +23,13 @@ everything that was recorded.")]
 pub(crate) struct Requests {
     #[arg(long)]
     pub(crate) session: Option<String>,
-    #[arg(long, value_parser = status)]
+    #[arg(long, value_parser = status, help = "Only with this status, such as failed, suspended or interrupted")]
     status: Option<RequestStatus>,
-    #[arg(long)]
+    #[arg(long, help = "Only of this flow")]
     flow: Option<String>,
-    #[arg(long)]
+    #[arg(long, help = "Only of this action")]
     action: Option<String>,
-    #[arg(long)]
+    #[arg(long, help = "Only of this user")]
     user: Option<String>,
     /// Only those with this tag; may be given several times
     #[arg(long, value_name = "TAG")]
@@ -98,7 +98,7 @@ fn order(text: &str) -> Result<RunOrder, String> {
   flowglass tag --session chat-7 +demo --title 'The long one'
 They are kept beside the request's log, which stays as it is: no replay, verdict or event changes.")]
 pub(crate) struct Tag {
-    #[arg(required_unless_present = "session")]
+    #[arg(required_unless_present = "session", help = "The request")]
     request: Option<String>,
     /// Of a session instead of a request
     #[arg(long, value_name = "SESSION")]

@@ -25,8 +25,8 @@ pub enum Cleared<T> {
     Unknown,
     /// Refused: this request is running or queued.
     Busy(String),
-    /// Refused: this session is a fork of it, and shows its requests before the fork.
-    Needed(String),
+    /// Refused: these sessions are forks of it, oldest first, and show its requests before the fork.
+    Needed(Vec<String>),
 }
 
 /// What was deleted with a session.
@@ -88,10 +88,8 @@ fn deletable(connection: &Connection, owners: &Owners, id: &str) -> Result<Resul
     if let Some(request) = running_request(connection, owners, Some(n))? {
         return Ok(Err(Cleared::Busy(request)));
     }
-    if let Some(fork) = fork_of(connection, n)? {
-        return Ok(Err(Cleared::Needed(fork)));
-    }
-    Ok(Ok(n))
+    let forks = forks_of(connection, n)?;
+    Ok(if forks.is_empty() { Ok(n) } else { Err(Cleared::Needed(forks)) })
 }
 
 /// What a deletion of a session comprises. Made in a snapshot, and checked again in the transaction that deletes.
@@ -227,12 +225,17 @@ fn detach_session(
     Ok(Some(Cleared::Done(Deleted { requests: plan.requests.count, events: plan.events })))
 }
 
-/// The first session that is a fork of a request of this one.
-fn fork_of(connection: &Connection, session: i64) -> Result<Option<String>, Error> {
+/// The sessions that are forks of a request of this one, oldest first.
+fn forks_of(connection: &Connection, session: i64) -> Result<Vec<String>, Error> {
     let mut statement = connection.prepare_cached(
-        "SELECT s.id FROM request r JOIN session s ON s.forked_from = r.id WHERE r.session = ?1 ORDER BY s.n LIMIT 1",
+        "SELECT s.id FROM request r JOIN session s ON s.forked_from = r.id WHERE r.session = ?1 ORDER BY s.n",
     )?;
-    Ok(statement.query_row((session,), |row| row.get(0)).optional()?)
+    let mut rows = statement.query((session,))?;
+    let mut forks = Vec::new();
+    while let Some(row) = rows.next()? {
+        forks.push(row.get(0)?);
+    }
+    Ok(forks)
 }
 
 /// The session's scope, its resources, and, if it is a fork, its copies of users, projects and their resources.
