@@ -103,8 +103,10 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
     eprintln!("2. killed it after {finished} finished blocks; the request is interrupted");
     let ended = workspace.resume(REQUEST, &Mock::Inherit, Resolution::default())?.wait()?;
     let after = workspace.show(REQUEST)?;
-    let memoized = after.blocks.iter().filter(|block| block.row.memoized).count();
-    eprintln!("3. resumed it: {memoized} finished blocks were taken from the log, not run again");
+    let is_before = |end: u64| end <= before.request.last_seq;
+    let ended = after.blocks.iter().filter(|block| block.row.status == BlockStatus::Completed);
+    let kept = ended.filter(|block| block.row.seq_end.is_some_and(is_before)).count();
+    eprintln!("3. resumed it: {kept} finished blocks were taken from the log, not run again");
     let changes = workspace.diff(REQUEST, Some(&At::Seq(before.request.last_seq)), None, None)?;
     let text =
         format!("{}\nWhat the resumed part did to the state\n{}", print::shown(&after), print::changes(&changes));
@@ -113,7 +115,7 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
         "requestId": REQUEST,
         "interruptedAt": before.request.last_seq,
         "finishedBefore": finished,
-        "memoized": memoized,
+        "kept": kept,
         "status": ended.status,
         "output": ended.output.to_option(),
         "blocks": after.blocks,

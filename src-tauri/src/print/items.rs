@@ -66,10 +66,10 @@ fn gist(item: &ItemRow) -> String {
         "component" => words(&[given("component"), given("data")]),
         "container" => words(&[given("component"), given("label")]),
         "source" => words(&[given("title"), given("url")]),
-        "state_change" => words(&[given("scope"), given("operation"), given("path"), value("value").to_string()]),
+        "state_change" => words(&[given("scope"), given("operation"), given("path"), given("value")]),
         "resource_change" => {
             let resource = format!("{}/{}", text("scope"), text("resourcePath"));
-            words(&[resource, given("changeType"), value("delta").to_string()])
+            words(&[resource, given("changeType"), given("delta")])
         }
         "block_output" => given("output"),
         "router_decision" => cut(text("selectedRoute")),

@@ -1,6 +1,6 @@
 //! A request as text: what came in and out, and its timeline as a tree with bars.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use engine::path::path_below;
@@ -84,7 +84,7 @@ impl<'s> Labels<'s> {
         Labels { attempts, named: HashMap::new() }
     }
 
-    /// The next block's. They come in start order, so what is around it was named before.
+    /// The next block's. What is around it was named before.
     fn label(&mut self, row: &'s BlockRow) -> String {
         let around = row.parent.as_deref().and_then(|parent| self.named.get(parent).copied());
         let (segment, depth) = match around {
@@ -100,21 +100,41 @@ impl<'s> Labels<'s> {
     }
 }
 
+/// The blocks in the order of a tree: each after the block around it, and those in one block in the order in which they
+/// began. A resume goes on with a block after others have begun.
+fn as_tree(shown: &Shown) -> Vec<&BlockRow> {
+    let rows = || shown.blocks.iter().map(|block| &block.row);
+    let known: HashSet<&str> = rows().map(|row| row.instance_id.as_str()).collect();
+    let mut inside: HashMap<&str, Vec<&BlockRow>> = HashMap::new();
+    let mut open = Vec::new();
+    for row in rows() {
+        match row.parent.as_deref().filter(|parent| known.contains(parent)) {
+            Some(parent) => inside.entry(parent).or_default().push(row),
+            None => open.push(row),
+        }
+    }
+    open.reverse();
+    let mut ordered = Vec::with_capacity(shown.blocks.len());
+    while let Some(row) = open.pop() {
+        ordered.push(row);
+        open.extend(inside.remove(row.instance_id.as_str()).into_iter().flatten().rev());
+    }
+    ordered
+}
+
 /// The timeline as a tree with bars.
 pub(crate) fn timeline(shown: &Shown) -> String {
     let clock = Clock::of(&shown.request, shown.blocks.iter().map(|block| Ran::from(&block.row)));
     let mut labels = Labels::new(shown);
-    let rows: Vec<_> = shown
-        .blocks
-        .iter()
-        .map(|block| {
-            let row = &block.row;
+    let rows: Vec<_> = as_tree(shown)
+        .into_iter()
+        .map(|row| {
             vec![
                 labels.label(row),
                 clock.bar(row.into()),
-                duration(clock.took(row.started_at, row.duration_ms)),
+                duration(clock.took(row.started_at, row.duration_ms.or(row.cut_ms))),
                 status(row).to_owned(),
-                block.row.error.as_ref().map(|error| cut(&error.told())).unwrap_or_default(),
+                row.error.as_ref().map(|error| cut(&error.told())).unwrap_or_default(),
             ]
         })
         .collect();

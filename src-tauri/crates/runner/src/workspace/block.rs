@@ -257,6 +257,10 @@ pub(super) fn effects(requests: &Requests, own: &[&Event]) -> (Vec<EffectRow>, V
                     rows.len() - 1
                 });
                 let row = &mut rows[at];
+                // A resume has taken it from the log: it was asked and answered before.
+                if *memoized && row.duration_ms.is_some() {
+                    continue;
+                }
                 row.duration_ms = Some(event.at - row.started_at);
                 row.memoized = *memoized;
                 row.error = error.as_ref().map(ErrorInfo::from);

@@ -138,7 +138,7 @@ impl Maker<'_> {
                 &self.instance(&format!("{}:{}", block.path, block.attempt)),
                 Some(&parent),
                 &block.name,
-                (block.started_at, block.finished_at),
+                (block.started_at, block.finished_at.or(block.cut_at)),
             )
         }
     }
