@@ -36,8 +36,11 @@ fn words_of(value: &Value, depth: usize) -> Option<String> {
         Value::Null => None,
         Value::String(text) => Some(first_chars(text)).filter(|text| !text.trim().is_empty()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        // The newest message is at the end of a list of messages.
-        Value::Array(entries) => entries.iter().rev().find_map(|entry| words_of(entry, depth + 1)),
+        // The newest message is at the end of a list of messages; other lists begin with their first words.
+        Value::Array(entries) if entries.iter().any(Value::is_object) => {
+            entries.iter().rev().find_map(|entry| words_of(entry, depth + 1))
+        }
+        Value::Array(entries) => entries.iter().find_map(|entry| words_of(entry, depth + 1)),
         Value::Object(fields) => words_of_fields(fields, depth),
     }
 }
@@ -99,6 +102,10 @@ mod tests {
             (json!({"orderId": "A-200", "reason": "unwanted"}), Some("A-200 · unwanted")),
             (json!({"by": 21, "isDry": true}), Some("by 21 · isDry true")),
             (json!({"messages": [{"role": "user", "content": "first"}, {"content": "last"}]}), Some("last")),
+            (
+                json!({"customer": "Ada", "tickets": ["My lamp is broken", "Where is my bill?"]}),
+                Some("Ada · tickets My lamp is broken"),
+            ),
             (json!({"title": 7, "deep": {"deep": {"deep": {"deep": {"deep": "x"}}}}}), Some("title 7")),
             (json!({}), None),
             (json!(null), None),
