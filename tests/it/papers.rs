@@ -13,7 +13,7 @@ const PAPERS: [(&str, &str); 2] =
     [("ARCHITECTURE", ARCHITECTURE), ("SEMANTICS", "src-tauri/crates/engine/SEMANTICS.md")];
 
 /// Other files that cite and name.
-const READERS: [&str; 2] = ["README.md", "CONTRIBUTING.md"];
+const READERS: [&str; 3] = ["README.md", "CONTRIBUTING.md", "src-tauri/GUIDE.md"];
 
 /// Where citations stand.
 const SOURCES: [(&str, &[&str]); 4] = [

@@ -16,7 +16,7 @@ use crate::core::prices::{CallTokens, Prices};
 /// The file's name.
 pub(crate) const FILE: &str = "flowglass.json";
 
-/// The settings of a workspace; all optional (README, "Models and the network"; SEMANTICS §13.1).
+/// The settings of a workspace; all optional (GUIDE.md, "Models and the network"; SEMANTICS §13.1).
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct Config {
