@@ -1,4 +1,4 @@
-//! The app: window, window commands and command line, all thin doors to [`runner::Workspace`].
+//! The app: window, window commands and command line, which only call [`runner::Workspace`].
 //!
 //! Only here is Tauri named. Nothing here decides anything about flows.
 

@@ -72,7 +72,7 @@ pub(crate) fn import(workspace: &Workspace, file: &Path) -> Result<Outcome, Faul
     let text = if done.imported {
         format!("{}, {}\n", counted(done.requests.len() as u64, "request"), counted(done.events, "event"))
     } else {
-        "all of it is here already\n".to_owned()
+        "already imported\n".to_owned()
     };
     Ok(Outcome::done(json!(done), text))
 }

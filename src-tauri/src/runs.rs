@@ -145,7 +145,8 @@ pub(crate) fn abort(workspace: &Workspace, request: &str) -> Result<Outcome, Sto
 }
 
 pub(crate) fn listen() -> Result<Signals, Stop> {
-    Ok(Signals::listen().map_err(|error| Fault::Internal { message: format!("signals cannot be heard: {error}") })?)
+    Ok(Signals::listen()
+        .map_err(|error| Fault::Internal { message: format!("the signal handler cannot be installed: {error}") })?)
 }
 
 fn mock_mode(given: Option<&str>) -> Mock {

@@ -39,7 +39,7 @@ fn moved(place: &Place, shift: impl Fn(u64) -> i64) {
     place.get("--data there.db import moved.flowglass");
 }
 
-/// Whatever is told of times, none of it is less than nothing.
+/// No duration is negative.
 #[track_caller]
 fn no_time_runs_backwards(shown: &Value) {
     let rows = shown["blocks"].as_array().expect("a list").iter().chain([&shown["request"]]);

@@ -220,7 +220,7 @@ fn declarations_that_one_value_fits_load() {
 }
 
 #[test]
-fn what_other_doors_serve_is_kept_and_told() {
+fn settings_of_other_hosts_load_with_a_warning() {
     let source = format!(
         "{PRELUDE}export default defineFlow({{ kind: 'f', middleware: [(_ctx, next) => next()], voice: {{}}, chat: {{}}, webhooks: {{}}, \
          schedules: {{}}, work: {{}}, tokenCounter: {{}}, defaultBlockRenderer: false, mcp: {{ enabled: false }}, \

@@ -1,5 +1,5 @@
-//! Behaviour, told by flow files: `tests/flows/<topic>.ts` is a flow as a user would write it, and
-//! `<topic>.cases.json` beside it says what its actions come to.
+//! Behaviour tests as flow files: `tests/flows/<topic>.ts` is a flow as a user would write it, and
+//! `<topic>.cases.json` beside it has the expected results of its actions.
 //!
 //! A case is a few runs in a session of its own, and what the program shows afterwards:
 //!
@@ -9,11 +9,11 @@
 //!   "then": [{ "command": "items --session {session} --view client", "expect": [] }] }
 //! ```
 //!
-//! `user`, `session` and `project` of a run are names within the case; a session of `null` is none.
+//! `user`, `session` and `project` of a run are names within the case; a session of `null` is an ephemeral one.
 //! In a command, `{asked:may I}` is the newest question of the case with that message.
 //! A status is the request's, or `refused` where there is none. `output` and `expect` are patterns,
 //! `error.message` is a part of the message, `without` a text that must not be shown. Must not know
-//! any topic: what a flow is about stands in its two files.
+//! more of a topic than its name: its content is in the two files.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -119,12 +119,12 @@ topics! {
     zod_four: "zod-four",
 }
 
-/// What a case, a run and a look may say; anything else is a typing error that would test nothing.
+/// What a case, a run and a look may say; anything else is a typo that would test nothing.
 const CASE: [&str; 4] = ["name", "about", "runs", "then"];
 const RUN: [&str; 9] = ["action", "input", "user", "session", "project", "mock", "status", "output", "error"];
 const LOOK: [&str; 4] = ["command", "exit", "expect", "without"];
 
-/// Who runs, where nothing else is said.
+/// The user, session and project of a run that names none.
 const USER: &str = "ada";
 const SESSION: &str = "talk";
 const PROJECT: &str = "team";
@@ -402,7 +402,7 @@ fn every_action_is_run(flow: &Value, cases: &[Value]) {
 fn every_topic_has_a_flow_and_its_cases() {
     let mut files = BTreeSet::new();
     for entry in std::fs::read_dir(folder()).expect("tests/flows is there").flatten() {
-        // Folders are other tests' flows.
+        // Folders hold helper files of a topic, and flows of other tests.
         if entry.path().is_file() {
             files.insert(entry.file_name().to_string_lossy().into_owned());
         }

@@ -1,5 +1,5 @@
-//! Blocks that ran side by side end in a replay in the order in which they ended, and whoever wins by that order wins
-//! again: in hand-written flows, and in flows of random shape.
+//! Blocks that ran side by side end in a replay in the order in which they ended, so races have the same
+//! winner: in hand-written flows, and in flows of random shape.
 
 use std::fmt::Write as _;
 
@@ -232,7 +232,7 @@ export default defineFlow({
     assert_eq!((replay.code, &replay.json()["identical"]), (Some(0), &json!(true)), "{replay}");
 }
 
-/// A request that was aborted while a model spoke: the replay has no answer whose words these were.
+/// A request that was aborted while a model spoke: the replay has no reply of the model to compare the words with.
 #[test]
 fn words_that_an_abort_cut_off_are_no_difference() {
     let flow = r#"

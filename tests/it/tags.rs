@@ -21,7 +21,7 @@ export default defineFlow({
 });
 "#;
 
-/// Two models' prices: the mock answers for one.
+/// The price of the only model.
 const SETTINGS: &str = r#"{ "prices": { "gpt-5-mini": { "input": 0.25, "cachedInput": 0.025, "output": 2 } } }"#;
 
 fn answer(input: u32, output: u32) -> Value {
@@ -33,7 +33,7 @@ fn place() -> Place {
     Place::with_flow(FLOW).file("flowglass.json", SETTINGS).file("flows/main.mock.json", &replies.to_string())
 }
 
-/// Runs an action; `said` and `short` ask a model, with more and with fewer tokens.
+/// Runs an action; only `said` asks a model.
 fn runs() -> Place {
     let place = place();
     for (request, action, user, input) in [
@@ -58,7 +58,7 @@ fn listed(place: &Place, more: &str) -> Vec<String> {
     ids(&place.get(&format!("requests {more}"))).into_iter().map(str::to_owned).collect()
 }
 
-/// What a wrong command says, which must be wrong usage.
+/// The error text of a command that must be wrong usage.
 #[track_caller]
 fn refused(place: &Place, args: &[&str]) -> String {
     let told: Answer = place.run(args);
@@ -81,7 +81,7 @@ fn a_request_is_tagged_and_shows_its_tags() {
     assert_eq!(place.get("tag said"), whole);
     // Adding what is there and removing what is not changes nothing; the last of several wins.
     assert_eq!(place.get("tag said +seen -nothing +a -a"), whole);
-    // An empty note or title is none.
+    // An empty note or title removes it.
     assert_eq!(
         place.run(&["--json", "tag", "said", "--note", "", "--title", ""]).json(),
         json!({ "requestId": "said", "tags": ["bug-7", "seen"] })
@@ -161,7 +161,7 @@ fn tags_travel_with_their_request_and_go_with_it() {
     place.get("export --session s-ada --out client.jsonl --view client");
     let text = opened(&place.dir().join("client.jsonl"));
     assert!(!text.contains("Looked at") && text.contains("said"), "{text}");
-    // An export of before is imported, too.
+    // An older export is imported, too.
     assert_eq!(place.ask("--data third.db import plain.jsonl").code, Some(0));
     assert_eq!(place.ask("--data third.db tag waited").json()["tags"], json!([]));
 

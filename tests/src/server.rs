@@ -1,4 +1,4 @@
-//! A server on this machine that says what a test tells it to, and remembers what it was asked.
+//! An HTTP server on this machine with the answers of a test, which records its requests.
 //!
 //! One scripted answer a request, in order. It speaks just enough HTTP/1.1 for that, so that a test
 //! can also make it break its word: cut connections, hang, lie about types.
@@ -169,7 +169,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts one with its answers; a request beyond them is told 500.
+    /// Starts one with its answers; a request beyond them gets 500.
     pub fn start(replies: impl IntoIterator<Item = Reply>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let port = listener.local_addr().expect("it is bound").port();
@@ -186,7 +186,7 @@ impl Server {
                 std::thread::spawn(move || {
                     let Some(request) = read(&stream) else { return };
                     let body = serde_json::from_slice::<Value>(&request.body).unwrap_or_default();
-                    // Whoever sees that something was asked knows that its answer is taken.
+                    // The reply is taken before the request is recorded, so a recorded request has its reply.
                     let mut asked = asked.lock().expect("nobody panicked");
                     let reply = replies.lock().expect("nobody panicked").pop_front();
                     asked.push(request);

@@ -43,7 +43,7 @@ pub(crate) fn plan(plan: &PlanRow) -> String {
     }
     text.push_str(match plan.error {
         Some(_) => "it cannot go on like this\n",
-        None => "blocks that never ran, behind all that, and the models they ask are not counted\n",
+        None => "blocks that have never run are not counted, nor the models they ask\n",
     });
     text
 }

@@ -29,11 +29,7 @@ pub(crate) fn data_check(checked: &DataCheck) -> String {
         "{} with {}: {}",
         counted(checked.requests, "request"),
         counted(checked.events, "event"),
-        if checked.ok {
-            "all is as it should be".to_owned()
-        } else {
-            counted(checked.problems.len() as u64, "problem")
-        }
+        if checked.ok { "no problems found".to_owned() } else { counted(checked.problems.len() as u64, "problem") }
     );
     text
 }

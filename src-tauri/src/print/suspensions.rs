@@ -17,7 +17,7 @@ fn data(row: &SuspensionRow) -> String {
 /// A row for each, and what is asked by those that wait.
 pub(crate) fn suspensions(rows: &[SuspensionRow]) -> String {
     if rows.is_empty() {
-        return "nothing was asked\n".to_owned();
+        return "no questions\n".to_owned();
     }
     let cells: Vec<_> = rows
         .iter()

@@ -1,11 +1,10 @@
-// How somebody arranged the rows of a request: what is folded, and the filter. A view that is opened anew, because the
-// folder was, is arranged as the one before it.
+// The folded rows and the filter of a request view. They are restored when its folder is opened again.
 import { asFault, type Fault, type Filtered, type Host } from '../host/host';
 
 /** Whether nodes are folded, in the order it was said; null stands for all of them. */
 export type Folds = Map<number | null, boolean>;
 
-/** The newest word on a node is the one that counts, and one on all of them makes up for those before it. */
+/** The newest entry of a node counts; an entry for all nodes replaces those before it. */
 export function noteFold(folds: Folds, node: number | null, isFolded: boolean): void {
   if (node === null) folds.clear();
   folds.delete(node);

@@ -63,7 +63,7 @@ pub fn a_queued_request_starts_when_the_key_is_free<S: Subject>() {
 }
 
 /// The earliest waiting request comes next, also after the holder has ended.
-pub fn who_was_accepted_first_starts_first<S: Subject>() {
+pub fn requests_start_in_the_order_of_acceptance<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let mut running = Request::start(log, "running", Start::with_key(Policy::Queue, "key")).unwrap();
@@ -80,7 +80,7 @@ pub fn who_was_accepted_first_starts_first<S: Subject>() {
 }
 
 /// A request that is aborted while it waits no longer blocks the requests behind it.
-pub fn who_leaves_the_queue_lets_others_pass<S: Subject>() {
+pub fn leaving_the_queue_lets_others_start<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let mut waiting = Request::start(log, "waiting", Start::queued("key")).unwrap();

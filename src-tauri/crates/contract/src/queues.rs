@@ -23,7 +23,7 @@ fn is_first(log: &dyn Log, request: &str) -> bool {
 }
 
 /// The commit of anybody else is refused though its version is right, and stays in the log as a conflict.
-pub fn who_waits_longest_writes_first<S: Subject>() {
+pub fn the_longest_waiter_writes_first<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let scope = record("s");

@@ -1,7 +1,7 @@
 //! Two requests laid beside each other: their blocks by path, and in what each pair differs.
 //!
-//! Made from spans and digests, so that it never holds what blocks got or made. Of a path that ran more than once the
-//! newest execution counts; where that was taken from the log, what it stands for. How long something took, how often
+//! Made from spans and digests, so that it never holds inputs and outputs. Of a path that ran more than once the newest
+//! execution is compared; if that was taken from the log, the original one. How long something took, how often
 //! it ran and how many tokens it cost are shown and make no difference.
 
 mod align;
@@ -34,7 +34,7 @@ pub(crate) struct Comparison {
     pairs: Vec<Pair>,
     /// The rows that are shown where only differences are asked for.
     differing: Vec<Entry>,
-    /// What a replay came to, where the right side is one.
+    /// The result of the replay, if the right side is one.
     pub(crate) replay: Option<Replay>,
 }
 
@@ -105,7 +105,7 @@ impl Comparison {
         }
     }
 
-    /// A window of rows. `texts` says paths.
+    /// A part of the rows. `texts` resolves the numbers of paths.
     pub(crate) fn rows(
         &self,
         (offset, limit): (u64, u32),

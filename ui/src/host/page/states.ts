@@ -13,7 +13,7 @@ export class States {
 
   constructor(
     written: readonly WrittenTrack[],
-    /** When an event was. */
+    /** The time of an event. */
     readonly timeOf: (seq: number) => number | null,
   ) {
     this.tracks = written.map((one) => new Track(one));
@@ -51,7 +51,7 @@ export class States {
     );
   }
 
-  /** What a block changed: of each scope that it wrote to, between the events at which that came into force. */
+  /** What a block changed: of each scope that it wrote to, between the events at which the writes were applied. */
   ofBlock(written: readonly Written[], path: string): Change[] {
     return written.flatMap(([at, from, to, last]) => {
       const track = this.tracks[at];

@@ -1,4 +1,4 @@
-//! View: which writes a resume did not make but brought into force again, from the log.
+//! View: which writes of the log a resume applied again without making them.
 //!
 //! They stand in the log under a new attempt and change the state of that one, so states are made from
 //! them; whoever asks who wrote something means the write that ran.

@@ -1,4 +1,4 @@
-//! Instants as people write them: how long ago, or a date here.
+//! Instants as people write them: how long ago, or a date in the local time zone.
 
 use jiff::civil::DateTime;
 use jiff::{Span, SpanRelativeTo, Timestamp, tz::TimeZone};

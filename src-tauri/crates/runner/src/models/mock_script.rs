@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 use crate::core::fault::Fault;
 use crate::core::ordinary_files::{self, short};
 
-/// A script as its file has it.
+/// A parsed script file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct MockScript {
     #[serde(rename = "$schema")]
     _schema: Option<String>,
-    /// The file it was read from, or would have been; for errors.
+    /// The path of its file, for errors; the file may be absent.
     #[serde(skip)]
     file: String,
     generators: HashMap<String, Vec<Entry>>,
@@ -60,7 +60,7 @@ enum Failing {
     Error(Thrown),
 }
 
-/// A failure as a provider's would be classified.
+/// A failure, classified as a provider's failure.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Thrown {
@@ -154,8 +154,8 @@ impl MockModels {
         Ok(entry.reply(call))
     }
 
-    /// The replies that a call is answered from, and what they stand under: those of its generator, then
-    /// those of its model. The other way round where a model only mends what the generator's said.
+    /// The replies that answer a call, and the key in the script that has them: those of its generator, or else those of
+    /// its model; in the reverse order if the call only brings an output into the form of its schema.
     fn list(&self, call: &ModelCall) -> Option<(String, &Vec<Entry>)> {
         let script = &self.script;
         let generator = script.generators.get(&call.generator);

@@ -21,7 +21,7 @@ fn end_of(spans: &Spans, index: SpanIndex) -> Option<i64> {
     spans.get(index).finished_at()
 }
 
-/// Every span that the end of its parent waited for, where that of the parent was waited for.
+/// The spans on the critical path: the end of the parent waited for each, and the parent is on the path.
 pub(super) fn critical(spans: &Spans, tree: &Tree) -> Bits {
     let mut critical = Bits::default();
     let mut around: Vec<(Option<Node>, i64)> = vec![(None, i64::MAX)];
@@ -49,7 +49,7 @@ pub(super) fn critical(spans: &Spans, tree: &Tree) -> Bits {
 /// The same as stretches of time, each with the innermost block; shorter ones than `shortest` are left out.
 pub(super) fn parts(spans: &Spans, critical: &Bits, (from, to): (i64, i64), shortest: i64) -> Vec<CriticalPart> {
     let mut parts: Vec<CriticalPart> = Vec::new();
-    // Those around the present one, with the instants up to which they were told.
+    // The open spans around the present one, each with the time up to which it is covered.
     let mut around: Vec<(SpanIndex, i64)> = Vec::new();
     let mut tell = |from_at: i64, to_at: i64, node: SpanIndex| {
         let part = CriticalPart { from: from_at.max(from), to: to_at.min(to), node: node.into() };

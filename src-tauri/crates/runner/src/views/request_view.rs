@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BlockRow, ItemsUpdate, RequestRow, Sums};
 
-/// How many blocks of a request stand how.
+/// The numbers of blocks of a request, by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, specta::Type)]
 pub struct Counts {
     /// All executions of blocks.
@@ -42,7 +42,7 @@ pub struct ViewHead {
     pub rows: u64,
     /// The first of them, so that a page shows them without another question.
     pub page: Vec<ViewRow>,
-    /// How its blocks stand.
+    /// Its blocks, by status.
     pub counts: Counts,
     /// What they asked of models and wrote.
     pub sums: Sums,
@@ -59,7 +59,7 @@ pub struct ViewHead {
     pub words: Option<String>,
 }
 
-/// What became of an open request since it was last told.
+/// What has changed in an open request since the last update.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct ViewUpdate {
@@ -71,7 +71,7 @@ pub struct ViewUpdate {
     pub seq: u64,
     /// How many rows there are.
     pub rows: u64,
-    /// How its blocks stand.
+    /// Its blocks, by status.
     pub counts: Counts,
     /// What they asked of models and wrote.
     pub sums: Sums,
@@ -82,7 +82,7 @@ pub struct ViewUpdate {
     pub to: i64,
     /// The newest execution of the root block; null before it began.
     pub root: Option<String>,
-    /// The first row that may differ; `rows` where none does. Rows before it keep everything but `siblings`.
+    /// The first row that may have changed; equal to `rows` if none has. Rows before it keep everything but `siblings`.
     pub changed_from: u64,
     /// What changed of its items, where those are watched.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,7 +166,7 @@ pub struct ViewRow {
     /// Milliseconds; absent while it runs, or where its process died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// Of one that was cut off without an end: milliseconds until when the log tells of it.
+    /// If it was cut off without an end: milliseconds until the last event from which it is known to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_ms: Option<i64>,
     /// When it did not run between its start and its end: it was interrupted, or waited, and went on. Absent if it ran
@@ -178,7 +178,7 @@ pub struct ViewRow {
     /// Its last event.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seq_end: Option<u64>,
-    /// Taken from an earlier execution by a resume.
+    /// Its output is not its own: a resume took it from the log, or a fork was given it.
     pub memoized: bool,
     /// Whether a fork gave it its output; or its input, where it is not memoized.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -192,13 +192,13 @@ pub struct ViewRow {
     pub items: u32,
     /// How many answers of models it got itself.
     pub model_calls: u32,
-    /// Tokens that models were told.
+    /// Prompt tokens.
     pub prompt_tokens: u64,
-    /// Tokens that models said.
+    /// Completion tokens.
     pub completion_tokens: u64,
     /// What it and everything below it asked of models and wrote.
     pub sums: Sums,
-    /// What failed it.
+    /// The message of its error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// What it stands for, where it is a group.
@@ -348,12 +348,12 @@ pub struct CriticalPart {
     pub node: u64,
 }
 
-/// The rows of a request, for somebody who looks once.
+/// The rows of a request at one time, without updates.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 pub struct TreeView {
     /// The request's row.
     pub request: RequestRow,
-    /// How its blocks stand.
+    /// Its blocks, by status.
     pub counts: Counts,
     /// What they asked of models and wrote.
     pub sums: Sums,

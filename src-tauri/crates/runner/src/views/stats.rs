@@ -10,7 +10,7 @@ pub struct Stats {
     pub bytes: u64,
     /// Events of all requests.
     pub events: u64,
-    /// Lasting items.
+    /// Items that are kept; transient ones are not counted.
     pub items: u64,
     /// Sessions.
     pub sessions: u64,

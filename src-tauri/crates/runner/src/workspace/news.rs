@@ -1,7 +1,7 @@
-//! What listeners hear of requests, whoever writes them: this process, or another one.
+//! The notices that listeners get about requests, from this process and from others.
 //!
-//! A commit of this process tells of itself. What others commit shows in the database five times a second, while
-//! somebody watches; so does the death of a job, of which nobody tells. Nothing here changes anything.
+//! A commit of this process sends its notice itself. While a listener watches, commits of other processes and jobs whose
+//! process died are looked up in the database five times a second. Must not change anything.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

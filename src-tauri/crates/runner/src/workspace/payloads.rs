@@ -65,7 +65,7 @@ impl Workspace {
         let full = self.dir.join(Path::new(file));
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                Fault::refused(format!("{} is there already: name a file that is not", full.display()))
+                Fault::refused(format!("{} exists already: name another file", full.display()))
             }
             _ => Fault::refused(format!("{} cannot be written: {error}", full.display())),
         };

@@ -56,7 +56,7 @@ fn collector(to: &str) -> Result<Option<Url>, Fault> {
     if !["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
         return Err(Fault::invalid(format!("--otlp knows http and https, not \"{scheme}\"")));
     }
-    let mut url = Url::parse(to).map_err(|error| Fault::invalid(format!("--otlp: the address is none: {error}")))?;
+    let mut url = Url::parse(to).map_err(|error| Fault::invalid(format!("--otlp is not a valid address: {error}")))?;
     if url.path() == "/" {
         url.set_path(PATH);
     }

@@ -40,7 +40,7 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
     Ok(StepValue::new(answer.into()))
 }
 
-/// Returns the JSON of a text, also of one in a fence; the text itself where it is none.
+/// Returns the JSON of a text, also of one in a fence; the text itself if it is not JSON.
 fn parsed(text: &str, depth: usize) -> Value {
     let bare = text.trim().trim_start_matches("```json").trim_start_matches("```").trim_end_matches("```");
     crate::model::json::parse_within(bare, depth).unwrap_or_else(|_| Value::String(text.to_owned()))

@@ -60,7 +60,7 @@ impl Context {
         found.and_then(|sibling| sibling.outcome()?.ok()).unwrap_or_default()
     }
 
-    /// `ctx.wasRescued`, of a block inside or else of an earlier sibling: a chain's functions ask of the chain's steps.
+    /// `ctx.wasRescued`: of a block inside, as functions of a chain ask about its steps, or else of an earlier sibling.
     pub fn was_rescued(&self, name: &str) -> bool {
         let is_named = |sibling: &Sibling| sibling.name() == name;
         let inner = self.frame.children.newest(usize::MAX, is_named);

@@ -1,4 +1,4 @@
-//! How the blocks of an action did over several runs: how often each ran, failed, and how long it took.
+//! Sums over several runs of an action, for each block: how often it ran and failed, and how long it took.
 //!
 //! A graph of a flow has each block once, however often it ran, so that a block is known by its path without passes,
 //! items and calls.
