@@ -104,8 +104,8 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
     let ended = workspace.resume(REQUEST, &Mock::Inherit, Resolution::default())?.wait()?;
     let after = workspace.show(REQUEST)?;
     let is_before = |end: u64| end <= before.request.last_seq;
-    let ended = after.blocks.iter().filter(|block| block.row.status == BlockStatus::Completed);
-    let kept = ended.filter(|block| block.row.seq_end.is_some_and(is_before)).count();
+    let completed = after.blocks.iter().filter(|block| block.row.status == BlockStatus::Completed);
+    let kept = completed.filter(|block| block.row.seq_end.is_some_and(is_before)).count();
     eprintln!("3. resumed it: {kept} finished blocks were taken from the log, not run again");
     let changes = workspace.diff(REQUEST, Some(&At::Seq(before.request.last_seq)), None, None)?;
     let text =

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use tests::bench::{Answer, Place, repository};
+use tests::laid_out;
 use tests::pattern::assert_matches;
 
 use crate::plans::Planned;
@@ -419,4 +420,22 @@ fn every_case_has_a_name_of_its_own() {
         let names: BTreeSet<&str> = cases.iter().map(|case| text(case, "name")).collect();
         assert_eq!(names.len(), cases.len(), "two cases of {topic} have one name");
     }
+}
+
+/// `UPDATE=1 cargo test -p tests --test it -- one_fact_a_line` lays the files out anew.
+#[test]
+fn every_case_file_has_one_fact_a_line() {
+    let mut wrong = Vec::new();
+    for topic in TOPICS {
+        let name = format!("{topic}.cases.json");
+        let found = read(&name);
+        let cases: Vec<Value> = serde_json::from_str(&found).expect("a list of cases");
+        let laid_out = laid_out::list(&cases, &["runs", "then"]);
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(folder().join(&name), &laid_out).expect("our own file");
+        } else if found != laid_out {
+            wrong.push(name);
+        }
+    }
+    assert!(wrong.is_empty(), "run UPDATE=1 cargo test -p tests --test it -- one_fact_a_line: {wrong:?}");
 }

@@ -12,6 +12,7 @@ pub mod exported;
 pub mod focus;
 pub mod forking;
 pub mod going;
+pub mod laid_out;
 pub mod pattern;
 pub mod postgres;
 pub mod processes;
