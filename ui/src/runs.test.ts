@@ -171,6 +171,32 @@ test('it says when there is nothing, and when it cannot be read', async () => {
   await until('req-3', 'req-2', 'req-1');
 });
 
+test('a person who comes back sees what the filter finds now, and no rows that are gone', async () => {
+  await open('#runs=status%3Afailed');
+  await until('req-3');
+  const count = vi.spyOn(host, 'countRuns').mockResolvedValue(0);
+  vi.spyOn(host, 'runs').mockResolvedValue([]);
+  app.route.to({ at: 'settings', section: null });
+  await screen.findByTestId('settings-page');
+  count.mockClear();
+  app.route.to({ at: 'runs', ...app.runs.place });
+  await screen.findByTestId('runs-none');
+  expect(count).toHaveBeenCalledWith('status:failed');
+  expect(screen.queryAllByTestId('run-row')).toEqual([]);
+});
+
+test('fewer rows than were counted are no rows that wait for ever', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  const [first] = await host.runs({ offset: 0, limit: 1, sort: 'started' });
+  vi.spyOn(host, 'runs').mockImplementation(async () => (first ? [first] : []));
+  const count = vi.spyOn(host, 'countRuns').mockResolvedValue(1);
+  await fireEvent.click(screen.getByTestId('runs-sort-flow'));
+  await until(first?.id ?? '');
+  await waitFor(() => expect(count).toHaveBeenCalled());
+  expect(app.runs.count).toBe(1);
+});
+
 test('of a hundred thousand runs only pages in view are read', async () => {
   const COUNT = 100_000;
   let asked: number[] = [];
