@@ -47,7 +47,7 @@ impl RunOrder {
             RunOrder::Started => of_session.unwrap_or(SessionOrder::Started).sql(way),
             RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way} {nulls}, r.n {way}"),
             RunOrder::Tokens => format!("r.tokens {way}, r.n {way}"),
-            RunOrder::Cost => format!("c.usd {way} {nulls}, r.n {way}"),
+            RunOrder::Cost => format!("c.trillionths {way} {nulls}, r.n {way}"),
             RunOrder::Status => format!("r.status {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Flow => format!("r.flow {way}, r.action {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Title => {
