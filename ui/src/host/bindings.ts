@@ -2650,7 +2650,9 @@ export type RunSort =
 /**  The session. */
 "session" | 
 /**  Their first tag. */
-"tags";
+"tags" | 
+/**  The request that they are a fork or a retry of. */
+"from";
 
 /**  Which runs, and in which order. */
 export type RunsQuery = {

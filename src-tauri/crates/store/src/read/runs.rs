@@ -216,6 +216,7 @@ fn statement(query: &RunQuery, of_session: Option<SessionOrder>) -> (String, Vec
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);
     let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost(), false);
+    let (tables, joined) = order.tables();
     let order = order.sql(*is_descending, of_session);
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
     let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
@@ -223,7 +224,8 @@ fn statement(query: &RunQuery, of_session: Option<SessionOrder>) -> (String, Vec
     values.extend([Value::from(limit), Value::from(offset)]);
     let (last, at) = (values.len(), values.len() - 1);
     let sql = format!(
-        "{with} SELECT r.n FROM request r {join} WHERE {condition} ORDER BY {order} LIMIT ?{at} OFFSET ?{last}"
+        "{with} SELECT r.n FROM {tables} {join} WHERE {joined} AND ({condition}) ORDER BY {order}
+             LIMIT ?{at} OFFSET ?{last}"
     );
     (sql, values)
 }
@@ -279,6 +281,7 @@ mod tests {
     #[test]
     fn orders_are_those_of_indexes() {
         for (order, index) in [
+            (RunOrder::Begun, "request_by_start"),
             (RunOrder::Started, "request_by_start"),
             (RunOrder::Duration, "request_by_duration"),
             (RunOrder::Tokens, "request_by_tokens"),
@@ -290,8 +293,11 @@ mod tests {
         ] {
             for is_descending in [false, true] {
                 let steps = plan(&RunQuery { order, is_descending, limit: Some(50), ..RunQuery::default() });
-                assert_eq!(steps.len(), 1, "{order:?}: {steps:?}");
-                assert!(steps[0].contains(&format!("USING COVERING INDEX {index}")), "{order:?}: {steps:?}");
+                let tables = if order == RunOrder::Session { 2 } else { 1 };
+                assert_eq!(steps.len(), tables, "{order:?}: {steps:?}");
+                let last = &steps[tables - 1];
+                assert!(last.contains(&format!("USING COVERING INDEX {index}")), "{order:?}: {steps:?}");
+                assert!(steps.iter().all(|step| step.contains("COVERING INDEX")), "{order:?}: {steps:?}");
             }
         }
     }

@@ -100,6 +100,8 @@ fn runs_come_in_any_order_and_by_any_term() {
     assert_eq!(order(RunOrder::Tokens, true), ["b", "a", "c"]);
     assert_eq!(order(RunOrder::Title, false)[2], "c");
     assert_eq!(order(RunOrder::Tags, true)[0], "b");
+    assert_eq!(order(RunOrder::Session, false), ["a", "b", "c"]);
+    assert_eq!(order(RunOrder::Origin, true), ["c", "b", "a"], "those without one are equal");
     for by in [RunOrder::Duration, RunOrder::Status, RunOrder::Flow, RunOrder::User, RunOrder::Session] {
         let (one, mut other) = (order(by, false), order(by, true));
         other.reverse();
