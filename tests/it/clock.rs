@@ -48,6 +48,25 @@ fn no_time_runs_backwards(shown: &Value) {
     }
 }
 
+/// The time between a request and its fork is no work of a block that both have.
+#[test]
+fn a_fork_of_yesterday_took_no_day() {
+    let place = Place::with_flow(FLOW);
+    place.get("--data here.db run main go --user ada --session s --request r --input 1");
+    moved(&place, |_| -24 * HOUR);
+    let fork = place.get("--data there.db fork r --at root/step:one");
+    let fork = fork["requestId"].as_str().expect("an id");
+    let shown = place.get(&format!("--data there.db show {fork}"));
+    let root = &shown["blocks"][0];
+    assert_eq!(root["path"], "root");
+    assert!(root["durationMs"].as_i64().is_some_and(|took| took < HOUR), "{root}");
+    let block = place.get(&format!("--data there.db block {fork} root"));
+    assert_eq!(block["block"]["durationMs"], root["durationMs"]);
+    let tree = place.run(&["--data", "there.db", "show", fork, "--tree"]).stdout;
+    let root = tree.lines().find(|line| line.starts_with("root")).unwrap_or_default();
+    assert!(root.contains(" ms"), "it took no second: {tree}");
+}
+
 #[test]
 fn a_clock_that_jumps_back_in_a_request() {
     let place = Place::with_flow(FLOW);

@@ -37,6 +37,12 @@ fn the_tree_has_what_show_has(place: &Place, request: &str) {
             let mut plain: Value = fields().map(|name| (name.to_owned(), row[name].clone())).collect();
             let error = &row["error"];
             // The tree has the message alone.
+            if list == "blocks" {
+                // A row of the tree has its place in time, so its gaps are a part of it.
+                let gaps = row["gaps"].as_array().into_iter().flatten();
+                let idle: i64 = gaps.filter_map(|gap| Some(gap["to"].as_i64()? - gap["from"].as_i64()?)).sum();
+                plain["durationMs"] = row["durationMs"].as_i64().map(|ran| ran + idle).into();
+            }
             plain["error"] = if error.is_object() { error["message"].clone() } else { error.clone() };
             plain
         };

@@ -107,6 +107,30 @@ test('one run gets a title and a note, which are text whatever they say', async 
   expect(table().textContent).toContain('Note: Looked at');
 });
 
+test('an export that stops says what was written, and goes on from there', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  let isThere = true;
+  const write = vi.fn(async ({ request }: { request: string }) => {
+    if (isThere && request === 'req-1') throw { kind: 'refused', message: '/x exists: or replace it with --force' };
+    return { file: '/x', bytes: 1 };
+  });
+  Object.assign(host, { exportSession: write });
+  await key('a', { ctrlKey: true });
+  await waitFor(() => expect(app.runs.selected.size).toBe(3));
+  await fireEvent.click(screen.getByTestId('runs-export'));
+  await fireEvent.click(await screen.findByTestId('do-export-runs'));
+  const error = await screen.findByTestId('sheet-error');
+  expect(error.textContent).toContain('2 of 3 files were written before');
+  expect(error.textContent).toContain('replace it with “Overwrite”');
+  expect(error.textContent).not.toContain('Nothing was changed');
+  isThere = false;
+  write.mockClear();
+  await fireEvent.click(screen.getByTestId('do-export-runs'));
+  await waitFor(() => expect(app.window.sheet).toBeNull());
+  expect(write.mock.calls.map(([{ request }]) => request)).toEqual(['req-1']);
+});
+
 test('selected runs are verified, and nothing else', async () => {
   await open();
   await until('req-3', 'req-2', 'req-1');
@@ -169,6 +193,32 @@ test('it says when there is nothing, and when it cannot be read', async () => {
   expect(fault.textContent).toContain('the disk is gone');
   await fireEvent.click(within(fault).getByRole('button', { name: /again/i }));
   await until('req-3', 'req-2', 'req-1');
+});
+
+test('a person who comes back sees what the filter finds now, and no rows that are gone', async () => {
+  await open('#runs=status%3Afailed');
+  await until('req-3');
+  const count = vi.spyOn(host, 'countRuns').mockResolvedValue(0);
+  vi.spyOn(host, 'runs').mockResolvedValue([]);
+  app.route.to({ at: 'settings', section: null });
+  await screen.findByTestId('settings-page');
+  count.mockClear();
+  app.route.to({ at: 'runs', ...app.runs.place });
+  await screen.findByTestId('runs-none');
+  expect(count).toHaveBeenCalledWith('status:failed');
+  expect(screen.queryAllByTestId('run-row')).toEqual([]);
+});
+
+test('fewer rows than were counted are no rows that wait for ever', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  const [first] = await host.runs({ offset: 0, limit: 1, sort: 'started' });
+  vi.spyOn(host, 'runs').mockImplementation(async () => (first ? [first] : []));
+  const count = vi.spyOn(host, 'countRuns').mockResolvedValue(1);
+  await fireEvent.click(screen.getByTestId('runs-sort-flow'));
+  await until(first?.id ?? '');
+  await waitFor(() => expect(count).toHaveBeenCalled());
+  expect(app.runs.count).toBe(1);
 });
 
 test('of a hundred thousand runs only pages in view are read', async () => {

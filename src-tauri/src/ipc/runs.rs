@@ -37,6 +37,8 @@ pub(super) enum RunSort {
     Session,
     /// Their first tag.
     Tags,
+    /// The request that they are a fork or a retry of.
+    From,
 }
 
 impl From<RunSort> for RunOrder {
@@ -52,6 +54,7 @@ impl From<RunSort> for RunOrder {
             RunSort::User => RunOrder::User,
             RunSort::Session => RunOrder::Session,
             RunSort::Tags => RunOrder::Tags,
+            RunSort::From => RunOrder::Origin,
         }
     }
 }

@@ -20,7 +20,8 @@ pub(super) struct Ran<'r> {
 impl<'r> From<&'r BlockRow> for Ran<'r> {
     fn from(row: &'r BlockRow) -> Ran<'r> {
         let gaps = row.gaps.as_deref().unwrap_or_default();
-        Ran { started_at: row.started_at, for_ms: row.duration_ms.or(row.cut_ms), gaps }
+        let idle: i64 = gaps.iter().map(|gap| gap.to - gap.from).sum();
+        Ran { started_at: row.started_at, for_ms: row.duration_ms.or(row.cut_ms).map(|ran| ran + idle), gaps }
     }
 }
 

@@ -43,11 +43,18 @@ pub(crate) fn dollars(cost: f64) -> String {
     if cost == 0.0 {
         return "$0".to_owned();
     }
-    if cost >= 0.1 {
-        return format!("${cost:.2}");
+    let digits = if cost >= 0.1 { 2 } else { (-cost.log10()).ceil().max(0.0) as usize + 1 };
+    format!("${:.digits$}", half_up(cost, digits))
+}
+
+/// Rounds as people do and the window does: 0.145 is 0.15, though no binary fraction is 0.145. Costs are whole
+/// trillionths.
+fn half_up(cost: f64, digits: usize) -> f64 {
+    if digits > 11 {
+        return cost;
     }
-    let digits = (-cost.log10()).ceil().max(0.0) as usize + 1;
-    format!("${cost:.digits$}")
+    let scale = 10_f64.powi(digits as i32);
+    ((cost * 1e12).round() / (1e12 / scale)).round() / scale
 }
 
 /// Every call with what was said and what it took.
@@ -146,6 +153,8 @@ mod tests {
     fn amounts_are_short_and_say_something() {
         let shown = [0.0, 0.000_021, 0.0123, 0.099, 3.4].map(dollars);
         assert_eq!(shown, ["$0", "$0.000021", "$0.012", "$0.099", "$3.40"]);
+        let halves = [0.145, 0.225, 1.005, 0.0235].map(dollars);
+        assert_eq!(halves, ["$0.15", "$0.23", "$1.01", "$0.024"], "as the window rounds them");
         assert_eq!([640, 4_100, 12_345, 1_200_000].map(thousands), ["640", "4.1k", "12k", "1.2M"]);
     }
 }

@@ -132,7 +132,7 @@ pub(crate) fn timeline(shown: &Shown) -> String {
             vec![
                 labels.label(row),
                 clock.bar(row.into()),
-                duration(clock.took(row.started_at, row.duration_ms.or(row.cut_ms))),
+                duration(row.duration_ms.or(row.cut_ms)),
                 status(row).to_owned(),
                 row.error.as_ref().map(|error| cut(&error.told())).unwrap_or_default(),
             ]

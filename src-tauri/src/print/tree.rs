@@ -54,7 +54,7 @@ fn rows(tree: &TreeView) -> String {
         vec![
             format!("{}{}", indentation(row.depth as usize), label(row)),
             clock.bar(row.into()),
-            duration(clock.took(row.started_at, row.duration_ms)),
+            duration(if row.group.is_some() { clock.took(row.started_at, row.duration_ms) } else { row.worked_ms() }),
             stands(row).to_owned(),
             row.group
                 .as_ref()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { age, ago, dayName, duration, exactOffset, offset } from './time';
+import { age, ago, dayName, duration, exactOffset, offset, when } from './time';
 
 test.each([
   [0, '0 ms'],
@@ -43,6 +43,18 @@ test('days are named as people name them', () => {
   const back = (days: number) => dayName(new Date(2026, 4, 20 - days, 23, 59).getTime(), noon);
   expect([0, 1, 2, 6, 7].map(back)).toEqual(['Today', 'Yesterday', 'Monday', 'Thursday', '2026-05-13']);
   expect(dayName(noon + 60_000, noon)).toBe('Today');
+});
+
+test('a time of another day says which day', () => {
+  const at = new Date(2026, 4, 20, 23, 40).getTime();
+  const later = (minutes: number) => when(at, at + minutes * 60_000);
+  expect([10, 50, 90, 3 * 1440, 9 * 1440].map(later)).toEqual([
+    '10 min',
+    '50 min',
+    'Yesterday 23:40',
+    'Wednesday 23:40',
+    '2026-05-20 23:40',
+  ]);
 });
 
 test('an age is short', () => {

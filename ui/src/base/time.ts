@@ -72,6 +72,12 @@ export function age(ms: number, now: number): string {
   return minutes < 60 ? `${minutes} min` : clock(ms).slice(0, 5);
 }
 
+/** The same for a row without a day above it: of another day it says which, `Yesterday 17:20`, `2026-11-20 17:20`. */
+export function when(ms: number, now: number): string {
+  const name = dayName(ms, now);
+  return name === 'Today' || now - ms < 3_570_000 ? age(ms, now) : `${name} ${clock(ms).slice(0, 5)}`;
+}
+
 /** Date and time for tooltips and headers, in the order that also sorts. */
 export function moment(ms: number): string {
   return `${day(ms)} ${clock(ms).slice(0, 8)}`;

@@ -599,9 +599,9 @@ export type BlockRow = {
 	status: BlockStatus,
 	/**  Milliseconds since the epoch. */
 	startedAt: number,
-	/**  Milliseconds. */
+	/**  How long it ran, in milliseconds, without its gaps. */
 	durationMs?: number | null,
-	/**  How long it ran, as far as the log tells, if it was cut off. */
+	/**  The same of one that was cut off, as far as the log tells. */
 	cutMs?: number | null,
 	/**  When it did not run between its start and its end: it went on after an interruption. */
 	gaps?: Gap[] | null,
@@ -2650,7 +2650,9 @@ export type RunSort =
 /**  The session. */
 "session" | 
 /**  Their first tag. */
-"tags";
+"tags" | 
+/**  The request that they are a fork or a retry of. */
+"from";
 
 /**  Which runs, and in which order. */
 export type RunsQuery = {
@@ -3555,7 +3557,7 @@ export type ViewRow = {
 	status: BlockStatus | null,
 	/**  Milliseconds since the epoch. */
 	startedAt: number,
-	/**  Milliseconds; absent while it runs, or where its process died. */
+	/**  Milliseconds from its start to its end, with its gaps; absent while it runs, or where its process died. */
 	durationMs?: number | null,
 	/**  Of one that was cut off without an end: milliseconds until when the log tells of it. */
 	cutMs?: number | null,

@@ -17,6 +17,7 @@ const VALUES: Record<string, (run: RunRow) => string | number> = {
   user: (run) => run.userId,
   session: (run) => run.sessionId,
   tags: (run) => run.tags[0] ?? '',
+  from: (run) => run.forkedFrom?.requestId ?? run.retryOf ?? '',
 };
 
 const shown = (run: RunRow) =>

@@ -27,7 +27,7 @@ export class FakeHost extends FakeFiles implements Host {
     () => this.#runs.runs({ limit: 1_000, offset: 0 }),
     (id) => this.#sessions.get(id) as ListedSession,
   );
-  readonly #settings = new FakeSettings();
+  readonly folderSettings = new FakeSettings();
   #ids: number;
 
   /** `pace` stretches the frames of a request that is played; 0 plays it at once. `large` adds a long request. */
@@ -132,14 +132,14 @@ export class FakeHost extends FakeFiles implements Host {
   forkTree: Host['forkTree'] = (session) => this.#conversation.forkTree(session);
   sessionTags: Host['sessionTags'] = (session) => this.#conversation.sessionTags(session);
   tagSession: Host['tagSession'] = (session, edits) => this.#conversation.tagSession(session, edits);
-  settings: Host['settings'] = () => this.#settings.settings();
-  planSettings: Host['planSettings'] = (text) => this.#settings.planSettings(text);
-  writeSettings: Host['writeSettings'] = (text, stamp) => this.#settings.writeSettings(text, stamp);
-  testModel: Host['testModel'] = () => this.#settings.testModel();
-  deleteBackup: Host['deleteBackup'] = () => this.#settings.deleteBackup();
-  ownSettings: Host['ownSettings'] = () => this.#settings.ownSettings();
-  changeOwnSettings: Host['changeOwnSettings'] = (changes) => this.#settings.changeOwnSettings(changes);
-  openWindow: Host['openWindow'] = () => this.#settings.openWindow();
+  settings: Host['settings'] = () => this.folderSettings.settings();
+  planSettings: Host['planSettings'] = (text) => this.folderSettings.planSettings(text);
+  writeSettings: Host['writeSettings'] = (text, stamp) => this.folderSettings.writeSettings(text, stamp);
+  testModel: Host['testModel'] = () => this.folderSettings.testModel();
+  deleteBackup: Host['deleteBackup'] = () => this.folderSettings.deleteBackup();
+  ownSettings: Host['ownSettings'] = () => this.folderSettings.ownSettings();
+  changeOwnSettings: Host['changeOwnSettings'] = (changes) => this.folderSettings.changeOwnSettings(changes);
+  openWindow: Host['openWindow'] = () => this.folderSettings.openWindow();
   async block(requestId: string, instanceId: string) {
     const detail = this.find(requestId).recorded.answers.blocks[instanceId];
     if (!detail) throw notRecorded(`the block ${instanceId}`);

@@ -1,4 +1,4 @@
-// The engine names what is wrong with an experiment by the flag of the command line; a sheet names its field. Pure.
+// The engine names what is wrong with an experiment or an export by the flag of the command line; a sheet names its field. Pure.
 import { thrownWords } from './faults.svelte';
 
 const FIELDS: Record<string, string> = {
@@ -15,6 +15,7 @@ const FIELDS: Record<string, string> = {
   'score-model': 'model that scores',
   budget: 'budget',
   fails: 'outcome',
+  force: '“Overwrite”',
 };
 
 export function fieldWords(message: string): string {

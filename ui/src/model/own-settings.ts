@@ -4,6 +4,7 @@ import { isRecord } from '../base/json';
 import { recall, remember } from '../base/remember';
 import { DENSITIES, rows, type Density } from '../base/density.svelte';
 import { applyTheme, chosenTheme, THEMES } from '../base/theme';
+import { asFault } from '../host/host';
 import type { AppModel } from './app.svelte';
 import { keymap } from './keymap.svelte';
 
@@ -46,7 +47,23 @@ export async function readOwnSettings(app: AppModel): Promise<void> {
 /** Keeps a choice, for this window at once and for others in the file. */
 export function keepOwn(app: AppModel, field: Field, value: unknown): void {
   remember(KEPT[field], value);
-  void app.try(() => app.host.changeOwnSettings([{ field, value }]));
+  void changeOwn(app, field, value);
+}
+
+const NOT_KEPT = {
+  title: 'Your own settings were not saved',
+  advice: 'This window remembers what you chose. Repair or remove the file, then choose again.',
+};
+
+/** Writes a field of the file. Answers whether it could. */
+export async function changeOwn(app: AppModel, field: string, value: unknown): Promise<boolean> {
+  try {
+    await app.host.changeOwnSettings([{ field, value }]);
+    return true;
+  } catch (thrown) {
+    app.faults.tell(asFault(thrown).message, NOT_KEPT);
+    return false;
+  }
 }
 
 /** Keeps the keys as they are now. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { passedSince, pauseOf, tookWithout } from './pause';
+import { passedSince, pauseOf, tookWithout, workedMs } from './pause';
 
 test('a fork starts with its own first event: what it has from its original lies before', () => {
   const pause = { from: 1_300, to: 701_300 };
@@ -15,6 +15,18 @@ test('no duration has the pause of a fork in it', () => {
   expect(tookWithout(pause, 701_310, 701_320)).toBe(10);
   expect(tookWithout(pause, 1_000, 1_200)).toBe(200);
   expect(tookWithout(null, 1_000, 701_320)).toBe(700_320);
+});
+
+test('a gap of a block counts once, also if the pause of a fork lies in it', () => {
+  const gaps = [
+    { from: 1_290, to: 701_310 },
+    { from: 701_320, to: 800_000 },
+  ];
+  expect(tookWithout({ from: 1_300, to: 701_300 }, 1_000, 800_010, gaps)).toBe(310);
+  expect(tookWithout(null, 1_000, 701_330, gaps)).toBe(300);
+  expect(workedMs({ startedAt: 1_000, durationMs: 799_010, gaps })).toBe(310);
+  expect(workedMs({ startedAt: 1_000, durationMs: 5, gaps: null })).toBe(5);
+  expect(workedMs({ startedAt: 1_000 })).toBeNull();
 });
 
 test('only a fork has a pause, between its last event of the original and its first own', async () => {

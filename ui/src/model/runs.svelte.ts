@@ -4,8 +4,8 @@
 import { chartedBy } from '../base/day-terms';
 import { asFault, type Fault, type Host, type RunRow, type RunSort, type RunsSummary } from '../host/host';
 import { ALL_RUNS, type RunsPlace } from '../place';
+import { mostRuns, pagesIn, RUN_PAGE, type Range } from './run-pages';
 
-export const RUN_PAGE = 100;
 /** Pages that are kept; those that were looked at last. */
 const MAX_PAGES = 24;
 /** The most runs that are selected at once. */
@@ -14,8 +14,6 @@ export const MAX_SELECTED = 10_000;
 const READ_EVERY_MS = 400;
 /** The chart reads all runs. */
 const SUMMARY_EVERY_MS = 2_000;
-
-type Range = { first: number; last: number };
 
 export class Runs {
   /** What the rows are of. */
@@ -60,11 +58,11 @@ export class Runs {
     // A person who comes back goes on at the row that was opened.
     if (!isSame) this.cursor = this.#anchor = 0;
     this.#isStale = false;
-    if (isOtherFilter) {
-      this.selected = new Map();
-      this.#summaryAt = 0;
-    }
-    void this.#read(isOtherFilter);
+    if (isOtherFilter) this.selected = new Map();
+    // Time has passed since the page was left, and prices may have changed: either changes what a filter finds.
+    const isCounted = isOtherFilter || !wasOpen;
+    if (isCounted) this.#summaryAt = 0;
+    void this.#read(isCounted);
   }
 
   close(): void {
@@ -176,19 +174,22 @@ export class Runs {
   async #front(round: number, withCount: boolean) {
     const { runs } = this.place;
     const isFirst = this.judged !== runs || this.fault !== null;
-    const pages = isFirst ? [0] : this.#pagesIn(this.#range);
+    const pages = isFirst ? [0] : pagesIn(this.#range, this.count);
     const [count, total, ...rows] = await Promise.all([
       withCount || this.count === null ? this.host.countRuns(runs) : this.count,
       runs === '' ? null : this.total === null || withCount ? this.host.countRuns('') : this.total,
       ...pages.map((page) => this.#page(page)),
     ]);
     if (round !== this.#round) return;
-    this.count = count;
-    this.total = total ?? count;
-    this.#pages = new Map(pages.map((page, at) => [page, rows[at] ?? []]));
+    const read = new Map(pages.map((page, at) => [page, rows[at] ?? []]));
+    this.count = Math.min(count, ...[...read].map(([page, rows]) => mostRuns(page, rows)));
+    // The count is older than the rows.
+    if (this.count < count && !withCount) this.#isStale = true;
+    this.total = total ?? this.count;
+    this.#pages = read;
     this.fault = null;
     this.judged = runs;
-    this.cursor = Math.max(0, Math.min(this.cursor, count - 1));
+    this.cursor = Math.max(0, Math.min(this.cursor, this.count - 1));
     this.#refresh();
     void this.#fill();
   }
@@ -204,12 +205,6 @@ export class Runs {
     return this.host.runs({ ...this.#query(), offset: page * RUN_PAGE, limit: RUN_PAGE });
   }
 
-  #pagesIn({ first, last }: Range): number[] {
-    const end = Math.max(0, Math.ceil(Math.min(last, this.count ?? last) / RUN_PAGE));
-    const begin = Math.min(Math.floor(first / RUN_PAGE), Math.max(0, end - 1));
-    return Array.from({ length: Math.max(1, end - begin) }, (_, n) => begin + n);
-  }
-
   /** Reads the pages in view that are missing, one after the other: what was scrolled past meanwhile is left out. */
   async #fill() {
     if (this.#isFilling || this.count === null) return;
@@ -217,12 +212,17 @@ export class Runs {
     try {
       for (;;) {
         const round = this.#round;
-        const missing = this.#pagesIn(this.#range).find((page) => !this.#pages.has(page));
+        const missing = pagesIn(this.#range, this.count).find((page) => !this.#pages.has(page));
         if (missing === undefined) return;
         const rows = await this.#page(missing);
         if (round !== this.#round) continue;
         const kept = [...this.#pages].filter(([page]) => page !== missing).slice(1 - MAX_PAGES);
         this.#pages = new Map([...kept, [missing, rows]]);
+        const most = mostRuns(missing, rows);
+        if (most >= this.count) continue;
+        // Fewer came than were counted: time passed, or runs were deleted.
+        this.count = most;
+        this.changed();
       }
     } catch (thrown) {
       this.fault = asFault(thrown);

@@ -4,6 +4,8 @@ import { settingsIn, withSetting } from '../base/settings-text';
 import { valueAt, type Step } from '../base/path';
 import { asFault, type Fault, type Host, type SettingsPlan, type SettingsView } from '../host/host';
 
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
 type Edit = { path: readonly Step[]; value: unknown };
 
 export class FolderSettings {
@@ -21,13 +23,37 @@ export class FolderSettings {
   /** Whether the file can be edited here: it is JSON, or is not there. */
   readonly canEdit = $derived(this.view !== null && settingsIn(this.view.text) !== null);
 
+  /** Counts what was read or written. */
+  #round = 0;
+
   async load(): Promise<void> {
+    const round = ++this.#round;
     try {
-      this.view = await this.host.settings();
+      const view = await this.host.settings();
+      if (round !== this.#round) return;
+      this.#show(view);
       this.fault = null;
     } catch (thrown) {
-      this.fault = asFault(thrown);
+      if (round === this.#round) this.fault = asFault(thrown);
     }
+  }
+
+  /** Looks whether another program wrote the file. If so, the edits are made of what it says now. */
+  async look(): Promise<void> {
+    if (this.view === null) return;
+    const round = this.#round;
+    const view = await this.host.settings().catch(() => null);
+    if (!view || round !== this.#round || this.view === null) return;
+    if (view.stamp === this.view.stamp && view.isInForce === this.view.isInForce) return;
+    this.#show(view);
+    this.fault = null;
+  }
+
+  #show(view: SettingsView) {
+    this.view = view;
+    // What the file says by itself is no edit.
+    const said = settingsIn(view.text);
+    if (said) this.edits = this.edits.filter(({ path, value }) => !isSame(valueAt(said, path), value));
   }
 
   /** What the file says at a place, with the edits. */
@@ -40,8 +66,7 @@ export class FolderSettings {
     const name = JSON.stringify(path);
     const others = this.edits.filter((edit) => JSON.stringify(edit.path) !== name);
     const before = valueAt(settingsIn(this.view?.text ?? '') ?? {}, path);
-    const isSame = JSON.stringify(before) === JSON.stringify(value);
-    this.edits = isSame ? others : [...others, { path, value }];
+    this.edits = isSame(before, value) ? others : [...others, { path, value }];
   }
 
   discard(): void {
@@ -56,7 +81,19 @@ export class FolderSettings {
 
   /** Writes what was shown, where the file is still the one that it was compared with. */
   async write(plan: SettingsPlan): Promise<void> {
+    this.#round++;
     this.view = await this.host.writeSettings(this.text, plan.stamp ?? null);
     this.edits = [];
+  }
+
+  /** Why the file could not say this; null if it could. Whatever else is edited does not count. */
+  async problemOf(path: readonly Step[], value: unknown): Promise<string | null> {
+    if (!this.view || this.view.problem || !this.canEdit) return null;
+    try {
+      await this.host.planSettings(withSetting(this.view.text, path, value));
+      return null;
+    } catch (thrown) {
+      return asFault(thrown).message;
+    }
   }
 }

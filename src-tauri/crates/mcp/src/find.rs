@@ -153,14 +153,15 @@ pub(crate) fn block_row(row: &ViewRow) -> crate::answer::Row {
     if row.memoized {
         text.push_str(" (from the log)");
     }
-    if let Some(took) = row.duration_ms {
+    let took = row.worked_ms();
+    if let Some(took) = took {
         text.push_str(&format!(" · {took} ms"));
     }
     if let Some(error) = &row.error {
         text.push_str(&format!(" · {}", quoted(error, 160)));
     }
     let json = json!({
-        "path": path, "attempt": row.attempt, "kind": kind, "status": status, "durationMs": row.duration_ms,
+        "path": path, "attempt": row.attempt, "kind": kind, "status": status, "durationMs": took,
         "caught": row.caught, "error": row.error.as_deref().map(short), "seq": row.seq_end.unwrap_or(row.seq_start),
     });
     crate::answer::Row::new(text, json)

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use engine::views::spans::{PathNumber, Span, SpanIndex};
 
 use crate::core::fault::Fault;
-use crate::views::{BlockDifference, ComparedBlock, ComparedRow, ComparedSide, Replay, RequestRow, span as length};
+use crate::views::{
+    BlockDifference, ComparedBlock, ComparedRow, ComparedSide, Replay, RequestRow, span as length, span_worked,
+};
 use align::{Pair, align};
 pub(crate) use side::Side;
 
@@ -67,9 +69,13 @@ impl Comparison {
         self.differing.get(row).copied()
     }
 
-    /// Both sides as a whole.
+    /// Both sides as a whole. A request took as long as lists say; of a replay nothing is known but its blocks.
     pub(crate) fn sides(&self, left: RequestRow, right: RequestRow) -> (ComparedSide, ComparedSide) {
-        (self.left.summary(left), self.right.summary(right))
+        let (mut left, mut right) = (self.left.summary(left), self.right.summary(right));
+        for side in [&mut left, &mut right].into_iter().filter(|_| self.replay.is_none()) {
+            side.length_ms = side.request.duration_ms.unwrap_or(side.length_ms);
+        }
+        (left, right)
     }
 
     /// The row of the difference that came first: others may follow from it.
@@ -173,11 +179,16 @@ impl Side {
         let span: &Span = self.spans.get(index);
         let usage = self.spans.usage(self.source(index));
         let began = self.at(span.seq_start, span.started_at);
+        // A block that a fork took up went on with it, so the pause before the fork is one of its gaps.
+        let took = match self.spans.earlier_runs(index) {
+            [] => span.finished_at().map(|end| length(began, self.at(span.seq_end, end))),
+            _ => span_worked(&self.spans, index),
+        };
         ComparedBlock {
             instance_id: format!("{}:{path}:{}", self.request, span.attempt),
             status: self.spans.status(index, self.is_live),
             started_ms: length(self.began(), began),
-            duration_ms: span.finished_at().map(|end| length(began, self.at(span.seq_end, end))),
+            duration_ms: took,
             attempts: self.attempts(span.path),
             memoized: span.is_memoized,
             items: self.items(index),

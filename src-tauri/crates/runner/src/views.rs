@@ -28,6 +28,7 @@ mod states;
 mod stats;
 mod sums;
 mod suspensions;
+mod times;
 mod verify;
 mod view_items;
 mod why;
@@ -77,6 +78,7 @@ pub use states::{CheckpointRow, StateView};
 pub use stats::Stats;
 pub use sums::{BlockSum, BlockSums, Sums, Totals};
 pub use suspensions::SuspensionRow;
+pub(crate) use times::{span, span_worked, worked};
 pub use verify::*;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};
 pub use why::*;
@@ -253,10 +255,10 @@ pub struct BlockRow {
     pub status: BlockStatus,
     /// Milliseconds since the epoch.
     pub started_at: i64,
-    /// Milliseconds.
+    /// How long it ran, in milliseconds, without its gaps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
-    /// How long it ran, as far as the log tells, if it was cut off.
+    /// The same of one that was cut off, as far as the log tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cut_ms: Option<i64>,
     /// When it did not run between its start and its end: it went on after an interruption.
@@ -276,12 +278,6 @@ pub struct BlockRow {
     /// What failed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
-}
-
-/// How long something took. A clock that was put back in its middle cannot tell; nothing took less than
-/// no time.
-pub(crate) fn span(start: i64, end: i64) -> i64 {
-    end.saturating_sub(start).max(0)
 }
 
 /// A block with what it got and made, for `show`.

@@ -62,7 +62,7 @@ pub use read::journal::{Note, NoteQuery};
 pub use read::owners::Owner;
 pub use read::request_order::RequestOrder;
 pub use read::requests::{RequestQuery, RequestRow};
-pub use read::run_filter::{Comparison, ModelPrice, RunCondition, RunFilter, RunTerm};
+pub use read::run_filter::{Comparison, ModelPrice, RunCondition, RunFilter, RunTerm, TRILLIONTHS};
 pub use read::run_order::RunOrder;
 pub use read::runs::{ModelName, ModelUsed, RunDay, RunQuery, RunRow, RunsSummary};
 pub use read::search::{Hit, SearchQuery};

@@ -81,7 +81,7 @@ impl Requests {
 
 fn order(text: &str) -> Result<RunOrder, String> {
     match text {
-        "started" => Ok(RunOrder::Started),
+        "started" => Ok(RunOrder::Begun),
         "duration" => Ok(RunOrder::Duration),
         "tokens" => Ok(RunOrder::Tokens),
         "cost" => Ok(RunOrder::Cost),

@@ -10,6 +10,7 @@ const rows = (list: Row[]) =>
         depth,
         name,
         kind: 'handler',
+        startedAt: 0,
         durationMs: ms,
         status,
         memoized,
@@ -58,6 +59,12 @@ test('what runs beside each other makes what is around it wider, and what was re
     'time',
   );
   expect(tree.value).toBe(20);
+});
+
+test('a pause inside of a block is no work', () => {
+  const [row] = rows([{ depth: 0, name: 'main', ms: 60_000 }]);
+  const resumed = { ...row, startedAt: 1_000, gaps: [{ from: 1_010, to: 60_990 }] } as ViewRow;
+  expect(flameOf([resumed], 'time').value).toBe(20);
 });
 
 test('a request without tokens, or without rows, is one empty box; a deep one is no recursion', () => {

@@ -1,6 +1,7 @@
 // The blocks of a request as a flame graph: each as wide as what it and everything inside of it took, those of one name
 // inside of one block together. Pure.
 import type { BlockKind, ViewRow } from '../../host/host';
+import { workedMs } from '../../model/pause';
 
 export type Measure = 'time' | 'tokens' | 'cost';
 
@@ -21,7 +22,7 @@ export type Flame = {
 export type Box = { flame: Flame; depth: number; from: number; to: number };
 
 const own = (row: ViewRow, measure: Measure): number => {
-  if (measure === 'time') return row.durationMs ?? row.cutMs ?? 0;
+  if (measure === 'time') return workedMs({ ...row, durationMs: row.durationMs ?? row.cutMs }) ?? 0;
   const { promptTokens, completionTokens, cost } = row.sums;
   return measure === 'tokens' ? promptTokens + completionTokens : (cost ?? 0);
 };

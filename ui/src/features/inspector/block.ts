@@ -1,9 +1,10 @@
 // A row of the timeline as the head of the inspector shows it, until the block itself was read.
 import type { BlockRow, ViewRow } from '../../host/host';
+import { workedMs } from '../../model/pause';
 
 /** Null for a group of blocks, which is none itself. */
 export function blockOf(row: ViewRow): BlockRow | null {
-  const { instanceId, path, name, kind, status, startedAt, durationMs, memoized, seqStart, seqEnd } = row;
+  const { instanceId, path, name, kind, status, startedAt, memoized, seqStart, seqEnd } = row;
   if (!instanceId || !path || !kind) return null;
   const error = row.error ? { name: 'Error', message: row.error } : null;
   const { changes, items } = row;
@@ -15,7 +16,7 @@ export function blockOf(row: ViewRow): BlockRow | null {
     attempt: row.attempt ?? 0,
     status: status ?? 'running',
     startedAt,
-    durationMs,
+    durationMs: workedMs(row),
     memoized,
     seqStart,
     seqEnd,

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { shownColumns } from './columns';
 
-const ids = (hidden: Parameters<typeof shownColumns>[0], room: number) =>
-  shownColumns(hidden, room).columns.map((column) => column.id);
+type Ids = Parameters<typeof shownColumns>[0];
+const ids = (hidden: Ids, room: number, wanted: Ids = []) =>
+  shownColumns(hidden, wanted, room).columns.map((column) => column.id);
 
 test('all columns that nobody hid are shown where there is room', () => {
   expect(ids(['from'], 1400)).toHaveLength(10);
@@ -17,7 +18,16 @@ test('in less room those that say least are left out first, and the title stays'
   expect(ids(['from'], 120)).toEqual(['status', 'flow', 'title', 'started']);
 });
 
+test('a column that somebody asked for is shown, however little room there is', () => {
+  expect(ids([], 1180), 'nobody asked').not.toContain('from');
+  expect(ids([], 1180, ['from']), 'the title gives way').toHaveLength(11);
+  expect(ids([], 700, ['from', 'user'])).toEqual(['status', 'flow', 'title', 'user', 'from', 'started']);
+  expect(shownColumns([], ['from', 'user'], 400).atLeast, 'it scrolls sideways').toBeGreaterThan(400);
+  expect(shownColumns([], ['from'], 1180).atLeast).toBe(0);
+  expect(shownColumns([], [], 100).atLeast).toBe(0);
+});
+
 test('there is a width for the box of the selection and for each column', () => {
-  const { columns, template } = shownColumns([], 2000);
+  const { columns, template } = shownColumns([], [], 2000);
   expect(template.match(/px|minmax/g)).toHaveLength(columns.length + 1);
 });

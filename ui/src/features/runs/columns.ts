@@ -8,8 +8,7 @@ export type ColumnId =
 export type Column = {
   id: ColumnId;
   label: string;
-  /** What it is ordered by; null where it cannot be. */
-  sort: RunSort | null;
+  sort: RunSort;
   /** In pixels; the title takes what is left. */
   width: number;
   isRight?: boolean;
@@ -25,7 +24,7 @@ export const COLUMNS: readonly Column[] = [
   { id: 'title', label: 'Input or title', sort: 'title', width: 0, rank: 99 },
   { id: 'user', label: 'User', sort: 'user', width: 84, rank: 3 },
   { id: 'session', label: 'Session', sort: 'session', width: 100, rank: 2 },
-  { id: 'from', label: 'Forked or retried from', sort: null, width: 116, rank: 1 },
+  { id: 'from', label: 'Forked or retried from', sort: 'from', width: 116, isDescending: true, rank: 1 },
   { id: 'duration', label: 'Took', sort: 'duration', width: 66, isRight: true, isDescending: true, rank: 6 },
   { id: 'tokens', label: 'Tokens', sort: 'tokens', width: 62, isRight: true, isDescending: true, rank: 5 },
   { id: 'cost', label: 'Cost', sort: 'cost', width: 74, isRight: true, isDescending: true, rank: 4 },
@@ -41,20 +40,29 @@ export const HIDDEN_FIRST: readonly ColumnId[] = ['from'];
 const CHECK = 28;
 const GAP = 10;
 const PADDING = 28;
-/** A title that is shorter says nothing. */
-const MIN_TITLE = 180;
+/** A title that is shorter says little. */
+const TITLE = 180;
+/** It gives way to columns that somebody asked for. */
+const NARROW_TITLE = 110;
 
-/** The columns that are shown in this much room, and their widths for CSS. */
-export function shownColumns(hidden: readonly ColumnId[], room: number): { columns: Column[]; template: string } {
+/**
+ * The columns that are shown in this much room, their widths for CSS, and how wide they are at least if there is not
+ * room for them. Those that somebody asked for are never left out.
+ */
+export function shownColumns(hidden: readonly ColumnId[], wanted: readonly ColumnId[], room: number) {
   let columns = COLUMNS.filter((column) => !hidden.includes(column.id));
-  const needed = () => CHECK + PADDING + MIN_TITLE + columns.reduce((sum, { width }) => sum + width + GAP, 0);
+  const isWanted = ({ id }: Column) => wanted.includes(id);
+  const title = columns.some(isWanted) ? NARROW_TITLE : TITLE;
+  const needed = (title: number) => CHECK + PADDING + title + columns.reduce((sum, { width }) => sum + width + GAP, 0);
   // Before it is measured there is room for all.
   const limit = room > 0 ? room : Infinity;
-  while (needed() > limit) {
-    const first = columns.reduce((least, column) => (column.rank < least.rank ? column : least));
-    if (first.rank >= 97) break;
-    columns = columns.filter((column) => column !== first);
+  while (needed(title) > limit) {
+    const [first, ...others] = columns.filter((column) => column.rank < 97 && !isWanted(column));
+    if (!first) break;
+    const least = others.reduce((least, column) => (column.rank < least.rank ? column : least), first);
+    columns = columns.filter((column) => column !== least);
   }
   const widths = columns.map(({ id, width }) => (id === 'title' ? 'minmax(0, 1fr)' : `${width}px`));
-  return { columns, template: [`${CHECK}px`, ...widths].join(' ') };
+  const atLeast = columns.some(isWanted) && needed(title) > limit ? needed(title) : 0;
+  return { columns, template: [`${CHECK}px`, ...widths].join(' '), atLeast };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { barsOf, barWords, spanWord, sumOf } from './days';
+import { barsOf, barWords, isIn, spanWord, sumOf } from './days';
 
 const day = (day: string, runs: number, failed = 0) => ({ day, runs, failed, tokens: 0 });
 
@@ -33,8 +33,15 @@ test('a bar is named by its days', () => {
   expect(barWords({ from: '2026-11-29', until: '2026-12-06' })).toBe('29 Nov – 5 Dec');
 });
 
-test('no days are no bars, and bars are added up', () => {
+test('no days are no bars', () => {
   expect(barsOf([])).toEqual({ bars: [], span: 1 });
-  const { bars } = barsOf([day('2026-11-27', 3, 1), { ...day('2026-11-29', 5), costUsd: 0.5 }]);
-  expect(sumOf(bars)).toEqual({ runs: 8, failed: 1, tokens: 0, costUsd: 0.5 });
+});
+
+test('a range is added up by its days, also if it is a part of a bar', () => {
+  const days = [day('2026-11-25', 9, 9), day('2026-11-27', 3, 1), { ...day('2026-11-29', 5), costUsd: 0.5 }];
+  const range = { from: '2026-11-26', until: '2026-11-30' };
+  expect(sumOf(days, range)).toEqual({ runs: 8, failed: 1, tokens: 0, costUsd: 0.5 });
+  expect(sumOf(days, { ...range, until: '2026-11-29' })).toMatchObject({ runs: 3, costUsd: null });
+  expect(isIn({ from: '2026-11-23', until: '2026-11-30' }, { from: '2026-11-25', until: '2026-11-26' })).toBe(true);
+  expect(isIn({ from: '2026-11-23', until: '2026-11-25' }, { from: '2026-11-25', until: '2026-11-26' })).toBe(false);
 });

@@ -47,18 +47,23 @@ export function barsOf(days: readonly RunDay[]): { bars: Bar[]; span: number } {
 }
 
 type Sum = Omit<Bar, 'from' | 'until'>;
+type Days = Pick<Bar, 'from' | 'until'>;
 
-/** What several bars come to. */
-export function sumOf(bars: readonly Bar[]): Sum {
+/** What the days of a range come to. A range may begin or end within a bar. */
+export function sumOf(days: readonly RunDay[], { from, until }: Days): Sum {
   const sum: Sum = { runs: 0, failed: 0, tokens: 0, costUsd: null };
-  for (const bar of bars) {
-    sum.runs += bar.runs;
-    sum.failed += bar.failed;
-    sum.tokens += bar.tokens;
-    if (bar.costUsd !== null) sum.costUsd = (sum.costUsd ?? 0) + bar.costUsd;
+  for (const one of days) {
+    if (one.day < from || one.day >= until) continue;
+    sum.runs += one.runs;
+    sum.failed += one.failed;
+    sum.tokens += one.tokens;
+    if (one.costUsd != null) sum.costUsd = (sum.costUsd ?? 0) + one.costUsd;
   }
   return sum;
 }
+
+/** Whether a bar has days of a range. */
+export const isIn = (bar: Days, range: Days): boolean => bar.from < range.until && bar.until > range.from;
 
 export const spanWord = (span: number): string =>
   ({ 1: 'day', 7: 'week', 30: '30 days', 91: 'quarter', 365: 'year' })[span] ?? `${span} days`;
@@ -69,7 +74,7 @@ export const dayWords = (day: string): string => {
   return `${date.getDate()} ${MONTHS[date.getMonth()] ?? ''}`;
 };
 /** `20 Nov`, or `20 Nov – 26 Nov` of several days. */
-export const barWords = ({ from, until }: Pick<Bar, 'from' | 'until'>): string => {
+export const barWords = ({ from, until }: Days): string => {
   const last = added(until, -1);
   return last === from ? dayWords(from) : `${dayWords(from)} – ${dayWords(last)}`;
 };

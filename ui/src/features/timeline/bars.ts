@@ -28,7 +28,7 @@ export function barOf(row: ViewRow, { now, instant, waiting = null, pause = null
   const isAsked = (question: Wait['questions'][number]) =>
     question.path === row.path && question.createdAt >= row.startedAt && question.createdAt <= to + 1;
   const waits = look === 'suspended' && !row.hasChildren && waiting?.questions.some(isAsked) ? waiting : null;
-  const took = duration(tookWithout(pause, row.startedAt, to));
+  const took = duration(tookWithout(pause, row.startedAt, to, row.gaps ?? []));
   const label = waits ? `waiting ${duration(waits.now - to)}` : hasDied(row, pause) ? UNKNOWN : took;
   return { from: row.startedAt, to, look, isThin, label };
 }
@@ -70,7 +70,7 @@ export function noteOf({ memoized, edited }: ViewRow): { word: string; spoken?: 
 export function tookOf(row: ViewRow, time: ShownTime): number | null {
   if (row.status === null) return null;
   const { from, to } = barOf(row, time);
-  return tookWithout(time.pause ?? null, from, to);
+  return tookWithout(time.pause ?? null, from, to, row.gaps ?? []);
 }
 
 /** How much a row spent itself, with what is below it where it is a group or folded; null where nothing is known. */

@@ -43,6 +43,8 @@ export function blockRow(rows: PageRows, row: number, error: ErrorInfo | undefin
     row,
     null,
   );
+  // The row has its whole length, for its place in time.
+  const idle = (gaps ?? []).reduce((sum, gap) => sum + gap.to - gap.from, 0);
   return {
     path: path ?? '',
     instanceId: instanceId ?? '',
@@ -52,8 +54,8 @@ export function blockRow(rows: PageRows, row: number, error: ErrorInfo | undefin
     attempt: attempt ?? 0,
     status: status ?? 'running',
     startedAt,
-    ...(durationMs != null && { durationMs }),
-    ...(cutMs != null && { cutMs }),
+    ...(durationMs != null && { durationMs: Math.max(0, durationMs - idle) }),
+    ...(cutMs != null && { cutMs: Math.max(0, cutMs - idle) }),
     ...(gaps && { gaps }),
     memoized: rest.memoized,
     seqStart: rest.seqStart,

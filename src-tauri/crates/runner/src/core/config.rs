@@ -211,15 +211,10 @@ impl Config {
         self.prices.cost([Some(asked), configured].into_iter().flatten(), tokens)
     }
 
-    /// What a token costs in US dollars that a model was told, that it was told from the provider's cache, and that it
-    /// said; `None` without a price. `answered` is the name that the provider gave.
+    /// What a token costs, as [`Prices::of_token`]; `None` without a price. `answered` is the name that the provider gave.
     pub(crate) fn token_prices(&self, asked: &str, answered: &str) -> Option<[f64; 3]> {
         let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
-        let cost = |input, cached, output| {
-            let names = [Some(asked), configured, Some(answered)];
-            self.prices.cost(names.into_iter().flatten(), CallTokens { input, cached, output })
-        };
-        Some([cost(1, 0, 0)?, cost(1, 1, 0)?, cost(0, 0, 1)?])
+        self.prices.of_token([Some(asked), configured, Some(answered)].into_iter().flatten())
     }
 
     /// `env` as flows see it.

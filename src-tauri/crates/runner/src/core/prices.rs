@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::Value;
+use store::TRILLIONTHS;
 
 /// US dollars for a million tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -63,16 +64,28 @@ impl Prices {
         Ok(())
     }
 
-    /// What a call costs in US dollars, by the first of these names that has a price. A provider's prefix (`openai/…`)
-    /// may be left out.
+    /// What a call costs in US dollars, by the first of these names that has a price.
     pub(crate) fn cost<'n>(&self, names: impl Iterator<Item = &'n str>, tokens: CallTokens) -> Option<f64> {
-        let find = |name: &str| self.0.get(name).or_else(|| self.0.get(name.split_once('/')?.1));
-        let price = names.into_iter().find_map(find)?;
+        let [input, cached_input, output] = self.of_token(names)?;
         let cached = tokens.cached.min(tokens.input);
-        let fresh = (tokens.input - cached) as f64 * price.input;
-        let known = cached as f64 * price.cached_input.unwrap_or(price.input);
-        Some((fresh + known + tokens.output as f64 * price.output) / 1e6)
+        let fresh = (tokens.input - cached) as f64 * input;
+        Some((fresh + cached as f64 * cached_input + tokens.output as f64 * output) / TRILLIONTHS)
     }
+
+    /// What a token costs that a model was told, that it was told from the provider's cache, and that it said, in
+    /// trillionths of a US dollar, by the first of these names that has a price. A provider's prefix (`openai/…`) may be
+    /// left out.
+    pub(crate) fn of_token<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<[f64; 3]> {
+        let find = |name: &str| self.0.get(name).or_else(|| self.0.get(name.split_once('/')?.1));
+        let price = names.find_map(find)?;
+        let cached = price.cached_input.unwrap_or(price.input);
+        Some([price.input, cached, price.output].map(|million| (million * (TRILLIONTHS / 1e6)).round()))
+    }
+}
+
+/// Two costs in US dollars together: the same whatever was added first, as sums in the database are.
+pub(crate) fn added(one: f64, other: f64) -> f64 {
+    ((one + other) * TRILLIONTHS).round() / TRILLIONTHS
 }
 
 #[cfg(test)]
@@ -99,6 +112,17 @@ mod tests {
         assert_eq!(cost("openai/mini"), cost("mini"));
         assert_eq!(prices.cost(["unknown", "mini"].into_iter(), tokens), cost("mini"));
         assert_eq!(CallTokens::read(&json!({ "text": "no usage" })), None);
+    }
+
+    #[test]
+    fn sums_of_costs_are_exact() {
+        let prices = prices(r#"{ "mini": { "input": 15, "output": 75 } }"#);
+        let cost = |input, output| {
+            prices.cost(["mini"].into_iter(), CallTokens { input, cached: 0, output }).expect("it has a price")
+        };
+        assert_eq!(cost(5_000, 2_000), 0.225);
+        assert_eq!((0..10).fold(0.0, |sum, _| added(sum, cost(500, 200))), 0.225);
+        assert_eq!(added(0.1, 0.2), 0.3);
     }
 
     #[test]

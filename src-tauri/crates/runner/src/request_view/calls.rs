@@ -8,7 +8,7 @@ use engine::views::spans::{Span, SpanIndex, Spans};
 
 use super::{RequestView, Source};
 use crate::core::fault::Fault;
-use crate::views::{BlockRow, ErrorInfo, ViewCalls, span as length};
+use crate::views::{BlockRow, ErrorInfo, ViewCalls, span_worked};
 
 /// The name of a tick.
 const TICK: &str = "tick";
@@ -109,7 +109,7 @@ impl RequestView {
             attempt: span.attempt,
             status,
             started_at: span.started_at,
-            duration_ms: span.finished_at().map(|end| length(span.started_at, end)),
+            duration_ms: span_worked(&self.spans, index),
             cut_ms: None,
             gaps: None,
             memoized: span.is_memoized,

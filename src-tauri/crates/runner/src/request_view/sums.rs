@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use super::tree::{Node, Tree};
 use super::{RequestView, Source};
 use crate::core::fault::Fault;
+use crate::core::prices::added;
 use crate::views::Sums;
 
 /// What a span did itself, as far as rows show it.
@@ -80,7 +81,7 @@ impl Costs {
     fn add_all(&mut self, other: &Costs) {
         self.dollars = match (self.dollars, other.dollars) {
             (None, dollars) | (dollars, None) => dollars,
-            (Some(one), Some(other)) => Some(one + other),
+            (Some(one), Some(other)) => Some(added(one, other)),
         };
         self.unpriced += other.unpriced;
     }
@@ -148,7 +149,7 @@ impl RowSums {
         let seqs: Vec<Seq> = calls.iter().map(|(seq, _)| *seq).collect();
         for ((_, index), cost) in calls.iter().zip(source.costs(&seqs)?) {
             let add = |costs: &mut Costs| match cost {
-                Some(cost) => costs.dollars = Some(costs.dollars.unwrap_or(0.0) + cost),
+                Some(cost) => costs.dollars = Some(added(costs.dollars.unwrap_or(0.0), cost)),
                 None => costs.unpriced += 1,
             };
             add(&mut self.all_costs);

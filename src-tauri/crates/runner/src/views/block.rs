@@ -3,7 +3,7 @@
 use engine::views::blocks::BlockView;
 use serde::Serialize;
 
-use super::{BlockRow, Change, ErrorInfo, Gap, ItemRow, Json, ModelCallRow, SuspensionRow, span};
+use super::{BlockRow, Change, ErrorInfo, Gap, ItemRow, Json, ModelCallRow, SuspensionRow, worked};
 
 /// Everything about one block.
 #[derive(Clone, Debug, Serialize, specta::Type)]
@@ -110,6 +110,7 @@ fn gaps(block: &BlockView<'_>) -> Vec<Gap> {
 
 impl BlockRow {
     pub(crate) fn new(request: &str, block: &BlockView<'_>) -> Self {
+        let ran = |end| worked(block.started_at, end, block.gaps.iter().copied());
         BlockRow {
             path: block.path.to_string(),
             instance_id: format!("{request}:{}:{}", block.path, block.attempt),
@@ -119,8 +120,8 @@ impl BlockRow {
             attempt: block.attempt,
             status: block.status,
             started_at: block.started_at,
-            duration_ms: block.finished_at.map(|end| span(block.started_at, end)),
-            cut_ms: block.cut_at.map(|end| span(block.started_at, end)),
+            duration_ms: block.finished_at.map(ran),
+            cut_ms: block.cut_at.map(ran),
             gaps: Some(gaps(block)).filter(|gaps| !gaps.is_empty()),
             memoized: block.memoized,
             seq_start: block.seq_start,

@@ -6,7 +6,7 @@ use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
 use serde::{Deserialize, Serialize};
 
-use super::{BlockRow, ItemsUpdate, RequestRow, Sums};
+use super::{BlockRow, ItemsUpdate, RequestRow, Sums, worked};
 
 /// The numbers of blocks of a request, by status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, specta::Type)]
@@ -111,6 +111,14 @@ pub struct ViewRows {
     pub page: Vec<ViewRow>,
 }
 
+impl ViewRow {
+    /// How long it ran, in milliseconds, without its gaps; `None` if it has not ended.
+    pub fn worked_ms(&self) -> Option<i64> {
+        let gaps = self.gaps.iter().flatten().map(|gap| (gap.from, gap.to));
+        self.duration_ms.map(|took| worked(0, took, gaps))
+    }
+}
+
 /// Ticks and Calls that changed after an event, with what is directly around and inside of them.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 pub struct ViewCalls {
@@ -163,7 +171,7 @@ pub struct ViewRow {
     pub status: Option<BlockStatus>,
     /// Milliseconds since the epoch.
     pub started_at: i64,
-    /// Milliseconds; absent while it runs, or where its process died.
+    /// Milliseconds from its start to its end, with its gaps; absent while it runs, or where its process died.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<i64>,
     /// If it was cut off without an end: milliseconds until the last event from which it is known to run.

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::core::prices::added;
+
 /// Sums of a request, or of a row and everything below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
@@ -31,7 +33,7 @@ impl Sums {
         self.unpriced += other.unpriced;
         self.cost = match (self.cost, other.cost) {
             (None, cost) | (cost, None) => cost,
-            (Some(one), Some(other)) => Some(one + other),
+            (Some(one), Some(other)) => Some(added(one, other)),
         };
     }
 }

@@ -10,10 +10,11 @@ use std::collections::HashMap;
 
 use engine::event::RequestStatus;
 use indexmap::IndexSet;
-use store::{Liveness, ModelPrice, RunCondition, RunFilter, RunOrder, RunQuery, RunTerm};
+use store::{Liveness, ModelPrice, RunCondition, RunFilter, RunOrder, RunQuery, RunTerm, TRILLIONTHS};
 
 use super::Workspace;
 use crate::core::fault::Fault;
+use crate::core::prices::added;
 use crate::views::{RunDay, RunRow, RunsSummary, SessionRow};
 
 pub use tags::TagChanges;
@@ -84,7 +85,7 @@ impl Workspace {
             summary.tokens += day.tokens;
             summary.cost_usd = match (summary.cost_usd, day.usd) {
                 (None, cost) | (cost, None) => cost,
-                (Some(one), Some(other)) => Some(one + other),
+                (Some(one), Some(other)) => Some(added(one, other)),
             };
             if day.day.is_empty() {
                 continue;
@@ -171,7 +172,9 @@ impl Workspace {
             tags: run.annotated.tags,
             note: run.annotated.note,
             tokens: run.tokens,
-            cost_usd: costs.fold(None, |sum, cost| Some(sum.unwrap_or(0.0) + cost)),
+            cost_usd: costs
+                .fold(None, |sum, cost| Some(sum.unwrap_or(0.0) + cost))
+                .map(|trillionths| trillionths / TRILLIONTHS),
             words: run.words,
         }
     }

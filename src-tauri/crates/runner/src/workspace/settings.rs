@@ -141,7 +141,7 @@ impl Workspace {
                 has_key: who.has_key,
                 variable: who.variable,
                 problem: who.problem,
-                price: config.token_prices(name, "").map(|price| price.map(|usd| usd * 1e6)),
+                price: config.token_prices(name, "").map(|price| price.map(|token| token * 1e6 / store::TRILLIONTHS)),
             }
         });
         Ok(settings.collect())

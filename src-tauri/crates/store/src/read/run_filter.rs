@@ -82,7 +82,11 @@ pub struct RunTerm {
     pub condition: RunCondition,
 }
 
-/// What a token of a model costs, in US dollars.
+/// Costs are counted in trillionths of a US dollar: a token costs a whole number of them where the price of a million has
+/// six digits after the point at most, and sums of whole numbers are the same in whichever order.
+pub const TRILLIONTHS: f64 = 1e12;
+
+/// What a token of a model costs, in [trillionths](TRILLIONTHS) of a US dollar.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ModelPrice {
     /// The number of the model, see [`Store::models`](crate::Store::models).
@@ -182,7 +186,9 @@ impl RunFilter {
             RunCondition::Tokens(compare, tokens) => {
                 format!("r.tokens {} {}", compare.sql(), bind((*tokens).into()))
             }
-            RunCondition::Cost(compare, usd) => format!("c.usd {} {}", compare.sql(), bind((*usd).into())),
+            RunCondition::Cost(compare, usd) => {
+                format!("c.trillionths {} {}", compare.sql(), bind((usd * TRILLIONTHS).round().into()))
+            }
             RunCondition::Since(at) => format!("r.started_at >= {}", bind((*at).into())),
             RunCondition::Until(at) => format!("r.started_at < {}", bind((*at).into())),
             RunCondition::Text(text) => {
@@ -211,7 +217,7 @@ impl RunFilter {
         let spent = if is_spent { "AND u.is_copied = 0" } else { "" };
         format!(
             "WITH price (model, input, cached, output) AS MATERIALIZED ({prices}),
-             cost (request, usd) AS MATERIALIZED (
+             cost (request, trillionths) AS MATERIALIZED (
                  SELECT u.request, sum((u.input - u.cached) * p.input + u.cached * p.cached + u.output * p.output)
                  FROM model_usage u JOIN price p ON p.model = u.model WHERE u.counted > 0 {spent} GROUP BY u.request)"
         )

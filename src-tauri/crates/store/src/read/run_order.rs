@@ -1,14 +1,16 @@
 //! By what lists of runs are ordered.
 //!
-//! Every order but those by cost and by tags is that of an index, so a page of a list costs what it shows.
+//! Every order but those by cost, by tags and by origin is that of an index, so a page of a list costs what it shows.
 
 use crate::read::session_order::SessionOrder;
 
 /// By what runs are ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunOrder {
-    /// When they began.
+    /// When they began; those of one session as they were inserted, whatever the clock said.
     #[default]
+    Begun,
+    /// When they began, by their times.
     Started,
     /// How long they took.
     Duration,
@@ -24,8 +26,10 @@ pub enum RunOrder {
     Title,
     /// The user.
     User,
-    /// The session, by when it was made.
+    /// The id of the session.
     Session,
+    /// The request that they are a fork or a retry of.
+    Origin,
     /// Their first tag.
     Tags,
 }
@@ -36,6 +40,15 @@ impl RunOrder {
         self == RunOrder::Cost
     }
 
+    /// Where the requests `r` are read from, with the condition that joins them. Sessions come first if they give the
+    /// order: SQLite keeps the order of a CROSS JOIN, and so walks the index of their ids.
+    pub(super) fn tables(self) -> (&'static str, &'static str) {
+        match self {
+            RunOrder::Session => ("session s CROSS JOIN request r", "r.session = s.n"),
+            _ => ("request r", "TRUE"),
+        }
+    }
+
     /// The terms of ORDER BY, for a request with the alias `r` and its cost with the alias `c`. What is equal comes
     /// newest first if the order is that of a text and not turned round.
     pub(super) fn sql(self, is_descending: bool, of_session: Option<SessionOrder>) -> String {
@@ -44,17 +57,19 @@ impl RunOrder {
         let nulls = if is_descending { "NULLS LAST" } else { "NULLS FIRST" };
         match self {
             // What was imported into a session may have begun long before it came.
-            RunOrder::Started => of_session.unwrap_or(SessionOrder::Started).sql(way),
+            RunOrder::Begun => of_session.unwrap_or(SessionOrder::Started).sql(way),
+            RunOrder::Started => SessionOrder::Started.sql(way),
             RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way} {nulls}, r.n {way}"),
             RunOrder::Tokens => format!("r.tokens {way}, r.n {way}"),
-            RunOrder::Cost => format!("c.usd {way} {nulls}, r.n {way}"),
+            RunOrder::Cost => format!("c.trillionths {way} {nulls}, r.n {way}"),
             RunOrder::Status => format!("r.status {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Flow => format!("r.flow {way}, r.action {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Title => {
                 format!("lower(coalesce(r.title, r.words)) {way} {nulls}, r.started_at {back}, r.n {back}")
             }
             RunOrder::User => format!("r.user {way}, r.started_at {back}, r.n {back}"),
-            RunOrder::Session => format!("r.session {way}, r.n {way}"),
+            RunOrder::Session => format!("s.id {way}, r.n {way}"),
+            RunOrder::Origin => format!("coalesce(r.forked_from, r.retry_of) {way} {nulls}, r.n {way}"),
             RunOrder::Tags => {
                 format!("(SELECT min(t.name) FROM tag t WHERE t.request = r.n) {way} {nulls}, r.n {way}")
             }

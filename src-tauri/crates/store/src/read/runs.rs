@@ -5,7 +5,7 @@ use crate::sql::{Connection, params_from_iter};
 
 use crate::Store;
 use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
-use crate::read::run_filter::RunFilter;
+use crate::read::run_filter::{RunFilter, TRILLIONTHS};
 use crate::read::run_order::RunOrder;
 use crate::read::session_order::SessionOrder;
 use crate::row::annotation::{self, Annotated, Subject};
@@ -132,14 +132,15 @@ impl Store {
         let condition = filter.sql(&mut values);
         let priced = !filter.prices.is_empty();
         let (with, join) = cost(filter, priced || filter.needs_cost(), true);
-        let usd = if priced { "sum(c.usd)" } else { "CAST(NULL AS double precision)" };
+        let cost_sum = if priced { "sum(c.trillionths)" } else { "CAST(NULL AS double precision)" };
         // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
         // towards 0, so times before 1970 are moved above it first.
         let sql = format!(
             "{with} SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
-                 sum(tokens), sum(usd)
+                 sum(tokens), sum(trillionths)
              FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter, count(*) AS runs,
-                 sum(CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END) AS failed, sum(r.tokens) AS tokens, {usd} AS usd
+                 sum(CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END) AS failed, sum(r.tokens) AS tokens,
+                 {cost_sum} AS trillionths
                  FROM request r {join} WHERE {condition} GROUP BY quarter) AS quarters
              GROUP BY day ORDER BY min(quarter)"
         );
@@ -151,7 +152,7 @@ impl Store {
                     runs: row.get(1)?,
                     failed: row.get(2)?,
                     tokens: row.get(3)?,
-                    usd: row.get(4)?,
+                    usd: row.get::<_, Option<f64>>(4)?.map(|trillionths| trillionths / TRILLIONTHS),
                 })
             })?;
             Ok(RunsSummary { days: rows.collect::<Result<_, _>>()? })
@@ -215,6 +216,7 @@ fn statement(query: &RunQuery, of_session: Option<SessionOrder>) -> (String, Vec
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);
     let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost(), false);
+    let (tables, joined) = order.tables();
     let order = order.sql(*is_descending, of_session);
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
     let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
@@ -222,7 +224,8 @@ fn statement(query: &RunQuery, of_session: Option<SessionOrder>) -> (String, Vec
     values.extend([Value::from(limit), Value::from(offset)]);
     let (last, at) = (values.len(), values.len() - 1);
     let sql = format!(
-        "{with} SELECT r.n FROM request r {join} WHERE {condition} ORDER BY {order} LIMIT ?{at} OFFSET ?{last}"
+        "{with} SELECT r.n FROM {tables} {join} WHERE {joined} AND ({condition}) ORDER BY {order}
+             LIMIT ?{at} OFFSET ?{last}"
     );
     (sql, values)
 }
@@ -278,6 +281,7 @@ mod tests {
     #[test]
     fn orders_are_those_of_indexes() {
         for (order, index) in [
+            (RunOrder::Begun, "request_by_start"),
             (RunOrder::Started, "request_by_start"),
             (RunOrder::Duration, "request_by_duration"),
             (RunOrder::Tokens, "request_by_tokens"),
@@ -289,8 +293,11 @@ mod tests {
         ] {
             for is_descending in [false, true] {
                 let steps = plan(&RunQuery { order, is_descending, limit: Some(50), ..RunQuery::default() });
-                assert_eq!(steps.len(), 1, "{order:?}: {steps:?}");
-                assert!(steps[0].contains(&format!("USING COVERING INDEX {index}")), "{order:?}: {steps:?}");
+                let tables = if order == RunOrder::Session { 2 } else { 1 };
+                assert_eq!(steps.len(), tables, "{order:?}: {steps:?}");
+                let last = &steps[tables - 1];
+                assert!(last.contains(&format!("USING COVERING INDEX {index}")), "{order:?}: {steps:?}");
+                assert!(steps.iter().all(|step| step.contains("COVERING INDEX")), "{order:?}: {steps:?}");
             }
         }
     }

@@ -100,6 +100,8 @@ fn runs_come_in_any_order_and_by_any_term() {
     assert_eq!(order(RunOrder::Tokens, true), ["b", "a", "c"]);
     assert_eq!(order(RunOrder::Title, false)[2], "c");
     assert_eq!(order(RunOrder::Tags, true)[0], "b");
+    assert_eq!(order(RunOrder::Session, false), ["a", "b", "c"]);
+    assert_eq!(order(RunOrder::Origin, true), ["c", "b", "a"], "those without one are equal");
     for by in [RunOrder::Duration, RunOrder::Status, RunOrder::Flow, RunOrder::User, RunOrder::Session] {
         let (one, mut other) = (order(by, false), order(by, true));
         other.reverse();
@@ -127,7 +129,7 @@ fn runs_come_in_any_order_and_by_any_term() {
 #[test]
 fn costs_are_tokens_times_prices() {
     let bed = three();
-    let price = ModelPrice { model: 1, input: 1.0, cached: 0.5, output: 10.0 };
+    let price = ModelPrice { model: 1, input: 1e12, cached: 5e11, output: 1e13 };
     let filter = RunFilter { prices: vec![price], ..RunFilter::default() };
     let order = RunQuery { filter: filter.clone(), order: RunOrder::Cost, is_descending: true, ..RunQuery::default() };
     assert_eq!(ids(&bed, &order), ["b", "a", "c"]);
@@ -136,6 +138,24 @@ fn costs_are_tokens_times_prices() {
     assert_eq!((days.len(), days[0].runs, days[0].usd), (1, 3, Some(a + b)));
     let terms = vec![RunTerm { is_negated: false, condition: RunCondition::Cost(Comparison::Above, 500.0) }];
     assert_eq!(ids(&bed, &RunQuery { filter: RunFilter { terms, ..filter }, ..RunQuery::default() }), ["b"]);
+}
+
+/// 0.15 and 0.75 dollars for a million tokens have no exact value as dollars for one.
+#[test]
+fn a_cost_is_found_by_its_exact_value() {
+    let bed = three();
+    let prices = vec![ModelPrice { model: 1, input: 150_000.0, cached: 150_000.0, output: 750_000.0 }];
+    let find = |compare, usd| {
+        let terms = vec![RunTerm { is_negated: false, condition: RunCondition::Cost(compare, usd) }];
+        let filter = RunFilter { terms, prices: prices.clone(), ..RunFilter::default() };
+        ids(&bed, &RunQuery { filter, ..RunQuery::default() })
+    };
+    let (a, b) = (0.000_024, 0.000_150_75);
+    assert_eq!(find(Comparison::Equal, a), ["a"]);
+    assert_eq!(find(Comparison::Equal, b), ["b"]);
+    assert_eq!(find(Comparison::AtLeast, b), ["b"]);
+    assert_eq!(find(Comparison::Below, b), ["a"]);
+    assert_eq!(find(Comparison::Above, b), [""; 0]);
 }
 
 /// Whether a request that has not ended runs is not in the database, so whoever asks says which are gone.

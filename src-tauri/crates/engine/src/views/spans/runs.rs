@@ -40,6 +40,12 @@ impl Spans {
         self.before.get(&index).map_or(&[], Vec::as_slice)
     }
 
+    /// When a span did not run between its start and its end, from and to, in milliseconds since 1970: it was
+    /// interrupted, waited, or stood before a fork, and went on.
+    pub fn gaps(&self, index: SpanIndex) -> impl Iterator<Item = (i64, i64)> {
+        self.earlier_runs(index).iter().map(|run| (run.until, run.resumed_at))
+    }
+
     /// Spans whose count of changes fell after they had ended, and by how many, in that order.
     pub fn revoked(&self) -> &[(SpanIndex, u32)] {
         &self.revoked

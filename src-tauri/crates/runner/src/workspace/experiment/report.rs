@@ -13,7 +13,7 @@ use super::axes::Arm;
 use super::sample::Begun;
 use super::statistics::{difference, difference_of_means, mean, median, of_mean, rate, resampled};
 use crate::core::fault::Fault;
-use crate::core::prices::CallTokens;
+use crate::core::prices::{CallTokens, added};
 use crate::models::call_meter::hash_of;
 use crate::views::{
     ArmSummary, ArmView, BesideBase, Json, RequestRow, SampleDiffers, SampleUsage, SampleView, StateView,
@@ -117,7 +117,7 @@ impl Workspace {
             usage.completion_tokens += tokens.output;
             let model = view.effect_request(&event.kind).and_then(|request| request["model"].as_str());
             let price = self.config.cost(model.unwrap_or_default(), result);
-            cost = cost.zip(price).map(|(cost, price)| cost + price);
+            cost = cost.zip(price).map(|(cost, price)| added(cost, price));
         }
         usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
         (usage, cost.filter(|_| !self.config.prices.is_empty()))

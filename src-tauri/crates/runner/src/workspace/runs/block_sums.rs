@@ -5,13 +5,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::views::spans::{PathNumber, SpanEnd, Spans};
+use engine::views::spans::{PathNumber, SpanEnd, SpanIndex, Spans};
 use store::{RunCondition, RunTerm};
 
 use super::super::Workspace;
 use super::RunsQuery;
 use crate::core::fault::Fault;
-use crate::views::{BlockSum, BlockSums, span};
+use crate::views::{BlockSum, BlockSums, span_worked};
 
 /// The most runs that are read, the newest ones.
 const MAX_RUNS: u64 = 500;
@@ -61,7 +61,7 @@ impl Workspace {
         let places: HashMap<PathNumber, String> =
             numbers.into_iter().zip(&texts).map(|(number, path)| (number, place_of(path))).collect();
         // What was taken from the log did not run here.
-        for one in spans.iter().filter(|span| !span.is_memoized) {
+        for (index, one) in (0 as SpanIndex..).zip(spans.iter()).filter(|(_, span)| !span.is_memoized) {
             let Some(place) = places.get(&one.path) else { continue };
             if !sums.contains_key(place) {
                 sums.insert(place.clone(), Sum { name: spans.name(one).to_string(), ..Sum::default() });
@@ -69,7 +69,7 @@ impl Workspace {
             let Some(sum) = sums.get_mut(place) else { continue };
             sum.count += 1;
             sum.failed += u64::from(matches!(one.end, Some(SpanEnd::Failed | SpanEnd::TimedOut)));
-            sum.durations.extend(one.finished_at().map(|end| span(one.started_at, end)));
+            sum.durations.extend(span_worked(spans, index));
         }
         Ok(())
     }

@@ -1,0 +1,77 @@
+// The page of settings over a recorded host: what is typed and nothing else, a file that another program writes, and
+// what is said of something wrong.
+import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import App from './App.svelte';
+import { FakeHost } from './host/fake';
+import { AppModel } from './model/app.svelte';
+import { Router } from './model/route.svelte';
+
+let app: AppModel;
+let host: FakeHost;
+
+async function open(section: string) {
+  history.replaceState(null, '', `#settings=${section}`);
+  host = new FakeHost(0, 5);
+  app = new AppModel(host, new Router(window));
+  render(App, { props: { app } });
+  await screen.findByTestId('settings-page');
+}
+
+const said = (id: string) => screen.getByTestId(id).textContent.replaceAll(/\s+/g, ' ').trim();
+const box = async (id: string) => (await screen.findByTestId(id)) as HTMLInputElement;
+const type = async (id: string, value: string) => fireEvent.change(await box(id), { target: { value } });
+
+beforeEach(() => localStorage.clear());
+afterEach(() => {
+  cleanup();
+  vi.restoreAllMocks();
+});
+
+test('a number that nobody typed is not made up, and is asked for', async () => {
+  await open('models');
+  host.folderSettings.rewrite('{}\n');
+  await fireEvent(window, new Event('focus'));
+  await waitFor(async () => expect((await box('price-input')).value).toBe(''));
+  await type('price-input', '250');
+  expect((await box('price-output')).value).toBe('');
+  expect(said('price-incomplete')).toContain('lacks “Out”');
+  await fireEvent.click(screen.getByTestId('settings-review'));
+  await waitFor(() => expect(screen.getByTestId('settings-sheet').textContent).toContain('would not be valid'));
+  expect(screen.getByTestId('settings-sheet').textContent).not.toContain('marked fields');
+});
+
+test('a file that another program wrote is shown at once, and edits are made of it', async () => {
+  await open('models');
+  await waitFor(async () => expect((await box('price-output')).value).toBe('2'));
+  await type('price-input', '250');
+  host.folderSettings.rewrite('{"prices":{"gpt-5-mini":{"input":0.25,"output":7}}}');
+  await fireEvent(window, new Event('focus'));
+  await waitFor(async () => expect((await box('price-output')).value).toBe('7'));
+  expect((await box('price-input')).value).toBe('250');
+  expect(await screen.findByTestId('settings-stale')).toBeTruthy();
+  host.folderSettings.rewrite('{"prices":{"gpt-5-mini":{"input":250,"output":7}}}');
+  await fireEvent(window, new Event('focus'));
+  await waitFor(() => expect(screen.queryByTestId('settings-edits'), 'it says so by itself').toBeNull());
+});
+
+test('what is no host is not taken', async () => {
+  await open('network');
+  await fireEvent.input(await box('host-add'), { target: { value: 'http://bad host/x' } });
+  await fireEvent.submit((await box('host-add')).form as HTMLFormElement);
+  await waitFor(() => expect(said('host-wrong')).toContain('is no host'));
+  expect(screen.queryByTestId('settings-edits')).toBeNull();
+  await fireEvent.input(await box('host-add'), { target: { value: 'api.example.com' } });
+  expect(screen.queryByTestId('host-wrong')).toBeNull();
+  await fireEvent.submit((await box('host-add')).form as HTMLFormElement);
+  await waitFor(() => expect(said('settings-edits')).toContain('1 change'));
+});
+
+test('own settings that cannot be written say so in words of their own', async () => {
+  await open('look');
+  vi.spyOn(host, 'changeOwnSettings').mockRejectedValue({ kind: 'internal', message: 'settings.json: it is broken' });
+  await fireEvent.click(screen.getByText('Compact'));
+  await waitFor(() =>
+    expect(app.faults.notes.map((note) => note.words.title)).toEqual(['Your own settings were not saved']),
+  );
+});
