@@ -34,7 +34,6 @@ use super::place::Server;
 use super::{Error, Result};
 pub(crate) use connect::Settings;
 use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect, connect_first};
-pub(in crate::sql) use param::without_nul;
 
 /// How long a revision that was read counts as the newest: what a request reads may lack what other processes have
 /// committed since then. What it commits is always held against the newest.
