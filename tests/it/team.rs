@@ -221,3 +221,21 @@ fn addresses_that_cannot_be_used_are_told() {
     let refused = place.run(&["--data", &looker, "tag", "nothing", "+x"]);
     assert!(refused.code != Some(0), "{refused}");
 }
+
+/// A process that hung lost its request to a worker, which finished it: that is what the process says of it.
+#[test]
+fn a_process_that_lost_its_request_says_what_became_of_it() {
+    let Some(server) = Postgres::start() else { return };
+    let counter = Counter::start();
+    let place = with_steps(&server, "lost", &counter);
+    let going = place.start("run steps go --user ann --request r1 --input 1");
+    place.until("its first step", |_| (times(&counter, "r1", "a") > 0).then_some(()));
+    going.signal("STOP");
+    let there = elsewhere(&place, &server, "lost");
+    let _worker = there.start("worker");
+    there.until_status("r1", "completed");
+    going.signal("CONT");
+    let ended = going.ended();
+    assert_eq!(ended.code, Some(7), "{ended}");
+    assert_eq!(ended.json()["status"], "completed", "{ended}");
+}
