@@ -57,7 +57,7 @@ impl DataPlace {
     pub fn parse(text: &Path) -> Result<DataPlace, String> {
         match text.to_str().filter(|text| is_address(text)) {
             Some(address) => Server::parse(address).map(|server| DataPlace::Server(Arc::new(server))),
-            None => match text.to_str().and_then(other_address) {
+            None => match other_address(&text.to_string_lossy()) {
                 Some(why) => Err(why.to_owned()),
                 None => Ok(DataPlace::File(text.to_owned())),
             },
@@ -111,7 +111,28 @@ fn other_address(text: &str) -> Option<&'static str> {
     if scheme.is_some_and(is_scheme) || text.contains("password=") {
         return Some("--data takes a file, or a server as postgres://user@host:5432/database");
     }
+    if is_mistyped_address(text) {
+        return Some(
+            "--data is a mistyped address of a server: write it as postgres://user@host:5432/database; a file of such \
+             a name is written with ./ before it",
+        );
+    }
     None
+}
+
+/// Whether a text is no file's name but an address with a slip: a letter too few, a blank, or no scheme. It would be
+/// the name of a folder, with the password in it.
+fn is_mistyped_address(text: &str) -> bool {
+    let trimmed = text.trim_start();
+    let word = trimmed.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (name, rest) = trimmed.split_at(word);
+    let is_scheme = ["postgres", "postgresql", "postgre", "psql", "pgsql", "pg"]
+        .iter()
+        .any(|scheme| name.eq_ignore_ascii_case(scheme));
+    let rest = rest.trim_start();
+    let first = trimmed.split(['/', '\\']).next().unwrap_or_default();
+    let has_user = first.split_once(':').is_some_and(|(_, after)| after.contains('@'));
+    is_scheme && (rest.starts_with(':') || rest.starts_with("//")) || has_user
 }
 
 impl Server {
@@ -263,6 +284,22 @@ mod tests {
         assert!(DataPlace::parse(Path::new("POSTGRES://h/d")).unwrap().file().is_none());
         for wrong in ["mysql://a:secret@h/d", "host=h password=secret", "postgres://a:se@secret@h/d"] {
             assert!(!DataPlace::parse(Path::new(wrong)).unwrap_err().contains("secret"));
+        }
+        for mistyped in [
+            "postgres:/bob:secret@h:1/br",
+            "postgresql:bob:secret@h/d",
+            "postgres//bob:secret@h/d",
+            " postgres://bob:secret@h/d",
+            "\tPostgres: //bob:secret@h/d",
+            "postgres ://bob:secret@h/d",
+            "postgre:bob:secret@h/d",
+            "bob:secret@h:1/d",
+        ] {
+            let why = DataPlace::parse(Path::new(mistyped)).unwrap_err();
+            assert!(why.contains("postgres://user@host") && !why.contains("secret"), "{mistyped}: {why}");
+        }
+        for file in ["postgres.db", "postgres/runs.db", "pg/x.db", "./a:b@c", "a@b.db", "C:\\a@b.db", "runs 2:1.db"] {
+            assert!(DataPlace::parse(Path::new(file)).unwrap().file().is_some(), "{file}");
         }
         for wrong in
             ["postgres://a:secret@h/d?schema=a\"b", "postgres://a:secret@h/d?schema=", "postgres://a:secret@h:x/d"]
