@@ -127,6 +127,7 @@ mod tags;
 mod team;
 mod team_address;
 mod team_network;
+mod team_rights;
 mod team_storm;
 mod team_tls;
 mod time_zones;

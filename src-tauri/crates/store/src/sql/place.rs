@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::client_files;
+use super::client_files::{self, Password};
+use super::error::TooFew;
 use super::postgres::{SYSTEM, Tls};
 
 /// Where a database is.
@@ -30,6 +31,14 @@ pub struct Server {
     pub(crate) spare: Mutex<Vec<tokio_postgres::Client>>,
     /// Whether they were made.
     pub(crate) has_reserved: AtomicBool,
+    /// How many connections this process has.
+    pub(crate) open: Arc<AtomicUsize>,
+    /// How many it may have, once it is known that these are few.
+    pub(crate) allowed: OnceLock<TooFew>,
+    /// How long the server may take to accept a session.
+    pub(crate) answers_within: Duration,
+    /// A password file that is not used because others may read it, where the password is missing.
+    pub(crate) open_password_file: Option<PathBuf>,
     /// Whether this process has read something else than records since it last asked for the newest revision.
     pub(crate) has_read: AtomicBool,
     /// What encrypts connections.
@@ -42,6 +51,8 @@ pub struct Server {
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// How long a link is waited for that does not answer.
 const LINK_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a server may take to accept a session, unless the address says `connect_timeout=SECONDS`.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The schema that has the tables, unless the address says `schema=NAME`.
 const SCHEMA: &str = "flowglass";
 
@@ -141,6 +152,11 @@ impl Server {
         &self.label
     }
 
+    /// Whether this process has all connections that it may ever have.
+    pub(crate) fn has_all_connections(&self) -> bool {
+        self.allowed.get().is_some_and(|few| self.open.load(Ordering::SeqCst) >= few.allowed)
+    }
+
     fn parse(address: &str) -> Result<Server, String> {
         let scheme = address.find("://").unwrap_or_default();
         let address = &format!("{}{}", address[..scheme].to_ascii_lowercase(), &address[scheme..]);
@@ -151,8 +167,13 @@ impl Server {
                 && name.len() <= 63
                 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
                 && !name.starts_with(|first: char| first.is_ascii_digit())
-                && !name.starts_with("pg_")
         };
+        if schema == "information_schema" || schema.starts_with("pg_") {
+            return Err(format!(
+                "schema \"{schema}\" of the database's address belongs to the server: name another, as in \
+                 postgres://user@host/database?schema=my_team"
+            ));
+        }
         if !is_name(&schema) {
             return Err(format!(
                 "schema \"{schema}\" of the database's address is not a valid name: use letters a-z, digits and _, \
@@ -185,10 +206,13 @@ impl Server {
         if config.get_user().is_none() {
             config.user(set("PGUSER").or_else(|| set("USER")).unwrap_or_else(|| "postgres".to_owned()));
         }
-        if config.get_password().is_none()
-            && let Some(password) = set("PGPASSWORD").or_else(|| client_files::password(&config))
-        {
-            config.password(password);
+        let mut open_password_file = None;
+        if config.get_password().is_none() {
+            match set("PGPASSWORD").map_or_else(|| client_files::password(&config), Password::Known) {
+                Password::Known(password) => _ = config.password(password),
+                Password::Open(file) => open_password_file = Some(file),
+                Password::None => {}
+            }
         }
         use tokio_postgres::config::Host;
         if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
@@ -196,6 +220,7 @@ impl Server {
         }
         let label = label(&config, named_user.as_deref(), &own);
         config.application_name("flowglass").tcp_user_timeout(LINK_TIMEOUT).keepalives_idle(LINK_TIMEOUT);
+        let answers_within = config.get_connect_timeout().copied().unwrap_or(ANSWER_TIMEOUT);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(LINK_TIMEOUT);
         }
@@ -204,6 +229,10 @@ impl Server {
             schema,
             spare: Mutex::default(),
             has_reserved: AtomicBool::default(),
+            open: Arc::default(),
+            allowed: OnceLock::new(),
+            answers_within,
+            open_password_file,
             has_read: AtomicBool::default(),
             connector,
             label: label.into(),
@@ -301,6 +330,7 @@ mod tests {
         for file in ["postgres.db", "postgres/runs.db", "pg/x.db", "./a:b@c", "a@b.db", "C:\\a@b.db", "runs 2:1.db"] {
             assert!(DataPlace::parse(Path::new(file)).unwrap().file().is_some(), "{file}");
         }
+        assert!(DataPlace::parse(Path::new("postgres://h/d?schema=information_schema")).is_err());
         for wrong in
             ["postgres://a:secret@h/d?schema=a\"b", "postgres://a:secret@h/d?schema=", "postgres://a:secret@h:x/d"]
         {

@@ -164,7 +164,8 @@ impl Session {
         let began = self.again_if_cut_off(|| {
             self.unanswered.borrow_mut().clear();
             self.has_failed.set(false);
-            self.send_batch("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
+            // Whether it may write is what the server says of this user.
+            self.send_batch("BEGIN ISOLATION LEVEL READ COMMITTED")?;
             self.is_open.set(true);
             let mark = (RandomState::new().hash_one(self.own_commits.get()) >> 1) as i64;
             let sql = "UPDATE revision SET n = n + 1, mark = ?2 WHERE format = ?1
