@@ -373,7 +373,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Demo(demo) => Ok(crate::demo::synthesize(&workspace, &demo)?),
         Command::Compact => {
             let compacted = workspace.compact()?;
-            Ok(Outcome::done(json!(compacted), print::compacted(compacted)))
+            Ok(Outcome::done(json!(compacted), print::compacted(compacted, is_server)))
         }
         Command::Stats => {
             let stats = workspace.stats()?;

@@ -13,6 +13,7 @@ pub mod focus;
 pub mod forking;
 pub mod going;
 pub mod pattern;
+pub mod pausing;
 pub mod postgres;
 pub mod processes;
 pub mod server;

@@ -192,6 +192,13 @@ impl SchemaRights {
     }
 }
 
+/// The names of the tables.
+pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
+    let created = [include_str!("../schema.sql"), JOBS].into_iter().flat_map(str::lines);
+    let names = created.filter_map(|line| line.trim_start().strip_prefix("CREATE TABLE ")?.split([' ', '(']).next());
+    names.chain(["revision"])
+}
+
 /// Opens a reading session.
 pub(crate) fn reader(server: &Arc<Server>) -> std::result::Result<Connection, OpenError> {
     let session = Session::new(server, FORMAT.into(), settings(server, Access::ReadWrite));

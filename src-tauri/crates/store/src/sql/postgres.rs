@@ -291,6 +291,11 @@ impl Session {
         self.connections.get()
     }
 
+    /// How many connections this process has.
+    pub(crate) fn own_connections(&self) -> usize {
+        self.server.open.load(SeqCst)
+    }
+
     /// Says which format the tables have.
     pub(crate) fn set_format(&self, format: i64) {
         self.format.set(format);
