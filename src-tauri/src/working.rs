@@ -9,7 +9,7 @@ use runner::{Cancel, Fault, WorkerNews, WorkerOptions, Workspace};
 use serde_json::json;
 
 use crate::cli::args::Worker;
-use crate::cli::{Outcome, exit, print, tell};
+use crate::cli::{self, Outcome, exit, tell};
 use crate::print::counted;
 use crate::signals::Signals;
 
@@ -71,7 +71,7 @@ fn end_if_silent(counts: Arc<Counts>, is_json: bool) {
         std::thread::sleep(SILENCE);
         tell("flowglass: the database does not answer; nothing goes on here, so the worker ends");
         let done = counts.done.load(SeqCst);
-        print(&if is_json { format!("{}\n", result(done)) } else { in_words(done) });
+        cli::print(&if is_json { format!("{}\n", result(done)) } else { in_words(done) });
         std::process::exit(exit::DONE.into());
     };
     // Without a thread it ends when the database answers, or with the next signal.
