@@ -229,13 +229,17 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         _ => None,
     };
     // Only what brings something makes a database where none is, if the command names it.
-    let is_named = cli.global.data.is_some();
-    let existing = is_named
-        && !matches!(
-            command,
-            Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Serve { .. } | Command::Demo(_)
-        );
-    let mut options = OpenOptions { existing, ..options(&cli.global)? };
+    let mut options = options(&cli.global)?;
+    let is_server = options.data.as_ref().is_some_and(|data| data.file().is_none());
+    let makes = match command {
+        Command::Run(_) | Command::Trigger(_) | Command::Import { .. } | Command::Serve { .. } | Command::Demo(_) => {
+            true
+        }
+        // It may be started before the first run of a team.
+        Command::Worker(_) => is_server,
+        _ => false,
+    };
+    options.existing = cli.global.data.is_some() && !makes;
     // Files are verified without the database of the folder: where they are, there may be none.
     let _folder = match &command {
         Command::Verify(verify) if verify.has_files() => {
@@ -373,7 +377,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Demo(demo) => Ok(crate::demo::synthesize(&workspace, &demo)?),
         Command::Compact => {
             let compacted = workspace.compact()?;
-            Ok(Outcome::done(json!(compacted), print::compacted(compacted)))
+            Ok(Outcome::done(json!(compacted), print::compacted(compacted, is_server)))
         }
         Command::Stats => {
             let stats = workspace.stats()?;

@@ -196,11 +196,14 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     for sent in workspace.finish_dispatched() {
         tell(&print::dispatched(&sent));
     }
-    let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": ended.status });
+    let row = workspace.request(&request_id)?;
+    // Another process may have finished what was interrupted here.
+    let status = if ended.status == RequestStatus::Interrupted { row.status } else { ended.status };
+    let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": status });
     if let Some(output) = ended.output.as_value() {
         result["output"] = output.clone();
     }
-    if let Some(from) = workspace.request(&request_id)?.forked_from {
+    if let Some(from) = row.forked_from {
         result["forkedFrom"] = json!(from);
     }
     let pending = match ended.status {

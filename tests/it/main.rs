@@ -128,6 +128,8 @@ mod tags;
 mod team;
 mod team_address;
 mod team_network;
+mod team_rights;
+mod team_room;
 mod team_storm;
 mod team_tls;
 mod time_zones;

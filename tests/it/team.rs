@@ -199,7 +199,11 @@ fn addresses_that_cannot_be_used_are_told() {
         ("postgres://postgres:secret@127.0.0.1:1/postgres".to_owned(), 1, "start the server"),
         (format!("postgres://postgres:secret@127.0.0.1:{port}/postgres?schema=A-B"), 2, "is not a valid name"),
         ("postgres://postgres:secret@h:port/postgres".to_owned(), 2, "postgres://user@host:5432/database"),
-        (format!("postgres://postgres:secret@127.0.0.1:{port}/postgres?schema=none"), 6, "does not exist"),
+        (
+            format!("postgres://postgres:secret@127.0.0.1:{port}/postgres?schema=none"),
+            6,
+            "has no tables of Flowglass yet",
+        ),
     ] {
         let answer = place.run(&["--data", &address, "requests"]);
         assert_eq!(answer.code, Some(code), "{address}\n{answer}");
@@ -218,6 +222,27 @@ fn addresses_that_cannot_be_used_are_told() {
     server.query("GRANT USAGE ON SCHEMA newer TO looker; GRANT SELECT ON ALL TABLES IN SCHEMA newer TO looker");
     let looker = newer.replace("postgres@", "looker@");
     assert_eq!(place.run(&["--data", &looker, "requests"]).code, Some(0));
-    let refused = place.run(&["--data", &looker, "tag", "nothing", "+x"]);
-    assert!(refused.code != Some(0), "{refused}");
+    for words in ["tag nothing +x", "delete nothing", "compact", "worker --until-idle"] {
+        let words: Vec<&str> = words.split(' ').collect();
+        let refused = place.run(&[&["--data", &looker], &words[..]].concat());
+        assert!(refused.code != Some(0) && refused.stderr.contains("GRANT ALL ON ALL TABLES"), "{refused}");
+    }
+}
+
+/// A process that hung lost its request to a worker, which finished it: that is what the process says of it.
+#[test]
+fn a_process_that_lost_its_request_says_what_became_of_it() {
+    let Some(server) = Postgres::start() else { return };
+    let counter = Counter::start();
+    let place = with_steps(&server, "lost", &counter);
+    let going = place.start("run steps go --user ann --request r1 --input 1");
+    place.until("its first step", |_| (times(&counter, "r1", "a") > 0).then_some(()));
+    going.signal("STOP");
+    let there = elsewhere(&place, &server, "lost");
+    let _worker = there.start("worker");
+    there.until_status("r1", "completed");
+    going.signal("CONT");
+    let ended = going.ended();
+    assert_eq!(ended.code, Some(7), "{ended}");
+    assert_eq!(ended.json()["status"], "completed", "{ended}");
 }

@@ -41,7 +41,7 @@ fn an_address_may_name_a_service_and_leave_the_password_to_a_file() {
     let_read(0o644);
     let open = run(&place, "postgres:///?service=open&schema=shop");
     assert_eq!(open.code, Some(1), "others may read the file: {open}");
-    assert!(open.stderr.contains("PGPASSWORD or ~/.pgpass"), "{open}");
+    assert!(open.stderr.contains("passwords") && open.stderr.contains("chmod 0600"), "{open}");
     let none = run(&place, "postgres:///?service=nothing");
     assert_eq!(none.code, Some(2), "{none}");
     assert!(none.stderr.contains("no service \"nothing\"") && none.stderr.contains("services.conf"), "{none}");

@@ -14,6 +14,7 @@ pub mod forking;
 pub mod going;
 pub mod laid_out;
 pub mod pattern;
+pub mod pausing;
 pub mod postgres;
 pub mod processes;
 pub mod server;

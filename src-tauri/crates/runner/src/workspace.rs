@@ -388,7 +388,7 @@ impl Workspace {
 
     /// A lock for a job that is about to run.
     fn lock(&self) -> Result<Lock, Fault> {
-        self.locks.take().map_err(|error| unwritable(self.locks.folder(), &error))
+        self.locks.take().map_err(|error| unwritable(&self.data, self.locks.folder(), &error))
     }
 }
 
@@ -425,17 +425,16 @@ fn new_session() -> String {
     format!("ephemeral_{}_{}", now_ms(), &tail[..6])
 }
 
-fn unwritable(folder: &std::path::Path, error: &std::io::Error) -> Fault {
-    Fault::internal(format!(
-        "{} cannot be written to ({error}): make it writable, or name a database elsewhere with --data",
-        folder.display()
-    ))
+fn unwritable(data: &DataPlace, folder: &std::path::Path, error: &std::io::Error) -> Fault {
+    let why = "make it writable, or name a database elsewhere with --data";
+    let of_file = || format!("{} cannot be written to ({error}): {why}", folder.display());
+    Fault::internal(data.file().map_or_else(|| error.to_string(), |_| of_file()))
 }
 
 fn open_fault(error: store::OpenError) -> Fault {
     match &error {
         refused if refused.is_refusal() => Fault::refused(refused.to_string()),
-        missing @ store::OpenError::Missing { .. } => Fault::not_found(missing.to_string()),
+        store::OpenError::Missing { .. } | store::OpenError::NoTables { .. } => Fault::not_found(error.to_string()),
         _ => Fault::internal(error),
     }
 }

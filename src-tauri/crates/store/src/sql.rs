@@ -34,6 +34,12 @@ use std::time::Duration;
 
 use postgres::Session;
 
+/// A text with the symbol of `\0` in place of that letter, which a server does not have. What lists show is stored so
+/// in a file, too: SQLite's `lower` ends at that letter.
+pub(crate) fn without_nul(text: String) -> String {
+    if text.contains('\0') { text.replace('\0', "\u{2400}") } else { text }
+}
+
 /// A connection to either database. One thread uses it at a time.
 pub(crate) enum Connection {
     /// To a file.
@@ -60,14 +66,6 @@ impl Connection {
         match self {
             Connection::Sqlite(connection) => Some(connection),
             Connection::Postgres(_) => None,
-        }
-    }
-
-    /// A text as a column has it: a server has no letter `\0`.
-    pub(crate) fn text_as_stored(&self, text: String) -> String {
-        match self {
-            Connection::Postgres(_) => postgres::without_nul(text),
-            Connection::Sqlite(_) => text,
         }
     }
 

@@ -17,7 +17,6 @@ impl Workspace {
         let store = match open_store(&data, options, settings) {
             Ok(opened) => opened.store,
             Err(OpenError::Missing { .. }) if options.data.is_none() => return Ok(DataCheck::new(0, 0, Vec::new())),
-            Err(missing @ OpenError::Missing { .. }) => return Err(Fault::not_found(missing.to_string())),
             Err(wrong @ (OpenError::Damaged { .. } | OpenError::NotADatabase { .. })) => {
                 let problem = ProblemRow { request_id: None, seq: None, what: wrong.to_string() };
                 return Ok(DataCheck::new(0, 0, vec![problem]));

@@ -10,6 +10,7 @@ mod page;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::event::{Event, EventKind};
 use engine::scope::ScopeKey;
@@ -26,6 +27,10 @@ use crate::views::{Exported, Imported, RequestRow};
 use crate::workspace::export_format::{self, Line};
 use engine::views::items::Audience;
 use lines::{line_of, piece};
+
+/// How often an import looks whether that of another process has ended, and how often before it begins again.
+const LOOK_AT_IMPORT: Duration = Duration::from_millis(100);
+const LOOKS_AT_IMPORT: u32 = 20;
 
 impl Workspace {
     /// Writes a session, or one request, into a file. `All` is for another machine, `Client` and
@@ -133,38 +138,71 @@ impl Workspace {
         if may_hold_spans(file) {
             return self.import_spans(file);
         }
-        let Importable { mut pieces, here, result, expected } = self.importable(file)?;
-        if result.imported {
-            // A fork's origin may have come before, by a file of its own.
-            if !here.is_empty() {
-                let needed = scopes_of(&pieces, &here);
-                let sessions = annotated_here(&self.store, &pieces)?;
-                pieces.retain(|piece| match piece {
-                    BundleRecord::Event { request, .. } => !here.contains(request),
-                    BundleRecord::Record { scope, .. } => needed.contains(scope),
-                    BundleRecord::Code { .. } => true,
-                    BundleRecord::Annotation { subject: Subject::Request, id, .. } => !here.contains(id),
-                    // All requests of such a session are in the file, and some are here: the session is, too.
-                    BundleRecord::Annotation { subject: Subject::Session, id, .. } => !sessions.contains(id),
-                });
-            }
-            self.store.import(pieces).map_err(|error| match error {
-                ImportError::Store(error) => Fault::of_write(error),
-                exists @ ImportError::Exists { .. } => {
-                    Fault::refused(format!("{exists} here with other content, so {} was not imported", file.display()))
-                }
-                unfit @ ImportError::Unfit(_) => {
-                    Fault::refused(format!("{} is damaged ({unfit}); nothing was imported", file.display()))
-                }
-            })?;
-            for (request, expected) in expected {
-                // What the file does not bring is none of its business.
-                if result.requests.contains(&request) && !here.contains(request.as_str()) {
-                    self.expect(&request, &expected)?;
-                }
+        loop {
+            if let Some(imported) = self.try_import(file)? {
+                return Ok(imported);
             }
         }
-        Ok(result)
+    }
+
+    /// As [`import`](Self::import); `None` if another process has imported some of the same requests meanwhile, so that
+    /// the file must be compared again.
+    fn try_import(&self, file: &Path) -> Result<Option<Imported>, Fault> {
+        let Importable { mut pieces, here, result, expected } = self.importable(file)?;
+        if !result.imported {
+            return Ok(Some(result));
+        }
+        // A fork's origin may have come before, by a file of its own.
+        if !here.is_empty() {
+            let needed = scopes_of(&pieces, &here);
+            let sessions = annotated_here(&self.store, &pieces)?;
+            pieces.retain(|piece| match piece {
+                BundleRecord::Event { request, .. } => !here.contains(request),
+                BundleRecord::Record { scope, .. } => needed.contains(scope),
+                BundleRecord::Code { .. } => true,
+                BundleRecord::Annotation { subject: Subject::Request, id, .. } => !here.contains(id),
+                // All requests of such a session are in the file, and some are here: the session is, too.
+                BundleRecord::Annotation { subject: Subject::Session, id, .. } => !sessions.contains(id),
+            });
+        }
+        match self.store.import(pieces) {
+            Ok(()) => {}
+            Err(ImportError::Reserved { id }) => {
+                self.wait_for_import(&id)?;
+                return Ok(None);
+            }
+            Err(exists @ ImportError::Exists { .. }) => {
+                // Another process may have ended the same import since they were compared.
+                if self.importable(file)?.here.len() > here.len() {
+                    return Ok(None);
+                }
+                let why = format!("{exists} here with other content, so {} was not imported", file.display());
+                return Err(Fault::refused(why));
+            }
+            Err(ImportError::Store(error)) => return Err(Fault::of_write(error)),
+            Err(wrong) => {
+                return Err(Fault::refused(format!("{} is damaged ({wrong}); nothing was imported", file.display())));
+            }
+        }
+        for (request, expected) in expected {
+            // What the file does not bring is none of its business.
+            if result.requests.contains(&request) && !here.contains(request.as_str()) {
+                self.expect(&request, &expected)?;
+            }
+        }
+        Ok(Some(result))
+    }
+
+    /// Waits while another process imports a request. It returns before that if the process may have died: the next
+    /// import clears away what such a one has left.
+    fn wait_for_import(&self, request: &str) -> Result<(), Fault> {
+        for _ in 0..LOOKS_AT_IMPORT {
+            std::thread::sleep(LOOK_AT_IMPORT);
+            if !self.store.is_being_imported(request).map_err(Fault::internal)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// What [`import`](Self::import) would take in of a file. Writes nothing.
@@ -347,9 +385,7 @@ impl Brought {
         }
         brought
     }
-}
 
-impl Brought {
     /// What is wrong with an id that the file brings, if anything is.
     fn wrong_id(&self) -> Option<String> {
         let difference = |what: &str, id: &str| id::wrong(id).map(|wrong| format!("the id of a {what} {wrong}"));

@@ -32,7 +32,9 @@ pub(super) fn open_data(
 pub(super) fn open_store(data: &DataPlace, options: &OpenOptions, settings: Options) -> Result<Opened, OpenError> {
     let refused = match Store::open(data.clone(), settings.clone()) {
         Ok(store) => return Ok(Opened { store, unwritable: None }),
-        Err(refused @ (OpenError::ReadOnly { .. } | OpenError::Unwritable { .. })) => refused,
+        Err(refused @ (OpenError::ReadOnly { .. } | OpenError::Unwritable { .. } | OpenError::OnlyReads { .. })) => {
+            refused
+        }
         Err(other) => return Err(other),
     };
     // Who names a database wants that one, and not an empty one.

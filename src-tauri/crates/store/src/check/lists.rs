@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::sql::Connection;
+use crate::sql::{Connection, without_nul};
 use engine::event::{EventKind, Seq};
 
 use super::{Checked, debug_difference, difference};
@@ -65,8 +65,9 @@ impl ListsCheck {
         };
         if !self.is_damaged {
             let used = DerivedUsage::stored(connection, n)?;
-            let derived = self.words.clone().map(|words| connection.text_as_stored(words));
-            wrong("line of first words", "events", debug_difference(&words, &derived));
+            // A file of an older version has the letter that is replaced now.
+            let words = words.map(without_nul);
+            wrong("line of first words", "events", debug_difference(&words, &self.words));
             wrong("emitter", "events", debug_difference(&emitter, &self.emitter));
             wrong("number of tokens", "events", difference(&tokens, &self.usage.tokens()));
             wrong("use of models", "events", debug_difference(&used, &self.usage.used));

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::sql::Connection;
+use crate::sql::{Connection, without_nul};
 use engine::event::{EventKind, Recorded, RequestStatus, Seq};
 use engine::log::Lease;
 use engine::views::attempts::verdict;
@@ -214,7 +214,7 @@ impl RequestCheck<'_> {
             && let Some(title) = metadata.get("title").and_then(Value::as_str)
             && event > session.titled
         {
-            (session.title, session.titled) = (Some(title.to_owned()), event);
+            (session.title, session.titled) = (Some(without_nul(title.to_owned())), event);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::sql::{Connection, OptionalExtension};
+use crate::sql::{Connection, OptionalExtension, without_nul};
 
 use super::lists::check_annotations;
 use super::{Checked, debug_difference, difference};
@@ -99,7 +99,7 @@ fn read(connection: &Connection, n: i64) -> Result<Option<Expected>, Error> {
                 user: row.get(2)?,
                 project: row.get(3)?,
                 ephemeral: row.get(4)?,
-                title: row.get(5)?,
+                title: row.get::<_, Option<String>>(5)?.map(without_nul),
                 created_at: row.get(6)?,
                 updated_at: row.get(7)?,
                 requests: row.get(8)?,

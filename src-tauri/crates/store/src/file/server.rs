@@ -1,6 +1,7 @@
 //! Opening a database on a server: it must be new enough, and its schema must have our tables, which are made if there
 //! are none.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::file::migrate::{self, FORMAT};
@@ -33,25 +34,29 @@ const JOBS: &str = "
 
 /// Opens the writing session, and makes the tables where there are none.
 pub(crate) fn open(server: &Arc<Server>, options: &Options) -> std::result::Result<Connection, OpenError> {
-    let explain = |error: Error| OpenError::from_sql(server.path(), &error);
+    let explain = |error: Error| explained(server, &error);
     let session = Session::first(server, FORMAT.into(), settings(server, options.access)).map_err(explain)?;
     let connection = Connection::Postgres(Box::new(session));
     check_server(server, &connection)?;
-    let Some(found) = format_of(&connection).map_err(explain)? else {
+    let schema = SchemaRights::read(server, &connection).map_err(explain)?;
+    if schema.has_tables == Some(false) {
         if !options.create || options.access == Access::ReadOnly {
-            return Err(OpenError::Missing { path: server.path().to_owned() });
+            return Err(OpenError::NoTables { place: server.path().to_owned() });
         }
-        create(server, &connection).map_err(explain)?;
+        schema.check_may_make(server)?;
+        create(server, &connection)?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
         return Ok(connection);
-    };
+    }
+    schema.check_may_use(server, options.access)?;
+    let found = format_of(server, &connection)?;
     migrate::check_format(server.path(), found)?;
     if found < FORMAT && options.access == Access::ReadOnly {
-        return Err(OpenError::Server {
-            place: server.path().to_owned(),
-            message: format!("it has format {found}, older than format {FORMAT} of this Flowglass"),
-            hint: "open it once where it may be changed",
-        });
+        return Err(refusal(
+            server,
+            format!("it has format {found}, older than format {FORMAT} of this Flowglass"),
+            "open it once where it may be changed",
+        ));
     }
     if found < FORMAT {
         upgrade(&connection, found).map_err(explain)?;
@@ -60,10 +65,144 @@ pub(crate) fn open(server: &Arc<Server>, options: &Options) -> std::result::Resu
     Ok(connection)
 }
 
+/// The error of opening that an error of the server is.
+fn explained(server: &Server, error: &Error) -> OpenError {
+    match &server.open_password_file {
+        Some(file) if error.is_of_password() => refusal(
+            server,
+            error.to_string(),
+            format!(
+                "others may read the password file {}, so it is not used: let only yourself read it (chmod 0600)",
+                file.display()
+            ),
+        ),
+        _ => OpenError::from_sql(server.path(), error),
+    }
+}
+
+fn refusal(server: &Server, message: String, hint: impl Into<Cow<'static, str>>) -> OpenError {
+    OpenError::Server { place: server.path().to_owned(), message, hint: hint.into() }
+}
+
+/// What the user of a session may do in the schema.
+struct SchemaRights {
+    user: String,
+    /// Whether the table `revision` is in the schema; `None` if the schema is hidden from the user.
+    has_tables: Option<bool>,
+    is_schema_there: bool,
+    may_make_schema: bool,
+    may_make_tables: bool,
+    may_read: bool,
+    may_write: bool,
+    /// Whether the transactions of this user only read, by the server's settings.
+    only_reads: bool,
+    /// Whether the server is a standby, where nothing can be written.
+    is_standby: bool,
+}
+
+impl SchemaRights {
+    fn read(server: &Server, connection: &Connection) -> Result<SchemaRights> {
+        // A function without a table or a schema to ask about answers null, which is no right.
+        let sql = "
+            SELECT quote_ident(current_user), to_regclass('revision') IS NOT NULL, s.n IS NOT NULL,
+                coalesce(has_schema_privilege(s.n, 'USAGE'), true),
+                has_database_privilege(current_database(), 'CREATE'),
+                coalesce(has_schema_privilege(s.n, 'CREATE'), false),
+                coalesce(has_table_privilege(to_regclass('revision'), 'SELECT'), false),
+                coalesce(has_table_privilege(to_regclass('revision'), 'UPDATE'), false),
+                current_setting('default_transaction_read_only') = 'on', pg_is_in_recovery()
+            FROM (SELECT CAST(to_regnamespace(?1) AS oid) AS n) s";
+        connection.query_row(sql, (&server.schema,), |row| {
+            let is_visible: bool = row.get(3)?;
+            Ok(SchemaRights {
+                user: row.get(0)?,
+                has_tables: if is_visible { Some(row.get(1)?) } else { None },
+                is_schema_there: row.get(2)?,
+                may_make_schema: row.get(4)?,
+                may_make_tables: row.get(5)?,
+                may_read: row.get(6)?,
+                may_write: row.get(7)?,
+                only_reads: row.get(8)?,
+                is_standby: row.get(9)?,
+            })
+        })
+    }
+
+    /// Refuses a user who may not make the tables.
+    fn check_may_make(&self, server: &Server) -> std::result::Result<(), OpenError> {
+        let SchemaRights { user, .. } = self;
+        let schema = &server.schema;
+        if self.is_standby || self.only_reads {
+            return Err(OpenError::NoTables { place: server.path().to_owned() });
+        }
+        if self.is_schema_there && !self.may_make_tables {
+            return Err(refusal(
+                server,
+                format!("it has no tables of Flowglass, and {user} may not make them in the schema {schema}"),
+                format!("let its owner run GRANT CREATE ON SCHEMA {schema} TO {user}"),
+            ));
+        }
+        if !self.is_schema_there && !self.may_make_schema {
+            return Err(refusal(
+                server,
+                format!("it has no schema {schema}, and {user} may not make one"),
+                format!("let the owner of the database run CREATE SCHEMA {schema} AUTHORIZATION {user}"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a user who may not do with the tables what is wanted.
+    fn check_may_use(&self, server: &Server, access: Access) -> std::result::Result<(), OpenError> {
+        let SchemaRights { user, .. } = self;
+        let schema = &server.schema;
+        if self.has_tables.is_none() {
+            return Err(refusal(
+                server,
+                format!("{user} may not use the schema {schema}"),
+                format!("let its owner run GRANT USAGE ON SCHEMA {schema} TO {user}, and grant the tables in it"),
+            ));
+        }
+        if !self.may_read {
+            return Err(refusal(
+                server,
+                format!("{user} may not read the tables in the schema {schema}"),
+                format!("let their owner run GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {user}"),
+            ));
+        }
+        if access == Access::ReadOnly {
+            return Ok(());
+        }
+        let (why, hint) = if self.is_standby {
+            ("the server is a standby".to_owned(), "name its primary in --data".to_owned())
+        } else if self.only_reads {
+            (
+                format!("{user} has default_transaction_read_only = on"),
+                format!("let an administrator run ALTER ROLE {user} SET default_transaction_read_only = off"),
+            )
+        } else if !self.may_write {
+            (
+                format!("{user} may only read its tables"),
+                format!("let their owner run GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {user}"),
+            )
+        } else {
+            return Ok(());
+        };
+        Err(OpenError::OnlyReads { place: server.path().to_owned(), why, hint })
+    }
+}
+
+/// The names of the tables.
+pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
+    let created = [include_str!("../schema.sql"), JOBS].into_iter().flat_map(str::lines);
+    let names = created.filter_map(|line| line.trim_start().strip_prefix("CREATE TABLE ")?.split([' ', '(']).next());
+    names.chain(["revision"])
+}
+
 /// Opens a reading session.
 pub(crate) fn reader(server: &Arc<Server>) -> std::result::Result<Connection, OpenError> {
     let session = Session::new(server, FORMAT.into(), settings(server, Access::ReadWrite));
-    let session = session.map_err(|error| OpenError::from_sql(server.path(), &error))?;
+    let session = session.map_err(|error| explained(server, &error))?;
     Ok(Connection::Postgres(Box::new(session)))
 }
 
@@ -88,47 +227,63 @@ fn settings(server: &Server, access: Access) -> Settings {
 }
 
 fn check_server(server: &Server, connection: &Connection) -> std::result::Result<(), OpenError> {
-    let explain = |error: Error| OpenError::from_sql(server.path(), &error);
+    let explain = |error: Error| explained(server, &error);
     let sql = "SELECT CAST(current_setting('server_version_num') AS bigint), current_setting('server_encoding')";
     let (version, encoding): (i64, String) =
         connection.query_row(sql, (), |row| Ok((row.get(0)?, row.get(1)?))).map_err(explain)?;
-    let refuse = |message: String, hint| Err(OpenError::Server { place: server.path().to_owned(), message, hint });
     if version < OLDEST_VERSION {
-        return refuse(
-            format!("the server has version {}", version / 10_000),
-            "Flowglass needs PostgreSQL 13 or newer",
-        );
+        let message = format!("the server has version {}", version / 10_000);
+        return Err(refusal(server, message, "Flowglass needs PostgreSQL 13 or newer"));
     }
     if encoding != "UTF8" {
-        return refuse(format!("its encoding is {encoding}"), "create the database with the encoding UTF8");
+        let message = format!("its encoding is {encoding}");
+        return Err(refusal(server, message, "create the database with the encoding UTF8"));
     }
     Ok(())
 }
 
-/// The format of the tables; `None` where there are none.
-fn format_of(connection: &Connection) -> Result<Option<u32>> {
-    let sql = "SELECT to_regclass('revision') IS NOT NULL";
-    if !connection.query_row(sql, (), |row| row.get::<_, bool>(0))? {
-        return Ok(None);
+/// The format of the tables, which are there.
+fn format_of(server: &Server, connection: &Connection) -> std::result::Result<u32, OpenError> {
+    let sql = "SELECT count(*), min(CAST(format AS bigint)) FROM revision";
+    let found: Result<(i64, Option<i64>)> = connection.query_row(sql, (), |row| Ok((row.get(0)?, row.get(1)?)));
+    let (rows, format) = match found {
+        Err(error) if error.is_name_taken() => return Err(others_tables(server)),
+        found => found.map_err(|error| explained(server, &error))?,
+    };
+    let damaged = |message: String| OpenError::Damaged { path: server.path().to_owned(), message };
+    if rows != 1 {
+        return Err(damaged(format!("its table \"revision\" has {rows} rows and not one")));
     }
-    connection.query_row("SELECT format FROM revision", (), |row| row.get(0)).map(Some)
+    let format = format.unwrap_or_default();
+    u32::try_from(format)
+        .ok()
+        .filter(|format| *format > 0)
+        .ok_or_else(|| damaged(format!("its table \"revision\" names the format {format}, which there is not")))
+}
+
+/// The refusal of a schema in which another program has tables.
+fn others_tables(server: &Server) -> OpenError {
+    refusal(
+        server,
+        format!("the schema {} holds tables that are not of Flowglass", server.schema),
+        "name another schema in --data by ?schema=NAME; it is made if it is not there",
+    )
 }
 
 /// Makes the tables, unless another process did meanwhile.
-fn create(server: &Server, connection: &Connection) -> Result<()> {
-    connection.execute_batch("BEGIN")?;
-    let made = make(server, connection);
+fn create(server: &Server, connection: &Connection) -> std::result::Result<(), OpenError> {
+    let made = connection.execute_batch("BEGIN").and_then(|()| make(server, connection));
     if made.is_err() {
         // The error is told; what was begun ends with the session at the latest.
         let _ = connection.roll_back();
     }
-    made
+    made.map_err(|error| if error.is_name_taken() { others_tables(server) } else { explained(server, &error) })
 }
 
 fn make(server: &Server, connection: &Connection) -> Result<()> {
     // One process at a time: two that make the same schema at once would fail.
     connection.query_row("SELECT pg_advisory_xact_lock(hashtext(?1))", (&server.schema,), |_| Ok(()))?;
-    if format_of(connection)?.is_none() {
+    if !connection.query_row("SELECT to_regclass('revision') IS NOT NULL", (), |row| row.get::<_, bool>(0))? {
         // Whoever may use a schema that is there need not be allowed to make one.
         let sql = "SELECT to_regnamespace(?1) IS NOT NULL";
         if !connection.query_row(sql, (&server.schema,), |row| row.get::<_, bool>(0))? {

@@ -2,6 +2,7 @@
 //!
 //! Messages are for users: they name the file and what to do. No conversion may drop the cause.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use engine::log::AppendError;
@@ -113,7 +114,23 @@ pub enum OpenError {
         /// What happened.
         message: String,
         /// What to do.
-        hint: &'static str,
+        hint: Cow<'static, str>,
+    },
+    /// A server on which there are no tables yet, and `create` was not set.
+    #[error("{} has no tables of Flowglass yet: they are made by the first run", .place.display())]
+    NoTables {
+        /// Its address, without the password.
+        place: PathBuf,
+    },
+    /// A server on which the user may only read.
+    #[error("{} is read-only ({why}): {hint}", .place.display())]
+    OnlyReads {
+        /// Its address, without the password.
+        place: PathBuf,
+        /// Which right is missing.
+        why: String,
+        /// Who gives it.
+        hint: String,
     },
     /// Another error of the operating system or the disk.
     #[error("{} cannot be opened: {message}", .path.display())]

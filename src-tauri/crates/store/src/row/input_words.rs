@@ -5,6 +5,8 @@
 use engine::event::{EventKind, Recorded};
 use serde_json::{Map, Value};
 
+use crate::sql::without_nul;
+
 /// Longer texts are cut.
 const MAX_CHARS: usize = 120;
 /// The fields in which people mostly write, in the order of how much they say.
@@ -26,7 +28,7 @@ pub(crate) fn of_first_event(kind: &EventKind) -> Option<String> {
 }
 
 fn of_input(input: &Value) -> Option<String> {
-    let words = cut(&words_of(input, 0)?);
+    let words = without_nul(cut(&words_of(input, 0)?));
     Some(words).filter(|words| !words.is_empty())
 }
 
@@ -107,6 +109,7 @@ mod tests {
                 Some("Ada · tickets My lamp is broken"),
             ),
             (json!({"title": 7, "deep": {"deep": {"deep": {"deep": {"deep": "x"}}}}}), Some("title 7")),
+            (json!("a\0b"), Some("a\u{2400}b")),
             (json!({}), None),
             (json!(null), None),
             (json!("  "), None),

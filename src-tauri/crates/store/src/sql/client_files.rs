@@ -113,14 +113,32 @@ pub(super) fn apply(service: &HashMap<String, String>, config: &mut tokio_postgr
     Ok(())
 }
 
-/// The password that the password file has for a connection. A file that others may read is not used, as by
-/// PostgreSQL's own clients.
-pub(super) fn password(config: &tokio_postgres::Config) -> Option<String> {
+/// What the password file says of a connection.
+pub(super) enum Password {
+    /// This is it.
+    Known(String),
+    /// There is such a file, and others may read it: it is not used, as by PostgreSQL's own clients.
+    Open(PathBuf),
+    /// Nothing.
+    None,
+}
+
+/// The password that the password file has for a connection.
+pub(super) fn password(config: &tokio_postgres::Config) -> Password {
     let named = env::var_os("PGPASSFILE").map(PathBuf::from);
-    let file = named.or_else(|| env::home_dir().map(|home| home.join(".pgpass")))?;
-    if !is_private(&file) {
-        return None;
+    let Some(file) = named.or_else(|| env::home_dir().map(|home| home.join(".pgpass"))) else {
+        return Password::None;
+    };
+    if !file.is_file() {
+        return Password::None;
     }
+    if !is_private(&file) {
+        return Password::Open(file);
+    }
+    of_file(&file, config).map_or(Password::None, Password::Known)
+}
+
+fn of_file(file: &Path, config: &tokio_postgres::Config) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let host = match config.get_hosts().first()? {
         Host::Tcp(name) => name.clone(),

@@ -1,5 +1,8 @@
 //! An error of either database, and what it asks for.
 
+use std::borrow::Cow;
+use std::time::Duration;
+
 use rusqlite::ErrorCode;
 use tokio_postgres::error::SqlState;
 
@@ -21,9 +24,36 @@ pub enum Error {
     /// A newer program has changed the tables meanwhile.
     #[error("a newer Flowglass has changed the format of the database: update this one, and start it again")]
     OtherFormat,
+    /// The server takes connections and says nothing.
+    #[error("the server accepts the connection, but has not answered within {} s", .0.as_secs())]
+    NoAnswer(Duration),
+    /// A limit that is never enough.
+    #[error("{0}")]
+    TooFew(TooFew),
     /// The thread that serves the sockets has ended.
     #[error("the thread of the database connections has ended")]
     NoThread,
+}
+
+/// How many connections a process needs, where a server never allows so many.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooFew {
+    /// To run and to change.
+    pub(crate) needed: usize,
+    /// To read.
+    pub(crate) to_read: usize,
+    pub(crate) allowed: usize,
+    /// Who may not have more.
+    pub(crate) who: String,
+    /// What allows it.
+    pub(crate) change: String,
+}
+
+impl std::fmt::Display for TooFew {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let TooFew { needed, to_read, allowed, who, .. } = self;
+        write!(f, "this needs {needed} connections, {to_read} if it only reads, and {who} may have {allowed}")
+    }
 }
 
 /// What to do about a password.
@@ -82,7 +112,20 @@ impl Error {
     }
 
     /// What a person can do who names this server.
-    pub(crate) fn hint(&self) -> &'static str {
+    pub(crate) fn hint(&self) -> Cow<'static, str> {
+        match self {
+            Error::TooFew(few) => few.change.clone().into(),
+            Error::NoAnswer(_) => "look whether it is overloaded or stopped, or check host and port in --data".into(),
+            _ => self.usual_hint().into(),
+        }
+    }
+
+    /// Whether the password is missing, or not the right one.
+    pub(crate) fn is_of_password(&self) -> bool {
+        self.usual_hint() == PASSWORD
+    }
+
+    fn usual_hint(&self) -> &'static str {
         let Some(state) = self.state() else {
             let why = self.to_string();
             if why.contains("password missing") {
@@ -107,8 +150,10 @@ impl Error {
             "create the database with createdb, or name another one in --data"
         } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
             "let the owner of the database grant this user the right, or name another schema in --data"
+        } else if *state == SqlState::READ_ONLY_SQL_TRANSACTION {
+            "let the owner set default_transaction_read_only to off for this user, or name another one in --data"
         } else if *state == SqlState::TOO_MANY_CONNECTIONS {
-            "let the server take more connections (max_connections), or end some that use it"
+            "end some that use it, or allow more (max_connections, or CONNECTION LIMIT of role and database)"
         } else if self.is_disk_full() {
             "then try again"
         } else if self.to_string().contains("could not write init file") {
@@ -117,6 +162,26 @@ impl Error {
         } else {
             "see the log of the server"
         }
+    }
+
+    /// Whether the server has no room for another session.
+    pub(crate) fn has_no_room(&self) -> bool {
+        self.state() == Some(&SqlState::TOO_MANY_CONNECTIONS)
+    }
+
+    /// Whether a table or a function of this name is there already.
+    pub(crate) fn is_name_taken(&self) -> bool {
+        self.state().is_some_and(|state| {
+            [
+                SqlState::DUPLICATE_TABLE,
+                SqlState::DUPLICATE_FUNCTION,
+                SqlState::DUPLICATE_OBJECT,
+                SqlState::INVALID_FUNCTION_DEFINITION,
+                SqlState::UNDEFINED_COLUMN,
+                SqlState::WRONG_OBJECT_TYPE,
+            ]
+            .contains(state)
+        })
     }
 
     /// Whether another connection holds a lock.

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::client_files;
+use super::client_files::{self, Password};
+use super::error::TooFew;
 use super::postgres::{SYSTEM, Tls};
 
 /// Where a database is.
@@ -30,6 +31,14 @@ pub struct Server {
     pub(crate) spare: Mutex<Vec<tokio_postgres::Client>>,
     /// Whether they were made.
     pub(crate) has_reserved: AtomicBool,
+    /// How many connections this process has.
+    pub(crate) open: Arc<AtomicUsize>,
+    /// How many it may have, once it is known that these are few.
+    pub(crate) allowed: OnceLock<TooFew>,
+    /// How long the server may take to accept a session.
+    pub(crate) answers_within: Duration,
+    /// A password file that is not used because others may read it, where the password is missing.
+    pub(crate) open_password_file: Option<PathBuf>,
     /// Whether this process has read something else than records since it last asked for the newest revision.
     pub(crate) has_read: AtomicBool,
     /// What encrypts connections.
@@ -42,6 +51,8 @@ pub struct Server {
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 /// How long a link is waited for that does not answer.
 const LINK_TIMEOUT: Duration = Duration::from_secs(15);
+/// How long a server may take to accept a session, unless the address says `connect_timeout=SECONDS`.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 /// The schema that has the tables, unless the address says `schema=NAME`.
 const SCHEMA: &str = "flowglass";
 
@@ -57,7 +68,7 @@ impl DataPlace {
     pub fn parse(text: &Path) -> Result<DataPlace, String> {
         match text.to_str().filter(|text| is_address(text)) {
             Some(address) => Server::parse(address).map(|server| DataPlace::Server(Arc::new(server))),
-            None => match text.to_str().and_then(other_address) {
+            None => match other_address(&text.to_string_lossy()) {
                 Some(why) => Err(why.to_owned()),
                 None => Ok(DataPlace::File(text.to_owned())),
             },
@@ -111,13 +122,39 @@ fn other_address(text: &str) -> Option<&'static str> {
     if scheme.is_some_and(is_scheme) || text.contains("password=") {
         return Some("--data takes a file, or a server as postgres://user@host:5432/database");
     }
+    if is_mistyped_address(text) {
+        return Some(
+            "--data is a mistyped address of a server: write it as postgres://user@host:5432/database; a file of such \
+             a name is written with ./ before it",
+        );
+    }
     None
+}
+
+/// Whether a text is no file's name but an address with a slip: a letter too few, a blank, or no scheme. It would be
+/// the name of a folder, with the password in it.
+fn is_mistyped_address(text: &str) -> bool {
+    let trimmed = text.trim_start();
+    let word = trimmed.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let (name, rest) = trimmed.split_at(word);
+    let is_scheme = ["postgres", "postgresql", "postgre", "psql", "pgsql", "pg"]
+        .iter()
+        .any(|scheme| name.eq_ignore_ascii_case(scheme));
+    let rest = rest.trim_start();
+    let first = trimmed.split(['/', '\\']).next().unwrap_or_default();
+    let has_user = first.split_once(':').is_some_and(|(_, after)| after.contains('@'));
+    is_scheme && (rest.starts_with(':') || rest.starts_with("//")) || has_user
 }
 
 impl Server {
     /// The address without the password.
     pub(crate) fn path(&self) -> &Path {
         &self.label
+    }
+
+    /// Whether this process has all connections that it may ever have.
+    pub(crate) fn has_all_connections(&self) -> bool {
+        self.allowed.get().is_some_and(|few| self.open.load(Ordering::SeqCst) >= few.allowed)
     }
 
     fn parse(address: &str) -> Result<Server, String> {
@@ -130,8 +167,13 @@ impl Server {
                 && name.len() <= 63
                 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
                 && !name.starts_with(|first: char| first.is_ascii_digit())
-                && !name.starts_with("pg_")
         };
+        if schema == "information_schema" || schema.starts_with("pg_") {
+            return Err(format!(
+                "schema \"{schema}\" of the database's address belongs to the server: name another, as in \
+                 postgres://user@host/database?schema=my_team"
+            ));
+        }
         if !is_name(&schema) {
             return Err(format!(
                 "schema \"{schema}\" of the database's address is not a valid name: use letters a-z, digits and _, \
@@ -164,10 +206,13 @@ impl Server {
         if config.get_user().is_none() {
             config.user(set("PGUSER").or_else(|| set("USER")).unwrap_or_else(|| "postgres".to_owned()));
         }
-        if config.get_password().is_none()
-            && let Some(password) = set("PGPASSWORD").or_else(|| client_files::password(&config))
-        {
-            config.password(password);
+        let mut open_password_file = None;
+        if config.get_password().is_none() {
+            match set("PGPASSWORD").map_or_else(|| client_files::password(&config), Password::Known) {
+                Password::Known(password) => _ = config.password(password),
+                Password::Open(file) => open_password_file = Some(file),
+                Password::None => {}
+            }
         }
         use tokio_postgres::config::Host;
         if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
@@ -175,6 +220,7 @@ impl Server {
         }
         let label = label(&config, named_user.as_deref(), &own);
         config.application_name("flowglass").tcp_user_timeout(LINK_TIMEOUT).keepalives_idle(LINK_TIMEOUT);
+        let answers_within = config.get_connect_timeout().copied().unwrap_or(ANSWER_TIMEOUT);
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(LINK_TIMEOUT);
         }
@@ -183,6 +229,10 @@ impl Server {
             schema,
             spare: Mutex::default(),
             has_reserved: AtomicBool::default(),
+            open: Arc::default(),
+            allowed: OnceLock::new(),
+            answers_within,
+            open_password_file,
             has_read: AtomicBool::default(),
             connector,
             label: label.into(),
@@ -264,6 +314,23 @@ mod tests {
         for wrong in ["mysql://a:secret@h/d", "host=h password=secret", "postgres://a:se@secret@h/d"] {
             assert!(!DataPlace::parse(Path::new(wrong)).unwrap_err().contains("secret"));
         }
+        for mistyped in [
+            "postgres:/bob:secret@h:1/br",
+            "postgresql:bob:secret@h/d",
+            "postgres//bob:secret@h/d",
+            " postgres://bob:secret@h/d",
+            "\tPostgres: //bob:secret@h/d",
+            "postgres ://bob:secret@h/d",
+            "postgre:bob:secret@h/d",
+            "bob:secret@h:1/d",
+        ] {
+            let why = DataPlace::parse(Path::new(mistyped)).unwrap_err();
+            assert!(why.contains("postgres://user@host") && !why.contains("secret"), "{mistyped}: {why}");
+        }
+        for file in ["postgres.db", "postgres/runs.db", "pg/x.db", "./a:b@c", "a@b.db", "C:\\a@b.db", "runs 2:1.db"] {
+            assert!(DataPlace::parse(Path::new(file)).unwrap().file().is_some(), "{file}");
+        }
+        assert!(DataPlace::parse(Path::new("postgres://h/d?schema=information_schema")).is_err());
         for wrong in
             ["postgres://a:secret@h/d?schema=a\"b", "postgres://a:secret@h/d?schema=", "postgres://a:secret@h:x/d"]
         {

@@ -34,7 +34,6 @@ use super::place::Server;
 use super::{Error, Result};
 pub(crate) use connect::Settings;
 use connect::{CONNECT_PAUSE, CONNECT_WITHIN, connect, connect_first};
-pub(in crate::sql) use param::without_nul;
 
 /// How long a revision that was read counts as the newest: what a request reads may lack what other processes have
 /// committed since then. What it commits is always held against the newest.
@@ -165,7 +164,8 @@ impl Session {
         let began = self.again_if_cut_off(|| {
             self.unanswered.borrow_mut().clear();
             self.has_failed.set(false);
-            self.send_batch("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
+            // Whether it may write is what the server says of this user.
+            self.send_batch("BEGIN ISOLATION LEVEL READ COMMITTED")?;
             self.is_open.set(true);
             let mark = (RandomState::new().hash_one(self.own_commits.get()) >> 1) as i64;
             let sql = "UPDATE revision SET n = n + 1, mark = ?2 WHERE format = ?1
@@ -289,6 +289,11 @@ impl Session {
     /// How often it was connected: the server knows each connection by itself.
     pub(crate) fn connections(&self) -> u64 {
         self.connections.get()
+    }
+
+    /// How many connections this process has.
+    pub(crate) fn own_connections(&self) -> usize {
+        self.server.open.load(SeqCst)
     }
 
     /// Says which format the tables have.

@@ -69,6 +69,12 @@ pub enum ImportError {
         /// Its id.
         id: String,
     },
+    /// Another import, which has not ended, brings a request with its id.
+    #[error("request \"{id}\" is being imported by another process")]
+    Reserved {
+        /// Its id.
+        id: String,
+    },
     /// Its events are inconsistent.
     #[error("the events do not fit together: {0}")]
     Unfit(String),
@@ -119,6 +125,12 @@ impl Store {
         })
     }
 
+    /// Whether an import, in any process, has reserved the id of a request and not ended. If its process has died, the
+    /// next import ends it.
+    pub fn is_being_imported(&self, request: &str) -> Result<bool, Error> {
+        self.read(|connection| is_reserved(connection, request))
+    }
+
     /// Imports a bundle: all of it, or nothing. Blocks until it is done; other threads and processes can write
     /// meanwhile.
     pub fn import(&self, records: Vec<BundleRecord>) -> Result<(), ImportError> {
@@ -164,6 +176,21 @@ pub(crate) fn names(records: &[BundleRecord]) -> Result<Vec<(&'static str, Arc<s
         }
     }
     Ok(names)
+}
+
+/// Refuses a bundle if another import, which has not ended, brings one of its requests.
+pub(crate) fn refuse_reserved(connection: &Connection, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
+    for (_, id) in names.iter().filter(|(what, _)| *what == "request") {
+        if is_reserved(connection, id)? {
+            return Err(ImportError::Reserved { id: id.to_string() });
+        }
+    }
+    Ok(())
+}
+
+fn is_reserved(connection: &Connection, request: &str) -> Result<bool, Error> {
+    let sql = "SELECT count(*) FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''";
+    Ok(connection.prepare_cached(sql)?.query_row((request,), |row| row.get::<_, i64>(0))? > 0)
 }
 
 /// Refuses a bundle if one of its sessions or requests exists already.

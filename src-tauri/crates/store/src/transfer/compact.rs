@@ -7,7 +7,7 @@ use crate::sql::Connection;
 use rusqlite::OpenFlags;
 
 use crate::Store;
-use crate::file::migrate;
+use crate::file::{migrate, server};
 use crate::read::stats;
 use crate::row::error::Error;
 use crate::transfer::delete::{Cleared, running_request};
@@ -92,12 +92,22 @@ impl Store {
     }
 }
 
-/// Lets the server use the room of what was deleted.
+/// Gives the room of what was deleted back to the disk if no other process is connected, who would have to wait for
+/// each table; else the server uses it for what is stored next.
 fn vacuum_server(connection: &Connection) -> Result<(), Error> {
-    let sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
-    let mut statement = connection.prepare(sql)?;
-    let tables = statement.query_map((), |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
-    tables.iter().try_for_each(|table| Ok(connection.execute_batch(&format!("VACUUM ANALYZE {table}"))?))
+    for table in server::tables() {
+        let options = if is_alone(connection)? { "FULL, ANALYZE" } else { "ANALYZE" };
+        connection.execute_batch(&format!("VACUUM ({options}) \"{table}\""))?;
+    }
+    Ok(())
+}
+
+/// Whether only this process has connections to the database. One that has just ended may still count.
+fn is_alone(connection: &Connection) -> Result<bool, Error> {
+    let sql = "SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND coalesce(backend_type, 'client backend') = 'client backend'";
+    let connected: i64 = connection.query_row(sql, (), |row| row.get(0))?;
+    Ok(connection.server().is_some_and(|session| connected <= session.own_connections() as i64))
 }
 
 /// The value of `PRAGMA auto_vacuum` for INCREMENTAL.

@@ -65,7 +65,10 @@ fn import_bundle(store: &Store, mut bundle: Vec<BundleRecord>) -> Result<Vec<Com
     // An earlier import of the same bundle may have failed and left rows with the same ids.
     removal::run_queue(&work)?;
     let names = bundle::names(&bundle)?;
-    work.read(|connection| Ok(bundle::refuse_known(connection, &names)))??;
+    // Nothing is prepared for an import that waits for another one.
+    work.read(|connection| {
+        Ok(bundle::refuse_reserved(connection, &names).and_then(|()| bundle::refuse_known(connection, &names)))
+    })??;
     let mut brought = BTreeSet::new();
     for record in &bundle {
         if let BundleRecord::Record { scope, .. } = record {

@@ -3,7 +3,7 @@
 //! Counters that change with every event are updated once for each transaction, by `TransactionRows::finish`.
 
 use crate::row::{body, input_words, model_usage, totals};
-use crate::sql::{Connection, params};
+use crate::sql::{Connection, params, without_nul};
 use engine::event::{Event, EventKind, ForkedFrom, RequestStatus};
 use engine::log::{AppendError, Lease};
 
@@ -160,6 +160,7 @@ pub(crate) fn update_title(connection: &Connection, request: &CachedRequest, kin
     if let EventKind::MetadataSet { metadata } = kind
         && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
     {
+        let title = without_nul(title.to_owned());
         connection.prepare_cached("UPDATE session SET flow_title = ?2 WHERE n = ?1")?.run((request.session, title))?;
     }
     Ok(())
@@ -230,7 +231,7 @@ fn title_of(connection: &Connection, session: &str) -> Result<Option<String>, Er
             body::event_if_readable(connection, "metadata_set", &body::lossy(row, 0)?)?
             && let Some(title) = metadata.get("title").and_then(|title| title.as_str())
         {
-            return Ok(Some(title.to_owned()));
+            return Ok(Some(without_nul(title.to_owned())));
         }
     }
     Ok(None)

@@ -118,7 +118,7 @@ impl Workspace {
     pub(super) fn take_in(&self, run: &RunFile, file: &Path) -> Result<(), Fault> {
         self.store.import(run.pieces.clone()).map_err(|error| match error {
             ImportError::Store(error) => Fault::of_write(error),
-            ImportError::Exists { .. } | ImportError::Unfit(_) => {
+            ImportError::Exists { .. } | ImportError::Reserved { .. } | ImportError::Unfit(_) => {
                 Fault::refused(format!("{} is damaged: {error}", file.display()))
             }
         })

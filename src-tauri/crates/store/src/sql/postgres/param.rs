@@ -4,12 +4,7 @@ use bytes::BytesMut;
 use rusqlite::types::{ToSqlOutput, Value};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
-use crate::sql::{Error, Result};
-
-/// A text with the symbol of `\0` in place of that letter.
-pub(in crate::sql) fn without_nul(text: String) -> String {
-    if text.contains('\0') { text.replace('\0', "\u{2400}") } else { text }
-}
+use crate::sql::{Error, Result, without_nul};
 
 /// A value.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use crate::transfer::bundle;
 use crate::transfer::bundle::ImportError;
 use crate::write::{import_boundaries, removal_queue};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 impl BundleCopy<'_> {
     /// Reserves the range of event ids, and row numbers for requests and sessions.
@@ -54,12 +55,10 @@ impl BundleCopy<'_> {
                 let mut kept = Vec::new();
                 for (n, id) in left.by_ref() {
                     if table == "request" {
-                        let sql = "SELECT count(*) FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''";
-                        if connection.query_row(sql, (&id,), |row| row.get::<_, i64>(0))? > 0 {
-                            return Err(ImportError::Exists { what: "request", id });
-                        }
                         // Checked in the transaction that reserves the id: later requests with it are refused.
-                        bundle::refuse_known(connection, &[("request", id.as_str().into())])?;
+                        let name: [(&str, Arc<str>); 1] = [("request", id.as_str().into())];
+                        bundle::refuse_reserved(connection, &name)?;
+                        bundle::refuse_known(connection, &name)?;
                         removal_queue::rename_scopes_of_removed(connection, &id)?;
                     }
                     kept.push((n, reserve_row(connection, table, &import, Some(&id))?));
@@ -67,7 +66,7 @@ impl BundleCopy<'_> {
                         break;
                     }
                 }
-                Ok((left, kept))
+                Ok::<_, ImportError>((left, kept))
             })?;
             left = slice.0;
             kept.extend(slice.1);
