@@ -124,13 +124,14 @@ fn tool(name: &str, door: &Door, arguments: Map<String, Value>) -> Result<CallTo
 
 /// Values of secrets that flows have recorded are hidden, as in every other door.
 fn hide(door: &Door, called: Result<CallToolResult, Refused>) -> Result<CallToolResult, Refused> {
-    let hidden = |text: String| match door.workspace.hide_secrets(Value::String(text)) {
+    let all = |value: Value| door.workspace.hide_cut_secrets(door.workspace.hide_secrets(value));
+    let hidden = |text: String| match all(Value::String(text)) {
         Value::String(text) => text,
         other => other.to_string(),
     };
     match called {
         Ok(mut result) => {
-            result.structured_content = result.structured_content.map(|value| door.workspace.hide_secrets(value));
+            result.structured_content = result.structured_content.map(all);
             for content in &mut result.content {
                 if let ContentBlock::Text(text) = content {
                     text.text = hidden(std::mem::take(&mut text.text));
