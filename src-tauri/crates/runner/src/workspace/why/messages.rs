@@ -54,7 +54,7 @@ impl Walk<'_> {
         Ok(found.map(|(of, operation)| {
             let has_same = of.value().as_deref() == Some(value);
             let of = Spot { span: spot.span.filter(|_| has_same), ..of };
-            (Cause { spot: of, is_json: false, others: 0 }, operation)
+            (Cause::known(of), operation)
         }))
     }
 
