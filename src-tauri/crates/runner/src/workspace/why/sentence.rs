@@ -115,6 +115,7 @@ impl Words<'_> {
         match (&edge.by, operation) {
             (Some(by), "default") => format!("It is the default in {scope} of {}.", source(by)),
             (None, "default") => format!("It is the default in {scope}."),
+            (_, "fork") => format!("The fork began with it at {place}, with edits."),
             (_, "stored") => {
                 format!("It was at {place} when the request began, and no other request in this database wrote it.")
             }

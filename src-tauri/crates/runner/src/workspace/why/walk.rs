@@ -103,12 +103,7 @@ impl<'w> Walk<'w> {
         }
         match (record.part, &event.kind) {
             (Part::Stored(_), _) => return self.explain_stored(spot, depth),
-            (_, EventKind::StateInitialized { .. }) => {
-                let by = event.path.as_deref().map(|path| self.definitions.block(self.workspace, &log.row.id, path));
-                let operation = Some("default".to_owned());
-                self.push(WhyEdge { by, operation, ..edge(WhyKind::Written, depth, spot.view()) });
-                return Ok(());
-            }
+            (_, EventKind::StateInitialized { .. }) => return self.explain_first(spot, spot.view(), depth),
             (_, EventKind::StateChanged { .. }) => return self.explain_write(spot, depth),
             _ => {}
         }
