@@ -75,7 +75,7 @@ impl Walk<'_> {
 }
 
 /// The value in a record that equals this one.
-fn holding(log: &Arc<RequestLog>, record: usize, value: &Value) -> Option<Spot> {
+pub(super) fn holding(log: &Arc<RequestLog>, record: usize, value: &Value) -> Option<Spot> {
     fn within(here: &Value, wanted: &Value, pointer: &mut String) -> bool {
         if here == wanted {
             return true;

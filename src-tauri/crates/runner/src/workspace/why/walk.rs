@@ -16,7 +16,7 @@ use super::log::RequestLog;
 use super::messages::Sources;
 use super::record::{NO_EXECUTION, Part, is_from_outside, refers_to};
 use super::spot::{Span, Spot};
-use super::structure::{beside, maker, step_before};
+use super::structure::{beside, maker, step_before, streamed};
 use crate::core::fault::Fault;
 use crate::views::{Json, WhyBy, WhyEdge, WhyKind, WhyPlace, WhySpot};
 use crate::workspace::Workspace;
@@ -136,6 +136,10 @@ impl<'w> Walk<'w> {
             cause.spot.span = spot.span;
             return self.copied(spot, cause, depth, (false, None));
         }
+        if let Some(mut of) = streamed(spot, &value) {
+            of.span = spot.span;
+            return self.copied(spot, Cause::known(of), depth, (false, Some("answer")));
+        }
         match &value {
             Value::String(text) => self.explain_text(spot, text, depth),
             Value::Array(_) | Value::Object(_) => {
@@ -166,6 +170,7 @@ impl<'w> Walk<'w> {
                 }
                 item => walk.causes.of_value(&part, item).is_some(),
             };
+            let is_found = is_found || item.is_string() && streamed(&part, item).is_some();
             if is_found {
                 found.push(part);
             } else {
