@@ -27,6 +27,11 @@ impl Definitions {
         WhyBy { path: path.to_owned(), file, line }
     }
 
+    /// Whether the file of a block, as it ran, has a schema with a default.
+    pub(super) fn says_default(&mut self, workspace: &Workspace, request: &str, path: &str) -> bool {
+        self.of(workspace, request, path).is_some_and(|source| source.text.contains("default("))
+    }
+
     /// Whether a text is a part of the block's definition.
     pub(super) fn has(&mut self, workspace: &Workspace, request: &str, path: &str, text: &str) -> bool {
         let text = text.trim();

@@ -98,7 +98,12 @@ impl<'w> Walk<'w> {
         let log = spot.log.clone();
         let event = log.event(&record);
         if is_from_outside(record.place) && refers_to(&event.kind, record.part).is_none() {
-            self.push(edge(WhyKind::Recorded, depth, spot.view()));
+            // Schemas are of the code, which is loaded only where it has a default.
+            let may_be_default = record.place == WhyPlace::RequestInput
+                && self.definitions.says_default(self.workspace, &log.row.id, "root")
+                && self.workspace.may_be_default(spot);
+            let operation = may_be_default.then(|| "or_default".to_owned());
+            self.push(WhyEdge { operation, ..edge(WhyKind::Recorded, depth, spot.view()) });
             return Ok(());
         }
         match (record.part, &event.kind) {
