@@ -3,6 +3,7 @@
 //!
 //! `verify` and `replay` write nothing and ask nothing outside, so they need neither.
 
+mod begin;
 mod checked;
 
 use std::time::{Duration, Instant as Clock};
@@ -224,58 +225,90 @@ fn planned(what: &str, id: &str, plan: &PlanRow, confirm: &str) -> Answer {
 }
 
 fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
-    if !door.may_run {
+    // One rule for every door: the settings of a client or a command name the folder, and a repository can bring both
+    // along, so only a person's trust counts.
+    if !door.workspace.is_trusted_by_person() {
         return Err(Refused(
             "run acts only in a folder that a person trusts: start the server with `flowglass mcp --trust`, or trust \
              the folder in the window"
                 .to_owned(),
         ));
     }
-    let workspace = &door.workspace;
-    if asked.what == "run" {
-        let options = new_run(door, asked)?;
-        let running = workspace.run(options).map_err(|fault| match fault {
-            Fault::Invalid { .. } => on("input")(fault),
-            Fault::Refused { .. } => on("user` or `session")(fault),
-            _ => Refused::from(fault),
-        })?;
-        return ended(door, running, page);
+    let since = Clock::now();
+    let (began, id) = if asked.what == "run" {
+        let id = runner::new_request();
+        let options = RunOptions { request: Some(id.clone()), ..new_run(door, asked)? };
+        let start = |door: &Door| {
+            let running = door.workspace.run(options).map_err(|fault| match fault {
+                Fault::Invalid { .. } => on("input")(fault),
+                Fault::Refused { .. } => on("user` or `session")(fault),
+                _ => Refused::from(fault),
+            });
+            running.map(Answered::Resumed)
+        };
+        (begin::begin(door, since, start)?, Some(id))
+    } else {
+        let id = named(asked)?;
+        door.workspace.request(&id).map_err(on("request"))?;
+        if asked.what == "abort" {
+            let status = door.workspace.abort(&id)?;
+            return Ok(Answer::new(format!("{} is {}.", name(&id), status.as_str())));
+        }
+        let began = begin_again(door, asked, &id, since)?;
+        (began, Some(id).filter(|_| asked.what == "resume"))
+    };
+    match began {
+        Some(Answered::Resumed(running)) => ended(door, running, since, page),
+        Some(Answered::Taken { request_id, suspension, .. }) => Ok(Answer::new(format!(
+            "{} took the answer to {} and runs on in another process.",
+            name(&request_id),
+            name(&suspension)
+        ))
+        .then("look", json!({ "request": request_id }))),
+        None => {
+            let what = match (asked.what, &id) {
+                ("run", Some(id)) => name(id),
+                (what, Some(id)) => format!("the {what} of {}", name(id)),
+                (what, None) => format!("the {what}"),
+            };
+            let answer = Answer::new(format!(
+                "After {} s {what} has not begun: another process may keep the database locked. It begins as soon as \
+                 it can while this server runs; do not repeat the call, look for it.",
+                WAIT.as_secs()
+            ));
+            Ok(match id {
+                Some(id) => answer.then("look", json!({ "request": id })),
+                None => answer.then("find", json!({})),
+            })
+        }
     }
-    let id = named(asked)?;
-    workspace.request(&id).map_err(on("request"))?;
+}
+
+/// Begins what goes on from a recorded request.
+fn begin_again(door: &Door, asked: &Asked, id: &str, since: Clock) -> Result<Option<Answered>, Refused> {
+    let (id, models) = (id.to_owned(), models(asked)?);
     match asked.what {
-        "abort" => {
-            let status = workspace.abort(&id)?;
-            Ok(Answer::new(format!("{} is {}.", name(&id), status.as_str())))
-        }
-        "retry" => ended(door, workspace.retry(&id, &models(asked)?)?, page),
+        "retry" => begin::begin(door, since, move |door| Ok(Answered::Resumed(door.workspace.retry(&id, &models)?))),
         "fork" => {
-            let at = fork_at(door, asked, &id)?;
-            let forked = workspace.fork(&id, &at, edits(asked), &models(asked)?);
-            ended(door, forked.map_err(on("at`, `set`, `input` or `output"))?, page)
+            let (at, edits) = (fork_at(door, asked, &id)?, edits(asked));
+            begin::begin(door, since, move |door| {
+                let forked = door.workspace.fork(&id, &at, edits, &models);
+                forked.map(Answered::Resumed).map_err(on("at`, `set`, `input` or `output"))
+            })
         }
-        _ => match workspace.resume_or_answer(
-            &id,
-            &models(asked)?,
-            resolution(asked)?.unwrap_or_default(),
-            &Cancel::default(),
-            || (),
-        )? {
-            Answered::Resumed(running) => ended(door, running, page),
-            Answered::Taken { request_id, suspension, .. } => Ok(Answer::new(format!(
-                "{} took the answer to {} and runs on in another process.",
-                name(&request_id),
-                name(&suspension)
-            ))
-            .then("look", json!({ "request": request_id }))),
-        },
+        _ => {
+            let resolution = resolution(asked)?.unwrap_or_default();
+            begin::begin(door, since, move |door| {
+                let cancel = Cancel::default();
+                Ok(door.workspace.resume_or_answer(&id, &models, resolution, &cancel, || ())?)
+            })
+        }
     }
 }
 
 /// Waits for the end of a request, but not for long; a client that cancels aborts it.
-fn ended(door: &Door, mut running: Running, page: Page) -> Result<Answer, Refused> {
+fn ended(door: &Door, mut running: Running, since: Clock, page: Page) -> Result<Answer, Refused> {
     let id = running.request_id.clone();
-    let began = Clock::now();
     let _unfinished = door.begun.add(&id);
     let ended = loop {
         // A call that was cancelled while it waited for its turn has begun nothing that goes on.
@@ -285,7 +318,7 @@ fn ended(door: &Door, mut running: Running, page: Page) -> Result<Answer, Refuse
         if let Some(ended) = running.wait_at_most(LOOK)? {
             break Some(ended);
         }
-        if began.elapsed() >= WAIT {
+        if since.elapsed() >= WAIT {
             break None;
         }
     };

@@ -415,7 +415,8 @@ fn on_busy(tell: Option<fn()>, notices: Option<(Notices, Arc<str>)>) -> OnBusy {
     })
 }
 
-fn new_request() -> String {
+/// An id for a request that nothing has yet.
+pub fn new_request() -> String {
     format!("req_{}", crate::effects::outside::new_id().simple())
 }
 
