@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use crate::answer::{Answer, Page, clean};
 use crate::arguments::{Arguments, Refused};
 use crate::begun::Begun;
+use crate::stdio::Lines;
 use crate::{compare, diff, find, look, print, resources, run, tool_list, why};
 
 /// Calls that run at the same time; more wait.
