@@ -8,6 +8,7 @@ mod checked;
 
 use std::time::{Duration, Instant as Clock};
 
+use engine::event::RequestStatus;
 use engine::suspension::Reply;
 use runner::{Answered, At, Cancel, Edits, Fault, Mock, PlanRow, Resolution, RunOptions, Running};
 use serde_json::{Map, Value, json};
@@ -67,9 +68,6 @@ pub(crate) fn run(door: &Door, mut arguments: Arguments, page: Page) -> Result<A
     };
     arguments.finish()?;
     match asked.what {
-        "" => {
-            Err(Refused("argument `do` is missing: one of verify, replay, run, resume, retry, fork, abort".to_owned()))
-        }
         "verify" => checked::verify(door, asked.request, asked.flow, asked.session, page),
         "replay" => checked::replay(door, &named(&asked)?, page),
         _ if asked.confirm => act(door, &asked, page),
@@ -168,11 +166,16 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
         let models = if options.mock == Mock::Off { "REAL models" } else { "mock models" };
         let session =
             options.session.as_deref().map_or("a new session".to_owned(), |id| format!("session {}", name(id)));
+        let (flow, action) = (name(&options.flow), name(&options.action));
+        if let Some(misfit) = door.workspace.misfit(&options.flow, &options.action, options.input.as_ref())? {
+            return Ok(Answer::new(format!(
+                "{flow}.{action} would not run: argument `input` does not fit its schema, unless its code converts it: \
+                 {}. Nothing has run.",
+                quoted(&misfit, 400)
+            )));
+        }
         return Ok(Answer::new(format!(
-            "This would run {}.{} for user {} in {session} with {models}. Its input is checked when it begins. \
-             {CONFIRM}",
-            name(&options.flow),
-            name(&options.action),
+            "This would run {flow}.{action} for user {} in {session} with {models}. {CONFIRM}",
             name(&options.user)
         )));
     }
@@ -189,20 +192,35 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
         }
         _ => {
             let status = known.status.as_str();
+            // An interrupted request counts as ended, and can go on.
+            if known.status.is_terminal() && known.status != RequestStatus::Interrupted {
+                return Err(Refused(format!(
+                    "argument `request`: {} is {status}; only one that is queued, in progress, suspended or \
+                     interrupted can be aborted",
+                    name(&id)
+                )));
+            }
             return Ok(Answer::new(format!("This would abort {}, which is {status}. {CONFIRM}", name(&id))));
         }
     };
-    Ok(planned(asked.what, &id, &plan, CONFIRM))
+    let is_whole = known.status == RequestStatus::Completed;
+    Ok(planned((asked.what, &id), &plan, is_whole, CONFIRM))
 }
 
-fn planned(what: &str, id: &str, plan: &PlanRow, confirm: &str) -> Answer {
+fn planned((what, id): (&str, &str), plan: &PlanRow, is_whole: bool, confirm: &str) -> Answer {
     if let Some(error) = &plan.error {
         let message = quoted(&error.message, 300);
         return Answer::new(format!("{what} of {} is not possible: {} {message}", name(id), name(&error.name)));
     }
     let more = if plan.may_ask_more { " or more" } else { "" };
+    let unreached = match (plan.new.len(), is_whole) {
+        (0, true) => String::new(),
+        (0, false) => " Blocks that it has not reached yet run after these and are not counted.".to_owned(),
+        (new, _) => format!(" {new} new blocks and what comes after them are not counted."),
+    };
     let mut answer = Answer::new(format!(
-        "{what} of {} would take {} blocks from the log, run {} again and ask models {}{more} times. {confirm}",
+        "{what} of {} would take {} blocks from the log, run {} again and ask models {}{more} times for \
+         these.{unreached} {confirm}",
         name(id),
         plan.from_log,
         plan.runs_again,

@@ -19,6 +19,7 @@ mod experiment;
 pub(crate) mod expiry;
 mod export_file;
 pub(crate) mod export_format;
+mod fitting;
 mod flows;
 mod follow;
 pub(crate) mod foreign;
