@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::answer::{Answer, Page, clean};
-use crate::arguments::{Arguments, Refused};
+use crate::arguments::{Arguments, Refused, without_long_words};
 use crate::begun::Begun;
 use crate::stdio::Lines;
 use crate::{compare, diff, find, look, print, resources, run, tool_list, why};
@@ -165,7 +165,7 @@ fn hide(door: &Door, called: Result<CallToolResult, Refused>) -> Result<CallTool
 
 /// A call that was not carried out, so that the model reads why.
 fn refused(Refused(message): Refused) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(clean(&message))])
+    CallToolResult::error(vec![ContentBlock::text(clean(&without_long_words(&message)))])
 }
 
 impl ServerHandler for Server {
@@ -223,7 +223,10 @@ impl ServerHandler for Server {
         let read = read.await;
         match read {
             Ok(result) => Ok(result.into()),
-            Err(Refused(message)) => Err(ErrorData::new(ErrorCode::INVALID_PARAMS, clean(&message), None)),
+            Err(Refused(message)) => {
+                let message = clean(&without_long_words(&message));
+                Err(ErrorData::new(ErrorCode::INVALID_PARAMS, message, None))
+            }
         }
     }
 }
