@@ -1,5 +1,8 @@
 //! `flowglass mcp`: a workspace for a coding agent, or what its client needs to know.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use runner::{Fault, OpenOptions, Workspace};
 use serde_json::{Value, json};
 
@@ -12,10 +15,7 @@ pub(crate) fn mcp(asked: &Mcp, options: OpenOptions) -> Result<Outcome, Fault> {
         return Ok(Outcome::done(json!({ "skill": ::mcp::skill() }), ::mcp::skill().to_owned()));
     }
     if asked.print_config {
-        let folder = std::fs::canonicalize(&options.dir).map_err(|error| Fault::Invalid {
-            message: format!("the folder {} cannot be opened: {error}", options.dir.display()),
-            details: Vec::new(),
-        })?;
+        let folder = folder(&options)?;
         let program =
             crate::programs::command_line().map_err(|error| Fault::Internal { message: error.to_string() })?;
         let data = options.data.as_ref().map(|data| match data.file() {
@@ -27,9 +27,31 @@ pub(crate) fn mcp(asked: &Mcp, options: OpenOptions) -> Result<Outcome, Fault> {
         let text = text(&config);
         return Ok(Outcome::done(config, text));
     }
+    folder(&options)?;
     let options = OpenOptions { existing: true, ..options };
-    ::mcp::serve_stdio(Workspace::open(options)?)?;
+    ::mcp::serve_stdio(move || open(&options))?;
     Ok(Outcome { json: Value::Null, text: String::new(), code: exit::DONE })
+}
+
+fn folder(options: &OpenOptions) -> Result<PathBuf, Fault> {
+    std::fs::canonicalize(&options.dir).map_err(|error| Fault::Invalid {
+        message: format!("the folder {} cannot be opened: {error}", options.dir.display()),
+        details: Vec::new(),
+    })
+}
+
+/// Opens the workspace. In a folder that has nothing to read, nothing is made for a reader.
+fn open(options: &OpenOptions) -> Result<Arc<Workspace>, Fault> {
+    if options.data.is_none() && Workspace::is_empty_at(&options.dir) {
+        return Err(Fault::NotFound {
+            message: format!(
+                "{} has no flows and no recorded runs: start the server in the folder of a workspace, or name it with \
+                 --dir",
+                folder(options)?.display()
+            ),
+        });
+    }
+    Workspace::open(options.clone())
 }
 
 /// Each entry below the file that it belongs into.

@@ -41,6 +41,9 @@ fn line(view: &WhyView, edge: &WhyEdge) -> String {
     let others = edge.others.map(|many| format!(", {many} more like it")).unwrap_or_default();
     let words = edge.text.as_ref().map(|text| format!(": {:?}", cut_to(text, WIDEST))).unwrap_or_default();
     match (edge.kind, &edge.of) {
+        (WhyKind::Recorded, _) if operation == Some("or_default") => {
+            format!("recorded  {here}, or a default of its schema")
+        }
         (WhyKind::Recorded, _) => format!("recorded  {here}"),
         (WhyKind::Copied, Some(of)) => {
             let basis = if edge.proven { "" } else { ", same content" };

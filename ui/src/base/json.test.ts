@@ -14,6 +14,7 @@ test.each([
 test('a preview fits on one line and says where it was cut', () => {
   expect(preview({ a: 1, b: ['x', null] })).toBe('{a: 1, b: ["x", null]}');
   expect(preview('line\nbreak')).toBe('"line\\nbreak"');
+  expect(preview({ 'a\u202eb': 'c\u2028\ufeffd' })).toBe('{a\\u202eb: "c\\u2028\\ufeffd"}');
   expect(preview('x'.repeat(100), 10)).toBe('"xxxxxxxx…');
   expect(preview({ a: 'x'.repeat(100) }, 12)).toHaveLength(12);
 });

@@ -35,6 +35,13 @@ export function describe(value: unknown): string {
 
 export const plural = (n: number, one: string, many: string) => `${thousands(n)} ${n === 1 ? one : many}`;
 
+// Characters that reorder or hide the text around them; as JSON escapes they stay JSON.
+const HIDDEN = /[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+
+/** A text on one line with its characters that reorder or hide others as escapes. */
+export const visible = (text: string): string =>
+  text.replace(HIDDEN, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 /** At most `most` characters on one line, with … where something was left out. */
 export function preview(value: unknown, most = 80): string {
   const text = write(value, most + 1);
@@ -43,7 +50,7 @@ export function preview(value: unknown, most = 80): string {
 
 function write(value: unknown, room: number): string {
   if (value === undefined) return 'no value';
-  if (typeof value === 'string') return JSON.stringify(value.length > room ? value.slice(0, room) : value);
+  if (typeof value === 'string') return visible(JSON.stringify(value.length > room ? value.slice(0, room) : value));
   if (!isContainer(value)) return String(value);
   const list = Array.isArray(value);
   // A list is walked by index: asking 100,000 entries for their keys costs more than showing the first five.
@@ -54,7 +61,7 @@ function write(value: unknown, room: number): string {
     if (text.length >= room) return text;
     if (index > 0) text += ', ';
     const key = keys?.[index];
-    text += key === undefined ? '' : `${key}: `;
+    text += key === undefined ? '' : `${visible(key)}: `;
     text += write(list ? value[index] : (value as Record<string, unknown>)[key ?? ''], room - text.length);
   }
   return text + (list ? ']' : '}');

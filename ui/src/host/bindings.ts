@@ -3725,8 +3725,9 @@ export type WhyEdge = {
 	/**  The block whose code made it or wrote it. */
 	by?: WhyBy | null,
 	/**
-	 *  Of a write: `patch`, `set`, `increment`, `push`, `delete_key`, `atomic`, `default` or `stored`. Of another edge:
-	 *  `step_before`, `block_around`, `last_step`, `history`, `answer`, `text_of_code`.
+	 *  Of a write: `patch`, `set`, `increment`, `push`, `delete_key`, `atomic`, `default`, `stored`, or `fork` of a
+	 *  state that a fork began with. Of another edge: `step_before`, `block_around`, `last_step`, `history`, `answer`,
+	 *  `text_of_code`, `or_default`.
 	 */
 	operation?: string | null,
 	/**  The text of a span, cut if it is long. */

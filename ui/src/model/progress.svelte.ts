@@ -12,10 +12,13 @@ export class Progress {
     this.#spokenAt = 0;
   }
 
-  tell(isLive: boolean, { blocks, finished, failed }: Counts, status: RequestStatus): void {
+  tell(isLive: boolean, { blocks, finished, failed, suspended }: Counts, status: RequestStatus): void {
     if (isLive && Date.now() - this.#spokenAt < SPEAK_EVERY_MS) return;
     this.#spokenAt = Date.now();
     const failures = failed > 0 ? `, ${failed} failed` : '';
-    this.words = `${finished} of ${blocks} blocks finished${failures}. Request ${status.replace('_', ' ')}.`;
+    // A block that waits has an end in the log, and is not finished.
+    const waiting = status === 'suspended' ? suspended : 0;
+    const waits = waiting > 0 ? `, ${waiting} waiting for an answer` : '';
+    this.words = `${finished - waiting} of ${blocks} blocks finished${failures}${waits}. Request ${status.replace('_', ' ')}.`;
   }
 }

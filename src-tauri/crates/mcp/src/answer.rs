@@ -14,7 +14,7 @@ const USUAL_TOKENS: u64 = 1_500;
 const MOST_TOKENS: u64 = 20_000;
 /// How many bytes count as a token.
 pub(crate) const BYTES_PER_TOKEN: usize = 4;
-/// What is kept for the line that says how to go on.
+/// What is kept at most for the line that says how many rows are left, and for its counterpart in JSON.
 const TAIL: usize = 700;
 
 /// The size of an answer, and from which row it begins.
@@ -99,17 +99,21 @@ impl Answer {
         let next: Vec<(String, Value)> = self
             .next
             .into_iter()
-            .map(|(tool, arguments)| {
+            .map(|(tool, mut arguments)| {
+                clean_values(&mut arguments);
                 let line = one_line(&format!("{tool} {arguments}"));
                 (line, json!({ "tool": tool, "arguments": arguments }))
             })
             .collect();
         // How to go on is never cut for what is there.
-        let kept: usize = next.iter().map(|(line, _)| 2 * line.len() + 40).sum::<usize>() + TAIL;
-        let room = page.bytes().saturating_sub(kept);
+        let of_lines: usize = next.iter().map(|(line, _)| line.len() + 8).sum();
+        let of_json: usize = next.iter().map(|(_, json)| json.to_string().len() + 1).sum();
+        // Of a small budget the rows get the most.
+        let left = page.bytes().saturating_sub(TAIL.min(page.bytes() / 6));
+        let (room, json_room) = (left.saturating_sub(of_lines), left.saturating_sub(of_json));
         let mut text = one_line(&self.sentence);
         let (mut as_json, mut used) = (Vec::new(), text.len());
-        let mut json_used = text.len();
+        let mut json_used = Value::String(text.clone()).to_string().len();
         let skip = if self.begins_at_offset { 0 } else { usize::try_from(page.offset).unwrap_or(usize::MAX) };
         let all = self.rows.len() as u64;
         let rows: Vec<Row> = self.rows.into_iter().skip(skip).collect();
@@ -120,7 +124,7 @@ impl Answer {
             let mut row = row;
             clean_values(&mut row.json);
             let json_bytes = row.json.to_string().len();
-            let is_full = used + line.len() + 1 > room || json_used + json_bytes + 1 > room;
+            let is_full = used + line.len() + 1 > room || json_used + json_bytes + 1 > json_room;
             if is_full && shown > 0 {
                 break;
             }

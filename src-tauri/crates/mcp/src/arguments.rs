@@ -14,7 +14,7 @@ pub(crate) struct Refused(pub(crate) String);
 
 impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
-        let mut message = fault.to_string();
+        let mut message = as_arguments(&fault.to_string());
         if let Fault::Invalid { details, .. } = &fault {
             // What the message says already is not said twice.
             for detail in details.iter().filter(|detail| !detail.path.is_empty()) {
@@ -26,6 +26,58 @@ impl From<Fault> for Refused {
         }
         Refused(message)
     }
+}
+
+/// The flags of the command line in an error, and the arguments that mean the same.
+const FLAGS: [(&str, &str); 11] = [
+    ("--approve JSON", "`answer`: approve, and `data`"),
+    ("--submit JSON", "`answer`: submit, and `data`"),
+    ("--approve", "`answer`: approve"),
+    ("--submit", "`answer`: submit"),
+    ("--path", "`place`"),
+    ("--value", "`value`"),
+    ("--text", "`text`"),
+    ("--set", "`set`"),
+    ("--output", "`output`"),
+    ("--input", "`input`"),
+    ("--at", "`at`"),
+];
+
+/// Names arguments where the message of a fault names flags: a client has no command line.
+fn as_arguments(message: &str) -> String {
+    let mut named = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(at) = rest.find("--") {
+        let (before, from) = rest.split_at(at);
+        named.push_str(before);
+        let ends = |behind: &str| !behind.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '_');
+        let flag = FLAGS
+            .iter()
+            .find_map(|(flag, argument)| Some((argument, from.strip_prefix(flag).filter(|rest| ends(rest))?)));
+        let is_word = before.ends_with(|c: char| c.is_alphanumeric() || c == '-');
+        match flag.filter(|_| !is_word) {
+            Some((argument, behind)) => {
+                named.push_str(argument);
+                rest = behind;
+            }
+            None => {
+                named.push_str("--");
+                rest = &from[2..];
+            }
+        }
+    }
+    named.push_str(rest);
+    named
+}
+
+/// A message without words of many letters: an error does not repeat a megabyte.
+pub(crate) fn without_long_words(message: &str) -> String {
+    const LONGEST: usize = 300;
+    let words = message.split_inclusive(' ').map(|word| match word.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}… ({} bytes) ", &word[..at], word.len()),
+        None => word.to_owned(),
+    });
+    words.collect::<String>().trim_end().to_owned()
 }
 
 /// Says of which argument a fault is.

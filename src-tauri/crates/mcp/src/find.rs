@@ -72,7 +72,11 @@ pub(crate) fn status_of(text: &str) -> Result<RequestStatus, Refused> {
 
 fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     let (wanted, offset) = (query.limit.unwrap_or_default(), query.offset.unwrap_or_default());
+    let flow = query.flow.clone();
     let found = door.workspace.listed_requests(query)?;
+    if let Some(flow) = flow.filter(|_| found.is_empty()) {
+        check_flow(door, &flow)?;
+    }
     let mut answer = Answer::new(match found.len() {
         0 if offset > 0 => "No further request matches.".to_owned(),
         0 => "No request matches.".to_owned(),
@@ -89,6 +93,21 @@ fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
         answer = answer.then("look", json!({ "request": first.row.id }));
     }
     Ok(answer)
+}
+
+/// Refuses the name of a flow that is neither here nor in any recorded request.
+fn check_flow(door: &Door, flow: &str) -> Result<(), Refused> {
+    let recorded = RequestQuery { flow: Some(flow.to_owned()), limit: Some(1), ..RequestQuery::default() };
+    if !door.workspace.listed_requests(recorded)?.is_empty() {
+        return Ok(());
+    }
+    let flows = door.workspace.flows()?;
+    if flows.iter().any(|known| known.kind == flow) {
+        return Ok(());
+    }
+    let kinds: Vec<String> = flows.iter().map(|flow| name(&flow.kind)).collect();
+    let there = if kinds.is_empty() { String::new() } else { format!("; the flows are {}", kinds.join(", ")) };
+    Err(Refused(format!("argument `flow`: no flow and no recorded request is of {}{there}", quoted(flow, 80))))
 }
 
 fn request_row(answer: &mut Answer, request: &ListedRequest) {
@@ -184,7 +203,11 @@ fn blocks(door: &Door, request: &str, filter: Option<&str>) -> Result<Answer, Re
 
 /// Requests that failed, and those in which a block failed and something caught that.
 fn errors(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
+    let flow = query.flow.clone();
     let rows = door.workspace.requests_with_totals(RequestQuery { offset: None, limit: Some(LOOKED_AT), ..query })?;
+    if let Some(flow) = flow.filter(|_| rows.is_empty()) {
+        check_flow(door, &flow)?;
+    }
     let failures = |row: &RequestRow| row.totals.as_ref().map_or(0, |totals| totals.failed);
     let bad: Vec<&RequestRow> =
         rows.iter().filter(|row| row.status == RequestStatus::Failed || failures(row) > 0).collect();

@@ -13,7 +13,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use runner::{Fault, LoopbackServer, Workspace};
 
-use crate::server::{Server, runtime};
+use crate::server::{Server, Source, runtime};
 
 /// The longest call.
 const MOST_BYTES: usize = 4 << 20;
@@ -40,9 +40,7 @@ pub fn serve_http(workspace: Arc<Workspace>) -> Result<Endpoint, Fault> {
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     // A workspace owns a runtime itself, which must not be dropped inside of another one: not by the server.
     let held = workspace.clone();
-    // A person has opened both the folder and the endpoint in a window.
-    let may_run = workspace.is_trusted();
-    let server = Server::new(workspace, may_run);
+    let server = Server::new(Source::new(move || Ok(workspace.clone())));
     let expected: Arc<str> = format!("Bearer {token}").into();
     let config = StreamableHttpServerConfig::default().enforce_origin_validation();
     let service = Service::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);

@@ -20,6 +20,7 @@ mod resources;
 mod run;
 mod server;
 mod shown;
+mod stdio;
 mod tool_list;
 mod why;
 

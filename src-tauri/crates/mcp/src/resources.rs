@@ -84,6 +84,9 @@ pub(crate) fn look(door: &Door, uri: &str, page: Page) -> Result<Answer, Refused
 
 fn piece(door: &Door, uri: &str, most: usize) -> Result<Piece, Refused> {
     let range = Range::parse(uri).ok_or_else(|| Refused(format!("argument `uri` is none of {FORMS}")))?;
+    if let Some(to) = range.to.filter(|to| *to < range.from) {
+        return Err(Refused(format!("argument `uri`: to={to} is before from={}", range.from)));
+    }
     let value = door.workspace.hide_secrets(value(door, &range.address)?);
     let at = match value.pointer(&range.pointer) {
         Some(at) => at,

@@ -3,10 +3,12 @@
 //!
 //! `verify` and `replay` write nothing and ask nothing outside, so they need neither.
 
+mod begin;
 mod checked;
 
 use std::time::{Duration, Instant as Clock};
 
+use engine::event::RequestStatus;
 use engine::suspension::Reply;
 use runner::{Answered, At, Cancel, Edits, Fault, Mock, PlanRow, Resolution, RunOptions, Running};
 use serde_json::{Map, Value, json};
@@ -66,9 +68,6 @@ pub(crate) fn run(door: &Door, mut arguments: Arguments, page: Page) -> Result<A
     };
     arguments.finish()?;
     match asked.what {
-        "" => {
-            Err(Refused("argument `do` is missing: one of verify, replay, run, resume, retry, fork, abort".to_owned()))
-        }
         "verify" => checked::verify(door, asked.request, asked.flow, asked.session, page),
         "replay" => checked::replay(door, &named(&asked)?, page),
         _ if asked.confirm => act(door, &asked, page),
@@ -167,11 +166,16 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
         let models = if options.mock == Mock::Off { "REAL models" } else { "mock models" };
         let session =
             options.session.as_deref().map_or("a new session".to_owned(), |id| format!("session {}", name(id)));
+        let (flow, action) = (name(&options.flow), name(&options.action));
+        if let Some(misfit) = door.workspace.misfit(&options.flow, &options.action, options.input.as_ref())? {
+            return Ok(Answer::new(format!(
+                "{flow}.{action} would not run: argument `input` does not fit its schema, unless its code converts it: \
+                 {}. Nothing has run.",
+                quoted(&misfit, 400)
+            )));
+        }
         return Ok(Answer::new(format!(
-            "This would run {}.{} for user {} in {session} with {models}. Its input is checked when it begins. \
-             {CONFIRM}",
-            name(&options.flow),
-            name(&options.action),
+            "This would run {flow}.{action} for user {} in {session} with {models}. {CONFIRM}",
             name(&options.user)
         )));
     }
@@ -188,20 +192,35 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
         }
         _ => {
             let status = known.status.as_str();
+            // An interrupted request counts as ended, and can go on.
+            if known.status.is_terminal() && known.status != RequestStatus::Interrupted {
+                return Err(Refused(format!(
+                    "argument `request`: {} is {status}; only one that is queued, in progress, suspended or \
+                     interrupted can be aborted",
+                    name(&id)
+                )));
+            }
             return Ok(Answer::new(format!("This would abort {}, which is {status}. {CONFIRM}", name(&id))));
         }
     };
-    Ok(planned(asked.what, &id, &plan, CONFIRM))
+    let is_whole = known.status == RequestStatus::Completed;
+    Ok(planned((asked.what, &id), &plan, is_whole, CONFIRM))
 }
 
-fn planned(what: &str, id: &str, plan: &PlanRow, confirm: &str) -> Answer {
+fn planned((what, id): (&str, &str), plan: &PlanRow, is_whole: bool, confirm: &str) -> Answer {
     if let Some(error) = &plan.error {
         let message = quoted(&error.message, 300);
         return Answer::new(format!("{what} of {} is not possible: {} {message}", name(id), name(&error.name)));
     }
     let more = if plan.may_ask_more { " or more" } else { "" };
+    let unreached = match (plan.new.len(), is_whole) {
+        (0, true) => String::new(),
+        (0, false) => " Blocks that it has not reached yet run after these and are not counted.".to_owned(),
+        (new, _) => format!(" {new} new blocks and what comes after them are not counted."),
+    };
     let mut answer = Answer::new(format!(
-        "{what} of {} would take {} blocks from the log, run {} again and ask models {}{more} times. {confirm}",
+        "{what} of {} would take {} blocks from the log, run {} again and ask models {}{more} times for \
+         these.{unreached} {confirm}",
         name(id),
         plan.from_log,
         plan.runs_again,
@@ -224,58 +243,90 @@ fn planned(what: &str, id: &str, plan: &PlanRow, confirm: &str) -> Answer {
 }
 
 fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
-    if !door.may_run {
+    // One rule for every door: the settings of a client or a command name the folder, and a repository can bring both
+    // along, so only a person's trust counts.
+    if !door.workspace.is_trusted_by_person() {
         return Err(Refused(
             "run acts only in a folder that a person trusts: start the server with `flowglass mcp --trust`, or trust \
              the folder in the window"
                 .to_owned(),
         ));
     }
-    let workspace = &door.workspace;
-    if asked.what == "run" {
-        let options = new_run(door, asked)?;
-        let running = workspace.run(options).map_err(|fault| match fault {
-            Fault::Invalid { .. } => on("input")(fault),
-            Fault::Refused { .. } => on("user` or `session")(fault),
-            _ => Refused::from(fault),
-        })?;
-        return ended(door, running, page);
+    let since = Clock::now();
+    let (began, id) = if asked.what == "run" {
+        let id = runner::new_request();
+        let options = RunOptions { request: Some(id.clone()), ..new_run(door, asked)? };
+        let start = |door: &Door| {
+            let running = door.workspace.run(options).map_err(|fault| match fault {
+                Fault::Invalid { .. } => on("input")(fault),
+                Fault::Refused { .. } => on("user` or `session")(fault),
+                _ => Refused::from(fault),
+            });
+            running.map(Answered::Resumed)
+        };
+        (begin::begin(door, since, start)?, Some(id))
+    } else {
+        let id = named(asked)?;
+        door.workspace.request(&id).map_err(on("request"))?;
+        if asked.what == "abort" {
+            let status = door.workspace.abort(&id)?;
+            return Ok(Answer::new(format!("{} is {}.", name(&id), status.as_str())));
+        }
+        let began = begin_again(door, asked, &id, since)?;
+        (began, Some(id).filter(|_| asked.what == "resume"))
+    };
+    match began {
+        Some(Answered::Resumed(running)) => ended(door, running, since, page),
+        Some(Answered::Taken { request_id, suspension, .. }) => Ok(Answer::new(format!(
+            "{} took the answer to {} and runs on in another process.",
+            name(&request_id),
+            name(&suspension)
+        ))
+        .then("look", json!({ "request": request_id }))),
+        None => {
+            let what = match (asked.what, &id) {
+                ("run", Some(id)) => name(id),
+                (what, Some(id)) => format!("the {what} of {}", name(id)),
+                (what, None) => format!("the {what}"),
+            };
+            let answer = Answer::new(format!(
+                "After {} s {what} has not begun: another process may keep the database locked. It begins as soon as \
+                 it can while this server runs; do not repeat the call, look for it.",
+                WAIT.as_secs()
+            ));
+            Ok(match id {
+                Some(id) => answer.then("look", json!({ "request": id })),
+                None => answer.then("find", json!({})),
+            })
+        }
     }
-    let id = named(asked)?;
-    workspace.request(&id).map_err(on("request"))?;
+}
+
+/// Begins what goes on from a recorded request.
+fn begin_again(door: &Door, asked: &Asked, id: &str, since: Clock) -> Result<Option<Answered>, Refused> {
+    let (id, models) = (id.to_owned(), models(asked)?);
     match asked.what {
-        "abort" => {
-            let status = workspace.abort(&id)?;
-            Ok(Answer::new(format!("{} is {}.", name(&id), status.as_str())))
-        }
-        "retry" => ended(door, workspace.retry(&id, &models(asked)?)?, page),
+        "retry" => begin::begin(door, since, move |door| Ok(Answered::Resumed(door.workspace.retry(&id, &models)?))),
         "fork" => {
-            let at = fork_at(door, asked, &id)?;
-            let forked = workspace.fork(&id, &at, edits(asked), &models(asked)?);
-            ended(door, forked.map_err(on("at`, `set`, `input` or `output"))?, page)
+            let (at, edits) = (fork_at(door, asked, &id)?, edits(asked));
+            begin::begin(door, since, move |door| {
+                let forked = door.workspace.fork(&id, &at, edits, &models);
+                forked.map(Answered::Resumed).map_err(on("at`, `set`, `input` or `output"))
+            })
         }
-        _ => match workspace.resume_or_answer(
-            &id,
-            &models(asked)?,
-            resolution(asked)?.unwrap_or_default(),
-            &Cancel::default(),
-            || (),
-        )? {
-            Answered::Resumed(running) => ended(door, running, page),
-            Answered::Taken { request_id, suspension, .. } => Ok(Answer::new(format!(
-                "{} took the answer to {} and runs on in another process.",
-                name(&request_id),
-                name(&suspension)
-            ))
-            .then("look", json!({ "request": request_id }))),
-        },
+        _ => {
+            let resolution = resolution(asked)?.unwrap_or_default();
+            begin::begin(door, since, move |door| {
+                let cancel = Cancel::default();
+                Ok(door.workspace.resume_or_answer(&id, &models, resolution, &cancel, || ())?)
+            })
+        }
     }
 }
 
 /// Waits for the end of a request, but not for long; a client that cancels aborts it.
-fn ended(door: &Door, mut running: Running, page: Page) -> Result<Answer, Refused> {
+fn ended(door: &Door, mut running: Running, since: Clock, page: Page) -> Result<Answer, Refused> {
     let id = running.request_id.clone();
-    let began = Clock::now();
     let _unfinished = door.begun.add(&id);
     let ended = loop {
         // A call that was cancelled while it waited for its turn has begun nothing that goes on.
@@ -285,7 +336,7 @@ fn ended(door: &Door, mut running: Running, page: Page) -> Result<Answer, Refuse
         if let Some(ended) = running.wait_at_most(LOOK)? {
             break Some(ended);
         }
-        if began.elapsed() >= WAIT {
+        if since.elapsed() >= WAIT {
             break None;
         }
     };

@@ -3,7 +3,7 @@
 //! Calls run on threads of their own, a few at once, so that a long one holds up no other. Must not interpret what a
 //! tool is asked.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, Implementation,
@@ -17,8 +17,9 @@ use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
 use crate::answer::{Answer, Page, clean};
-use crate::arguments::{Arguments, Refused};
+use crate::arguments::{Arguments, Refused, without_long_words};
 use crate::begun::Begun;
+use crate::stdio::Lines;
 use crate::{compare, diff, find, look, print, resources, run, tool_list, why};
 
 /// Calls that run at the same time; more wait.
@@ -26,33 +27,53 @@ const AT_ONCE: usize = 4;
 /// How long requests may take to end after their client has gone.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
 /// A recorded value is read, printed and dropped by its depth.
-const STACK: usize = 64 << 20;
+pub(crate) const STACK: usize = 64 << 20;
 
 /// What a tool may use.
 #[derive(Clone)]
 pub(crate) struct Door {
     pub(crate) workspace: Arc<Workspace>,
-    /// Whether flows may be run for the client.
-    pub(crate) may_run: bool,
     /// The requests that calls wait for.
     pub(crate) begun: Begun,
     /// Whether the client has cancelled the call.
     pub(crate) is_cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
 }
 
+/// Opens the workspace.
+type Open = dyn Fn() -> Result<Arc<Workspace>, Fault> + Send + Sync;
+
+/// The workspace of a server: opened by the first call that needs it, so that a client is greeted although the
+/// database is locked, and told so by each call.
+pub(crate) struct Source {
+    open: Box<Open>,
+    opened: Mutex<Option<Arc<Workspace>>>,
+}
+
+impl Source {
+    pub(crate) fn new(open: impl Fn() -> Result<Arc<Workspace>, Fault> + Send + Sync + 'static) -> Arc<Source> {
+        Arc::new(Source { open: Box::new(open), opened: Mutex::default() })
+    }
+
+    fn workspace(&self) -> Result<Arc<Workspace>, Fault> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(workspace) = &*opened {
+            return Ok(workspace.clone());
+        }
+        Ok(opened.insert((self.open)()?).clone())
+    }
+}
+
 /// The server of one client.
 #[derive(Clone)]
 pub(crate) struct Server {
-    workspace: Arc<Workspace>,
-    may_run: bool,
+    source: Arc<Source>,
     begun: Begun,
     places: Arc<Semaphore>,
 }
 
 impl Server {
-    /// `may_run` says whether a person lets this client run flows.
-    pub(crate) fn new(workspace: Arc<Workspace>, may_run: bool) -> Self {
-        Server { workspace, may_run, begun: Begun::default(), places: Arc::new(Semaphore::new(AT_ONCE)) }
+    pub(crate) fn new(source: Arc<Source>) -> Self {
+        Server { source, begun: Begun::default(), places: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
     /// Runs a call on a thread of its own.
@@ -66,15 +87,14 @@ impl Server {
             () = cancelled.cancelled() => return Err(Refused("cancelled before it began".to_owned())),
             place = self.places.clone().acquire_owned() => place,
         };
-        let (workspace, may_run, begun) = (self.workspace.clone(), self.may_run, self.begun.clone());
+        let (source, begun) = (self.source.clone(), self.begun.clone());
         let is_cancelled = Arc::new({
             let cancelled = cancelled.clone();
             move || cancelled.is_cancelled()
         });
-        let door = Door { workspace, may_run, begun, is_cancelled };
         let running = tokio::task::spawn_blocking(move || {
             let _place = place;
-            call(door)
+            call(Door { workspace: source.workspace()?, begun, is_cancelled })
         });
         // A panic has said on standard error what it was; the server lives on.
         running.await.unwrap_or_else(|_| Err(Refused("this call ended abnormally; others still work".to_owned())))
@@ -84,7 +104,7 @@ impl Server {
     async fn abort_begun(&self) {
         for id in self.begun.ids() {
             // One that has just ended needs no abort.
-            let _ = self.workspace.abort(&id);
+            let _ = self.source.workspace().map(|workspace| workspace.abort(&id));
         }
         let until = tokio::time::Instant::now() + GRACE;
         while !self.begun.ids().is_empty() && tokio::time::Instant::now() < until {
@@ -124,13 +144,14 @@ fn tool(name: &str, door: &Door, arguments: Map<String, Value>) -> Result<CallTo
 
 /// Values of secrets that flows have recorded are hidden, as in every other door.
 fn hide(door: &Door, called: Result<CallToolResult, Refused>) -> Result<CallToolResult, Refused> {
-    let hidden = |text: String| match door.workspace.hide_secrets(Value::String(text)) {
+    let all = |value: Value| door.workspace.hide_cut_secrets(door.workspace.hide_secrets(value));
+    let hidden = |text: String| match all(Value::String(text)) {
         Value::String(text) => text,
         other => other.to_string(),
     };
     match called {
         Ok(mut result) => {
-            result.structured_content = result.structured_content.map(|value| door.workspace.hide_secrets(value));
+            result.structured_content = result.structured_content.map(all);
             for content in &mut result.content {
                 if let ContentBlock::Text(text) = content {
                     text.text = hidden(std::mem::take(&mut text.text));
@@ -144,7 +165,7 @@ fn hide(door: &Door, called: Result<CallToolResult, Refused>) -> Result<CallTool
 
 /// A call that was not carried out, so that the model reads why.
 fn refused(Refused(message): Refused) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(clean(&message))])
+    CallToolResult::error(vec![ContentBlock::text(clean(&without_long_words(&message)))])
 }
 
 impl ServerHandler for Server {
@@ -202,7 +223,10 @@ impl ServerHandler for Server {
         let read = read.await;
         match read {
             Ok(result) => Ok(result.into()),
-            Err(Refused(message)) => Err(ErrorData::new(ErrorCode::INVALID_PARAMS, clean(&message), None)),
+            Err(Refused(message)) => {
+                let message = clean(&without_long_words(&message));
+                Err(ErrorData::new(ErrorCode::INVALID_PARAMS, message, None))
+            }
         }
     }
 }
@@ -214,18 +238,18 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Fault> {
     runtime.map_err(|error| Fault::Internal { message: format!("the server cannot start: {error}") })
 }
 
-/// Serves one client on standard input and output until its input ends.
-pub fn serve_stdio(workspace: Arc<Workspace>) -> Result<(), Fault> {
+/// Serves one client on standard input and output until its input ends. `open` opens the workspace when a call needs
+/// it.
+pub fn serve_stdio(open: impl Fn() -> Result<Arc<Workspace>, Fault> + Send + Sync + 'static) -> Result<(), Fault> {
     let runtime = runtime()?;
+    let source = Source::new(open);
     // A workspace owns a runtime itself, which must not be dropped inside of another one: not by the server.
-    let _held = workspace.clone();
-    // The settings of a client name the folder, and a repository can bring settings along.
-    let may_run = workspace.is_trusted_by_person();
-    let server = Server::new(workspace, may_run);
+    let _held = source.clone();
+    let server = Server::new(source);
     let ending = server.clone();
     runtime.block_on(async {
         // A client that goes away before it has said anything wanted nothing, and that is no failure.
-        if let Ok(served) = server.serve(rmcp::transport::stdio()).await {
+        if let Ok(served) = server.serve(Lines::new()).await {
             let _ = served.waiting().await;
         }
         ending.abort_begun().await;

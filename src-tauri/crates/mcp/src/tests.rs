@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::address::{Address, Part, Range};
 use crate::answer::{Answer, BYTES_PER_TOKEN, Page};
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Refused, without_long_words};
 use crate::tool_list::{INSTRUCTIONS, tools};
 
 #[test]
@@ -71,6 +71,34 @@ fn an_answer_never_exceeds_its_budget() {
         assert_eq!(structured["nextOffset"], shown, "{text}");
         assert!(text.contains(&format!("offset {shown}")), "{text}");
     }
+}
+
+#[test]
+fn a_small_budget_shows_more_than_one_row() {
+    let page = page(json!({ "limit": 300 }));
+    let mut answer = Answer::new("Rows.");
+    for n in 0..100 {
+        answer.row(
+            format!("row {n} of a request that is completed"),
+            json!({ "request": format!("req_{n}"), "status": "completed" }),
+        );
+    }
+    let result = answer.then("look", json!({ "request": "\u{2028}r" })).fit(page);
+    let structured = result.structured_content.unwrap();
+    assert!(structured["rows"].as_array().unwrap().len() > 8, "{structured}");
+    assert!(structured.to_string().len() <= 1_200 && !structured.to_string().contains('\u{2028}'), "{structured}");
+}
+
+#[test]
+fn a_fault_of_the_command_line_names_arguments() {
+    let fault = |message: &str| Refused::from(runner::Fault::NotFound { message: message.to_owned() }).0;
+    assert_eq!(
+        fault("--set a: no; give data with --approve JSON"),
+        "`set` a: no; give data with `answer`: approve, and `data`"
+    );
+    assert_eq!(fault("pre--path --attempt --at: x"), "pre--path --attempt `at`: x");
+    let long = without_long_words(&format!("unknown request {} here", "x".repeat(100_000)));
+    assert!(long.len() < 400 && long.ends_with("(100001 bytes) here"), "{long}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 mod files;
 pub(crate) mod runnable;
 
-pub(crate) use files::is_workspace;
+pub(crate) use files::{has_flows, is_workspace};
 
 pub(crate) mod bundling;
 pub(crate) mod ended;

@@ -43,5 +43,5 @@ pub use workspace::worker::{WorkerNews, WorkerOptions};
 pub use workspace::{
     Answered, At, Breakpoint, Budget, CulpritQuery, DispatchEnd, Edits, InsideAt, Mock, ModelsBy, Move, OpenOptions,
     ParameterAxis, PrintQuery, PromptText, Resolution, RunOptions, Schedule, Score, SetAxis, StepQuery, Stopped, Stops,
-    TriggerOptions, TryQuery, VerifyQuery, Workspace,
+    TriggerOptions, TryQuery, VerifyQuery, Workspace, new_request,
 };

@@ -19,6 +19,7 @@ mod experiment;
 pub(crate) mod expiry;
 mod export_file;
 pub(crate) mod export_format;
+mod fitting;
 mod flows;
 mod follow;
 pub(crate) mod foreign;
@@ -415,7 +416,8 @@ fn on_busy(tell: Option<fn()>, notices: Option<(Notices, Arc<str>)>) -> OnBusy {
     })
 }
 
-fn new_request() -> String {
+/// An id for a request that nothing has yet.
+pub fn new_request() -> String {
     format!("req_{}", crate::effects::outside::new_id().simple())
 }
 

@@ -36,7 +36,9 @@ export function edgeWords(edge: WhyEdge): string {
   const by = edge.by ? `${edge.by.path}${edge.by.file ? ` (${edge.by.file}:${edge.by.line ?? '?'})` : ''}` : '';
   if (edge.kind === 'computed') return edge.operation === 'text_of_code' ? `text of the code, ${by}` : by;
   if (edge.kind === 'written') return [edge.operation, by && `by ${by}`].filter(Boolean).join(' ');
-  if (edge.kind === 'recorded') return 'from outside';
+  if (edge.kind === 'recorded') {
+    return edge.operation === 'or_default' ? 'from outside, or a default of the schema' : 'from outside';
+  }
   const others = edge.others ? `${edge.others} more like it` : '';
   return [edge.proven ? '' : 'same content', others].filter(Boolean).join(', ');
 }

@@ -7,6 +7,7 @@ import type { Chunks } from './chunks';
 import { Table, type WrittenTable } from './columns';
 import { fitsOf, type Sources } from './fits';
 import { PageItems, type WrittenItem } from './items';
+import { openQuestions } from './questions';
 import { PageRows, type WrittenRows } from './rows';
 import { States } from './states';
 import type { WrittenTrack } from './track';
@@ -154,7 +155,7 @@ export async function pageHost(chunks: Chunks, head: Head): Promise<Host> {
     checkpoints: async () => (await allLists()).checkpoints,
     requests: async () => [] as never,
     sessions: async () => [],
-    suspensions: async () => [],
+    suspensions: async () => openQuestions(request, newest.seq, events),
     waitingRequests: async (): Promise<RequestRow[]> => [],
     flows: async () => [],
     related: async () => [],

@@ -138,6 +138,19 @@ impl Redaction {
         self.secrets.is_empty()
     }
 
+    /// Returns a text without known values.
+    pub fn without_known<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.secrets.hidden(text).map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// Redacts in a text for people what is left of known values where it was cut, which `…` marks; `is_cut` says
+    /// whether it was cut at its end without a mark.
+    pub fn cut_text(&self, text: &mut String, is_cut: bool) {
+        if let Some(hidden) = self.secrets.hidden_at_cuts(text, is_cut) {
+            *text = hidden;
+        }
+    }
+
     /// Redacts known values in a text.
     pub(crate) fn known_text(&self, text: &mut String) {
         if let Some(hidden) = self.secrets.hidden(text) {

@@ -66,7 +66,10 @@ fn line(view: &WhyView, edge: &WhyEdge, page: Page) -> String {
         text.push_str(&format!(" · {}", quoted(words, page.bytes_of_value(TEXT))));
     }
     if let Some(others) = edge.others {
-        text.push_str(&format!(" · {others} others"));
+        text.push_str(&match edge.kind {
+            WhyKind::Copied => format!(" · {others} more like it"),
+            _ => format!(" · {others} other writes before"),
+        });
     }
     text
 }
@@ -85,7 +88,8 @@ fn spot(view: &WhyView, spot: &WhySpot) -> String {
         text.push_str(&format!(" {}", name(pointer)));
     }
     if let (Some(from), Some(to)) = (spot.from, spot.to) {
-        text.push_str(&format!(" bytes {from}..{to}"));
+        let json = if spot.as_json { " of its JSON" } else { "" };
+        text.push_str(&format!(" bytes {from}..{to}{json}"));
     }
     if let Some(path) = &spot.path {
         text.push_str(&format!(" of {}", name(path)));
@@ -103,7 +107,7 @@ fn spot(view: &WhyView, spot: &WhySpot) -> String {
 fn row(edge: &WhyEdge, page: Page) -> Value {
     let of = |spot: &WhySpot| {
         json!({ "where": spot.place, "request": spot.request_id, "path": spot.path, "seq": spot.seq,
-            "pointer": spot.pointer, "from": spot.from, "to": spot.to })
+            "pointer": spot.pointer, "from": spot.from, "to": spot.to, "asJson": spot.as_json.then_some(true) })
     };
     json!({
         "kind": edge.kind, "proven": edge.proven, "in": of(&edge.spot), "of": edge.of.as_ref().map(of), "by": edge.by,

@@ -142,7 +142,12 @@ impl FlowFiles {
 
 /// Whether a folder looks like one that is worked in: it has settings, flow files, or what was recorded of their runs.
 pub(crate) fn is_workspace(folder: &Path) -> bool {
-    [".flowglass", "flowglass.json", "flows"].iter().any(|name| folder.join(name).exists())
+    [".flowglass", "flowglass.json", "flows"].iter().any(|name| folder.join(name).exists()) || has_flows(folder)
+}
+
+/// Whether a folder has flow files where they are looked for without settings, or settings that may name them.
+pub(crate) fn has_flows(folder: &Path) -> bool {
+    folder.join("flowglass.json").exists()
         || std::fs::canonicalize(folder)
             .is_ok_and(|real| flow_files(&real, None, &mut HashMap::new()).is_ok_and(|found| !found.files.is_empty()))
 }

@@ -152,8 +152,9 @@ pub struct WhyEdge {
     /// The block whose code made it or wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<WhyBy>,
-    /// Of a write: `patch`, `set`, `increment`, `push`, `delete_key`, `atomic`, `default` or `stored`. Of another edge:
-    /// `step_before`, `block_around`, `last_step`, `history`, `answer`, `text_of_code`.
+    /// Of a write: `patch`, `set`, `increment`, `push`, `delete_key`, `atomic`, `default`, `stored`, or `fork` of a
+    /// state that a fork began with. Of another edge: `step_before`, `block_around`, `last_step`, `history`, `answer`,
+    /// `text_of_code`, `or_default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// The text of a span, cut if it is long.

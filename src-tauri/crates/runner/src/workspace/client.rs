@@ -1,5 +1,6 @@
 //! What a client sees of a session's state: the projections of the flow of today.
 
+use engine::redaction::Redaction;
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
 use store::Owner;
@@ -22,6 +23,23 @@ impl Workspace {
     /// them. Costs the length of the value.
     pub fn hide_secrets(&self, mut value: Value) -> Value {
         self.config.redaction().known(&mut value);
+        value
+    }
+
+    /// Hides what is left of secrets where texts for people were cut; the field `head` of an object is the beginning of
+    /// a longer text.
+    pub fn hide_cut_secrets(&self, mut value: Value) -> Value {
+        fn hide(redaction: &Redaction, value: &mut Value, is_cut: bool) {
+            match value {
+                Value::String(text) => redaction.cut_text(text, is_cut),
+                Value::Array(items) => items.iter_mut().for_each(|item| hide(redaction, item, false)),
+                Value::Object(fields) => {
+                    fields.iter_mut().for_each(|(name, field)| hide(redaction, field, name == "head"));
+                }
+                _ => {}
+            }
+        }
+        hide(&self.config.redaction(), &mut value, false);
         value
     }
 

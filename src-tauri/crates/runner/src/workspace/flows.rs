@@ -30,6 +30,11 @@ impl Workspace {
         crate::catalogue::is_workspace(dir)
     }
 
+    /// Whether a folder has neither flow files nor a database. Nothing is loaded or written.
+    pub fn is_empty_at(dir: &std::path::Path) -> bool {
+        !super::default_data(dir).exists() && !crate::catalogue::has_flows(dir)
+    }
+
     /// All flows, up to date with their files; none while the folder is not trusted.
     ///
     /// Where flows are kept ready, as for a window, what is known is answered at once; the rest is loaded beside, and

@@ -16,7 +16,7 @@ impl Workspace {
         if let Some(session) = &query.session {
             self.session(session)?;
         }
-        let hits = self.store.search(query).map_err(Fault::internal)?;
+        let hits = self.store.search_hiding(query, &self.config.redaction()).map_err(Fault::internal)?;
         let row = |hit: store::Hit| HitRow {
             request_id: hit.request.to_string(),
             seq: hit.seq,

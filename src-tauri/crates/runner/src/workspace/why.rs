@@ -9,6 +9,7 @@ mod around;
 mod causes;
 mod code;
 mod cover;
+mod defaults;
 mod grams;
 mod index;
 mod log;

@@ -82,23 +82,48 @@ impl Workspace {
     /// The newest write of another request to a place, as of an event of this one: where a value came from that this
     /// request found. `None` if no other request wrote there.
     pub fn written_before(&self, request: &str, address: &str, seq: u64) -> Result<Option<EarlierWrite>, Fault> {
+        self.left_before(request, address, seq, &|_: &WriteRow| true)
+    }
+
+    /// As [`written_before`](Self::written_before), of the writes that may have left what was found.
+    pub(super) fn left_before(
+        &self,
+        request: &str,
+        address: &str,
+        seq: u64,
+        is_left: &dyn Fn(&WriteRow) -> bool,
+    ) -> Result<Option<EarlierWrite>, Fault> {
         let parsed = Address::parse(&self.address_in(request, address)?, "--path ")?;
         let row = self.request(request)?;
         // A fork begins with what its request had, under keys of its own.
         if let Some(from) = &row.forked_from {
-            let last = self.history(&from.request_id, address)?.into_iter().rfind(|write| write.seq <= from.seq);
+            let until = from.seq.min(seq);
+            let history = self.history(&from.request_id, address)?;
+            let last = history.into_iter().rfind(|write| write.seq <= until && is_left(write));
             return match last {
                 Some(write) => self.earlier(&from.request_id, write).map(Some),
-                None => self.written_before(&from.request_id, address, from.seq),
+                None => self.left_before(&from.request_id, address, until, is_left),
             };
         }
         for scope in self.scopes_of(request)?.iter().filter(|scope| scope.kind.is_durable() && parsed.names(scope)) {
             let others = self.store.writers_before(scope, request, seq, MAX_WRITERS).map_err(Fault::internal)?;
             for other in others {
                 // What it wrote last may have come after the instant, while both ran.
-                if let Some(write) = self.history(&other, address)?.pop() {
+                if let Some(write) = self.history(&other, address)?.into_iter().rfind(|write| is_left(write)) {
                     return self.earlier(&other, write).map(Some);
                 }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first of the other requests that wrote to a record up to an event of this one.
+    pub(super) fn first_writer(&self, request: &str, address: &str, seq: u64) -> Result<Option<String>, Fault> {
+        let parsed = Address::parse(&self.address_in(request, address)?, "--path ")?;
+        for scope in self.scopes_of(request)?.iter().filter(|scope| scope.kind.is_durable() && parsed.names(scope)) {
+            let mut others = self.store.writers_before(scope, request, seq, MAX_WRITERS).map_err(Fault::internal)?;
+            if let Some(first) = others.pop() {
+                return Ok(Some(first));
             }
         }
         Ok(None)

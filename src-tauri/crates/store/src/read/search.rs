@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::sql::{Connection, OptionalExtension};
 use engine::event::{EventKind, Recorded, Seq};
+use engine::redaction::Redaction;
 use engine::views::search::{Needle, Where, texts};
 
 use crate::Store;
@@ -48,6 +49,11 @@ pub struct Hit {
 impl Store {
     /// All hits: newest request first, within a request by `seq`. Rolled-back attempts are searched too.
     pub fn search(&self, query: &SearchQuery) -> Result<Vec<Hit>, Error> {
+        self.search_hiding(query, &Redaction::default())
+    }
+
+    /// As [`search`](Self::search). Known values of secrets are hidden before a text is looked through and cut.
+    pub fn search_hiding(&self, query: &SearchQuery, redaction: &Redaction) -> Result<Vec<Hit>, Error> {
         let needle = Needle::new(&query.text);
         let mut skip = query.offset.unwrap_or(0);
         let limit = query.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
@@ -65,7 +71,7 @@ impl Store {
                 if found.len() >= limit {
                     break;
                 }
-                let hits = read(connection, &needle, &range)?;
+                let hits = read(connection, (&needle, redaction), &range)?;
                 let passed = skip.min(hits.len() as u64);
                 skip -= passed;
                 found.extend(hits.into_iter().skip(passed as usize));
@@ -162,7 +168,11 @@ fn ranges(connection: &Connection, needle: &Needle, session: Option<&str>) -> Re
     Ok(ranges)
 }
 
-fn read(connection: &Connection, needle: &Needle, range: &EventRange) -> Result<Vec<Hit>, Error> {
+fn read(
+    connection: &Connection,
+    (needle, redaction): (&Needle, &Redaction),
+    range: &EventRange,
+) -> Result<Vec<Hit>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT e.seq, e.kind, e.body, p.text FROM event e LEFT JOIN path p ON p.n = e.path
          WHERE e.request = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq",
@@ -192,7 +202,8 @@ fn read(connection: &Connection, needle: &Needle, range: &EventRange) -> Result<
         texts(&kind, &mut |place, text| {
             // At most one hit for each part of an event.
             if !places.contains(&place)
-                && let Some(snippet) = needle.snippet(text)
+                && needle.is_in(text)
+                && let Some(snippet) = needle.snippet(&redaction.without_known(text))
             {
                 places.push(place);
                 hits.push(Hit { request: Arc::default(), seq, path: None, place, snippet });

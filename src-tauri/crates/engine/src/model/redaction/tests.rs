@@ -165,6 +165,28 @@ fn an_error_loses_values_in_all_its_texts_and_keeps_short_names() {
     assert_eq!((&*hidden.name, hidden.code.as_deref()), ("Of [redacted KEY]", Some("no-[redacted KEY]")));
 }
 
+#[test]
+fn what_a_cut_leaves_of_a_value_is_hidden() {
+    let redaction = Redaction::new([], ["sk-very-secret-12345"].into_iter().collect());
+    let cut = |text: &str, is_cut: bool| {
+        let mut text = text.to_owned();
+        redaction.cut_text(&mut text, is_cut);
+        text
+    };
+    let cases = [
+        ("…cret-12345 and …", "…[redacted] and …"),
+        ("with sk-very-s… (99 bytes)", "with [redacted]… (99 bytes)"),
+        ("\"token sk-very\"… · sk", "\"token [redacted]\"… · sk"),
+        ("a sk-… b", "a sk-… b"),
+        ("ends sk-very-sec", "ends sk-very-sec"),
+        ("é…é", "é…é"),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(cut(text, false), expected);
+    }
+    assert_eq!(cut("ends sk-very-sec", true), "ends [redacted]");
+}
+
 proptest! {
     #[test]
     fn a_stream_tells_what_a_whole_text_would(cuts in prop::collection::vec(1_usize..9, 1..60), which in 0..8_usize) {

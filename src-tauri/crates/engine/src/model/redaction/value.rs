@@ -187,6 +187,54 @@ impl Secrets {
     }
 }
 
+/// What marks a place at which a text was cut.
+const CUT: char = '…';
+
+impl Secrets {
+    /// Returns the text without the beginnings and ends of values that are left where it was cut; `None` if there are
+    /// none. `is_cut` says whether it was cut at its end without a mark.
+    pub fn hidden_at_cuts(&self, text: &str, is_cut: bool) -> Option<String> {
+        if self.forms.is_empty() || !(is_cut || text.contains(CUT)) {
+            return None;
+        }
+        let last = text.matches(CUT).count();
+        let mut hidden = String::new();
+        for (at, mut piece) in text.split(CUT).enumerate() {
+            if at > 0 {
+                hidden.push(CUT);
+                if let Some(rest) = self.longest(|end| piece.strip_prefix(end), |form, len| &form[form.len() - len..]) {
+                    hidden.push_str(REDACTED);
+                    piece = rest;
+                }
+            }
+            if at == last && !is_cut {
+                hidden.push_str(piece);
+                continue;
+            }
+            // A text in quotes was cut inside of them.
+            let (inner, quote) = piece.strip_suffix('"').map_or((piece, ""), |inner| (inner, "\""));
+            match self.longest(|begin| inner.strip_suffix(begin), |form, len| &form[..len]) {
+                Some(rest) => hidden.extend([rest, REDACTED, quote]),
+                None => hidden.push_str(piece),
+            }
+        }
+        (hidden != text).then_some(hidden)
+    }
+
+    /// What `strip` leaves without the longest part of a value.
+    fn longest<'t>(
+        &self,
+        strip: impl Fn(&str) -> Option<&'t str>,
+        part: impl Fn(&[u8], usize) -> &[u8],
+    ) -> Option<&'t str> {
+        let of_form = |form: &Form| {
+            let lengths = (SHORTEST_VALUE..form.bytes.len()).rev();
+            lengths.filter_map(|len| strip(std::str::from_utf8(part(&form.bytes, len)).ok()?)).next()
+        };
+        self.forms.iter().filter_map(of_form).min_by_key(|rest| rest.len())
+    }
+}
+
 /// Looks for a form at a place, in any encoding of its characters.
 fn find(bytes: &[u8], mut at: usize, form: &[u8]) -> Found {
     for wanted in form {

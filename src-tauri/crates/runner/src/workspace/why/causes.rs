@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::cover::{MIN_PART, Piece, Rank, Ranked, cover};
+use super::cover::{Piece, Rank, Ranked, cover};
 use super::index::{AS_JSON, Use, is_short};
 use super::log::RequestLog;
+use super::pointer;
 use super::record::{NO_EXECUTION, Record, is_from_outside};
 use super::spot::{Span, Spot};
 use crate::views::WhyPlace;
@@ -20,8 +21,8 @@ use crate::views::WhyPlace;
 const MAX_RANKED: usize = 64;
 /// So many of the newest uses of a value are counted.
 const MAX_COUNTED: usize = 10_000;
-/// A part of a value as compact JSON has at least so many bytes: keys and quotation marks recur.
-const MIN_JSON_PART: usize = 24;
+/// From this class on, a value is what its block itself got.
+const OWN: u8 = 6;
 
 /// What looks for causes: executions that were given up count if the question is about them.
 #[derive(Default)]
@@ -37,6 +38,15 @@ pub(super) struct Cause {
     pub(super) spot: Spot,
     pub(super) is_json: bool,
     pub(super) others: u64,
+    /// Whether the block itself got it, or the log says that it is the cause.
+    pub(super) is_own: bool,
+}
+
+impl Cause {
+    /// A cause by the log or by the structure of the run.
+    pub(super) fn known(spot: Spot) -> Cause {
+        Cause { spot, is_json: false, others: 0, is_own: true }
+    }
 }
 
 /// A part of a text and the earlier value that has it.
@@ -55,7 +65,7 @@ impl Causes {
     fn rank(of: &Asker, at: u32, record: &Record) -> Rank {
         let is_own = of.record.execution != NO_EXECUTION && of.record.execution == record.execution;
         let class = match record.place {
-            _ if of.inputs.iter().any(|(_, source)| *source == at as usize) => 6,
+            _ if of.inputs.iter().any(|(_, source)| *source == at as usize) => OWN,
             WhyPlace::Item | WhyPlace::Journal => 1,
             place if is_own && is_from_outside(place) => 7,
             WhyPlace::Output if of.record.place == WhyPlace::Input => 5,
@@ -82,6 +92,24 @@ impl Causes {
         (records.len() as u64).saturating_sub(1)
     }
 
+    /// Of the same content at several places of one record, the place with the name that is looked for, or else the
+    /// first; and how many more there are.
+    fn named_like(log: &RequestLog, best: Use, uses: impl Iterator<Item = Use>, wanted: &str) -> (Use, u64) {
+        let in_record = uses.filter(|one| one.record == best.record && one.node != AS_JSON);
+        let alike: Vec<Use> = in_record.take(MAX_RANKED).collect();
+        if best.node == AS_JSON || alike.len() < 2 {
+            return (best, 0);
+        }
+        let name = wanted.rsplit('/').next().filter(|_| !wanted.is_empty());
+        let value = log.value(&log.records[best.record as usize]);
+        let is_named = |one: &&Use| {
+            let pointer = value.as_ref().and_then(|value| pointer::of_node(value, one.node));
+            pointer.is_some_and(|pointer| pointer.rsplit('/').next() == name)
+        };
+        let named = name.and_then(|_| alike.iter().find(is_named)).copied();
+        (named.unwrap_or(best), alike.len() as u64 - 1)
+    }
+
     /// The nearest earlier value that equals this one, which is at a spot.
     pub(super) fn of_value(&self, spot: &Spot, value: &Value) -> Option<Cause> {
         if is_short(value) {
@@ -97,14 +125,16 @@ impl Causes {
             }
             value => log.index.find_value(value, before).iter().map(|(_, one)| *one).collect(),
         };
-        let (best, _) = self.best(log, &of, found.iter().copied())?;
+        let (best, (class, _)) = self.best(log, &of, found.iter().copied())?;
+        let (best, alike) = Self::named_like(log, best, found.iter().copied(), &spot.pointer);
         let mut cause = Spot::of_use(log, best)?;
         // Values are found by their hashes.
         if cause.value().as_deref() != Some(value) {
             return None;
         }
         cause.record = of.nearest(cause.record);
-        Some(Cause { spot: cause, is_json: false, others: self.others(log, found.iter().copied()) })
+        let others = self.others(log, found.iter().copied()) + alike;
+        Some(Cause { spot: cause, is_json: false, others, is_own: class >= OWN })
     }
 
     /// The parts of a text, or of a span of it, that earlier values contain.
@@ -116,7 +146,7 @@ impl Causes {
         let rank = |id: u32| {
             let uses = log.index.uses(id, before).iter().map(|(_, one)| *one);
             let (best, rank) = self.best(&log, &of, uses)?;
-            Some(Ranked { rank, least: if best.node == AS_JSON { MIN_JSON_PART } else { MIN_PART } })
+            Some(Ranked { rank, is_json: best.node == AS_JSON })
         };
         let pieces = cover(&log.index, text, before, &mut work, rank);
         self.work += work;
@@ -126,17 +156,18 @@ impl Causes {
             let end = piece.to.min(to);
             (start < end).then(|| Piece { from: start, to: end, at: piece.at + (start - piece.from), ..piece })
         });
-        inside.filter_map(|piece| self.part(&log, &of, piece)).collect()
+        inside.filter_map(|piece| self.part(&log, &of, piece, &spot.pointer)).collect()
     }
 
-    fn part(&self, log: &Arc<RequestLog>, of: &Asker, piece: Piece) -> Option<PartCause> {
+    fn part(&self, log: &Arc<RequestLog>, of: &Asker, piece: Piece, wanted: &str) -> Option<PartCause> {
         let uses = || log.index.uses(piece.text, of.before).iter().map(|(_, one)| *one);
-        let (best, _) = self.best(log, of, uses())?;
+        let (best, (class, _)) = self.best(log, of, uses())?;
+        let (best, alike) = Self::named_like(log, best, uses(), wanted);
         let mut spot = Spot::of_use(log, best)?;
         spot.record = of.nearest(spot.record);
         spot.span = Some((piece.at, piece.at + (piece.to - piece.from)));
         let is_json = best.node == AS_JSON;
-        let cause = Cause { spot, is_json, others: self.others(log, uses()) };
+        let cause = Cause { spot, is_json, others: self.others(log, uses()) + alike, is_own: class >= OWN };
         Some(PartCause { span: (piece.from, piece.to), cause })
     }
 }

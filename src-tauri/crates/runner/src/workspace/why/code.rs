@@ -27,6 +27,19 @@ impl Definitions {
         WhyBy { path: path.to_owned(), file, line }
     }
 
+    /// Whether the file of a block, as it ran, has a schema with a default.
+    pub(super) fn says_default(&mut self, workspace: &Workspace, request: &str, path: &str) -> bool {
+        self.of(workspace, request, path).is_some_and(|source| source.text.contains("default("))
+    }
+
+    /// Whether a text is a part of the block's definition.
+    pub(super) fn has(&mut self, workspace: &Workspace, request: &str, path: &str, text: &str) -> bool {
+        let text = text.trim();
+        let Some(source) = self.of(workspace, request, path).filter(|_| text.len() >= MIN_LINE) else { return false };
+        let (Some(from), Some(to)) = (source.from, source.to) else { return false };
+        source.text[beginning_of(&source.text, from)..beginning_of(&source.text, to + 1)].contains(text)
+    }
+
     /// The place in the block's file that has a text of the code; the definition comes before the rest of the file.
     pub(super) fn text(&mut self, workspace: &Workspace, request: &str, path: &str, text: &str) -> Option<WhyBy> {
         let line = text.lines().map(str::trim).max_by_key(|line| line.len())?;

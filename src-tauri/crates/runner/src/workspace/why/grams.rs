@@ -7,7 +7,7 @@
 /// The bytes of a window.
 pub(super) const WINDOW: usize = 8;
 /// Every so many bytes a window is indexed.
-const STEP: usize = 4;
+pub(super) const STEP: usize = 4;
 
 /// Places of windows in one long run of bytes, in buckets by hash; in a bucket in their order.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use rustc_hash::{FxHashMap, FxHasher};
 use serde_json::Value;
 
-use super::grams::Grams;
+use super::grams::{Grams, WINDOW};
 
 /// Shorter values are too common to be found by their content.
 pub(super) const MIN_BYTES: usize = 8;
@@ -28,6 +28,8 @@ struct Text {
     first: u32,
     /// Another text with the same hash.
     next: u32,
+    /// Whether it is a value as compact JSON, and no text of a value.
+    is_json: bool,
 }
 
 /// Where a value is: a record, and the number of the value in it, in the order of its JSON, from 0.
@@ -50,6 +52,10 @@ pub(super) struct Index {
     /// The uses of numbers, lists and objects, by hash and then record.
     values: Vec<(u64, Use)>,
     grams: Grams,
+    /// Of values as compact JSON, apart from the texts in them: they would be too many to compare.
+    json_grams: Grams,
+    /// The first window of each text.
+    beginnings: Grams,
     /// Whether texts were left out, because there are too many bytes of them.
     pub(super) is_cut: bool,
     /// How many bytes were read, and how many entries were made: what a test counts.
@@ -83,9 +89,13 @@ impl Index {
         self.uses.sort_by_key(|(text, _)| *text);
         self.values.sort_by_key(|(hash, one)| (*hash, one.record));
         self.work += (self.uses.len() + self.values.len()) as u64;
-        let texts = self.texts.iter().map(|text| (text.start, text.len));
-        self.grams = Grams::new(self.bytes.as_bytes(), texts);
-        self.work += self.grams.len() as u64;
+        let texts = |is_json: bool| self.texts.iter().filter(move |text| text.is_json == is_json);
+        let whole = |text: &Text| (text.start, text.len);
+        self.grams = Grams::new(self.bytes.as_bytes(), texts(false).map(whole));
+        self.json_grams = Grams::new(self.bytes.as_bytes(), texts(true).map(whole));
+        let first = self.texts.iter().filter(|text| text.len as usize >= WINDOW);
+        self.beginnings = Grams::new(self.bytes.as_bytes(), first.map(|text| (text.start, WINDOW as u32)));
+        self.work += (self.grams.len() + self.json_grams.len() + self.beginnings.len()) as u64;
     }
 
     /// Returns the hash of a value and its length as compact JSON, roughly.
@@ -142,11 +152,12 @@ impl Index {
                 let (start, len) = (self.bytes.len() as u32, text.len() as u32);
                 let id = self.texts.len() as u32;
                 let next = self.by_hash.insert(hash, id).unwrap_or(NONE);
-                self.texts.push(Text { start, len, first: here.record, next });
+                self.texts.push(Text { start, len, first: here.record, next, is_json: true });
                 self.bytes.push_str(text);
                 id
             }
         };
+        self.texts[id as usize].is_json &= here.node == AS_JSON;
         self.uses.push((id, here));
     }
 
@@ -198,9 +209,16 @@ impl Index {
         self.texts.get(many).map_or(self.bytes.len() as u32, |text| text.start)
     }
 
-    /// The places in the bytes of all texts that begin like `window`, newest first.
-    pub(super) fn like(&self, window: &[u8], end: u32) -> impl Iterator<Item = u32> + '_ {
-        self.grams.like(window, end)
+    /// At most `most` places in the bytes of all texts that begin like `window`, newest first, and then as many in
+    /// values as compact JSON.
+    pub(super) fn like(&self, window: &[u8], end: u32, most: usize) -> impl Iterator<Item = u32> + '_ {
+        let texts = self.grams.like(window, end).take(most);
+        texts.chain(self.json_grams.like(window, end).take(most))
+    }
+
+    /// The places in the bytes of all texts where a text begins, and begins like `window`, newest first.
+    pub(super) fn beginning_like(&self, window: &[u8], end: u32) -> impl Iterator<Item = u32> + '_ {
+        self.beginnings.like(window, end)
     }
 
     /// The text that a place in the bytes of all texts is in, and the offset there.

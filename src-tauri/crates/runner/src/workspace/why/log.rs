@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::event::{BlockKind, Event, EventKind, Seq};
+use engine::event::{BlockKind, Event, EventKind, ScopeCommit, Seq};
+use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::attempts::Ends;
 use engine::views::blocks::{BlockStatus, BlockView, blocks};
@@ -21,6 +22,8 @@ use crate::workspace::{At, Workspace};
 
 /// The log of a request with more events is read again for each question: it would take much memory.
 const MAX_KEPT_EVENTS: u64 = 50_000;
+/// No more states are indexed that a request found: each is indexed as a whole.
+const MAX_STATES: usize = 200;
 
 /// One execution of a block.
 #[derive(Debug)]
@@ -65,25 +68,66 @@ impl Workspace {
 
     fn read_why_log(&self, request: &str) -> Result<RequestLog, Fault> {
         let (row, events) = self.log_of(request)?;
-        let stored = match events.first() {
-            Some(first) => self.states_at(request, first.seq)?,
-            None => Vec::new(),
-        };
+        let stored = self.states_found(request, &events)?;
         Ok(RequestLog::new(row, events, stored))
     }
 
-    /// The records that a request found when it began.
-    fn states_at(&self, request: &str, seq: Seq) -> Result<Vec<Stored>, Fault> {
+    /// The states that a request found: when it began, and where others had written before its blocks saw them.
+    fn states_found(&self, request: &str, events: &[Event]) -> Result<Vec<Stored>, Fault> {
+        let Some(first) = events.first() else { return Ok(Vec::new()) };
+        let mut found = self.states_at(request, first.seq)?;
+        let mut known: HashMap<&ScopeKey, u64> = HashMap::new();
+        for (at, event) in (0_u32..).zip(events) {
+            let seen: &[(ScopeKey, u64)] = match &event.kind {
+                EventKind::BlockStarted { versions, .. }
+                | EventKind::BlockResumed { versions, .. }
+                | EventKind::RecordsSeen { versions } => versions,
+                _ => &[],
+            };
+            let is_news = |(scope, version): &(&ScopeKey, u64)| known.get(scope) != Some(version);
+            let seen = seen.iter().map(|(scope, version)| (scope, *version)).filter(is_news);
+            // A commit may apply its writes to a newer record than its block saw.
+            let is_rebased = |commit: &&ScopeCommit| known.get(&&commit.scope).is_some_and(|was| *was != commit.from);
+            let rebased = event.kind.commits().iter().filter(is_rebased).map(|commit| (&commit.scope, commit.version));
+            let news: Vec<(&ScopeKey, u64)> = seen.chain(rebased).collect();
+            known.extend(event.kind.commits().iter().map(|commit| (&commit.scope, commit.version)));
+            for (scope, version) in news {
+                known.insert(scope, version);
+                let record = self.record_at(scope, request, event.seq)?;
+                // Another request may have written once more before the event was recorded.
+                if !scope.kind.is_durable() || record.version != version || record.state.is_empty() {
+                    continue;
+                }
+                let (scope, has_history) = (scope_name(scope), scope.kind != ScopeKind::Resource);
+                let value = record.state.to_json();
+                if found.iter().rfind(|one| one.scope == scope).is_none_or(|one| one.value != value) {
+                    found.push(Stored { event: at, scope, has_history, value });
+                }
+                if found.len() >= MAX_STATES {
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The durable records as of an event.
+    pub(super) fn states_at(&self, request: &str, seq: Seq) -> Result<Vec<Stored>, Fault> {
         let view = self.state_at(request, Some(&At::Seq(seq)))?;
         let scopes = [("session", view.session), ("user", view.user), ("project", view.project)];
         let is_written = |value: &Value| value.as_object().is_none_or(|fields| !fields.is_empty());
         let named = scopes.into_iter().filter_map(|(name, value)| {
             let Json(value) = value?;
-            Some(Stored { scope: name.to_owned(), has_history: true, value })
+            Some(Stored { event: 0, scope: name.to_owned(), has_history: true, value })
         });
-        let resources =
-            view.resources.into_iter().map(|(scope, Json(value))| Stored { scope, has_history: false, value });
+        let resources = view.resources.into_iter().map(|(scope, Json(value))| Stored {
+            event: 0,
+            scope,
+            has_history: false,
+            value,
+        });
         let contents = view.contents.into_iter().map(|(scope, text)| Stored {
+            event: 0,
             scope,
             has_history: false,
             value: serde_json::json!({ "$content": text }),
@@ -128,6 +172,7 @@ impl RequestLog {
         let commits = self.events.iter().flat_map(|event| event.kind.commits());
         let committed: HashSet<Seq> = commits.flat_map(|commit| commit.operations.iter().copied()).collect();
         let mut records = Vec::new();
+        let mut stored = (0_u32..).zip(&self.stored).peekable();
         for (at, event) in (0_u32..).zip(&self.events) {
             let execution = self.execution_of(event).unwrap_or(NO_EXECUTION);
             let is_given_up = self.executions.get(execution as usize).is_some_and(|one| one.is_given_up);
@@ -139,16 +184,15 @@ impl RequestLog {
                 EventKind::EffectStarted { .. } => false,
                 _ => true,
             };
-            if at == 0 {
-                let stored = (0..self.stored.len() as u32).map(|number| Record {
+            while let Some((number, _)) = stored.next_if(|(_, stored)| stored.event == at) {
+                records.push(Record {
                     seq: event.seq,
-                    event: 0,
+                    event: at,
                     part: Part::Stored(number),
                     place: WhyPlace::State,
                     execution: NO_EXECUTION,
                     counts: true,
                 });
-                records.extend(stored);
             }
             let of_event = places(&event.kind).iter();
             records.extend(of_event.map(|(part, place)| Record {

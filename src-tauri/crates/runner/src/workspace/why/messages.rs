@@ -54,7 +54,7 @@ impl Walk<'_> {
         Ok(found.map(|(of, operation)| {
             let has_same = of.value().as_deref() == Some(value);
             let of = Spot { span: spot.span.filter(|_| has_same), ..of };
-            (Cause { spot: of, is_json: false, others: 0 }, operation)
+            (Cause::known(of), operation)
         }))
     }
 
@@ -75,7 +75,7 @@ impl Walk<'_> {
 }
 
 /// The value in a record that equals this one.
-fn holding(log: &Arc<RequestLog>, record: usize, value: &Value) -> Option<Spot> {
+pub(super) fn holding(log: &Arc<RequestLog>, record: usize, value: &Value) -> Option<Spot> {
     fn within(here: &Value, wanted: &Value, pointer: &mut String) -> bool {
         if here == wanted {
             return true;

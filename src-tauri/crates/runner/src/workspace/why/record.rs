@@ -39,13 +39,15 @@ pub(super) enum Part {
     Whole,
     /// What a hook was given.
     Before,
-    /// Of the first event: a state as it was then, by its number.
+    /// A state as the request found it, by its number.
     Stored(u32),
 }
 
-/// A state as it was when a request began.
+/// A state as a request found it: when it began, or what others had written when a block saw it.
 #[derive(Debug)]
 pub(super) struct Stored {
+    /// The number of the event in the log by which it was there.
+    pub(super) event: u32,
     /// `session`, or `session/notes` of a resource.
     pub(super) scope: String,
     /// Whether it has a history by this name.

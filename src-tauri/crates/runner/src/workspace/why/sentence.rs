@@ -72,7 +72,7 @@ impl Words<'_> {
         let of = edge.of.as_ref().unwrap_or(&edge.spot);
         let what = if is_text { "text" } else { "value" };
         match edge.kind {
-            WhyKind::Recorded => format!("It entered the log here, as {}.", self.place(&edge.spot)),
+            WhyKind::Recorded => format!("It entered the log here, as {}.", self.recorded(edge)),
             WhyKind::Copied if edge.proven => format!("It is {}.", self.place(of)),
             WhyKind::Copied if edge.operation.is_some() => format!("It equals {}.", self.place(of)),
             WhyKind::Copied => format!("The same {what} is in {}.", self.place(of)),
@@ -84,10 +84,19 @@ impl Words<'_> {
     /// How a chain ends.
     fn end(&self, edge: &WhyEdge) -> String {
         match edge.kind {
-            WhyKind::Recorded => format!("It entered the log as {}.", self.place(&edge.spot)),
+            WhyKind::Recorded => format!("It entered the log as {}.", self.recorded(edge)),
             WhyKind::Copied => format!("Further back it is in {}.", self.place(edge.of.as_ref().unwrap_or(&edge.spot))),
             WhyKind::Computed => self.computed(edge),
             WhyKind::Written => self.written(edge),
+        }
+    }
+
+    fn recorded(&self, edge: &WhyEdge) -> String {
+        let place = self.place(&edge.spot);
+        if edge.operation.as_deref() == Some("or_default") {
+            format!("{place}, or a default of its schema")
+        } else {
+            place
         }
     }
 
@@ -115,6 +124,7 @@ impl Words<'_> {
         match (&edge.by, operation) {
             (Some(by), "default") => format!("It is the default in {scope} of {}.", source(by)),
             (None, "default") => format!("It is the default in {scope}."),
+            (_, "fork") => format!("The fork began with it at {place}, with edits."),
             (_, "stored") => {
                 format!("It was at {place} when the request began, and no other request in this database wrote it.")
             }

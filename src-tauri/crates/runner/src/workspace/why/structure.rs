@@ -1,9 +1,11 @@
 //! What the structure of a run says of a value: whose code made it, and which value came just before.
 
 use engine::event::{BlockKind, EventKind};
+use serde_json::Value;
 
 use super::index::is_short;
 use super::log::RequestLog;
+use super::messages::holding;
 use super::record::{NO_EXECUTION, Record};
 use super::spot::Spot;
 use crate::views::WhyPlace;
@@ -51,6 +53,22 @@ pub(super) fn beside(spot: &Spot) -> Option<(Spot, &'static str)> {
     };
     let of = Spot { record: found.0, ..spot.clone() };
     (log.value(&log.records[found.0]).as_deref() == Some(&*whole)).then_some((of, found.1))
+}
+
+/// The answer of a model from which an item was emitted while it came: the log has it only after its end.
+pub(super) fn streamed(spot: &Spot, value: &Value) -> Option<Spot> {
+    let (log, record) = (&spot.log, spot.record());
+    if record.place != WhyPlace::Item || is_short(value) {
+        return None;
+    }
+    let answers = log.records_at(record.execution, WhyPlace::ModelAnswer).into_iter();
+    let mut in_flight = answers.filter(|at| match &log.event(&log.records[*at]).kind {
+        EventKind::EffectFinished { started: Some(started), .. } => {
+            *started < record.seq && record.seq < log.records[*at].seq
+        }
+        _ => false,
+    });
+    in_flight.find_map(|at| holding(log, at, value))
 }
 
 /// The output of the step before a block, by its number.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::cover::{MIN_PART, Piece, Ranked, cover};
-use super::index::{Index, Use, is_short};
+use super::cover::{Piece, Ranked, cover};
+use super::index::{AS_JSON, Index, Use, is_short};
 
 fn index(values: &[Value]) -> Index {
     let mut index = Index::default();
@@ -23,7 +23,7 @@ fn parts<'t>(index: &Index, text: &'t str, before: u32) -> Vec<(&'t str, u32)> {
 fn pieces(index: &Index, text: &str, before: u32, work: &mut u64) -> Vec<Piece> {
     cover(index, text, before, work, |id| {
         let newest = index.uses(id, before).last()?.1.record;
-        Some(Ranked { rank: (0, u64::from(newest)), least: MIN_PART })
+        Some(Ranked { rank: (0, u64::from(newest)), is_json: false })
     })
 }
 
@@ -51,7 +51,7 @@ fn values_are_found_by_content_and_short_ones_are_not() {
 }
 
 #[test]
-fn a_text_is_covered_by_the_longest_earlier_texts() {
+fn a_text_is_covered_by_the_best_earlier_texts() {
     let index = index(&[
         json!("the harbour of Lisbon"),
         json!("the harbour of Lisbon at night in winter"),
@@ -59,10 +59,62 @@ fn a_text_is_covered_by_the_longest_earlier_texts() {
         json!("snow and rain"),
     ]);
     let text = "Draw the harbour of Lisbon at night, octopus, snow and rain, ------------";
-    assert_eq!(parts(&index, text, 4), [("the harbour of Lisbon at night", 1), ("snow and rain", 3)]);
+    // A few more bytes in common with a longer text are chance.
+    assert_eq!(parts(&index, text, 4), [("the harbour of Lisbon", 0), ("snow and rain", 3)]);
     assert_eq!(parts(&index, text, 1), [("the harbour of Lisbon", 0)]);
     assert_eq!(parts(&index, text, 0), []);
     assert_eq!(parts(&index, "", 4), []);
+    let longer = "Draw the harbour of Lisbon at night in winte_";
+    assert_eq!(parts(&index, longer, 4), [("the harbour of Lisbon at night in winte", 1)]);
+}
+
+/// The parts of a text, each with its text, the record it is from, and its first byte there; each record
+/// has a class.
+fn ranked_parts<'t>(values: &[(u8, Value)], text: &'t str) -> Vec<(&'t str, u32, usize)> {
+    let mut index = Index::default();
+    for (record, (_, value)) in (0..).zip(values) {
+        index.add(record, value, true);
+    }
+    index.finish();
+    let many = values.len() as u32;
+    let pieces = cover(&index, text, many, &mut 0, |id| {
+        let newest = index.uses(id, many).last()?.1;
+        let class = values[newest.record as usize].0;
+        Some(Ranked { rank: (class, u64::from(newest.record)), is_json: newest.node == AS_JSON })
+    });
+    let record = |piece: &Piece| index.uses(piece.text, many).last().map_or(0, |(_, one)| one.record);
+    pieces.iter().map(|piece| (&text[piece.from..piece.to], record(piece), piece.at)).collect()
+}
+
+#[test]
+fn a_whole_text_and_a_better_rank_come_before_a_few_more_bytes() {
+    let city = "Manchester by the canal";
+    for memo in ["City: Manchester by the canal was rejected", "xyz Manchester by the canal was rejected"] {
+        let input = json!({ "city": city, "memo": memo });
+        let found = ranked_parts(&[(6, input)], "Plan. City: Manchester by the canal.");
+        assert_eq!(found, [(city, 0, 0)], "{memo}");
+    }
+    // What the block got is better than a write that has one more letter in common, and a much longer part is better.
+    let values =
+        [(6, json!({ "city": city })), (4, json!({ "note": "note of Manchester by the canal by Alan Turing" }))];
+    assert_eq!(ranked_parts(&values, "You are in Manchester by the canal."), [(city, 0, 0)]);
+    let text = "Note: note of Manchester by the canal by Alan Turing.";
+    assert_eq!(ranked_parts(&values, text), [("note of Manchester by the canal by Alan Turing", 1, 0)]);
+}
+
+#[test]
+fn a_text_in_a_value_comes_before_the_json_of_the_value_wherever_a_part_begins() {
+    let story = "She was born in Paris, France. and then moved away to the coast of Norway";
+    let input = json!({ "city": "Paris, France", "story": story, "k": 0 });
+    for from in 0..story.len() - 30 {
+        let part = &story[from..from + 30];
+        let found = ranked_parts(&[(6, input.clone())], part);
+        assert_eq!(found, [(part, 0, from)], "from {from}");
+    }
+    // Many newer values have the same text in their JSON.
+    let mut values = vec![(3, json!({ "story": story }))];
+    values.extend((0..40).map(|n| (3, json!({ "n": n, "story": story }))));
+    assert_eq!(ranked_parts(&values, &story[3..40]), [(&story[3..40], 40, 3)]);
 }
 
 #[test]

@@ -11,11 +11,12 @@ use serde_json::Value;
 
 use super::causes::{Cause, Causes, PartCause};
 use super::code::Definitions;
+use super::cover::MIN_PART;
 use super::log::RequestLog;
 use super::messages::Sources;
 use super::record::{NO_EXECUTION, Part, is_from_outside, refers_to};
 use super::spot::{Span, Spot};
-use super::structure::{beside, maker, step_before};
+use super::structure::{beside, maker, step_before, streamed};
 use crate::core::fault::Fault;
 use crate::views::{Json, WhyBy, WhyEdge, WhyKind, WhyPlace, WhySpot};
 use crate::workspace::Workspace;
@@ -28,6 +29,8 @@ const MAX_LEVELS: usize = 32;
 const MAX_GAPS: usize = 8;
 /// So many of the values that a block had are named.
 const MAX_INPUTS: usize = 6;
+/// So many characters around a part of a text are looked for in the code with it.
+const AROUND: usize = 4;
 /// So many characters of a span are shown.
 const MAX_SHOWN: usize = 200;
 /// A longer value is not a part of the answer.
@@ -95,27 +98,26 @@ impl<'w> Walk<'w> {
         let log = spot.log.clone();
         let event = log.event(&record);
         if is_from_outside(record.place) && refers_to(&event.kind, record.part).is_none() {
-            self.push(edge(WhyKind::Recorded, depth, spot.view()));
+            // Schemas are of the code, which is loaded only where it has a default.
+            let may_be_default = record.place == WhyPlace::RequestInput
+                && self.definitions.says_default(self.workspace, &log.row.id, "root")
+                && self.workspace.may_be_default(spot);
+            let operation = may_be_default.then(|| "or_default".to_owned());
+            self.push(WhyEdge { operation, ..edge(WhyKind::Recorded, depth, spot.view()) });
             return Ok(());
         }
         match (record.part, &event.kind) {
             (Part::Stored(_), _) => return self.explain_stored(spot, depth),
-            (_, EventKind::StateInitialized { .. }) => {
-                let by = event.path.as_deref().map(|path| self.definitions.block(self.workspace, &log.row.id, path));
-                let operation = Some("default".to_owned());
-                self.push(WhyEdge { by, operation, ..edge(WhyKind::Written, depth, spot.view()) });
-                return Ok(());
-            }
+            (_, EventKind::StateInitialized { .. }) => return self.explain_first(spot, spot.view(), depth),
             (_, EventKind::StateChanged { .. }) => return self.explain_write(spot, depth),
             _ => {}
         }
         if let Some(target) = refers_to(&event.kind, record.part).and_then(|seq| log.record_of(seq)) {
             let of = Spot { record: target, ..spot.clone() };
-            return self.copied(spot, Cause { spot: of, is_json: false, others: 0 }, depth, (true, None));
+            return self.copied(spot, Cause::known(of), depth, (true, None));
         }
         if let Some((of, operation)) = beside(spot) {
-            let cause = Cause { spot: of, is_json: false, others: 0 };
-            return self.copied(spot, cause, depth, (false, Some(operation)));
+            return self.copied(spot, Cause::known(of), depth, (false, Some(operation)));
         }
         self.explain_content(spot, depth)
     }
@@ -130,9 +132,18 @@ impl<'w> Walk<'w> {
         {
             return self.copied(spot, cause, depth, (true, Some(operation)));
         }
-        if let Some(mut cause) = self.causes.of_value(spot, &value) {
+        let cause = self.causes.of_value(spot, &value);
+        let is_text_of_code = match (&value, &cause) {
+            (Value::String(text), Some(cause)) if !cause.is_own => self.is_text_of_code(spot, text, (0, text.len())),
+            _ => false,
+        };
+        if let Some(mut cause) = cause.filter(|_| !is_text_of_code) {
             cause.spot.span = spot.span;
             return self.copied(spot, cause, depth, (false, None));
+        }
+        if let Some(mut of) = streamed(spot, &value) {
+            of.span = spot.span;
+            return self.copied(spot, Cause::known(of), depth, (false, Some("answer")));
         }
         match &value {
             Value::String(text) => self.explain_text(spot, text, depth),
@@ -164,6 +175,7 @@ impl<'w> Walk<'w> {
                 }
                 item => walk.causes.of_value(&part, item).is_some(),
             };
+            let is_found = is_found || item.is_string() && streamed(&part, item).is_some();
             if is_found {
                 found.push(part);
             } else {
@@ -179,9 +191,27 @@ impl<'w> Walk<'w> {
         }
     }
 
+    /// Whether a span of a text is in the definition of the block whose code made it, with the letters before or
+    /// after it. A whole text may be there because the code compares with it, so only a longer one counts.
+    fn is_text_of_code(&mut self, spot: &Spot, text: &str, (from, to): Span) -> bool {
+        if (from, to) == (0, text.len()) && text.len() < MIN_PART {
+            return false;
+        }
+        let log = &spot.log;
+        let Some(maker) = log.executions.get(maker(log, &spot.record()) as usize) else { return false };
+        let path = maker.path.clone();
+        let first = text[..from].char_indices().rev().take(AROUND).last().map_or(from, |(at, _)| at);
+        let end = text[to..].char_indices().nth(AROUND).map_or(text.len(), |(at, _)| to + at);
+        // On one side there may be a value.
+        let mut has = |words: &str| self.definitions.has(self.workspace, &log.row.id, &path, words);
+        has(&text[first..to]) || has(&text[from..end])
+    }
+
     /// Explains a text by the parts that earlier texts have.
     fn explain_text(&mut self, spot: &Spot, text: &str, depth: u32) -> Result<(), Fault> {
-        let parts = self.causes.of_text(spot, text);
+        let mut parts = self.causes.of_text(spot, text);
+        // What the code says is not copied from a value that says the same.
+        parts.retain(|part| part.cause.is_own || !self.is_text_of_code(spot, text, part.span));
         if parts.is_empty() {
             let shown = spot.span.map_or(text, |(from, to)| &text[from..to]);
             return self.computed(spot, depth, (Some(shown), None));

@@ -1,8 +1,10 @@
 //! Values of states: which block wrote one, in this request or in an earlier one.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use engine::event::{EventKind, Seq};
+use engine::event::{EventKind, ForkedFrom, Seq};
+use serde_json::Value;
 
 use super::log::RequestLog;
 use super::pointer;
@@ -42,15 +44,144 @@ impl Walk<'_> {
     pub(super) fn explain_stored(&mut self, spot: &Spot, depth: u32) -> Result<(), Fault> {
         let record = spot.record();
         let log = spot.log.clone();
-        let earlier = match log.scope_of(&record) {
-            Some((scope, _, true)) => {
-                let place = name_in(&scope, &spot.pointer);
-                self.workspace.written_before(&log.row.id, &place, record.seq)?
-            }
-            _ => None,
+        let value = spot.value();
+        let (Some((scope, _, true)), Some(value)) = (log.scope_of(&record), value) else {
+            return self.stored(spot.view(), depth);
         };
-        let found = earlier.map(|earlier| (earlier.request_id, earlier.write));
-        self.written_earlier(spot.view(), &spot.pointer, found, depth)
+        let at = Place { address: &name_in(&scope, &spot.pointer), scope: &scope, pointer: &spot.pointer };
+        if let Some(write) = self.own_write(&log, &at, record.seq, &value)? {
+            return self.written(spot.view(), &log, (&spot.pointer, write, None), depth);
+        }
+        self.found_there(spot.view(), (&log, record.seq), &at, &value, depth)
+    }
+
+    /// Explains the first state of a record in a request: a default of a schema, or of a fork what its request had
+    /// there, or an edit.
+    pub(super) fn explain_first(&mut self, spot: &Spot, view: WhySpot, depth: u32) -> Result<(), Fault> {
+        let (record, log) = (spot.record(), spot.log.clone());
+        let event = log.event(&record);
+        let from = match event.path {
+            None => self.fork_begun_at(&log, record.seq)?,
+            Some(_) => None,
+        };
+        let (Some(from), Some((scope, ..))) = (from, log.scope_of(&record)) else {
+            let by = event.path.as_deref().map(|path| self.block(&log.row.id, path));
+            let operation = Some("default".to_owned());
+            self.push(WhyEdge { by, operation, ..edge(WhyKind::Written, depth, view) });
+            return Ok(());
+        };
+        let Some(value) = spot.value().map(Cow::into_owned) else { return self.stored(view, depth) };
+        let had = match self.workspace.states_at(&from.request_id, from.seq) {
+            Ok(had) => had.into_iter().find(|stored| stored.scope == scope),
+            // The other request may have been deleted.
+            Err(Fault::NotFound { .. }) => return self.stored(view, depth),
+            Err(fault) => return Err(fault),
+        };
+        let had = had.as_ref().map(|stored| &stored.value);
+        if had.and_then(|had| pointer::find(had, &spot.pointer).ok()) == Some(&value) {
+            if scope.contains('/') {
+                return self.stored(view, depth);
+            }
+            let at = Place { address: &name_in(&scope, &spot.pointer), scope: &scope, pointer: &spot.pointer };
+            let other = self.log(&from.request_id)?;
+            if let Some(write) = self.own_write(&other, &at, from.seq, &value)? {
+                return self.written(view, &other, (&spot.pointer, write, None), depth);
+            }
+            if let Some(first) = first_of(&other, &scope, from.seq, &spot.pointer, &value) {
+                return self.explain_first(&first, view, depth);
+            }
+            return self.found_there(view, (&other, from.seq), &at, &value, depth);
+        }
+        self.edited(spot, view, (&value, had), depth)
+    }
+
+    /// What a fork branched off from that began at an event. The part that a fork shares with its request may have the
+    /// beginning of another one.
+    fn fork_begun_at(&self, log: &RequestLog, seq: Seq) -> Result<Option<ForkedFrom>, Fault> {
+        let mut from = log.row.forked_from.clone();
+        while let Some(one) = from {
+            if one.seq < seq {
+                let own = &log.events[log.events.partition_point(|event| event.seq <= one.seq)..];
+                let mut before = own.iter().take_while(|event| event.seq < seq);
+                let has_gone_on = before.any(|event| matches!(event.kind, EventKind::RequestResumed { .. }));
+                return Ok((!has_gone_on).then_some(one));
+            }
+            from = match self.workspace.request(&one.request_id) {
+                Ok(row) => row.forked_from,
+                Err(Fault::NotFound { .. }) => None,
+                Err(fault) => return Err(fault),
+            };
+        }
+        Ok(None)
+    }
+
+    /// Adds what an edit of a fork made of a value, by its smallest parts.
+    fn edited(
+        &mut self,
+        spot: &Spot,
+        view: WhySpot,
+        (value, had): (&Value, Option<&Value>),
+        depth: u32,
+    ) -> Result<(), Fault> {
+        let before = had.and_then(|had| pointer::find(had, &spot.pointer).ok());
+        let (Value::Object(fields), Some(Value::Object(old))) = (value, before) else {
+            let spot = WhySpot { place: WhyPlace::Edit, ..spot.view() };
+            self.push(edge(WhyKind::Recorded, depth, spot));
+            return Ok(());
+        };
+        let operation = Some("fork".to_owned());
+        if !self.push(WhyEdge { operation, ..edge(WhyKind::Written, depth, view) }) {
+            return Ok(());
+        }
+        for (name, field) in fields.iter().filter(|(name, field)| old.get(*name) != Some(*field)) {
+            let mut part = Spot { span: None, ..spot.clone() };
+            pointer::push(&mut part.pointer, name);
+            self.edited(&part, part.view(), (field, had), depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// The last write of a request to a place up to an event, if it left this value.
+    fn own_write(
+        &self,
+        log: &Arc<RequestLog>,
+        at: &Place<'_>,
+        seq: Seq,
+        value: &Value,
+    ) -> Result<Option<WriteRow>, Fault> {
+        let writes = self.workspace.writes_to(&log.row.id, at.address, "--value ")?;
+        Ok(writes.into_iter().rfind(|write| write.seq <= seq && has_left(write, value)))
+    }
+
+    /// Explains a value that a request found at a place: by the write of an earlier one, or by what that began with.
+    fn found_there(
+        &mut self,
+        view: WhySpot,
+        (log, seq): (&Arc<RequestLog>, Seq),
+        at: &Place<'_>,
+        value: &Value,
+        depth: u32,
+    ) -> Result<(), Fault> {
+        let request = &log.row.id;
+        if let Some(earlier) =
+            self.workspace.left_before(request, at.address, seq, &|write: &WriteRow| has_left(write, value))?
+        {
+            let other = self.log(&earlier.request_id)?;
+            return self.written(view, &other, (at.pointer, earlier.write, None), depth);
+        }
+        if let Some(first) = self.workspace.first_writer(request, at.address, seq)? {
+            let other = self.log(&first)?;
+            if let Some(first) = first_of(&other, at.scope, Seq::MAX, at.pointer, value) {
+                return self.explain_first(&first, view, depth);
+            }
+        }
+        self.stored(view, depth)
+    }
+
+    /// Adds that a value was there, and no more is known.
+    fn stored(&mut self, view: WhySpot, depth: u32) -> Result<(), Fault> {
+        self.push(WhyEdge { operation: Some("stored".to_owned()), ..edge(WhyKind::Written, depth, view) });
+        Ok(())
     }
 
     /// Explains a place of a state at an instant: by the last write of the request, or else by an earlier one.
@@ -58,37 +189,28 @@ impl Walk<'_> {
         let request = &spot.log.row.id;
         let writes = self.workspace.writes_to(request, &spot.address, "--value ")?;
         let before: Vec<WriteRow> = writes.into_iter().filter(|write| write.seq <= spot.seq).collect();
-        let last = before.iter().rposition(|write| write.new.as_ref().map(|new| &new.0) == Some(&spot.value));
+        let last = before.iter().rposition(|write| has_left(write, &spot.value));
         if let Some(at) = last {
             let write = before[at].clone();
             let others = Some(before.len() as u64 - 1);
             return self.written(spot.view(), &spot.log, (&spot.pointer, write, others), 0);
         }
-        let earlier = self.workspace.written_before(request, &spot.address, spot.seq)?;
-        let Some(earlier) = earlier else {
-            let default = default_of(spot).map(|(by, seq)| (by.map(|path| self.block(request, &path)), seq));
-            let (by, operation) = default.map_or((None, "stored"), |(by, _)| (by, "default"));
-            let operation = Some(operation.to_owned());
-            self.push(WhyEdge { by, operation, ..edge(WhyKind::Written, 0, spot.view()) });
+        if let Some(edit) = edit_of(spot) {
+            let view = WhySpot { place: WhyPlace::Edit, ..edit.view() };
+            self.push(edge(WhyKind::Recorded, 0, view));
             return Ok(());
-        };
-        self.written_earlier(spot.view(), &spot.pointer, Some((earlier.request_id, earlier.write)), 0)
-    }
-
-    fn written_earlier(
-        &mut self,
-        view: WhySpot,
-        place: &str,
-        found: Option<(String, WriteRow)>,
-        depth: u32,
-    ) -> Result<(), Fault> {
-        let Some((request, write)) = found else {
-            let operation = Some("stored".to_owned());
-            self.push(WhyEdge { operation, ..edge(WhyKind::Written, depth, view) });
-            return Ok(());
-        };
-        let log = self.log(&request)?;
-        self.written(view, &log, (place, write, None), depth)
+        }
+        let first = first_of(&spot.log, &spot.scope, spot.seq, &spot.pointer, &spot.value);
+        let is_of_fork = spot.log.row.forked_from.is_some();
+        if let Some(first) = first.as_ref().filter(|_| is_of_fork) {
+            return self.explain_first(first, spot.view(), 0);
+        }
+        let at = Place { address: &spot.address, scope: &spot.scope, pointer: &spot.pointer };
+        let is_left = |write: &WriteRow| has_left(write, &spot.value);
+        match (self.workspace.left_before(request, &spot.address, spot.seq, &is_left)?, first) {
+            (None, Some(first)) => self.explain_first(&first, spot.view(), 0),
+            _ => self.found_there(spot.view(), (&spot.log, spot.seq), &at, &spot.value, 0),
+        }
     }
 
     /// Adds a write of a log to a place, and explains what was written.
@@ -117,16 +239,44 @@ impl Walk<'_> {
     }
 }
 
-/// The block and the event that gave a place its default, if it still has that.
-fn default_of(spot: &StateSpot) -> Option<(Option<String>, Seq)> {
+/// A place of a state: as `history` takes it, and its parts.
+struct Place<'p> {
+    address: &'p str,
+    scope: &'p str,
+    pointer: &'p str,
+}
+
+/// Whether a place had this value after a write.
+fn has_left(write: &WriteRow, value: &Value) -> bool {
+    write.new.as_ref().is_some_and(|new| new.0 == *value)
+}
+
+/// The newest first state of a record up to an event, if a place in it still has the value from there.
+fn first_of(log: &Arc<RequestLog>, scope: &str, seq: Seq, place: &str, value: &Value) -> Option<Spot> {
+    let is_first = |record: &Record| {
+        record.seq <= seq
+            && matches!(log.event(record).kind, EventKind::StateInitialized { .. })
+            && log.scope_of(record).is_some_and(|(name, ..)| name == scope)
+    };
+    let first = Spot::new(log, log.records.iter().rposition(is_first)?, place);
+    let has_it = first.value().is_some_and(|there| *there == *value);
+    has_it.then_some(first)
+}
+
+/// The edit of a fork that gave a place its value. The states of blocks and of the request have no records.
+fn edit_of(spot: &StateSpot) -> Option<Spot> {
     let log = &spot.log;
-    let records = log.records.iter().rev().filter(|record| record.seq <= spot.seq && record.place == WhyPlace::State);
-    let mut defaults = records.filter(|record| matches!(log.event(record).kind, EventKind::StateInitialized { .. }));
-    let of_scope = |record: &Record| log.scope_of(record).is_some_and(|(scope, ..)| scope == spot.scope);
-    let first = defaults.find(|record| of_scope(record))?;
-    let value = log.value(first)?;
-    let has_it = pointer::find(&value, &spot.pointer).is_ok_and(|value| *value == spot.value);
-    has_it.then(|| (log.event(first).path.as_ref().map(ToString::to_string), first.seq))
+    let is_edit = |record: &Record| match &log.event(record).kind {
+        EventKind::StateEdited { of: None, .. } => record.seq <= spot.seq && spot.scope == "request",
+        EventKind::StateEdited { of: Some(path), .. } => {
+            let block = spot.scope.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
+            record.seq <= spot.seq && block == Some(&**path)
+        }
+        _ => false,
+    };
+    let edit = Spot::new(log, log.records.iter().rposition(is_edit)?, spot.pointer.clone());
+    let has_it = edit.value().is_some_and(|there| *there == spot.value);
+    has_it.then_some(edit)
 }
 
 /// The part of a write that is at a place of the state: what was written may be more than that, or less.

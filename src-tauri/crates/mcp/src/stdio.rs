@@ -1,0 +1,153 @@
+//! Messages on standard input and output, one a line, in front of the protocol.
+//!
+//! What is no message is answered by an error that says so, with the id if there is one; parameters of the wrong shape
+//! are named. The last message needs no line break, and what was asked before the input ended is answered. A batch, as
+//! the protocol of 2025-03-26 has it, is answered by one list. Must not know what a tool does.
+
+mod checked;
+mod output;
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader, Stdin};
+
+use self::checked::{Wrong, message};
+use self::output::Output;
+
+/// The longest message.
+const MOST_BYTES: usize = 16 << 20;
+/// How long open calls may take to end after the input has ended.
+const GRACE: Duration = Duration::from_secs(2);
+/// The version of the protocol that has batches.
+const WITH_BATCHES: &str = "2025-03-26";
+
+/// Standard input and output.
+pub(crate) struct Lines {
+    input: BufReader<Stdin>,
+    /// The line so far: a read that is cancelled goes on where it was.
+    line: Vec<u8>,
+    is_too_long: bool,
+    has_ended: bool,
+    /// Messages of a batch that were not handed on yet.
+    waiting: VecDeque<RxJsonRpcMessage<RoleServer>>,
+    output: Arc<Output>,
+}
+
+impl Lines {
+    pub(crate) fn new() -> Lines {
+        Lines {
+            input: BufReader::new(tokio::io::stdin()),
+            line: Vec::new(),
+            is_too_long: false,
+            has_ended: false,
+            waiting: VecDeque::new(),
+            output: Arc::default(),
+        }
+    }
+
+    /// Reads until a line is whole, or the input has ended.
+    async fn read_line(&mut self) -> io::Result<()> {
+        loop {
+            let read = self.input.fill_buf().await?;
+            if read.is_empty() {
+                self.has_ended = true;
+                return Ok(());
+            }
+            let end = read.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(read.len(), |end| end + 1);
+            self.is_too_long |= self.line.len() + taken > MOST_BYTES;
+            if self.is_too_long {
+                self.line.clear();
+            } else {
+                self.line.extend_from_slice(&read[..taken]);
+            }
+            self.input.consume(taken);
+            if end.is_some() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What a line is: messages to hand on. Errors are answered.
+    fn take(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.is_too_long) {
+            self.output.refuse(&Wrong::unreadable(format!("a message is longer than {MOST_BYTES} bytes")));
+            return;
+        }
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
+        match serde_json::from_slice::<Value>(line) {
+            Ok(Value::Array(all)) => self.take_batch(all),
+            Ok(one) => match message(one) {
+                Ok(one) => {
+                    self.output.expect(&one);
+                    self.waiting.push_back(one);
+                }
+                Err(wrong) => self.output.refuse(&wrong),
+            },
+            Err(error) => self.output.refuse(&Wrong::unreadable(format!("this is no JSON: {error}"))),
+        }
+    }
+
+    fn take_batch(&mut self, all: Vec<Value>) {
+        if self.output.version().as_deref() != Some(WITH_BATCHES) {
+            let text =
+                format!("a list of messages is a part of the protocol {WITH_BATCHES} alone: send each on its own line");
+            self.output.refuse(&Wrong::request(None, text));
+            return;
+        }
+        if all.is_empty() {
+            self.output.refuse(&Wrong::request(None, "an empty list of messages".to_owned()));
+            return;
+        }
+        let (mut messages, mut answers) = (Vec::new(), Vec::new());
+        for one in all {
+            match message(one) {
+                Ok(one) => messages.push(one),
+                Err(wrong) => answers.push(wrong.answer()),
+            }
+        }
+        self.output.expect_batch(&messages, answers);
+        self.waiting.extend(messages);
+    }
+}
+
+impl Transport<RoleServer> for Lines {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let output = self.output.clone();
+        async move { output.send(json!(item)).await }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if let Some(next) = self.waiting.pop_front() {
+                return Some(next);
+            }
+            if self.has_ended {
+                let _ = tokio::time::timeout(GRACE, self.output.finished()).await;
+                return None;
+            }
+            // An input that cannot be read has ended.
+            self.has_ended |= self.read_line().await.is_err();
+            self.take();
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! Whether JSON is a message of the protocol, and if not, what is wrong with it.
+
+use rmcp::service::{RoleServer, RxJsonRpcMessage};
+use serde_json::{Value, json};
+
+use crate::shown::cut;
+
+/// JSON-RPC: what cannot be read, what is no message, and what has wrong parameters.
+const UNREADABLE: i32 = -32_700;
+const NO_MESSAGE: i32 = -32_600;
+const WRONG_PARAMETERS: i32 = -32_602;
+/// How much of a wrong value is repeated.
+const SHOWN: usize = 80;
+
+/// Why something is not handed on, and what it is answered.
+pub(super) struct Wrong {
+    id: Option<Value>,
+    code: i32,
+    text: String,
+}
+
+impl Wrong {
+    /// Bytes that are no JSON.
+    pub(super) fn unreadable(text: String) -> Wrong {
+        Wrong { id: None, code: UNREADABLE, text }
+    }
+
+    /// JSON that is no message.
+    pub(super) fn request(id: Option<Value>, text: String) -> Wrong {
+        Wrong { id, code: NO_MESSAGE, text }
+    }
+
+    pub(super) fn answer(&self) -> Value {
+        let mut answer = json!({ "jsonrpc": "2.0", "error": { "code": self.code, "message": self.text } });
+        // Without an id the protocol leaves it out.
+        if let Some(id) = &self.id {
+            answer["id"] = id.clone();
+        }
+        answer
+    }
+}
+
+/// What a parameter has to be.
+enum Is {
+    Text,
+    Object,
+    ObjectIfThere,
+}
+
+/// The parameters without which a call is nothing.
+const NEEDED: [(&str, &[(&str, Is)]); 4] = [
+    ("tools/call", &[("/name", Is::Text), ("/arguments", Is::ObjectIfThere)]),
+    ("resources/read", &[("/uri", Is::Text)]),
+    (
+        "initialize",
+        &[
+            ("/protocolVersion", Is::Text),
+            ("/capabilities", Is::Object),
+            ("/clientInfo", Is::Object),
+            ("/clientInfo/name", Is::Text),
+            ("/clientInfo/version", Is::Text),
+        ],
+    ),
+    ("logging/setLevel", &[("/level", Is::Text)]),
+];
+
+/// Reads a message.
+pub(super) fn message(value: Value) -> Result<RxJsonRpcMessage<RoleServer>, Wrong> {
+    let id = value.get("id").filter(|id| id.is_string() || id.is_i64() || id.is_u64()).cloned();
+    if let (Some(id), Some(method)) = (&id, value["method"].as_str())
+        && let Some(text) = wrong_parameter(method, value.get("params"))
+    {
+        return Err(Wrong { id: Some(id.clone()), code: WRONG_PARAMETERS, text });
+    }
+    serde_json::from_value(value).map_err(|error| {
+        let text = cut(&error.to_string(), SHOWN);
+        Wrong::request(id, format!("this is no message of JSON-RPC 2.0: {text}"))
+    })
+}
+
+fn wrong_parameter(method: &str, params: Option<&Value>) -> Option<String> {
+    let (_, needed) = NEEDED.iter().find(|(name, _)| *name == method)?;
+    let wrong = |name: &str, what: &str, found: Option<&Value>| {
+        let name = name[1..].replace('/', ".");
+        Some(match found {
+            None => format!("argument `{name}` of {method} is missing: {what}"),
+            Some(found) => {
+                format!("argument `{name}` of {method} is {what}, and this is {}", cut(&found.to_string(), SHOWN))
+            }
+        })
+    };
+    if let Some(other) = params.filter(|params| !params.is_object() && !params.is_null()) {
+        return wrong("/params", "an object", Some(other));
+    }
+    needed.iter().find_map(|(place, is)| {
+        let found = params.and_then(|params| params.pointer(place));
+        match is {
+            Is::Text if found.is_none_or(|found| !found.is_string()) => wrong(place, "a text", found),
+            Is::Object if found.is_none_or(|found| !found.is_object()) => wrong(place, "an object", found),
+            Is::ObjectIfThere if found.is_some_and(|found| !found.is_object() && !found.is_null()) => {
+                wrong(place, "an object", found)
+            }
+            _ => None,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let call =
+            |method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
+        let cases = [
+            (json!(null), NO_MESSAGE, "no message of JSON-RPC"),
+            (json!({ "id": 7, "method": "ping" }), NO_MESSAGE, "no message of JSON-RPC"),
+            (json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call" }), WRONG_PARAMETERS, "argument `name`"),
+            (call("tools/call", json!([1])), WRONG_PARAMETERS, "argument `params` of tools/call is an object"),
+            (call("tools/call", json!({ "name": "find", "arguments": "x" })), WRONG_PARAMETERS, "argument `arguments`"),
+            (
+                call("resources/read", json!({ "uri": 5 })),
+                WRONG_PARAMETERS,
+                "argument `uri` of resources/read is a text",
+            ),
+            (call("initialize", json!({})), WRONG_PARAMETERS, "argument `protocolVersion` of initialize is missing"),
+        ];
+        for (given, code, words) in cases {
+            let wrong = message(given.clone()).err().map(|wrong| wrong.answer()).unwrap_or_default();
+            assert_eq!(wrong["error"]["code"], code, "{given}: {wrong}");
+            assert!(wrong["error"]["message"].as_str().unwrap_or_default().contains(words), "{given}: {wrong}");
+        }
+        assert!(message(call("tools/call", json!({ "name": "find", "arguments": null }))).is_ok());
+        assert!(message(json!({ "jsonrpc": "2.0", "method": "notifications/anything" })).is_ok());
+    }
+}

@@ -1,0 +1,156 @@
+//! What is written to standard output, and which answers are still to come.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rmcp::model::JsonRpcMessage;
+use rmcp::service::{RoleServer, RxJsonRpcMessage};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::Notify;
+
+use super::checked::Wrong;
+
+/// Standard output.
+#[derive(Default)]
+pub(super) struct Output {
+    /// Held while a line is written.
+    writing: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+    /// Told when an answer was written.
+    written: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    /// The ids of calls that were not answered, as JSON.
+    open: HashSet<String>,
+    /// Errors that were not written yet.
+    errors: usize,
+    batches: Vec<Batch>,
+    /// The version of the protocol that was agreed on.
+    version: Option<String>,
+}
+
+/// A list of messages that is answered by one list.
+struct Batch {
+    open: HashSet<String>,
+    answers: Vec<Value>,
+}
+
+impl Output {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The version of the protocol that was agreed on.
+    pub(super) fn version(&self) -> Option<String> {
+        self.state().version.clone()
+    }
+
+    /// Notes that a message will be answered.
+    pub(super) fn expect(&self, message: &RxJsonRpcMessage<RoleServer>) {
+        let mut state = self.state();
+        state.open.extend(id_of(message));
+        // A call that was cancelled has no answer.
+        if let JsonRpcMessage::Notification(note) = message {
+            let note = json!(note);
+            if note["method"] == "notifications/cancelled" {
+                state.open.remove(&note["params"]["requestId"].to_string());
+            }
+        }
+    }
+
+    /// Notes that messages will be answered by one list, which has these answers already.
+    pub(super) fn expect_batch(self: &Arc<Self>, messages: &[RxJsonRpcMessage<RoleServer>], answers: Vec<Value>) {
+        let open: HashSet<String> = messages.iter().filter_map(id_of).collect();
+        if open.is_empty() {
+            if !answers.is_empty() {
+                self.write_later(Value::Array(answers));
+            }
+            return;
+        }
+        let mut state = self.state();
+        state.open.extend(open.iter().cloned());
+        state.batches.push(Batch { open, answers });
+    }
+
+    /// Answers what is no message.
+    pub(super) fn refuse(self: &Arc<Self>, wrong: &Wrong) {
+        self.write_later(wrong.answer());
+    }
+
+    /// Writes on a task of its own: a read that is cancelled must not cut a line.
+    fn write_later(self: &Arc<Self>, answer: Value) {
+        self.state().errors += 1;
+        let output = self.clone();
+        tokio::spawn(async move {
+            // A client that does not read any more has gone.
+            let _ = output.write(&answer).await;
+            output.state().errors -= 1;
+            output.written.notify_waiters();
+        });
+    }
+
+    /// Writes a message, or keeps it for the list that it is a part of.
+    pub(super) async fn send(&self, message: Value) -> io::Result<()> {
+        let id = message.get("method").is_none().then(|| message["id"].to_string());
+        let whole = {
+            let mut state = self.state();
+            if let Some(version) = message["result"]["protocolVersion"].as_str() {
+                state.version = Some(version.to_owned());
+            }
+            match id.as_ref().and_then(|id| state.batches.iter().position(|batch| batch.open.contains(id))) {
+                Some(at) => {
+                    let batch = &mut state.batches[at];
+                    batch.open.remove(id.as_deref().unwrap_or_default());
+                    batch.answers.push(message);
+                    let is_whole = batch.open.is_empty();
+                    is_whole.then(|| Value::Array(state.batches.swap_remove(at).answers))
+                }
+                None => Some(message),
+            }
+        };
+        let written = match whole {
+            Some(whole) => self.write(&whole).await,
+            None => Ok(()),
+        };
+        if let Some(id) = id {
+            self.state().open.remove(&id);
+            self.written.notify_waiters();
+        }
+        written
+    }
+
+    async fn write(&self, message: &Value) -> io::Result<()> {
+        let mut line = message.to_string();
+        line.push('\n');
+        let _writing = self.writing.lock().await;
+        let mut out = tokio::io::stdout();
+        out.write_all(line.as_bytes()).await?;
+        out.flush().await
+    }
+
+    /// Waits until everything is answered.
+    pub(super) async fn finished(&self) {
+        loop {
+            let mut written = std::pin::pin!(self.written.notified());
+            written.as_mut().enable();
+            {
+                let state = self.state();
+                if state.open.is_empty() && state.errors == 0 {
+                    return;
+                }
+            }
+            written.await;
+        }
+    }
+}
+
+fn id_of(message: &RxJsonRpcMessage<RoleServer>) -> Option<String> {
+    match message {
+        JsonRpcMessage::Request(request) => Some(json!(request.id).to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,127 @@
+//! `flowglass mcp` on standard input and output: what clients send that is no call, and folders without anything.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tests::agent::Agent;
+use tests::bench::{Place, program};
+
+use crate::debug::recorded;
+
+/// Sends a line, and returns the next message.
+fn told(agent: &mut Agent, line: &str) -> Value {
+    agent.send(line);
+    agent.message()
+}
+
+#[test]
+fn what_is_no_call_is_answered_with_what_is_wrong() {
+    let place = recorded();
+    let mut agent = Agent::start(place.dir(), &[]);
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":9,"method":"ping","params":{}{}}}"#,
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    let long = format!(r#"{{"jsonrpc":"2.0","id":9,"method":"ping","params":"{}"}}"#, "a".repeat(20_000_000));
+    let unreadable = ["this is no json", "{", deep.as_str(), long.as_str()];
+    for line in unreadable {
+        let answer = told(&mut agent, line);
+        assert_eq!(answer["error"]["code"], -32_700, "{answer}");
+        assert!(answer.to_string().len() < 400, "{answer}");
+    }
+    let call = |method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": 77, "method": method, "params": params }).to_string()
+    };
+    let cases = [
+        (call("tools/call", json!(null)), -32_602, "argument `name` of tools/call is missing"),
+        (call("tools/call", json!({ "name": "find", "arguments": "x" })), -32_602, "argument `arguments`"),
+        (call("initialize", json!({})), -32_602, "argument `protocolVersion`"),
+        (call("resources/read", json!({ "uri": 5 })), -32_602, "argument `uri`"),
+        ("[]".to_owned(), -32_600, "a list of messages"),
+        ("null".to_owned(), -32_600, "no message"),
+    ];
+    for (line, code, words) in cases {
+        let answer = told(&mut agent, &line);
+        assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
+        assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains(words)), "{line}: {answer}");
+        assert_eq!(answer["id"].as_u64().is_some(), code == -32_602, "{answer}");
+    }
+    agent.get("find", json!({}));
+}
+
+#[test]
+fn a_client_of_a_protocol_with_batches_gets_one_list() {
+    let place = recorded();
+    let mut agent = Agent::with(place.dir(), &[], tests::agent::Protocol::Handshake, &[]);
+    let hello =
+        json!({ "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    assert_eq!(agent.request("initialize", hello)["result"]["protocolVersion"], "2025-03-26");
+    agent.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string());
+    let one = |id: u64, method: &str| json!({ "jsonrpc": "2.0", "id": id, "method": method });
+    let answers = told(&mut agent, &json!([one(90, "ping"), one(91, "tools/list"), 5]).to_string());
+    let answers = answers.as_array().expect("a list");
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    for id in [90, 91] {
+        assert!(answers.iter().any(|one| one["id"] == id && one["result"].is_object()), "{answers:?}");
+    }
+    agent.get("find", json!({}));
+}
+
+/// Writes to a server and closes its input; returns what it wrote.
+fn piped(dir: &std::path::Path, input: &str) -> String {
+    let mut child = Command::new(program())
+        .arg("mcp")
+        .current_dir(dir)
+        .env("XDG_CONFIG_HOME", dir.join(".config"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    stdin.write_all(input.as_bytes()).expect("the server reads");
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0));
+    String::from_utf8(output.stdout).expect("it is text")
+}
+
+#[test]
+fn what_was_asked_before_the_input_ended_is_answered() {
+    let place = recorded();
+    let hello =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello }).to_string();
+    let answer = piped(place.dir(), &hello);
+    assert!(answer.contains(r#""id":1"#) && answer.contains("protocolVersion"), "{answer}");
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let find = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"find","arguments":{}}}"#;
+    let answers = piped(place.dir(), &format!("{hello}\n{ready}\n{find}"));
+    assert!(answers.contains(r#""id":2"#) && answers.contains("3 requests"), "{answers}");
+}
+
+/// A folder without flows is not made a workspace, and a client is told so.
+#[test]
+fn nothing_is_made_in_a_folder_without_flows() {
+    let place = Place::new();
+    let mut agent = Agent::start(place.dir(), &[]);
+    let refused = agent.refused("find", json!({}));
+    assert!(refused.contains("has no flows and no recorded runs"), "{refused}");
+    assert!(!place.dir().join(".flowglass").exists());
+}
+
+/// What would be refused is not announced, and what is not counted is said.
+#[test]
+fn a_plan_says_what_would_not_be_done() {
+    let place = recorded();
+    let mut agent = Agent::start(place.dir(), &[]);
+    let refused = agent.refused("run", json!({ "do": "abort", "request": "good" }));
+    assert!(refused.contains("argument `request`: good is completed"), "{refused}");
+    let misfit = json!({ "do": "run", "flow": "main", "action": "pay", "user": "ada", "input": { "items": 5 } });
+    let told = agent.get("run", misfit).text;
+    assert!(told.contains("argument `input` does not fit its schema") && told.contains("/items"), "{told}");
+    assert!(told.ends_with("Nothing has run."), "{told}");
+    let nowhere = agent.refused("find", json!({ "flow": "nope" }));
+    assert!(nowhere.contains("argument `flow`") && nowhere.contains("main"), "{nowhere}");
+}
