@@ -46,6 +46,7 @@ impl Trace {
             said: HashSet::new(),
             tools: HashMap::new(),
             unnumbered_tools: VecDeque::new(),
+            prompts: HashMap::new(),
             answer: None,
             resources: Shared::default(),
             scopes: Shared::default(),
@@ -101,6 +102,8 @@ struct LogOfTrace<'t> {
     /// The items of tool calls without a result, by the call's id, and of those whose calls have no id.
     tools: HashMap<String, OpenTool>,
     unnumbered_tools: VecDeque<OpenTool>,
+    /// What models that have not answered yet were asked with, by the events with which their calls began.
+    prompts: HashMap<Seq, blake3::Hash>,
     /// What a model answered last.
     answer: Option<Value>,
     resources: Shared,
