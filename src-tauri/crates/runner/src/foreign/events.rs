@@ -151,9 +151,16 @@ impl LogOfTrace<'_> {
             }
         }
         let tops = &self.arrangement.tops;
-        if tops.is_empty() || tops.iter().any(|top| spans[*top].end == 0) {
+        // Those of which only log records arrived are tops if nothing more is expected.
+        if tops.is_empty() || tops.iter().any(|top| spans[*top].end == 0 && !spans[*top].is_records) {
             return;
         }
+        let without_end: Vec<usize> = tops.iter().copied().filter(|top| spans[*top].is_records).collect();
+        for top in without_end {
+            let path = self.arrangement.placed[top].path.clone();
+            self.push(last, Some(path), block_finished(Outcome::Completed, None, None));
+        }
+        let tops = &self.arrangement.tops;
         let error = tops.iter().find_map(|top| failure(&self.span(*top)));
         self.end_tools(last);
         let output = self.output();
@@ -248,7 +255,7 @@ impl LogOfTrace<'_> {
 
     fn start(&mut self, at: usize, first: i64) {
         let (packed, span) = (&self.trace.spans[at], self.span(at));
-        let time = if span.start > 0 { millis(span.start) } else { first };
+        let time = if packed.start > 0 { millis(packed.start) } else { first };
         let (placed, mut facts) = (&self.arrangement.placed[at], Facts::of(&span, &packed.outline));
         let path = placed.path.clone();
         let is_root = self.arrangement.root == Some(at);

@@ -121,6 +121,8 @@ impl ForeignLogs {
     /// Writes the log of a trace as it is now.
     pub(super) fn write(&mut self, id: TraceId) -> Result<(), Fault> {
         for _ in 0..MAX_TRIES {
+            let Some(known) = self.known.get_mut(&id) else { return Ok(()) };
+            known.trace.take_in_records();
             let Some(known) = self.known.get(&id) else { return Ok(()) };
             let appended = self.append(id, known)?;
             let replaced = if let Put::Before = appended { self.replace(id, known)? } else { appended };
