@@ -514,6 +514,28 @@ fn log_records_of_model_calls_are_received() {
 }
 
 #[test]
+fn a_call_for_another_address_is_not_taken() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let logs = serving.traces.replace("/v1/traces", "/v1/logs");
+    let (spans, records) = (json!({ "resourceSpans": [] }), json!({ "resourceLogs": [] }));
+    let both = json!({ "resourceSpans": [], "resourceMetrics": [] });
+    for (url, body, status, words) in [
+        (&serving.traces, &json!({ "resourceMetrics": [] }), 400, "resourceSpans"),
+        (&serving.traces, &records, 400, "resourceSpans"),
+        (&logs, &spans, 400, "resourceLogs"),
+        (&serving.traces, &spans, 200, "{}"),
+        (&logs, &records, 200, "{}"),
+        (&serving.traces, &both, 200, "partialSuccess"),
+    ] {
+        let answer = post(url, "application/json", &[], body.to_string().as_bytes());
+        let said = String::from_utf8_lossy(&answer.body);
+        assert!(answer.status == status && said.contains(words), "{url} {body}: {} {said}", answer.status);
+    }
+    serving.end();
+}
+
+#[test]
 fn a_trace_whose_parent_is_elsewhere_ends_with_its_receiver() {
     let place = Place::new();
     let serving = Serving::new(&place);

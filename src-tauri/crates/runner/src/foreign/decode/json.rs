@@ -24,9 +24,44 @@ pub(crate) fn json_lines(text: &str) -> Result<Decoded, String> {
     Ok(decoded)
 }
 
-/// Reads a call. An error says what is wrong with it.
-pub(crate) fn json_text(text: &str) -> Result<Decoded, String> {
-    let call = parse_within(text, DEFAULT_MAX_DEPTH).map_err(|error| format!("not JSON: {error}"))?;
+/// Reads a call of spans. An error says what is wrong with it.
+pub(crate) fn json_spans(text: &str) -> Result<Decoded, String> {
+    json_call(text, "resourceSpans")
+}
+
+/// Reads a call of log records. An error says what is wrong with it.
+pub(crate) fn json_log_records(text: &str) -> Result<Decoded, String> {
+    json_call(text, "resourceLogs")
+}
+
+/// Reads a call that must have this list; what it has beside that is skipped.
+fn json_call(text: &str, needed: &str) -> Result<Decoded, String> {
+    const LISTS: [&str; 3] = ["resourceSpans", "resourceLogs", "resourceMetrics"];
+    let mut call = parsed(text)?;
+    if !call.get(needed).is_some_and(Value::is_array) {
+        return Err(format!("not an OTLP call of this address: an object with a list \"{needed}\" is needed"));
+    }
+    let mut skipped = 0;
+    if let Some(fields) = call.as_object_mut() {
+        for name in LISTS.iter().filter(|name| **name != needed) {
+            skipped += u64::from(fields.shift_remove(*name).is_some());
+        }
+    }
+    let mut decoded = of_call(&call)?;
+    decoded.skipped += skipped;
+    Ok(decoded)
+}
+
+fn parsed(text: &str) -> Result<Value, String> {
+    parse_within(text, DEFAULT_MAX_DEPTH).map_err(|error| format!("not JSON: {error}"))
+}
+
+/// Reads a line of a file. An error says what is wrong with it.
+fn json_text(text: &str) -> Result<Decoded, String> {
+    of_call(&parsed(text)?)
+}
+
+fn of_call(call: &Value) -> Result<Decoded, String> {
     let list = |name: &str| call.get(name).and_then(Value::as_array).map(Vec::as_slice);
     let (all, logs, metrics) = (list("resourceSpans"), list("resourceLogs"), list("resourceMetrics"));
     let mut decoded = json_logs(logs.unwrap_or_default());

@@ -25,7 +25,7 @@ use super::pending::{self, Arrived, Pending};
 use crate::core::fault::Fault;
 use crate::core::loopback::{LoopbackServer, is_local};
 use crate::core::sync::lock;
-use crate::foreign::decode::{Decoded, json_text, protobuf, protobuf_logs};
+use crate::foreign::decode::{Decoded, json_log_records, json_spans, protobuf, protobuf_logs};
 use crate::run::owner::Lock;
 use crate::workspace::Workspace;
 
@@ -217,11 +217,16 @@ impl Intake {
         let plain = if is_compressed { unpacked(&body).map_err(|why| why.unwrap_or_else(too_large))? } else { body };
         let mut decoded = match (signal, encoding) {
             (Signal::Logs, Encoding::Protobuf) => protobuf_logs(&plain),
-            _ => encoding.decode(&plain),
+            (Signal::Logs, Encoding::Json) => text_of(&plain).and_then(json_log_records),
+            (Signal::Traces, _) => encoding.decode(&plain),
         };
         let decoded = decoded.as_mut().map_err(|why| bad(std::mem::take(why)))?;
         let has_secrets = decoded.redact(&self.redaction);
         let (rejected, why) = match signal {
+            Signal::Traces if decoded.skipped > 0 => {
+                let why = decoded.why.clone().unwrap_or_else(|| NOT_SPANS.to_owned());
+                (decoded.rejected + decoded.skipped, Some(why))
+            }
             Signal::Traces => (decoded.rejected, decoded.why.clone()),
             Signal::Logs => (decoded.skipped, (decoded.skipped > 0).then(|| SKIPPED.to_owned())),
         };
@@ -264,6 +269,9 @@ fn unpacked(body: &[u8]) -> Result<Bytes, Option<Answer>> {
 /// Why log records are not kept.
 const SKIPPED: &str = "only log records whose event is of gen_ai and that name a span are kept";
 
+/// Why what is no list of spans is not kept.
+const NOT_SPANS: &str = "log records and metrics beside spans are not kept";
+
 /// The letter of a call of which something was taken out, as [`Decoded::to_json`] writes it.
 const REDACTED: u8 = b'r';
 
@@ -292,7 +300,11 @@ impl Encoding {
     fn decode(self, body: &[u8]) -> Result<Decoded, String> {
         match self {
             Encoding::Protobuf => protobuf(body),
-            Encoding::Json => json_text(std::str::from_utf8(body).map_err(|error| format!("not UTF-8: {error}"))?),
+            Encoding::Json => json_spans(text_of(body)?),
         }
     }
+}
+
+fn text_of(body: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(body).map_err(|error| format!("not UTF-8: {error}"))
 }
