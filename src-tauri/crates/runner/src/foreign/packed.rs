@@ -7,6 +7,7 @@ use engine::json::parse;
 use serde_json::Value;
 
 use super::decode::{Decoded, TraceId};
+use super::exact::EXACT;
 use super::facts::Outline;
 use super::span::{ArrivedSpan, SpanEvent};
 
@@ -17,7 +18,8 @@ pub(crate) struct PackedSpan {
     pub(super) parent: Option<u64>,
     pub(super) start: u64,
     pub(super) end: u64,
-    /// A hash of what it says, by which spans of one id differ; log records are no part of it.
+    /// A hash of what it says, by which spans of one id differ; log records and what is kept only to leave again are no
+    /// part of it.
     pub(super) variant: u64,
     /// Whether only log records of it arrived. Then it starts with the first of them.
     pub(super) is_records: bool,
@@ -38,8 +40,9 @@ impl PackedSpan {
         let text = json.to_string();
         #[cfg(test)]
         counted::BYTES.set(counted::BYTES.get() + text.len());
-        let records = json.as_object_mut().and_then(|all| all.shift_remove("logRecords"));
-        let variant = if records.is_none() { hash(&text) } else { hash(&json.to_string()) };
+        let others = ["logRecords", EXACT].map(|name| json.as_object_mut().and_then(|all| all.shift_remove(name)));
+        let is_all = others.iter().all(Option::is_none);
+        let variant = if is_all { hash(&text) } else { hash(&json.to_string()) };
         let is_records = span.is_records();
         let first_record = || span.records.iter().map(|record| record.at).filter(|at| *at > 0).min();
         PackedSpan {

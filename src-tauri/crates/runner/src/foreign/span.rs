@@ -22,7 +22,7 @@ pub(crate) struct ArrivedSpan {
     /// What log records say of it.
     pub(crate) records: Vec<SpanEvent>,
     pub(crate) status: SpanStatus,
-    /// Links, trace state and counts of what was dropped, in the names of OTLP.
+    /// Links, trace state and counts of what was dropped, in the names of OTLP; and what is kept only to leave again.
     pub(crate) rest: Map<String, Value>,
     pub(crate) resource: Arc<Value>,
     pub(crate) scope: Arc<Value>,
@@ -58,7 +58,7 @@ pub(crate) fn span_id(text: &str) -> Option<u64> {
 }
 
 /// Puts a value into an object, unless it is empty.
-fn put(fields: &mut Map<String, Value>, name: &str, value: Value) {
+pub(super) fn put(fields: &mut Map<String, Value>, name: &str, value: Value) {
     let is_empty = match &value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
