@@ -545,3 +545,15 @@ fn a_trace_whose_parent_is_elsewhere_ends_with_its_receiver() {
     serving.end();
     assert_eq!(place.get("requests")[0]["status"], "completed");
 }
+
+#[test]
+fn a_trace_of_a_receiver_that_was_killed_ends_with_the_next_one() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    serving.post(PROTOBUF, &[], &call(vec![span(7, 1, 99, "served", (5, 50))]));
+    eventually("the trace is there", || place.get("requests").as_array().expect("rows").first().cloned());
+    serving.kill();
+    assert_ne!(place.get("requests")[0]["status"], "completed");
+    Serving::new(&place).end();
+    assert_eq!(place.get("requests")[0]["status"], "completed");
+}

@@ -12,20 +12,21 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use engine::event::RequestStatus;
 use engine::json::parse;
 use engine::redaction::Redaction;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response, StatusCode, header};
 use serde::Serialize;
-use store::Store;
+use store::{RequestQuery, Store};
 
 use self::answer::{Answer, Encoding, Signal};
 use super::pending::{self, Arrived, Pending};
 use crate::core::fault::Fault;
 use crate::core::loopback::{LoopbackServer, is_local};
 use crate::core::sync::lock;
-use crate::foreign::decode::{Decoded, json_log_records, json_spans, protobuf, protobuf_logs};
+use crate::foreign::decode::{Decoded, TraceId, json_log_records, json_spans, protobuf, protobuf_logs};
 use crate::run::owner::Lock;
 use crate::workspace::Workspace;
 
@@ -37,6 +38,8 @@ const MAX_BYTES: usize = 64 << 20;
 const MAX_WAITING: usize = 256 << 20;
 /// How long a call may wait for the database. What is stored later is known when it is sent again.
 const MAX_WAIT: Duration = Duration::from_secs(20);
+/// How many requests that have not ended are looked at for those of dead receivers, newest first.
+const MAX_LEFT_OPEN: u64 = 10_000;
 /// When a sender may come back, in seconds.
 const RETRY_AFTER: &str = "2";
 /// For values that are nested deeply.
@@ -88,6 +91,7 @@ impl Workspace {
             ))
         })?;
         let mut pending = Pending::new(self.store.clone(), job.owner(), waiting);
+        pending.settle_later(self.left_open()?);
         self.left(&mut pending)?;
         let run = move || pending.run(&arriving);
         let pending = std::thread::Builder::new().name("foreign logs".to_owned()).stack_size(STACK).spawn(run)?;
@@ -104,6 +108,19 @@ impl Workspace {
         self.left(&mut pending)?;
         pending.finish_all();
         Ok(())
+    }
+
+    /// The newest traces whose receivers have died before they ended them.
+    fn left_open(&self) -> Result<Vec<TraceId>, Fault> {
+        let status = Some(RequestStatus::Interrupted);
+        let open = RequestQuery { status, limit: Some(MAX_LEFT_OPEN), ..RequestQuery::default() };
+        let mut rows = self.store.requests(&open).map_err(Fault::internal)?;
+        rows.retain(|row| {
+            row.emitter.is_some()
+                && self.locks.is_ours(&row.owner)
+                && self.locks.liveness(&row.owner) == store::Liveness::Dead
+        });
+        Ok(rows.iter().filter_map(|row| TraceId::from_str_radix(&row.id, 16).ok()).collect())
     }
 
     fn left(&self, pending: &mut Pending) -> Result<(), Fault> {
