@@ -139,25 +139,30 @@ fn a_thrown_value_is_told() {
     }
 }
 
-/// The message of the tool that ended the session is what the request comes to.
+/// The message of the tool that ended the session is what the request comes to, and not that of a tool that ended an
+/// earlier one.
 #[test]
 fn a_session_ends_with_the_words_of_its_tool() {
-    let agent = AGENT.replace(
-        "sideA: { prompt: \"main\" }",
-        "sideA: { prompt: \"main\", sessionStop: { name: \"count\", messageProperty: \"why\" } }",
-    );
-    let agent =
-        agent.replace("z.object({ by: z.number() })", "z.object({ by: z.number(), why: z.string().optional() })");
-    let mock = json!({ "generators": { "main": [
-        { "toolCalls": [{ "name": "count", "args": { "by": 1, "why": "bored" } }] },
-    ] } });
-    let place = Place::new().file("flows/agent.ts", &agent).file("flows/agent.mock.json", &mock.to_string());
+    let agent = AGENT
+        .replace(
+            "sideA: { prompt: \"main\" }",
+            "sideA: { prompt: \"main\", sessionStop: { name: \"count\", messageProperty: \"why\" }, sessionFail: \"giveUp\" }",
+        )
+        .replace("z.object({ by: z.number() })", "z.object({ by: z.number(), why: z.string().optional() })")
+        .replace("export const odd", "export const giveUp = defineTool(\"Gives up\", () => \"gave up\");\nexport const odd")
+        .replace("tools: [\"count\"", "tools: [\"count\", \"giveUp\"");
+    let mock = |call: Value| json!({ "generators": { "main": [call] } }).to_string();
+    let why = json!({ "toolCalls": [{ "name": "count", "args": { "by": 1, "why": "bored" } }] });
+    let place = Place::new().file("flows/agent.ts", &agent).file("flows/agent.mock.json", &mock(why));
+    place.write("fails.json", mock(json!({ "text": "I cannot.", "toolCalls": [{ "name": "giveUp", "args": {} }] })));
     place.write("talk.json", r#"{ "content": "Hi" }"#);
-    let ended = place.get("run agent message --user ada --session s --request r --input @talk.json --mock");
-    assert_eq!(
-        (&ended["output"]["response"], &ended["output"]["stopReason"]),
-        (&json!("bored"), &json!("session_stop"))
-    );
-    let replay: Value = place.get("replay r");
-    assert_eq!(replay["identical"], true, "{replay}");
+    for (request, mock, response, reason) in
+        [("r", "--mock", "bored", "session_stop"), ("later", "--mock=fails.json", "I cannot.", "session_fail")]
+    {
+        let line = format!("run agent message --user ada --session s --request {request} --input @talk.json {mock}");
+        let output = place.get(&line)["output"].clone();
+        assert_eq!((&output["response"], &output["stopReason"]), (&json!(response), &json!(reason)), "{output}");
+        let replay = place.get(&format!("replay {request}"));
+        assert_eq!(replay["identical"], true, "{replay}");
+    }
 }

@@ -272,8 +272,23 @@ fn a_trace_is_exported_as_it_came() {
     let mut root = span(7, (1, 0), "root", (0, 500), &json!({ "own.attribute": "kept", "n": 3, "half": 0.5 }));
     root["startTimeUnixNano"] = "1795941000000000123".into();
     root["links"] = json!([{ "traceId": trace_id(8), "spanId": format!("{:016x}", 9), "attributes": [] }]);
+    (root["links"][0]["traceState"], root["links"][0]["flags"], root["flags"]) = ("a=b".into(), 1.into(), 257.into());
     root["events"] = json!([event("happened", &json!({ "what": "this" }))]);
-    let place = imported(&call(&[root, span(7, (2, 1), "inner", (10, 20), &json!({}))]));
+    root["events"][0]["droppedAttributesCount"] = 2.into();
+    let bytes = json!([{ "key": "base64", "value": { "stringValue": "aGk=" } }]);
+    let list = json!([{ "intValue": "1" }, { "doubleValue": 3.0 }]);
+    let more = [
+        json!({ "key": "whole", "value": { "doubleValue": 2.0 } }),
+        json!({ "key": "list", "value": { "arrayValue": { "values": list } } }),
+        json!({ "key": "fields", "value": { "kvlistValue": { "values": bytes } } }),
+        json!({ "key": "bytes", "value": { "bytesValue": "aGk=" } }),
+    ];
+    root["attributes"].as_array_mut().expect("attributes").extend(more);
+    let line = call(&[root, span(7, (2, 1), "inner", (10, 20), &json!({}))]);
+    let mut line: Value = serde_json::from_str(&line).expect("a call");
+    line["resourceSpans"][0]["schemaUrl"] = "https://resource".into();
+    line["resourceSpans"][0]["scopeSpans"][0]["schemaUrl"] = "https://scope".into();
+    let place = imported(&(line.to_string() + "\n"));
     place.get(&format!("export --request {} --otlp out.jsonl", trace_id(7)));
     let other = Place::new();
     other.write("out.jsonl", std::fs::read(place.dir().join("out.jsonl")).expect("it is there"));
@@ -284,5 +299,17 @@ fn a_trace_is_exported_as_it_came() {
         all.filter(|event| event["kind"] == "span_received").map(|event| event["payload"]["span"].clone()).collect()
     };
     assert_eq!(spans(&other), spans(&place));
+    let exact = &spans(&other)[0]["otlp"];
+    assert_eq!(
+        (&exact["doubles"], &exact["fields"], &exact["flags"]),
+        (&json!(["/attributes/whole", "/attributes/list/1"]), &json!(["/attributes/fields"]), &json!(257))
+    );
+    assert_eq!((&exact["droppedOfEvents"], &exact["links"][0]["flags"]), (&json!([[0, 2]]), &json!(1)));
+    let scopes = |place: &Place| {
+        let events = place.get(&format!("events {} --kind request_started", trace_id(7)));
+        events[0]["payload"]["foreign"]["scopes"].clone()
+    };
+    assert_eq!(scopes(&other), scopes(&place));
+    assert_eq!(scopes(&other)[0]["otlp"]["resource"]["schemaUrl"], "https://resource", "{}", scopes(&other));
     assert_eq!(other.get("requests")[0]["flow"], "svc");
 }

@@ -514,6 +514,28 @@ fn log_records_of_model_calls_are_received() {
 }
 
 #[test]
+fn a_call_for_another_address_is_not_taken() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let logs = serving.traces.replace("/v1/traces", "/v1/logs");
+    let (spans, records) = (json!({ "resourceSpans": [] }), json!({ "resourceLogs": [] }));
+    let both = json!({ "resourceSpans": [], "resourceMetrics": [] });
+    for (url, body, status, words) in [
+        (&serving.traces, &json!({ "resourceMetrics": [] }), 400, "resourceSpans"),
+        (&serving.traces, &records, 400, "resourceSpans"),
+        (&logs, &spans, 400, "resourceLogs"),
+        (&serving.traces, &spans, 200, "{}"),
+        (&logs, &records, 200, "{}"),
+        (&serving.traces, &both, 200, "partialSuccess"),
+    ] {
+        let answer = post(url, "application/json", &[], body.to_string().as_bytes());
+        let said = String::from_utf8_lossy(&answer.body);
+        assert!(answer.status == status && said.contains(words), "{url} {body}: {} {said}", answer.status);
+    }
+    serving.end();
+}
+
+#[test]
 fn a_trace_whose_parent_is_elsewhere_ends_with_its_receiver() {
     let place = Place::new();
     let serving = Serving::new(&place);
@@ -521,5 +543,17 @@ fn a_trace_whose_parent_is_elsewhere_ends_with_its_receiver() {
     eventually("the trace is there", || place.get("requests").as_array().expect("rows").first().cloned());
     assert_eq!(place.get("requests")[0]["status"], "in_progress");
     serving.end();
+    assert_eq!(place.get("requests")[0]["status"], "completed");
+}
+
+#[test]
+fn a_trace_of_a_receiver_that_was_killed_ends_with_the_next_one() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    serving.post(PROTOBUF, &[], &call(vec![span(7, 1, 99, "served", (5, 50))]));
+    eventually("the trace is there", || place.get("requests").as_array().expect("rows").first().cloned());
+    serving.kill();
+    assert_ne!(place.get("requests")[0]["status"], "completed");
+    Serving::new(&place).end();
     assert_eq!(place.get("requests")[0]["status"], "completed");
 }

@@ -17,6 +17,19 @@ fn trace(calls: &[Value], output: &str) -> Place {
     imported(&call(&spans))
 }
 
+/// Calls that each ask for the next tool; all tools but the last one answered. Without ids the order tells which is
+/// which.
+fn asking_on(names: &[&str], has_ids: bool, answers: impl Fn(usize) -> Value) -> Vec<Value> {
+    let mut history = vec![said("user", "q")];
+    let mut calls = Vec::new();
+    for (at, name) in names.iter().enumerate() {
+        let id = if has_ids { format!("c{at}") } else { String::new() };
+        calls.push(chat(&history, &[wanted(&id, name, &json!({}))]));
+        history.extend([wanted(&id, name, &json!({})), returned(&id, &answers(at))]);
+    }
+    calls
+}
+
 /// Makes the trace runnable and runs it. Returns what ran.
 fn run(place: &Place) -> Value {
     place.get(&format!("runnable {} --as again", trace_id(1)));
@@ -110,7 +123,31 @@ fn traces_of_any_course_run_to_their_end() {
     let begun = |system: &str| vec![said("system", system), said("user", "q")];
     let mut filtered = said("assistant", "");
     filtered["finish_reason"] = "content_filter".into();
-    let courses: [(&str, Vec<Value>, &str); 5] = [
+    let long: Value = serde_json::from_str("12345678901234567890").expect("a number");
+    let courses: [(&str, Vec<Value>, &str); 8] = [
+        ("a tool at the end that nothing answers", asking_on(&["get1", "get2", "get3"], true, |at| json!(at)), "made"),
+        (
+            "arguments in a list",
+            vec![
+                chat(&asked, &[wanted("c1", "get", &json!([1, 2]))]),
+                chat(
+                    &[said("user", "q"), wanted("c1", "get", &json!([1, 2])), returned("c1", &json!("ok"))],
+                    &[said("assistant", "fine")],
+                ),
+            ],
+            "fine",
+        ),
+        (
+            "a number that no double is",
+            vec![
+                chat(&asked, &[wanted("c1", "get", &json!({ "id": long }))]),
+                chat(
+                    &[said("user", "q"), wanted("c1", "get", &json!({ "id": long })), returned("c1", &json!("ok"))],
+                    &[said("assistant", "fine")],
+                ),
+            ],
+            "fine",
+        ),
         (
             "a structured answer by a tool",
             vec![chat(&asked, &[wanted("c1", "final_result", &json!({ "x": 1 }))])],
@@ -139,8 +176,31 @@ fn traces_of_any_course_run_to_their_end() {
         println!("{what}");
         let place = trace(&calls, output);
         run(&place);
-        asks_the_same(&place);
+        // The flow has the nearest double.
+        if !what.contains("no double") {
+            asks_the_same(&place);
+        }
     }
+}
+
+#[test]
+fn tools_that_were_called_without_ids_have_their_own_results() {
+    let place = trace(&asking_on(&["poll", "poll", "poll", "poll"], false, |at| json!(format!("result {at}"))), "done");
+    let items = place.get(&format!("items --request {}", trace_id(1)));
+    let outputs = items.as_array().expect("items").iter().filter(|item| item["type"] == "block_tool_output");
+    let outputs: Vec<&Value> = outputs.map(|item| &item["output"]).collect();
+    assert_eq!(outputs, [&json!("result 0"), &json!("result 1"), &json!("result 2"), &Value::Null], "{items:#}");
+}
+
+#[test]
+fn calls_without_messages_are_not_taken_for_retries() {
+    let mut failed = span(1, (2, 1), "classify", (1, 10), &chat(&[], &[]));
+    failed["status"] = json!({ "code": 2, "message": "refused" });
+    let good = span(1, (3, 1), "answer", (20, 30), &chat(&[], &[]));
+    let place = imported(&call(&[span(1, (1, 0), AGENT, (0, 100), &json!({})), failed, good]));
+    place.get(&format!("runnable {} --as again", trace_id(1)));
+    let flow = flow(&place);
+    assert!(flow.contains("classify") && flow.contains("answer"), "{flow}");
 }
 
 #[test]

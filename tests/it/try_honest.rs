@@ -248,13 +248,15 @@ export default defineFlow({ kind: "it", actions: { go: { inputSchema: any, block
     assert_eq!(found.json()["arms"][0]["samples"][0]["status"], "suspended", "{found}");
 }
 
+/// A request that a provider refuses for now.
+fn busy() -> Reply {
+    let refusal = Reply::body("application/json", r#"{"error":{"message":"slow down"}}"#).status(429);
+    refusal.header("retry-after-ms", "5")
+}
+
 /// A budget that ended while samples were scored was not told, and a refused request was no call.
 #[test]
 fn a_budget_covers_scores_and_refused_requests() {
-    let busy = || {
-        let refusal = Reply::body("application/json", r#"{"error":{"message":"slow down"}}"#).status(429);
-        refusal.header("retry-after-ms", "5")
-    };
     let texts = ["1", "2", "3", "4", "0.5"].map(Reply::text);
     let (place, server) = ran(CHAIN, texts.into_iter().chain((0..20).map(|_| busy())));
     place.write("judge.md", "Judge it.");
@@ -281,6 +283,36 @@ fn a_budget_covers_scores_and_refused_requests() {
     assert_eq!(server.asked().len(), 8);
     let again = place.run(&["--json", "try", "--go-on", id, "--budget", "7"]).json();
     assert_eq!((&again["stopped"], server.asked().len()), (&json!("budget"), 9));
+}
+
+/// What an earlier part of an experiment spent that no log tells counts, whether or not that had a budget.
+#[test]
+fn refused_requests_are_counted_each_time_that_it_goes_on() {
+    let samples = (0..5).flat_map(|_| [busy(), Reply::text("5")]);
+    let (place, server) = ran(CHAIN, replies(2, "1").chain(samples));
+    let view = tried(&place, "root/step:price", &["--model", "large", "--jobs", "1"]).json();
+    let id = view["id"].as_str().unwrap_or_default();
+    assert_eq!(server.asked().len(), 6, "{view}");
+    let more = place.run(&["--json", "try", "--go-on", id, "--samples", "2"]).json();
+    assert_eq!((&more["missing"], server.asked().len()), (&json!(0), 10), "{more}");
+    // Four samples took eight requests.
+    let last = place.run(&["--json", "try", "--go-on", id, "--samples", "3", "--budget", "9"]).json();
+    assert_eq!((&last["stopped"], server.asked().len()), (&json!("budget"), 11), "{last}");
+}
+
+#[test]
+fn an_experiment_whose_requests_were_deleted_does_not_go_on() {
+    let (place, _server) = ran(CHAIN, replies(4, "5"));
+    let view = tried(&place, "root/step:price", &["--model", "large"]).json();
+    let id = view["id"].as_str().unwrap_or_default();
+    let requests = place.get("requests");
+    let rows = requests.as_array().expect("rows").iter();
+    let mut sessions: Vec<&str> = rows.filter_map(|row| row["sessionId"].as_str()).collect();
+    // A session goes after those that were forked from it.
+    sessions.sort_by_key(|session| !session.starts_with("fork_"));
+    sessions.iter().for_each(|session| drop(place.get(&format!("delete --session {session}"))));
+    let shown = place.run(&["experiments", id]);
+    assert!(shown.stdout.contains("2 samples were deleted") && !shown.stdout.contains("--go-on"), "{shown}");
 }
 
 /// The failure by the stop, and the continuation, were items of a sample that went on.

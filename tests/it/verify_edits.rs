@@ -8,7 +8,7 @@ const BEFORE: &str = "export const M = false;\n";
 const AFTER: &str = "export const M = true;\n";
 
 /// Each action does something else where `M` is true.
-const FLOW: &str = r#"import { defineFlow, defineResource, dispatcher, FlowError, generator, handler, sequencer } from "@flow-state-dev/core";
+const FLOW: &str = r#"import { defineFlow, defineResource, dispatcher, dispatchThroughSeam, FlowError, generator, handler, markDispatcher, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 import { M } from "./m";
 const pick = (then: any, now: any) => (M ? now : then);
@@ -20,6 +20,8 @@ const two = defineResource({ scope: "session", stateSchema: z.object({ n: z.numb
 const said = (more: any) => generator({ name: "said", model: "tiny", prompt: "A", outputSchema: z.string(), ...more });
 const pay = handler({ name: "pay", description: "pays", inputSchema: z.object({}), outputSchema: z.any(), execute: () => 1, ...(M ? {} : { approval: { required: true } }) } as any);
 const payAsks = handler({ name: "payAsks", description: "pays", inputSchema: z.object({}), outputSchema: z.any(), execute: () => 1, approval: { required: true, message: pick("Pay 1?", "Pay 1000?") } } as any);
+const send = (ctx: any, key: string, n: number) => dispatchThroughSeam(ctx, { type: "internal", target: "note", session: { key }, payload: { n }, from: "send" });
+const sending = (name: string, execute: any) => ({ block: markDispatcher(does(name, execute).block, { type: "internal", target: "note" }) });
 const note = (name: string) => ({ block: handler({ name, inputSchema: z.any(), outputSchema: z.any(), execute: () => 1 }) });
 export default defineFlow({
   kind: "main",
@@ -56,6 +58,10 @@ export default defineFlow({
     sends: { block: dispatcher({ name: "sends", type: "internal", target: "note", session: { key: () => pick("k1", "k2") }, payload: () => ({ text: "t" }) }) },
     sendsText: { block: dispatcher({ name: "sendsText", type: "internal", target: "note", session: { key: () => "k" }, payload: () => ({ text: pick("t", "u") }) }) },
     sendsTo: { block: dispatcher({ name: "sendsTo", type: "internal", target: pick("note", "other"), session: { key: () => "k" }, payload: () => ({ text: "t" }) }) },
+    sendsBoth: sending("sendsBoth", async (ctx: any) => { await Promise.all([send(ctx, "a", pick(1, 100)), send(ctx, "b", 2)]); return 1; }),
+    sendsGone: sending("sendsGone", async (ctx: any) => { if (!M) await send(ctx, "a", 1); return 1; }),
+    sendsMore: sending("sendsMore", async (ctx: any) => { await send(ctx, "a", 1); if (M) await send(ctx, "b", 2); return 1; }),
+    sendsAndAsks: sending("sendsAndAsks", async (ctx: any) => { await send(ctx, "a", 1); await ctx.suspend(approval()); return 1; }),
     input: { inputSchema: pick(z.any(), z.object({ must: z.string() })), ...does("input", () => 1) },
     inputKept: { inputSchema: z.object({ n: z.number().default(1), text: pick(z.any(), z.string().optional()) }), ...does("inputKept", () => 1) },
     pauses: does("pauses", async () => { while (M) await new Promise((done) => setTimeout(done, 5)); return 1; }),
@@ -68,7 +74,7 @@ const MOCK_TOOL: &str =
     r#"{ "models": { "tiny": [{ "toolCalls": [{ "name": "TOOL", "args": {} }] }, { "text": "paid" }] } }"#;
 
 /// What each edit is told as: its action, its field, and where in that.
-const DIFFERENT: [(&str, &str, Option<&str>); 30] = [
+const DIFFERENT: [(&str, &str, Option<&str>); 32] = [
     ("delta", "items", None),
     ("update", "items", Some("data.t")),
     ("agentType", "items", None),
@@ -98,11 +104,13 @@ const DIFFERENT: [(&str, &str, Option<&str>); 30] = [
     ("sends", "effect", Some("session.key")),
     ("sendsText", "effect", Some("payload.text")),
     ("sendsTo", "effect", Some("target")),
+    ("sendsBoth", "effect", Some("payload.n")),
+    ("sendsGone", "effect", None),
     ("input", "error", None),
 ];
 
 /// Those whose answer a person has given.
-const ANSWERED: [&str; 4] = ["answered", "answeredGone", "tool", "toolAsks"];
+const ANSWERED: [&str; 5] = ["answered", "answeredGone", "tool", "toolAsks", "sendsAndAsks"];
 
 fn edited() -> Place {
     let place = Place::new();
@@ -111,7 +119,7 @@ fn edited() -> Place {
     place.write("mock.json", MOCK);
     place.write("tool.json", MOCK_TOOL.replace("TOOL", "pay"));
     place.write("toolAsks.json", MOCK_TOOL.replace("TOOL", "payAsks"));
-    let others = ["same", "inputKept", "pauses"];
+    let others = ["same", "inputKept", "pauses", "sendsMore", "sendsAndAsks"];
     for action in DIFFERENT.iter().map(|(action, ..)| *action).chain(others) {
         let mock = if action.starts_with("tool") { format!("{action}.json") } else { "mock.json".to_owned() };
         place.ask(&format!("run main {action} --user ada --request {action} --input {{}} --mock={mock}"));
@@ -146,12 +154,15 @@ fn what_a_run_shows_writes_asks_or_sends_otherwise_is_not_the_same() {
             assert_eq!(row["place"], inner, "{request}: {row:#}");
         }
     }
-    for request in ["same", "inputKept"] {
+    for request in ["same", "inputKept", "sendsAndAsks"] {
         assert_eq!(of(&rows, request)["verdict"], "same", "{request}: {:#}", of(&rows, request));
     }
     // A pause that was not recorded is not made: nobody knows what comes after it.
     let pauses = of(&rows, "pauses");
     assert_eq!((&pauses["verdict"], &pauses["found"]), (&json!("asks_new"), &json!("sleep, call 1")), "{pauses:#}");
+    // Nor is anything sent that was not recorded.
+    let more = of(&rows, "sendsMore");
+    assert_eq!((&more["verdict"], &more["found"]), (&json!("asks_new"), &json!("once, call 2")), "{more:#}");
     let replay = place.ask("replay answered");
     assert_eq!((replay.code, &replay.json()["identical"]), (Some(1), &json!(false)), "{replay}");
 }

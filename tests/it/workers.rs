@@ -4,7 +4,13 @@ use tests::bench::Place;
 
 const FLOW: &str = "
 const slow = handler({ name: \"slow\", execute: async () => { await new Promise((done) => setTimeout(done, 60000)); } });
-export default defineFlow({ kind: \"slow\", actions: { go: { block: slow } } });";
+const steps = handler({ name: \"steps\", execute: async (_: any, ctx: any) => {
+  for (let n = 0; n < 20; n++) {
+    await ctx.runOnce(`step ${n}`, async () => n);
+    await new Promise((done) => setTimeout(done, 300));
+  }
+} });
+export default defineFlow({ kind: \"slow\", actions: { go: { block: slow }, steps: { block: steps } } });";
 
 /// A request that ends its process whenever it goes on would end one worker after another.
 #[test]
@@ -28,4 +34,26 @@ fn a_request_that_always_ends_its_process_is_left_to_a_person() {
     let going = place.start("resume r1");
     place.until_status("r1", "in_progress");
     going.kill();
+}
+
+/// A long block that goes on a part of its way in each process comes to its end, however often it is interrupted.
+#[test]
+fn a_block_that_goes_on_is_resumed_however_often_its_process_ends() {
+    let place = Place::with_flow(FLOW);
+    let done = |place: &Place| {
+        let ends = place.get("events r1 --kind effect_finished");
+        ends.as_array().map_or(0, |ends| ends.iter().filter(|end| end["effect"] == "once").count())
+    };
+    let first = place.start("run slow steps --user ada --request r1");
+    place.until_status("r1", "in_progress");
+    first.kill();
+    for _ in 0..11 {
+        let before = done(&place);
+        let mut worker = place.start("worker");
+        worker.until_it_says("resumed");
+        place.until("it goes on", |place| (done(place) > before).then_some(()));
+        worker.kill();
+    }
+    let last = place.run(&["worker", "--until-idle"]);
+    assert!(last.code == Some(0) && last.stdout.contains("1 request"), "{last}");
 }

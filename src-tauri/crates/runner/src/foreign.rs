@@ -12,6 +12,7 @@
 //! | `tables`, `messages`, `facts` | what attributes mean, which differs from emitter to emitter |
 //! | `arrangement` | which span is in which, and in what order things happened |
 //! | `trace`, `events` | the spans of one trace, and the events that they become |
+//! | `exact` | what plain JSON does not tell of a span, so that it can leave as it came |
 //! | `export` | the spans of a log as they came, for a collector |
 //! | `skeleton` | the flow and the mock script that a foreign request can be made into |
 //!
@@ -20,6 +21,7 @@
 mod arrangement;
 pub(crate) mod decode;
 mod events;
+mod exact;
 pub(crate) mod export;
 mod facts;
 mod messages;

@@ -16,7 +16,7 @@ use crate::cli::given::{end_of_place, read_json};
 #[command(after_help = "Examples:
   flowglass try req_3f2a --at root/step:ask --model gpt-5-mini,claude-haiku-4-5 --samples 5 --score 'output.eur <= 100'
   flowglass try req_3f2a --at root/step:ask --prompt short.md,long.md --plan
-  flowglass try req_3f2a --at root/step:ask --set session.mode=\"strict\" --budget 20
+  flowglass try req_3f2a --at root/step:ask --set session.mode=strict,free --budget 20
   flowglass try --go-on exp_7c1e --samples 20 --score 'output.lines.length'
 An arm is one combination of the values; beside the arms the base arm is sampled, in which everything is as it was. What
 came before the block is taken from the log, and no model is asked for it again. Each sample is a forked request.")]
@@ -36,7 +36,7 @@ pub(crate) struct Try {
     /// A parameter of its model calls, like temperature=0,1
     #[arg(long, value_name = "NAME=A,B", conflicts_with = "go_on")]
     parameter: Vec<String>,
-    /// A place in state, and values there as JSON: session.mode='\"strict\",\"free\"'
+    /// A place in state, and values there as JSON: session.mode=strict,free. Texts need no quotes
     #[arg(long, value_name = "SCOPE.PATH=JSON", conflicts_with = "go_on")]
     set: Vec<String>,
     /// What the block gives, as JSON; it is not run then

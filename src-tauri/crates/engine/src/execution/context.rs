@@ -17,6 +17,7 @@ mod target;
 mod writes;
 
 pub use collections::Create;
+pub(crate) use dispatch::OpenOnce;
 pub use effects::EffectStart;
 pub use emit::EmitOptions;
 pub(crate) use nested::{Nested, NestedResults, path_inside};

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::execution::abort::Abort;
 use crate::execution::caught::BlockRole;
-use crate::execution::context::{Nested, NestedResults};
+use crate::execution::context::{Nested, NestedResults, OpenOnce};
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::siblings::{Children, Sibling};
 use crate::execution::state::shared::SharedState;
@@ -71,8 +71,8 @@ pub struct Frame {
     pub(crate) last_step: RefCell<Option<String>>,
     /// Set when it suspends: it has asked something that has no answer yet.
     pub(crate) suspended: Abort,
-    /// What it sends on its way, by the number of the `ctx.runOnce` around it, until that has ended.
-    pub(crate) dispatches: RefCell<HashMap<u32, Value>>,
+    /// Each `ctx.runOnce` that has begun and not ended, by its key.
+    pub(crate) open_onces: RefCell<HashMap<String, OpenOnce>>,
     /// The blocks that its functions run at the moment.
     pub(crate) nested: Nested,
     /// The results of those that its body ran.
@@ -115,7 +115,7 @@ impl Frame {
             own,
             model: RefCell::default(),
             listener: RefCell::default(),
-            dispatches: RefCell::default(),
+            open_onces: RefCell::default(),
             transaction: Transaction::default(),
             role: RefCell::default(),
             written: RefCell::default(),

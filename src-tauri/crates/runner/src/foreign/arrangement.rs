@@ -71,6 +71,10 @@ impl Arrangement {
         let mut tops = spans_of(&|at| spans[at].parent.is_none());
         if tops.is_empty() && is_settled {
             tops = spans_of(&|at| around[at].is_none());
+            if tops.is_empty() {
+                // No span arrived, only log records.
+                tops = (0..spans.len()).filter(|at| around[*at].is_none()).collect();
+            }
             let text = "nothing around it arrived for long enough: it is taken for the beginning of the request";
             tops.iter().for_each(|at| notes[*at].push(text.to_owned()));
         }

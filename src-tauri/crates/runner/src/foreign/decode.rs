@@ -39,7 +39,7 @@ impl Decoded {
     }
 }
 
-pub(crate) use json::{json_lines, json_text};
+pub(crate) use json::{json_lines, json_log_records, json_spans};
 pub(crate) use logs::{json_logs, protobuf_logs};
 pub(crate) use protobuf::protobuf;
 

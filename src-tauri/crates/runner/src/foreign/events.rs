@@ -46,6 +46,7 @@ impl Trace {
             said: HashSet::new(),
             tools: HashMap::new(),
             unnumbered_tools: VecDeque::new(),
+            prompts: HashMap::new(),
             answer: None,
             resources: Shared::default(),
             scopes: Shared::default(),
@@ -101,6 +102,8 @@ struct LogOfTrace<'t> {
     /// The items of tool calls without a result, by the call's id, and of those whose calls have no id.
     tools: HashMap<String, OpenTool>,
     unnumbered_tools: VecDeque<OpenTool>,
+    /// What models that have not answered yet were asked with, by the events with which their calls began.
+    prompts: HashMap<Seq, blake3::Hash>,
     /// What a model answered last.
     answer: Option<Value>,
     resources: Shared,
@@ -148,9 +151,16 @@ impl LogOfTrace<'_> {
             }
         }
         let tops = &self.arrangement.tops;
-        if tops.is_empty() || tops.iter().any(|top| spans[*top].end == 0) {
+        // Those of which only log records arrived are tops if nothing more is expected.
+        if tops.is_empty() || tops.iter().any(|top| spans[*top].end == 0 && !spans[*top].is_records) {
             return;
         }
+        let without_end: Vec<usize> = tops.iter().copied().filter(|top| spans[*top].is_records).collect();
+        for top in without_end {
+            let path = self.arrangement.placed[top].path.clone();
+            self.push(last, Some(path), block_finished(Outcome::Completed, None, None));
+        }
+        let tops = &self.arrangement.tops;
         let error = tops.iter().find_map(|top| failure(&self.span(*top)));
         self.end_tools(last);
         let output = self.output();
@@ -245,7 +255,7 @@ impl LogOfTrace<'_> {
 
     fn start(&mut self, at: usize, first: i64) {
         let (packed, span) = (&self.trace.spans[at], self.span(at));
-        let time = if span.start > 0 { millis(span.start) } else { first };
+        let time = if packed.start > 0 { millis(packed.start) } else { first };
         let (placed, mut facts) = (&self.arrangement.placed[at], Facts::of(&span, &packed.outline));
         let path = placed.path.clone();
         let is_root = self.arrangement.root == Some(at);

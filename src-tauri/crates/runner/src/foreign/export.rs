@@ -1,5 +1,7 @@
 //! A trace on its way out: its spans as they came, with their ids, times, attributes and resources.
 
+use std::collections::HashMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use engine::event::{Event, EventKind};
@@ -12,6 +14,7 @@ use opentelemetry_proto::tonic::trace::v1::span::{Event as ProtoEvent, Link};
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Status};
 use serde_json::{Map, Value};
 
+use super::exact::{EXACT, Exact, count};
 use super::span::{ArrivedSpan, SpanEvent};
 use super::trace::shared_of;
 
@@ -32,7 +35,7 @@ pub(crate) fn exported(request: &str, events: &[Event]) -> ExportTraceServiceReq
         }
         let spans = all.last_mut().and_then(|of_resource| of_resource.scope_spans.last_mut());
         if let Some(of_scope) = spans {
-            of_scope.spans.push(proto(&trace, span));
+            of_scope.spans.push(proto(&trace, &span));
         }
     }
     ExportTraceServiceRequest { resource_spans: all }
@@ -41,54 +44,72 @@ pub(crate) fn exported(request: &str, events: &[Event]) -> ExportTraceServiceReq
 /// What spans of one resource and scope are in.
 fn group(span: &ArrivedSpan) -> ResourceSpans {
     let text = |name: &str| span.scope[name].as_str().unwrap_or_default().to_owned();
+    let exact = Exact::of(span.scope.get(EXACT));
+    let of_resource = Exact::of(exact.get("resource"));
+    let shared = |of: Option<&Map<String, Value>>, exact: &Exact<'_>| {
+        of.map(|fields| pairs(fields, exact, "/attributes")).unwrap_or_default()
+    };
     let scope = InstrumentationScope {
         name: text("name"),
         version: text("version"),
-        attributes: span.scope["attributes"].as_object().map(pairs).unwrap_or_default(),
-        ..InstrumentationScope::default()
+        attributes: shared(span.scope["attributes"].as_object(), &exact),
+        dropped_attributes_count: exact.count("droppedAttributesCount"),
     };
-    let attributes = span.resource.as_object().map(pairs).unwrap_or_default();
-    let scope_spans = vec![ScopeSpans { scope: Some(scope), ..ScopeSpans::default() }];
-    let resource = Some(Resource { attributes, ..Resource::default() });
-    ResourceSpans { resource, scope_spans, ..ResourceSpans::default() }
+    let resource = Resource {
+        attributes: shared(span.resource.as_object(), &of_resource),
+        dropped_attributes_count: of_resource.count("droppedAttributesCount"),
+        ..Resource::default()
+    };
+    let scope_spans =
+        vec![ScopeSpans { scope: Some(scope), schema_url: exact.text("schemaUrl"), ..ScopeSpans::default() }];
+    ResourceSpans { resource: Some(resource), scope_spans, schema_url: of_resource.text("schemaUrl") }
 }
 
-fn proto(trace: &[u8], span: ArrivedSpan) -> Span {
-    let event = |event: &SpanEvent| ProtoEvent {
+fn proto(trace: &[u8], span: &ArrivedSpan) -> Span {
+    let exact = Exact::of(span.rest.get(EXACT));
+    let dropped = exact.get("droppedOfEvents").and_then(Value::as_array).into_iter().flatten();
+    let dropped: HashMap<u64, u32> = dropped.filter_map(|pair| Some((pair[0].as_u64()?, count(&pair[1])))).collect();
+    let event = |(at, event): (usize, &SpanEvent)| ProtoEvent {
         time_unix_nano: event.at,
         name: event.name.clone(),
-        attributes: pairs(&event.attributes),
-        ..ProtoEvent::default()
+        attributes: pairs(&event.attributes, &exact, &format!("/events/{at}")),
+        dropped_attributes_count: dropped.get(&(at as u64)).copied().unwrap_or(0),
     };
-    let events = span.all_events().map(event).collect();
+    // Log records come behind the events, whose places these are.
+    let events = span.all_events().enumerate().map(event).collect();
     let rest = |name: &str| span.rest.get(name).unwrap_or(&Value::Null);
-    let count = |name: &str| rest(name).as_u64().and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
-    let link = |link: &Value| Link {
+    let more = |at: usize, name: &str| exact.get("links").map_or(&Value::Null, |links| &links[at][name]);
+    let link = |(at, link): (usize, &Value)| Link {
         trace_id: bytes_of(link["traceId"].as_str().unwrap_or_default(), 16),
         span_id: bytes_of(link["spanId"].as_str().unwrap_or_default(), 8),
-        attributes: link["attributes"].as_object().map(pairs).unwrap_or_default(),
-        ..Link::default()
+        attributes: link["attributes"]
+            .as_object()
+            .map(|fields| pairs(fields, &exact, &format!("/links/{at}")))
+            .unwrap_or_default(),
+        trace_state: more(at, "traceState").as_str().unwrap_or_default().to_owned(),
+        flags: count(more(at, "flags")),
+        dropped_attributes_count: count(more(at, "droppedAttributesCount")),
     };
     Span {
         trace_id: trace.to_vec(),
         span_id: span.id.to_be_bytes().to_vec(),
         parent_span_id: span.parent.map(|id| id.to_be_bytes().to_vec()).unwrap_or_default(),
         trace_state: rest("traceState").as_str().unwrap_or_default().to_owned(),
+        flags: exact.count("flags"),
         kind: i32::try_from(span.kind).unwrap_or(0),
         start_time_unix_nano: span.start,
         end_time_unix_nano: span.end,
-        attributes: pairs(&span.attributes),
-        dropped_attributes_count: count("droppedAttributesCount"),
-        dropped_events_count: count("droppedEventsCount"),
-        dropped_links_count: count("droppedLinksCount"),
-        links: rest("links").as_array().into_iter().flatten().map(link).collect(),
+        attributes: pairs(&span.attributes, &exact, "/attributes"),
+        dropped_attributes_count: count(rest("droppedAttributesCount")),
+        dropped_events_count: count(rest("droppedEventsCount")),
+        dropped_links_count: count(rest("droppedLinksCount")),
+        links: rest("links").as_array().into_iter().flatten().enumerate().map(link).collect(),
         status: Some(Status {
             code: i32::try_from(span.status.code).unwrap_or(0),
             message: span.status.message.clone(),
         }),
         events,
-        name: span.name,
-        ..Span::default()
+        name: span.name.clone(),
     }
 }
 
@@ -98,14 +119,25 @@ fn bytes_of(hex: &str, count: usize) -> Vec<u8> {
     (0..count).map(pair).collect::<Option<_>>().unwrap_or_default()
 }
 
-fn pairs(fields: &Map<String, Value>) -> Vec<KeyValue> {
-    fields
-        .iter()
-        .map(|(key, of)| KeyValue { key: key.clone(), value: Some(value(of)), ..KeyValue::default() })
-        .collect()
+/// Attributes at a place, as they came.
+fn pairs(fields: &Map<String, Value>, exact: &Exact<'_>, place: &str) -> Vec<KeyValue> {
+    let pair = |(key, of): (&String, &Value)| {
+        let value = Some(value(of, exact, &format!("{place}/{key}")));
+        KeyValue { key: key.clone(), value, ..KeyValue::default() }
+    };
+    fields.iter().map(pair).collect()
 }
 
-fn value(of: &Value) -> AnyValue {
+fn value(of: &Value, exact: &Exact<'_>, place: &str) -> AnyValue {
+    let double = match of {
+        Value::Number(number) => number.as_f64(),
+        // What JSON has no number for.
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    };
+    if let Some(double) = double.filter(|_| exact.is_double(place)) {
+        return AnyValue { value: Some(any_value::Value::DoubleValue(double)) };
+    }
     let value = match of {
         Value::Null => None,
         Value::Bool(is) => Some(any_value::Value::BoolValue(*is)),
@@ -116,11 +148,12 @@ fn value(of: &Value) -> AnyValue {
             (None, None) => any_value::Value::StringValue(number.to_string()),
         }),
         Value::Array(items) => {
-            Some(any_value::Value::ArrayValue(ArrayValue { values: items.iter().map(value).collect() }))
+            let item = |(at, item): (usize, &Value)| value(item, exact, &format!("{place}/{at}"));
+            Some(any_value::Value::ArrayValue(ArrayValue { values: items.iter().enumerate().map(item).collect() }))
         }
-        Value::Object(fields) => Some(match of_bytes(fields) {
+        Value::Object(fields) => Some(match of_bytes(fields).filter(|_| !exact.has_fields(place)) {
             Some(bytes) => any_value::Value::BytesValue(bytes),
-            None => any_value::Value::KvlistValue(KeyValueList { values: pairs(fields) }),
+            None => any_value::Value::KvlistValue(KeyValueList { values: pairs(fields, exact, place) }),
         }),
     };
     AnyValue { value }

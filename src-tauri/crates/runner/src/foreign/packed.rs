@@ -1,13 +1,15 @@
 //! Spans as they wait in memory: a trace may have many, so all that is not needed of all of them at once is JSON text.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use engine::json::parse;
 use serde_json::Value;
 
 use super::decode::{Decoded, TraceId};
+use super::exact::EXACT;
 use super::facts::Outline;
-use super::span::ArrivedSpan;
+use super::span::{ArrivedSpan, SpanEvent};
 
 /// A span of which only the place in its trace can be read at once.
 #[derive(Debug)]
@@ -16,10 +18,13 @@ pub(crate) struct PackedSpan {
     pub(super) parent: Option<u64>,
     pub(super) start: u64,
     pub(super) end: u64,
-    /// A hash of what it says, by which spans of one id differ; log records are no part of it.
+    /// A hash of what it says, by which spans of one id differ; log records and what is kept only to leave again are no
+    /// part of it.
     pub(super) variant: u64,
-    /// Whether only log records of it arrived.
+    /// Whether only log records of it arrived. Then it starts with the first of them.
     pub(super) is_records: bool,
+    /// Hashes of its log records.
+    records: HashSet<u64>,
     /// What its block is called.
     pub(super) name: Box<str>,
     pub(super) outline: Outline,
@@ -31,15 +36,23 @@ pub(crate) struct PackedSpan {
 impl PackedSpan {
     pub(super) fn of(span: ArrivedSpan) -> PackedSpan {
         let outline = Outline::of(&span);
-        let text = span.to_json(0, 0).to_string();
-        let variant = if span.records.is_empty() { hash(&text) } else { hash(&span.without_records()) };
+        let mut json = span.to_json(0, 0);
+        let text = json.to_string();
+        #[cfg(test)]
+        counted::BYTES.set(counted::BYTES.get() + text.len());
+        let others = ["logRecords", EXACT].map(|name| json.as_object_mut().and_then(|all| all.shift_remove(name)));
+        let is_all = others.iter().all(Option::is_none);
+        let variant = if is_all { hash(&text) } else { hash(&json.to_string()) };
+        let is_records = span.is_records();
+        let first_record = || span.records.iter().map(|record| record.at).filter(|at| *at > 0).min();
         PackedSpan {
             id: span.id,
             parent: span.parent,
-            start: span.start,
+            start: if is_records { first_record().unwrap_or(0) } else { span.start },
             end: span.end,
             variant,
-            is_records: span.is_records(),
+            is_records,
+            records: span.records.iter().map(SpanEvent::hash).collect(),
             name: outline.name(&span).unwrap_or(&span.name).into(),
             outline,
             text: text.into_boxed_str(),
@@ -55,24 +68,24 @@ impl PackedSpan {
 
     /// About how much memory it takes.
     pub(crate) fn bytes(&self) -> usize {
-        size_of::<PackedSpan>() + self.name.len() + self.text.len()
+        size_of::<PackedSpan>() + self.name.len() + self.text.len() + self.records.len() * size_of::<u64>()
+    }
+
+    /// Whether it has a log record with this hash.
+    pub(super) fn has_record(&self, record: u64) -> bool {
+        self.records.contains(&record)
     }
 
     /// This span with the log records of another one of its id.
     pub(super) fn with_records_of(self, other: &PackedSpan) -> PackedSpan {
-        let records = other.span().records;
-        if records.is_empty() {
-            return self;
-        }
+        if other.records.is_empty() { self } else { self.with_records(other.span().records) }
+    }
+
+    /// This span with more log records.
+    pub(super) fn with_records(&self, records: Vec<SpanEvent>) -> PackedSpan {
         let mut span = self.span();
         span.add_records(records);
         PackedSpan::of(span)
-    }
-
-    /// What is known of the span with these log records; none if it has them all.
-    pub(super) fn into_records_of(self, known: &PackedSpan) -> Option<PackedSpan> {
-        let mut span = known.span();
-        span.add_records(self.span().records).then(|| PackedSpan::of(span))
     }
 
     /// All of it.
@@ -83,7 +96,17 @@ impl PackedSpan {
     }
 }
 
-fn hash(text: &str) -> u64 {
+/// How much was packed, for tests of costs.
+#[cfg(test)]
+pub(super) mod counted {
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(crate) static BYTES: Cell<usize> = const { Cell::new(0) };
+    }
+}
+
+pub(super) fn hash(text: &str) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
     u64::from_le_bytes(first)

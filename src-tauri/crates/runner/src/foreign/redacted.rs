@@ -8,6 +8,7 @@ use engine::redaction::Redaction;
 use serde_json::{Map, Value, json};
 
 use super::decode::{Decoded, TraceId, trace_hex};
+use super::exact::EXACT;
 use super::span::ArrivedSpan;
 
 impl Decoded {
@@ -26,7 +27,10 @@ impl Decoded {
             is_changed |= redaction.string(&mut span.status.message);
             is_changed |= rest(&mut span.rest, redaction);
             is_changed |= resources.redact(&mut span.resource, |value| attributes(value, redaction));
-            is_changed |= scopes.redact(&mut span.scope, |value| attributes(&mut value["attributes"], redaction));
+            is_changed |= scopes.redact(&mut span.scope, |value| {
+                let of_exact = value.get_mut(EXACT).is_some_and(|exact| redaction.value(exact));
+                attributes(&mut value["attributes"], redaction) | of_exact
+            });
         }
         is_changed
     }

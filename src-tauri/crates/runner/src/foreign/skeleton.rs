@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use engine::effects::EffectKind;
 use engine::event::{Event, EventKind, Recorded};
 use engine::views::model_requests::Requests;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use self::flow::{flow, pretty};
 use super::facts::EMBEDDINGS;
@@ -39,16 +39,20 @@ struct Call {
 struct Loop {
     name: String,
     calls: Vec<Call>,
+    /// Whether the tools that the last call asked for answered, and the call that was told so is a loop of its own.
+    is_answered: bool,
 }
 
 impl Skeleton {
     /// Of a request's whole log, as a flow of this name; `None` if it called no model.
     pub(crate) fn of(name: &str, about: &str, events: &[Event]) -> Option<Skeleton> {
-        let loops = loops(calls(events));
+        let (loops, mut names) = loops(calls(events));
         if loops.is_empty() {
             return None;
         }
+        // A call that is split off has the answers of the tools before it.
         let tools = tools(&loops);
+        let loops: Vec<Loop> = loops.into_iter().flat_map(|one| ended(one, &mut names)).collect();
         let output = events.iter().rev().find_map(|event| match &event.kind {
             EventKind::RequestFinished { output: Some(Recorded::Value(output)), .. } => Some(output.clone()),
             _ => None,
@@ -88,15 +92,19 @@ fn calls(events: &[Event]) -> Vec<Call> {
     without_retried(calls)
 }
 
-/// Leaves out calls that failed and were made again.
+/// Leaves out calls that failed and were made again: of the same model, with the same messages. Of calls without
+/// messages nobody knows that.
 fn without_retried(calls: Vec<Call>) -> Vec<Call> {
-    let asked = |call: &Call| blake3::hash(call.request["messages"].to_string().as_bytes());
+    let asked = |call: &Call| {
+        let parts = ["generator", "model", "messages"].map(|name| &call.request[name]);
+        blake3::hash(json!(parts).to_string().as_bytes())
+    };
     let has_failed = |call: &Call| call.reply.get("error").is_some();
     let mut answered: HashSet<blake3::Hash> = HashSet::new();
     let mut kept: Vec<Call> = Vec::with_capacity(calls.len());
     for call in calls.into_iter().rev() {
         let asked = asked(&call);
-        if has_failed(&call) && answered.contains(&asked) {
+        if has_failed(&call) && !messages(&call).is_empty() && answered.contains(&asked) {
             continue;
         }
         if !has_failed(&call) {
@@ -117,8 +125,8 @@ fn asked_tools(call: &Call) -> impl Iterator<Item = &Value> {
     call.reply["toolCalls"].as_array().into_iter().flatten()
 }
 
-/// Puts the calls of a loop together.
-fn loops(calls: Vec<Call>) -> Vec<Loop> {
+/// Puts the calls of a loop together. Returns also the names that are taken.
+fn loops(calls: Vec<Call>) -> (Vec<Loop>, HashSet<String>) {
     let mut loops: Vec<Loop> = Vec::new();
     let mut names: HashSet<String> = HashSet::new();
     for call in calls {
@@ -128,15 +136,18 @@ fn loops(calls: Vec<Call>) -> Vec<Loop> {
             continue;
         }
         let plain = plain_name(call.request["generator"].as_str().unwrap_or_default());
-        loops.push(Loop { name: free_name(&plain, &mut names), calls: vec![call] });
+        loops.push(Loop { name: free_name(&plain, &mut names), calls: vec![call], is_answered: false });
     }
-    loops.into_iter().flat_map(|one| ended(one, &mut names)).collect()
+    (loops, names)
 }
 
 /// A loop ends with an answer: a last call whose tools nothing answers is a loop of its own.
 fn ended(mut one: Loop, names: &mut HashSet<String>) -> Vec<Loop> {
     let asks_on = one.calls.len() > 1 && one.calls.last().is_some_and(|call| asked_tools(call).next().is_some());
-    let last = one.calls.pop_if(|_| asks_on).map(|call| Loop { name: free_name(&one.name, names), calls: vec![call] });
+    let last = one.calls.pop_if(|_| asks_on).map(|call| {
+        one.is_answered = true;
+        Loop { name: free_name(&one.name, names), calls: vec![call], is_answered: false }
+    });
     std::iter::once(one).chain(last).collect()
 }
 
@@ -199,9 +210,10 @@ fn tools(loops: &[Loop]) -> BTreeMap<String, Tool> {
                     tool.parameters = tool.parameters.take().or_else(|| offer.get("parameters").cloned());
                 }
                 let output = result.map_or(Value::Null, |part| part["output"].clone());
+                let (args, value) = (nearest(&asked["args"]), nearest(&output["value"]));
                 tool.answers.push(match output["type"].as_str() {
-                    Some("error-text" | "error-json") => json!({ "args": asked["args"], "error": output["value"] }),
-                    _ => json!({ "args": asked["args"], "output": output["value"] }),
+                    Some("error-text" | "error-json") => json!({ "args": args, "error": value }),
+                    _ => json!({ "args": args, "output": value }),
                 });
             }
         }
@@ -229,12 +241,25 @@ fn has_answer(reply: &Value) -> bool {
 fn entry(reply: &Value, is_last: bool) -> Value {
     const FIELDS: [&str; 8] =
         ["text", "reasoning", "toolCalls", "structuredOutput", "usage", "error", "model", "finishReason"];
-    let fields = FIELDS.iter().filter_map(|name| Some(((*name).to_owned(), reply.get(*name)?.clone())));
+    let fields = FIELDS.iter().filter_map(|name| Some(((*name).to_owned(), nearest(reply.get(*name)?))));
     let mut fields: Map<String, Value> = fields.collect();
     if is_last && !has_answer(reply) {
         fields.insert("text".to_owned(), "".into());
     }
     Value::Object(fields)
+}
+
+/// A value with the numbers that a flow can have: of one that is too long, the nearest double.
+fn nearest(value: &Value) -> Value {
+    const MAX_SAFE: i64 = (1 << 53) - 1;
+    match value {
+        Value::Number(number) if number.as_i64().is_none_or(|number| !(-MAX_SAFE..=MAX_SAFE).contains(&number)) => {
+            number.as_f64().and_then(Number::from_f64).map_or_else(|| value.clone(), Value::Number)
+        }
+        Value::Array(items) => items.iter().map(nearest).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), nearest(value))).collect(),
+        other => other.clone(),
+    }
 }
 
 /// A name for a block, of a span's name.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::packed::hash;
+
 /// A span. Times are nanoseconds since the epoch; 0 if the span does not have that time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ArrivedSpan {
@@ -20,7 +22,7 @@ pub(crate) struct ArrivedSpan {
     /// What log records say of it.
     pub(crate) records: Vec<SpanEvent>,
     pub(crate) status: SpanStatus,
-    /// Links, trace state and counts of what was dropped, in the names of OTLP.
+    /// Links, trace state and counts of what was dropped, in the names of OTLP; and what is kept only to leave again.
     pub(crate) rest: Map<String, Value>,
     pub(crate) resource: Arc<Value>,
     pub(crate) scope: Arc<Value>,
@@ -56,7 +58,7 @@ pub(crate) fn span_id(text: &str) -> Option<u64> {
 }
 
 /// Puts a value into an object, unless it is empty.
-fn put(fields: &mut Map<String, Value>, name: &str, value: Value) {
+pub(super) fn put(fields: &mut Map<String, Value>, name: &str, value: Value) {
     let is_empty = match &value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),
@@ -70,8 +72,11 @@ fn put(fields: &mut Map<String, Value>, name: &str, value: Value) {
     }
 }
 
-fn to_text(fields: &Map<String, Value>) -> String {
-    serde_json::to_string(fields).unwrap_or_default()
+impl SpanEvent {
+    /// A hash of all of it.
+    pub(super) fn hash(&self) -> u64 {
+        hash(&json!([self.at, self.name, self.attributes]).to_string())
+    }
 }
 
 /// A time as OTLP writes it in JSON.
@@ -94,19 +99,11 @@ impl ArrivedSpan {
         self.start == 0 && self.end == 0 && self.name.is_empty() && !self.records.is_empty()
     }
 
-    /// Its text without log records.
-    pub(super) fn without_records(&self) -> String {
-        ArrivedSpan { records: Vec::new(), ..self.clone() }.to_json(0, 0).to_string()
-    }
-
-    /// Adds log records, in the order of their times, and then of their arrival. Returns whether some are new.
-    pub(super) fn add_records(&mut self, records: Vec<SpanEvent>) -> bool {
-        let before = self.records.len();
-        let key = |record: &SpanEvent| (record.at, record.name.clone(), to_text(&record.attributes));
-        let mut known: HashSet<_> = self.records.iter().map(key).collect();
-        self.records.extend(records.into_iter().filter(|record| known.insert(key(record))));
+    /// Adds log records that it does not have, in the order of their times, and then of their arrival.
+    pub(super) fn add_records(&mut self, records: Vec<SpanEvent>) {
+        let mut known: HashSet<u64> = self.records.iter().map(SpanEvent::hash).collect();
+        self.records.extend(records.into_iter().filter(|record| known.insert(record.hash())));
         self.records.sort_by_key(|record| record.at);
-        self.records.len() > before
     }
 
     /// As the log holds it: in the names of OTLP, with attributes as plain JSON. `resource` and `scope` are the places

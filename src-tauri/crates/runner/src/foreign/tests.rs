@@ -7,8 +7,8 @@ use engine::event::{Event, EventKind};
 use fastrand::Rng;
 use serde_json::{Map, json};
 
-use super::packed::PackedSpan;
-use super::span::ArrivedSpan;
+use super::packed::{PackedSpan, counted};
+use super::span::{ArrivedSpan, SpanEvent};
 use super::trace::Trace;
 
 fn span(id: u64, parent: Option<u64>, (start, end): (u64, u64)) -> ArrivedSpan {
@@ -19,6 +19,7 @@ fn span(id: u64, parent: Option<u64>, (start, end): (u64, u64)) -> ArrivedSpan {
 fn log(spans: &[ArrivedSpan]) -> Vec<Event> {
     let mut trace = Trace::new(1);
     spans.iter().for_each(|span| _ = trace.add(PackedSpan::of(span.clone())));
+    trace.take_in_records();
     events(&trace)
 }
 
@@ -76,6 +77,64 @@ fn every_span_is_one_block_that_begins_after_the_one_around_it() {
         }
         assert_eq!(held, spans.len(), "seed {seed}");
     }
+}
+
+/// A log record of a span, alone in its call.
+fn record(of: u64, at: u64) -> ArrivedSpan {
+    let attributes = Map::from_iter([("content".to_owned(), json!(format!("said at {at}")))]);
+    let record = SpanEvent { at: at * 1_000_000, name: "gen_ai.user.message".to_owned(), attributes };
+    ArrivedSpan { id: of, records: vec![record], ..ArrivedSpan::default() }
+}
+
+#[test]
+fn log_records_belong_to_their_spans_whenever_they_arrive() {
+    for seed in 0..100 {
+        let mut chance = Rng::with_seed(seed);
+        let mut spans = any_spans(&mut chance);
+        let ids: Vec<u64> = spans.iter().map(|span| span.id).collect();
+        spans.extend((1..60).map(|at| record(ids[chance.usize(..ids.len())], at)));
+        let wanted = log(&spans);
+        let mut shuffled = spans.clone();
+        shuffled.extend(spans.iter().filter(|_| chance.bool()).cloned().collect::<Vec<_>>());
+        chance.shuffle(&mut shuffled);
+        assert_eq!(log(&shuffled), wanted, "seed {seed}");
+        assert_eq!(events(&Trace::of_log(1, &wanted)), wanted, "seed {seed}: the log holds the records");
+    }
+}
+
+#[test]
+fn records_that_arrive_one_by_one_cost_what_they_are() {
+    let packed = |count: u64| {
+        counted::BYTES.set(0);
+        let mut spans = vec![span(1, None, (1, 5_000)), span(2, Some(1), (2, 4_000))];
+        spans.extend((0..count).map(|at| record(2, at + 2)));
+        log(&spans);
+        counted::BYTES.get()
+    };
+    let (small, large) = (packed(500), packed(1_000));
+    assert!(large < small * 5 / 2, "{small} bytes become {large} for twice the records");
+}
+
+#[test]
+fn records_without_a_span_end_when_nothing_more_is_expected() {
+    let mut trace = Trace::new(1);
+    for at in [7, 5] {
+        trace.add(PackedSpan::of(record(2, at)));
+        trace.add(PackedSpan::of(record(3, at)));
+    }
+    trace.take_in_records();
+    let is_end = |event: &Event| matches!(event.kind, EventKind::RequestFinished { .. });
+    assert!(!events(&trace).iter().any(is_end));
+    assert!(trace.settle());
+    let all = events(&trace);
+    assert_eq!((all.first().unwrap().at, all.iter().filter(|event| is_end(event)).count()), (5, 1));
+    let of_kind = |is: fn(&EventKind) -> bool| all.iter().filter(|event| is(&event.kind)).count();
+    let begun = of_kind(|kind| matches!(kind, EventKind::BlockStarted { .. }));
+    assert_eq!(begun, of_kind(|kind| matches!(kind, EventKind::BlockFinished { .. })));
+    assert_eq!(events(&Trace::of_log(1, &all)), all, "the log holds it all");
+    // The span itself may come later.
+    assert!(trace.add(PackedSpan::of(span(2, None, (4, 9)))));
+    assert!(events(&trace).iter().any(is_end));
 }
 
 /// A model call whose prompt holds all earlier messages.

@@ -1,6 +1,6 @@
 //! The spans of one trace, as far as they arrived.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::decode::TraceId;
 use super::packed::PackedSpan;
-use super::span::ArrivedSpan;
+use super::span::{ArrivedSpan, SpanEvent};
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -18,11 +18,22 @@ pub(crate) struct Trace {
     /// By the span's id, and by that and its content.
     places: HashMap<u64, usize>,
     variants: HashMap<(u64, u64), usize>,
+    /// Log records that arrived after their spans, by the places of these: to pack one span again for each of its
+    /// records would be quadratic.
+    late: HashMap<usize, Late>,
     /// Whether its senders are done: if no span is without a parent, those whose parents did not arrive are the
     /// request.
     pub(crate) is_settled: bool,
     /// How much memory its spans take, about.
     pub(crate) bytes: usize,
+}
+
+/// Log records of a span that are not in it yet.
+#[derive(Debug, Default)]
+struct Late {
+    records: Vec<SpanEvent>,
+    hashes: HashSet<u64>,
+    bytes: usize,
 }
 
 impl Trace {
@@ -55,7 +66,12 @@ impl Trace {
                 self.push(span);
                 true
             }
-            Some(at) if span.is_records || self.spans[at].is_records => self.merge(at, span),
+            Some(at) if span.is_records => self.add_late(at, &span),
+            Some(at) if self.spans[at].is_records => {
+                let span = span.with_records_of(&self.spans[at]);
+                self.put(at, span);
+                true
+            }
             Some(at) if self.spans[at].end == 0 && span.end > 0 => {
                 let span = span.with_records_of(&self.spans[at]);
                 self.put(at, span);
@@ -87,15 +103,33 @@ impl Trace {
         self.spans[at] = span;
     }
 
-    /// Puts log records and their span together.
-    fn merge(&mut self, at: usize, span: PackedSpan) -> bool {
-        let known = &self.spans[at];
-        let merged = if span.is_records { span.into_records_of(known) } else { Some(span.with_records_of(known)) };
-        let is_new = merged.is_some();
-        if let Some(merged) = merged {
-            self.put(at, merged);
+    /// Keeps log records for their span. Returns whether some are new.
+    fn add_late(&mut self, at: usize, span: &PackedSpan) -> bool {
+        let (known, late) = (&self.spans[at], self.late.entry(at).or_default());
+        let before = late.records.len();
+        for record in span.span().records {
+            let hash = record.hash();
+            if !known.has_record(hash) && late.hashes.insert(hash) {
+                late.records.push(record);
+            }
+        }
+        let is_new = late.records.len() > before;
+        if is_new {
+            late.bytes += span.bytes();
+            self.bytes += span.bytes();
+        } else if before == 0 {
+            self.late.remove(&at);
         }
         is_new
+    }
+
+    /// Puts log records into the spans that they belong to. Must come before what its events are taken of.
+    pub(crate) fn take_in_records(&mut self) {
+        for (at, late) in std::mem::take(&mut self.late) {
+            self.bytes = self.bytes.saturating_sub(late.bytes);
+            let span = self.spans[at].with_records(late.records);
+            self.put(at, span);
+        }
     }
 
     /// Ends a trace of which nothing more is expected. Returns whether that changes it.

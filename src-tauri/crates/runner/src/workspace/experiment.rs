@@ -320,12 +320,10 @@ impl Workspace {
         let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
         let (logged, logged_tokens, logged_usd) = self.spent(&rows, experiment.mock == Mock::Off)?;
         let (calls, tokens, usd) = meter.settled();
-        // Without a budget the meter begins at nothing, each time that the experiment goes on.
-        let before = if experiment.query.budget.is_some() { Unlogged::default() } else { experiment.unlogged };
         Ok(Unlogged {
-            calls: before.calls + calls.saturating_sub(logged),
-            tokens: before.tokens + (tokens - logged_tokens as f64).max(0.0),
-            usd: before.usd + (usd - logged_usd).max(0.0),
+            calls: calls.saturating_sub(logged),
+            tokens: (tokens - logged_tokens as f64).max(0.0),
+            usd: (usd - logged_usd).max(0.0),
         })
     }
 
@@ -341,12 +339,11 @@ impl Workspace {
         let config = self.config.clone();
         let cost = move |model: &str, tokens: CallTokens| config.price_of(model, tokens);
         let meter = CallMeter::new(experiment.query.budget, ExpectedCall { tokens }, Box::new(cost));
-        if experiment.query.budget.is_some() {
-            let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
-            let (calls, tokens, usd) = self.spent(&rows, experiment.mock == Mock::Off)?;
-            let more = experiment.unlogged;
-            meter.add_spent(calls + more.calls, tokens as f64 + more.tokens, usd + more.usd);
-        }
+        // Also without a budget, because what no log tells is the difference to what the logs of all samples do.
+        let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
+        let (calls, tokens, usd) = self.spent(&rows, experiment.mock == Mock::Off)?;
+        let more = experiment.unlogged;
+        meter.add_spent(calls + more.calls, tokens as f64 + more.tokens, usd + more.usd);
         Ok(meter)
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use engine::event::RequestStatus;
+use engine::event::{Event, EventKind, RequestStatus};
 use store::{EventQuery, Liveness, RequestQuery, RequestRow};
 
 use super::expiry::Deadlines;
@@ -25,8 +25,8 @@ const LOOK_FOR_LATE: Duration = Duration::from_secs(1);
 /// When a request is tried again that could not go on.
 const TRY_AGAIN: Duration = Duration::from_secs(30);
 
-/// How often in a row a request is resumed that ends its process before one of its blocks finishes. One that always
-/// does so would end worker after worker.
+/// How often in a row a request is resumed that ends its process before anything finishes that a resume keeps. One that
+/// always does so would end worker after worker.
 const MAX_RESUMES: usize = 10;
 
 /// What a worker tells of a request.
@@ -119,7 +119,7 @@ impl Workspace {
         Ok(rows)
     }
 
-    /// An error if a request was resumed [`MAX_RESUMES`] times without a block that finished or a question since then.
+    /// An error if a request was resumed [`MAX_RESUMES`] times, and nothing was added since then that a resume keeps.
     fn check_progress(&self, row: &RequestRow) -> Result<(), Fault> {
         let events = |kind: &str, from, limit| {
             let query = EventQuery { kind: Some(kind.to_owned()), from, limit, ..EventQuery::default() };
@@ -132,9 +132,14 @@ impl Workspace {
                 return Ok(());
             }
         }
+        for kind in ["effect_finished", "callback_returned"] {
+            if events(kind, Some(first.seq), None)?.iter().any(is_kept) {
+                return Ok(());
+            }
+        }
         Err(Fault::refused(format!(
-            "it was resumed {MAX_RESUMES} times, and its process ended each time before a block had finished: find out \
-             what ends it, then `flowglass resume {}`",
+            "it was resumed {MAX_RESUMES} times, and its process ended each time before a block, a call of a model or \
+             anything else had finished that a resume keeps: find out what ends it, then `flowglass resume {}`",
             row.id
         )))
     }
@@ -143,6 +148,17 @@ impl Workspace {
     fn is_as(&self, row: &RequestRow) -> Result<bool, Fault> {
         let now = self.store.request(&row.id).map_err(Fault::internal)?;
         Ok(now.is_some_and(|now| (now.last_seq, now.status, &now.owner) == (row.last_seq, row.status, &row.owner)))
+    }
+}
+
+/// Whether a resume takes what an event says from the log, and does not make it again: then it is progress, if it was
+/// not taken from the log itself.
+fn is_kept(event: &Event) -> bool {
+    match &event.kind {
+        // What takes no time, as the clock, has no begin; it may be in no log when the process dies.
+        EventKind::EffectFinished { started: Some(_), error: None, memoized: false, .. } => true,
+        EventKind::CallbackReturned { memoized: false, .. } => true,
+        _ => false,
     }
 }
 

@@ -72,21 +72,31 @@ fn section(text: &str, name: &str) -> Result<Option<HashMap<String, String>>, St
     Ok(found)
 }
 
-/// Sets what a service says and the address does not.
-pub(super) fn apply(service: &HashMap<String, String>, config: &mut tokio_postgres::Config) -> Result<(), String> {
+/// What the environment says of the server, by the names that a service has for it.
+pub(super) fn environment(set: impl Fn(&str) -> Option<String>) -> HashMap<String, String> {
+    const VARIABLES: [(&str, &str); 3] = [("host", "PGHOST"), ("port", "PGPORT"), ("dbname", "PGDATABASE")];
+    VARIABLES.iter().filter_map(|(name, variable)| Some(((*name).to_owned(), set(variable)?))).collect()
+}
+
+/// Sets what `settings` say and the address does not. `whose` they are is for an error.
+pub(super) fn apply(
+    settings: &HashMap<String, String>,
+    whose: &str,
+    config: &mut tokio_postgres::Config,
+) -> Result<(), String> {
     let has_hosts = !config.get_hosts().is_empty();
     let has_ports = !config.get_ports().is_empty();
-    let setting = |name: &str, is_set: bool| service.get(name).filter(|_| !is_set);
+    let setting = |name: &str, is_set: bool| settings.get(name).filter(|_| !is_set);
     let numbers = |name: &str, text: &str| -> Result<Vec<u16>, String> {
         let numbers = text.split(',').map(|number| number.trim().parse());
-        numbers.collect::<Result<_, _>>().map_err(|_| format!("the {name} \"{text}\" of the service is not a number"))
+        numbers.collect::<Result<_, _>>().map_err(|_| format!("the {name} \"{text}\" of {whose} is not a number"))
     };
     if let Some(hosts) = setting("host", has_hosts) {
         for host in hosts.split(',') {
             config.host(host.trim());
         }
     }
-    // The port of a service belongs to its host.
+    // A port belongs to its host.
     if let Some(ports) = setting("port", has_ports || has_hosts) {
         for port in numbers("port", ports)? {
             config.port(port);
@@ -206,16 +216,36 @@ mod tests {
         let shop = section("[s]\nhost=a,b\nport=1,2\ndbname=d\nuser=u\npassword=p\nconnect_timeout=3", "s");
         let shop = shop.unwrap().unwrap();
         let mut config: tokio_postgres::Config = "postgres://ann@/".parse().unwrap();
-        apply(&shop, &mut config).unwrap();
+        apply(&shop, "the service", &mut config).unwrap();
         assert_eq!((config.get_hosts().len(), config.get_ports()), (2, [1, 2].as_slice()));
         assert_eq!((config.get_user(), config.get_dbname()), (Some("ann"), Some("d")));
         let mut config: tokio_postgres::Config = "postgres://c/e".parse().unwrap();
-        apply(&shop, &mut config).unwrap();
+        apply(&shop, "the service", &mut config).unwrap();
         // An address with a host has the usual port, not the one of the service's host.
         assert_eq!((config.get_hosts().len(), config.get_ports()), (1, [5432].as_slice()));
         assert_eq!((config.get_user(), config.get_dbname()), (Some("u"), Some("e")));
         let wrong = HashMap::from([("port".to_owned(), "many".to_owned())]);
-        assert!(apply(&wrong, &mut tokio_postgres::Config::new()).unwrap_err().contains("port \"many\""));
+        let why = apply(&wrong, "the environment", &mut tokio_postgres::Config::new()).unwrap_err();
+        assert!(why.contains("port \"many\" of the environment"), "{why}");
+    }
+
+    #[test]
+    fn a_service_is_before_the_environment() {
+        let given = [("PGHOST", "a, b"), ("PGPORT", "1,2"), ("PGDATABASE", "d")];
+        let given = |name: &str| given.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let mut config: tokio_postgres::Config = "postgres://ann@/".parse().unwrap();
+        apply(&environment(given), "the environment", &mut config).unwrap();
+        let hosts = [Host::Tcp("a".to_owned()), Host::Tcp("b".to_owned())];
+        assert_eq!((config.get_hosts(), config.get_ports()), (hosts.as_slice(), [1, 2].as_slice()));
+        assert_eq!(config.get_dbname(), Some("d"));
+        let shop = section("[s]\nhost=c\nport=3", "s").unwrap().unwrap();
+        let mut config: tokio_postgres::Config = "postgres://ann@/".parse().unwrap();
+        apply(&shop, "the service", &mut config).unwrap();
+        apply(&environment(given), "the environment", &mut config).unwrap();
+        assert_eq!((config.get_hosts().len(), config.get_ports()), (1, [3].as_slice()));
+        assert_eq!(config.get_dbname(), Some("d"));
+        let none = environment(|_| None);
+        assert!(none.is_empty(), "{none:?}");
     }
 
     #[test]

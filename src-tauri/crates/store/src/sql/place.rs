@@ -188,15 +188,16 @@ impl Server {
         let named_user = config.get_user().map(str::to_owned);
         if let Some(name) = own.get("service").cloned().or_else(|| set("PGSERVICE")) {
             let service = client_files::service(&name)?;
-            client_files::apply(&service, &mut config)?;
+            client_files::apply(&service, "the service", &mut config)?;
             for name in ["sslmode", "sslrootcert"] {
                 if let Some(value) = service.get(name) {
                     own.entry(name.to_owned()).or_insert_with(|| value.clone());
                 }
             }
         }
+        client_files::apply(&client_files::environment(set), "the environment", &mut config)?;
         if config.get_hosts().is_empty() {
-            config.host(set("PGHOST").as_deref().unwrap_or("localhost"));
+            config.host("localhost");
         }
         let own_or = |name: &str, variable: &str| {
             own.get(name).cloned().filter(|value| !value.is_empty()).or_else(|| set(variable))

@@ -186,22 +186,26 @@ async fn write_session_turns(flow: &FlowState, turns: Value) -> Result<(), FlowE
 }
 
 /// Returns the message of the tool that ended the session, if its side names a property for it (`messageProperty`).
+/// That is the newest success of this execution: earlier ones of the thread, and other tools, ended nothing here.
 pub(super) fn last_words(flow: &FlowState, of: &AgentDefinitions) -> Option<Value> {
-    let ended = [Reason::SessionStop, Reason::SessionFail].map(Reason::as_str);
-    if !ended.iter().any(|reason| flow.get("stopReason") == *reason) {
-        return None;
-    }
-    let agent = flow.agent(of).ok()?;
-    let tools: Vec<&str> = agent
-        .sides
-        .iter()
-        .flat_map(|side| side.end_conversation_tool.iter().chain(&side.session_fail))
-        .filter(|tool| tool.message_property.is_some())
-        .map(|tool| &*tool.name)
-        .collect();
-    let rows = flow.rows();
-    let newest = rows.iter().rev().filter(|row| is_top_level(row) && row["role"] == "tool").find(|row| {
-        row["tool_status"] == "success" && row["name"].as_str().is_some_and(|name| tools.contains(&name))
+    let side = Side::parse(flow.get("stoppedBy").as_str()?)?;
+    let settings = flow.agent(of).ok()?.side(side);
+    let reason = flow.get("stopReason");
+    let tool = if reason == Reason::SessionFail.as_str() {
+        settings.session_fail.as_ref()
+    } else if reason == Reason::SessionStop.as_str() {
+        settings.end_conversation_tool.as_ref()
+    } else {
+        None
+    };
+    let tool = tool.filter(|tool| tool.message_property.is_some())?;
+    let (own, rows) = (flow.get("messages"), flow.rows());
+    let newest = rows.iter().rev().find(|row| {
+        is_top_level(row)
+            && row["role"] == "tool"
+            && row["tool_status"] == "success"
+            && row["name"] == tool.name
+            && own.get(row["id"].as_str().unwrap_or_default()).is_some()
     })?;
     Some(newest["content"].clone())
 }

@@ -21,6 +21,17 @@ struct Asked {
     #[serde(default, deserialize_with = "exact")]
     payload: Option<Value>,
     place: String,
+    /// The key of the `ctx.runOnce` around it.
+    once: String,
+}
+
+/// A `ctx.runOnce` that has not ended.
+#[derive(Debug)]
+pub(crate) struct OpenOnce {
+    /// Its ordinal in its block.
+    pub(crate) ordinal: u32,
+    /// What it sends on its way.
+    pub(crate) sent: Option<Value>,
 }
 
 impl Context {
@@ -28,8 +39,8 @@ impl Context {
     pub async fn dispatch(&self, asked: &str) -> Result<String, FlowError> {
         let asked: Asked = crate::model::data::from_json(asked)
             .map_err(|error| FlowError::validation(format!("dispatch: {error}"), None))?;
-        self.note_dispatch(&asked);
-        if let Some(recorded) = self.recorded_dispatch().await {
+        let ordinal = self.note_dispatch(&asked)?;
+        if let Some(recorded) = self.recorded_dispatch(ordinal).await {
             return recorded;
         }
         let start = &self.run.start;
@@ -58,8 +69,9 @@ impl Context {
         answer.map_err(|error| FlowError::plain(error.to_string()))
     }
 
-    /// Keeps what is sent for the end of the `ctx.runOnce` around it, which has begun last.
-    fn note_dispatch(&self, asked: &Asked) {
+    /// Keeps what is sent for the end of the `ctx.runOnce` around it, and returns the ordinal of that. Several may run
+    /// at the same time, so they are found by their keys.
+    fn note_dispatch(&self, asked: &Asked) -> Result<u32, FlowError> {
         let session = match &asked.session {
             DispatchTo::Key(key) => json!({ "key": key }),
             DispatchTo::Id(id) => json!({ "id": id }),
@@ -72,12 +84,11 @@ impl Context {
         if let Some(payload) = &asked.payload {
             dispatch["payload"] = payload.clone();
         }
-        self.frame.dispatches.borrow_mut().insert(self.once_around(), dispatch);
-    }
-
-    /// Returns the number of the `ctx.runOnce` that has begun last.
-    fn once_around(&self) -> u32 {
-        self.peek(EffectKind::Once.as_str()).saturating_sub(1)
+        let mut open = self.frame.open_onces.borrow_mut();
+        let once = open.get_mut(&asked.once);
+        let once = once.ok_or_else(|| FlowError::plain(format!("no ctx.runOnce \"{}\" is open", asked.once)))?;
+        once.sent = Some(dispatch);
+        Ok(once.ordinal)
     }
 
     /// Returns the name of what a function sends next, which is the same in each attempt and after a resume. It counts
@@ -90,11 +101,18 @@ impl Context {
         }
     }
 
-    /// In a replay: what it came to. The `ctx.runOnce` around it, which has begun last, has that in the log.
-    async fn recorded_dispatch(&self) -> Option<Result<String, FlowError>> {
+    /// In a replay: what it came to, which is the result of the `ctx.runOnce` around it. What was not recorded is not
+    /// sent, and ends the replay.
+    async fn recorded_dispatch(&self, ordinal: u32) -> Option<Result<String, FlowError>> {
         let effect_log = self.run.effect_log.clone()?;
-        let ordinal = self.once_around();
-        let recorded = effect_log.effect(&self.frame.path, self.frame.attempt, EffectKind::Once, ordinal)?;
+        let (path, attempt) = (&self.frame.path, self.frame.attempt);
+        let Some(recorded) = effect_log.effect(path, attempt, EffectKind::Once, ordinal) else {
+            if effect_log.note_missing(path, attempt, EffectKind::Once, ordinal) {
+                self.diverge();
+                return Some(Err(FlowError::aborted()));
+            }
+            return std::future::pending().await;
+        };
         effect_log.wait_until_due(&recorded).await;
         let answer = recorded.result.get(0).cloned().unwrap_or_default();
         Some(recorded.error.map_or_else(|| Ok(answer.to_string()), Err))

@@ -9,7 +9,7 @@ use futures_util::future::{Either, select};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Context;
+use super::{Context, OpenOnce};
 use crate::execution::replay::cache::Pause;
 use crate::execution::replay::effect_log::RecordedEffect;
 use crate::execution::request::OnceAnswer;
@@ -44,7 +44,10 @@ impl Context {
     /// [`end_once`](Self::end_once).
     pub async fn begin_once(&self, key: &str) -> Result<EffectStart, FlowError> {
         self.stop_if_only_planned().await;
-        self.begin(EffectKind::Once, Some(key.into())).await
+        let begun = self.begin(EffectKind::Once, Some(key.into())).await?;
+        let open = OpenOnce { ordinal: begun.ordinal, sent: None };
+        self.frame.open_onces.borrow_mut().insert(key.to_owned(), open);
+        Ok(begun)
     }
 
     /// Ends a `ctx.runOnce`. Its result is a step boundary, and every later call with the key returns it. A failure is
@@ -56,6 +59,7 @@ impl Context {
         answer: Result<Value, FlowError>,
     ) -> Result<(), FlowError> {
         let EffectStart { ordinal, seq } = begun;
+        let dispatch = self.frame.open_onces.borrow_mut().remove(&key).and_then(|once| once.sent);
         let answer = match answer {
             Ok(answer) => answer,
             Err(error) => {
@@ -72,7 +76,7 @@ impl Context {
             result: answer.clone(),
             error: None,
             memoized: false,
-            dispatch: self.frame.dispatches.borrow_mut().remove(&ordinal),
+            dispatch,
         };
         let kept = self.run.recorder.boundary(Some(&self.frame.path), self.frame.attempt, event).await;
         let kept = kept.map_err(|error| FlowError::storage(error.to_string()))?;

@@ -10,10 +10,8 @@ use engine::json::{DEFAULT_MAX_DEPTH, parse_within};
 use serde_json::{Map, Value, json};
 
 use super::{Decoded, TraceId, json_logs, open_form};
-use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus, span_id};
-
-/// Attributes that are nested deeper are texts.
-const MAX_DEPTH: usize = 64;
+use crate::foreign::exact::{self, MAX_DEPTH, Marks};
+use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus, put, span_id};
 
 /// Reads a file of lines, each a call. Empty lines are skipped. An error names the line.
 pub(crate) fn json_lines(text: &str) -> Result<Decoded, String> {
@@ -24,9 +22,44 @@ pub(crate) fn json_lines(text: &str) -> Result<Decoded, String> {
     Ok(decoded)
 }
 
-/// Reads a call. An error says what is wrong with it.
-pub(crate) fn json_text(text: &str) -> Result<Decoded, String> {
-    let call = parse_within(text, DEFAULT_MAX_DEPTH).map_err(|error| format!("not JSON: {error}"))?;
+/// Reads a call of spans. An error says what is wrong with it.
+pub(crate) fn json_spans(text: &str) -> Result<Decoded, String> {
+    json_call(text, "resourceSpans")
+}
+
+/// Reads a call of log records. An error says what is wrong with it.
+pub(crate) fn json_log_records(text: &str) -> Result<Decoded, String> {
+    json_call(text, "resourceLogs")
+}
+
+/// Reads a call that must have this list; what it has beside that is skipped.
+fn json_call(text: &str, needed: &str) -> Result<Decoded, String> {
+    const LISTS: [&str; 3] = ["resourceSpans", "resourceLogs", "resourceMetrics"];
+    let mut call = parsed(text)?;
+    if !call.get(needed).is_some_and(Value::is_array) {
+        return Err(format!("not an OTLP call of this address: an object with a list \"{needed}\" is needed"));
+    }
+    let mut skipped = 0;
+    if let Some(fields) = call.as_object_mut() {
+        for name in LISTS.iter().filter(|name| **name != needed) {
+            skipped += u64::from(fields.shift_remove(*name).is_some());
+        }
+    }
+    let mut decoded = of_call(&call)?;
+    decoded.skipped += skipped;
+    Ok(decoded)
+}
+
+fn parsed(text: &str) -> Result<Value, String> {
+    parse_within(text, DEFAULT_MAX_DEPTH).map_err(|error| format!("not JSON: {error}"))
+}
+
+/// Reads a line of a file. An error says what is wrong with it.
+fn json_text(text: &str) -> Result<Decoded, String> {
+    of_call(&parsed(text)?)
+}
+
+fn of_call(call: &Value) -> Result<Decoded, String> {
     let list = |name: &str| call.get(name).and_then(Value::as_array).map(Vec::as_slice);
     let (all, logs, metrics) = (list("resourceSpans"), list("resourceLogs"), list("resourceMetrics"));
     let mut decoded = json_logs(logs.unwrap_or_default());
@@ -36,16 +69,16 @@ pub(crate) fn json_text(text: &str) -> Result<Decoded, String> {
         return Err("not an OTLP call: an object with a list \"resourceSpans\" is needed".to_owned());
     }
     for of_resource in all.unwrap_or_default() {
-        let resource = Arc::new(Value::Object(object(&of_resource["resource"]["attributes"], 0)));
+        let resource = &of_resource["resource"];
+        let exact_resource = shared_exact(resource, &of_resource["schemaUrl"]);
+        let resource = Arc::new(Value::Object(object(&resource["attributes"], 0)));
         // Files of older collectors have the former name.
         let scopes = of_resource.get("scopeSpans").or_else(|| of_resource.get("instrumentationLibrarySpans"));
         for of_scope in scopes.and_then(Value::as_array).into_iter().flatten() {
             let scope = &of_scope["scope"];
-            let scope = Arc::new(json!({
-                "name": text_of(&scope["name"]),
-                "version": text_of(&scope["version"]),
-                "attributes": object(&scope["attributes"], 0),
-            }));
+            let exact = shared_exact(scope, &of_scope["schemaUrl"]);
+            let parts = (text_of(&scope["name"]), text_of(&scope["version"]), object(&scope["attributes"], 0));
+            let scope = Arc::new(exact::scope(parts, exact, exact_resource.clone()));
             for span in of_scope["spans"].as_array().into_iter().flatten() {
                 match read(span, &resource, &scope) {
                     Ok(span) => decoded.spans.push(span),
@@ -92,6 +125,7 @@ fn read(span: &Value, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(Trac
         };
         rest.insert("links".to_owned(), links.iter().map(link).collect());
     }
+    exact::keep(&mut rest, exact_of(span));
     let mut events = Vec::new();
     for event in span["events"].as_array().into_iter().flatten() {
         events.push(SpanEvent {
@@ -119,6 +153,45 @@ fn read(span: &Value, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(Trac
         scope: scope.clone(),
     };
     Ok((trace, open_form(span)))
+}
+
+/// What is exact of a resource or a scope.
+fn shared_exact(of: &Value, schema: &Value) -> Map<String, Value> {
+    let (mut exact, mut marks) = (Map::new(), Marks::default());
+    put(&mut exact, "schemaUrl", text_of(schema).into());
+    put(&mut exact, "droppedAttributesCount", unsigned(&of["droppedAttributesCount"]).into());
+    marks.json("attributes", &of["attributes"]);
+    marks.into_exact(&mut exact);
+    exact
+}
+
+/// What is exact of a span.
+fn exact_of(span: &Value) -> Map<String, Value> {
+    let (mut exact, mut marks) = (Map::new(), Marks::default());
+    put(&mut exact, "flags", unsigned(&span["flags"]).into());
+    marks.json("attributes", &span["attributes"]);
+    let mut dropped = Vec::new();
+    for (at, event) in span["events"].as_array().into_iter().flatten().enumerate() {
+        marks.json(&format!("events/{at}"), &event["attributes"]);
+        let count = unsigned(&event["droppedAttributesCount"]).filter(|count| *count > 0);
+        dropped.extend(count.map(|count| json!([at, count])));
+    }
+    put(&mut exact, "droppedOfEvents", dropped.into());
+    let mut links = Vec::new();
+    for (at, link) in span["links"].as_array().into_iter().flatten().enumerate() {
+        marks.json(&format!("links/{at}"), &link["attributes"]);
+        let mut more = Map::new();
+        put(&mut more, "traceState", text_of(&link["traceState"]).into());
+        for name in ["flags", "droppedAttributesCount"] {
+            put(&mut more, name, unsigned(&link[name]).into());
+        }
+        links.push(more);
+    }
+    if links.iter().any(|more| !more.is_empty()) {
+        exact.insert("links".to_owned(), links.into_iter().map(Value::Object).collect());
+    }
+    marks.into_exact(&mut exact);
+    exact
 }
 
 /// The number of an enumeration's value, which some write by its name.

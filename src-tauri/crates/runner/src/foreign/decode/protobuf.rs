@@ -9,19 +9,23 @@ use prost::Message;
 use serde_json::{Map, Value, json};
 
 use super::{Decoded, TraceId, open_form};
-use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus};
+use crate::foreign::exact::{self, Marks};
+use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus, put};
 
 /// Reads a call. An error says what is wrong with it.
 pub(crate) fn protobuf(body: &[u8]) -> Result<Decoded, String> {
     let call = ExportTraceServiceRequest::decode(body).map_err(|error| format!("not an OTLP trace call: {error}"))?;
     let mut decoded = Decoded::default();
     for all in call.resource_spans {
-        let attributes = all.resource.map(|resource| object(resource.attributes)).unwrap_or_default();
-        let resource = Arc::new(Value::Object(attributes));
+        let resource = all.resource.unwrap_or_default();
+        let dropped = resource.dropped_attributes_count;
+        let exact_resource = shared_exact(&resource.attributes, &all.schema_url, dropped);
+        let resource = Arc::new(Value::Object(object(resource.attributes)));
         for of_scope in all.scope_spans {
             let scope = of_scope.scope.unwrap_or_default();
-            let scope = json!({ "name": scope.name, "version": scope.version, "attributes": object(scope.attributes) });
-            let scope = Arc::new(scope);
+            let exact = shared_exact(&scope.attributes, &of_scope.schema_url, scope.dropped_attributes_count);
+            let parts = (scope.name, scope.version, object(scope.attributes));
+            let scope = Arc::new(exact::scope(parts, exact, exact_resource.clone()));
             for span in of_scope.spans {
                 match read(span, &resource, &scope) {
                     Ok(span) => decoded.spans.push(span),
@@ -47,6 +51,7 @@ fn read(span: Span, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(TraceI
         bytes => Some(<[u8; 8]>::try_from(bytes).map_err(|_| wrong("parentSpanId", bytes, 8))?),
     };
     let mut rest = Map::new();
+    let exact = exact_of(&span);
     if !span.trace_state.is_empty() {
         rest.insert("traceState".to_owned(), span.trace_state.into());
     }
@@ -63,6 +68,7 @@ fn read(span: Span, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(TraceI
         };
         rest.insert("links".to_owned(), span.links.into_iter().map(link).collect());
     }
+    exact::keep(&mut rest, exact);
     let events = span.events.into_iter().map(|event| SpanEvent {
         at: event.time_unix_nano,
         name: event.name,
@@ -85,6 +91,44 @@ fn read(span: Span, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(TraceI
         scope: scope.clone(),
     };
     Ok((trace, open_form(span)))
+}
+
+/// What is exact of a resource or a scope.
+fn shared_exact(attributes: &[KeyValue], schema: &str, dropped: u32) -> Map<String, Value> {
+    let (mut exact, mut marks) = (Map::new(), Marks::default());
+    put(&mut exact, "schemaUrl", schema.into());
+    put(&mut exact, "droppedAttributesCount", dropped.into());
+    marks.protobuf("attributes", attributes);
+    marks.into_exact(&mut exact);
+    exact
+}
+
+/// What is exact of a span.
+fn exact_of(span: &Span) -> Map<String, Value> {
+    let (mut exact, mut marks) = (Map::new(), Marks::default());
+    put(&mut exact, "flags", span.flags.into());
+    marks.protobuf("attributes", &span.attributes);
+    let mut dropped = Vec::new();
+    for (at, event) in span.events.iter().enumerate() {
+        marks.protobuf(&format!("events/{at}"), &event.attributes);
+        let count = Some(event.dropped_attributes_count).filter(|count| *count > 0);
+        dropped.extend(count.map(|count| json!([at, count])));
+    }
+    put(&mut exact, "droppedOfEvents", dropped.into());
+    let mut links = Vec::new();
+    for (at, link) in span.links.iter().enumerate() {
+        marks.protobuf(&format!("links/{at}"), &link.attributes);
+        let mut more = Map::new();
+        put(&mut more, "traceState", link.trace_state.as_str().into());
+        put(&mut more, "flags", link.flags.into());
+        put(&mut more, "droppedAttributesCount", link.dropped_attributes_count.into());
+        links.push(more);
+    }
+    if links.iter().any(|more| !more.is_empty()) {
+        exact.insert("links".to_owned(), links.into_iter().map(Value::Object).collect());
+    }
+    marks.into_exact(&mut exact);
+    exact
 }
 
 pub(super) fn object(attributes: Vec<KeyValue>) -> Map<String, Value> {

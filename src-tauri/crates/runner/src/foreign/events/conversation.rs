@@ -66,6 +66,8 @@ pub(super) struct OpenTool {
     path: Arc<str>,
     name: Value,
     args: Value,
+    /// Of a call without an id: what the model had been asked with.
+    prompt: Option<blake3::Hash>,
 }
 
 impl LogOfTrace<'_> {
@@ -86,6 +88,7 @@ impl LogOfTrace<'_> {
             }
         }
         let seq = self.last + 1;
+        self.prompts.extend(prefixes(messages).last().map(|prompt| (seq, prompt)));
         let request = Some(self.stored.store(seq, request));
         let started = EventKind::EffectStarted { effect: EffectKind::Model, ordinal: 0, request };
         self.push(time, Some(path), started)
@@ -107,20 +110,32 @@ impl LogOfTrace<'_> {
         self.push(time, Some(path.clone()), EventKind::ItemAdded { item })
     }
 
-    /// Ends the items of calls without an id whose results a prompt has: they are in the order of the calls.
+    /// Ends the items of calls without an id whose results a prompt has: they are in the order of the calls. What an
+    /// earlier prompt had is told already, so only what follows it is looked at; if none is known, the newest results
+    /// are those of the newest calls.
     fn answer_unnumbered(&mut self, time: i64, messages: &[Value]) {
         if self.unnumbered_tools.is_empty() {
             return;
         }
+        let open: HashSet<blake3::Hash> = self.unnumbered_tools.iter().filter_map(|open| open.prompt).collect();
+        let known = prefixes(messages).enumerate().filter(|(_, prompt)| open.contains(prompt)).last();
+        let (rest, prompt) = known.map_or((messages, None), |(at, prompt)| (&messages[at + 1..], Some(prompt)));
         let is_unnumbered = |part: &&Value| part["toolCallId"].as_str().unwrap_or_default().is_empty();
-        let of_kind = |kind: &'static str| parts(messages).filter(move |part| part["type"] == kind);
+        let of_kind = |kind: &'static str| parts(rest).filter(move |part| part["type"] == kind);
         let asked = of_kind("tool-call").filter(is_unnumbered);
-        for (asked, result) in asked.zip(of_kind("tool-result").filter(is_unnumbered)) {
-            let is_of = |open: &OpenTool| open.name == asked["toolName"] && open.args == asked["args"];
-            if let Some(at) = self.unnumbered_tools.iter().position(is_of) {
-                let open = self.unnumbered_tools.remove(at);
-                self.finish_tool(open, time, Ok(output_of(result)));
+        let pairs: Vec<_> = asked.zip(of_kind("tool-result").filter(is_unnumbered)).collect();
+        let mut ended = Vec::new();
+        for (asked, result) in pairs.into_iter().rev() {
+            let is_of = |open: &OpenTool| {
+                let is_there = prompt.is_none() || open.prompt == prompt;
+                is_there && open.name == asked["toolName"] && open.args == asked["args"]
+            };
+            if let Some(at) = self.unnumbered_tools.iter().rposition(is_of) {
+                ended.push((self.unnumbered_tools.remove(at), output_of(result)));
             }
+        }
+        for (open, output) in ended.into_iter().rev() {
+            self.finish_tool(open, time, Ok(output));
         }
     }
 
@@ -177,6 +192,7 @@ impl LogOfTrace<'_> {
         (result, error): (Value, Option<FlowError>),
     ) {
         let has_failed = error.is_some();
+        let prompt = self.prompts.remove(&started);
         self.push(
             time,
             Some(path.clone()),
@@ -215,7 +231,8 @@ impl LogOfTrace<'_> {
             });
             let payload = Map::from_iter([("blockName".to_owned(), name.clone()), ("toolCall".to_owned(), call)]);
             let seq = self.add_item(time, path, "block_tool_output", payload);
-            let open = OpenTool { seq, path: path.clone(), name: name.clone(), args: tool["args"].clone() };
+            let (path, name, args) = (path.clone(), name.clone(), tool["args"].clone());
+            let open = OpenTool { seq, path, name, args, prompt };
             if id.is_empty() {
                 self.unnumbered_tools.push_back(open);
             } else {
@@ -224,6 +241,13 @@ impl LogOfTrace<'_> {
         }
         self.answer = answer(&result).or(self.answer.take());
     }
+}
+
+/// A hash of each beginning of a prompt, by which the prompts that go on with it are known.
+fn prefixes(messages: &[Value]) -> impl Iterator<Item = blake3::Hash> {
+    messages
+        .iter()
+        .scan(blake3::Hasher::new(), |hasher, message| Some(hasher.update(message.to_string().as_bytes()).finalize()))
 }
 
 fn parts(messages: &[Value]) -> impl Iterator<Item = &Value> {

@@ -101,7 +101,11 @@ fn has_several_answers(answers: &[Value]) -> bool {
 fn write_tool(text: &mut String, variable: &str, (name, tool): (&str, &Tool), repeats: bool) {
     let given: Vec<&Value> = tool.answers.iter().map(|answer| &answer["args"]).collect();
     let schema = tool.parameters.as_ref().filter(|schema| schema["type"] == "object");
-    let schema = schema.map_or_else(|| "z.object({}).passthrough()".to_owned(), |schema| zod(schema, &given, 1));
+    let schema = match schema {
+        Some(schema) => zod(schema, &given, 1),
+        None if given.iter().all(|given| given.is_object()) => "z.object({}).passthrough()".to_owned(),
+        None => "z.any()".to_owned(),
+    };
     let described = tool.description.as_ref().map(|words| format!("  description: {},\n", literal(&json!(words))));
     let mut answers: Vec<&Value> = Vec::new();
     let mut known = std::collections::HashSet::new();
@@ -154,7 +158,7 @@ fn write_generator(text: &mut String, number: usize, one: &Loop, variables: &Has
         let _ = writeln!(text, "  providerOptions: {},", literal(&Value::Object(options)));
     }
     let wants_tools = one.calls.last().is_some_and(|call| asked_tools(call).next().is_some());
-    if one.calls.len() > 1 {
+    if one.calls.len() > 1 || one.is_answered {
         let turns = one.calls.len();
         let _ = writeln!(text, "  tools: [{}],\n  describeTools: false,", used.join(", "));
         let _ = writeln!(text, "  loop: {{ maxIterations: {turns} }},");

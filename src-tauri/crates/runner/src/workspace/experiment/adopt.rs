@@ -21,18 +21,17 @@ impl Workspace {
         let query = super::StoredBody::of(&stored)?.query;
         let arms = query.arms()?;
         let number = arm.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let Some(arm) = number.and_then(|at| arms.get(at)) else {
+        let Some(Arm { model, prompt, options, set, output, code }) = number.and_then(|at| arms.get(at)) else {
             let count = arms.len();
             return Err(Fault::not_found(format!(
                 "experiment \"{experiment}\" has no arm \"{arm}\": it has 1 to {count}"
             )));
         };
-        let Arm { model, prompt, options, set, output, code } = arm;
         if model.is_none() && prompt.is_none() && options.is_empty() {
             return Err(Fault::invalid(match (set.is_empty() && output.is_none(), code) {
-                (_, Some(revision)) => format!("that arm runs revision {revision}: check it out with Git"),
-                (false, _) => "that arm edits state or an output, which stand in no file".to_owned(),
-                (true, _) => "that arm changes nothing".to_owned(),
+                (_, Some(revision)) => format!("arm {arm} runs revision {revision}: check it out with Git"),
+                (false, _) => format!("arm {arm} changes state or output, not source code; nothing to write"),
+                (true, _) => format!("arm {arm} changes nothing"),
             }));
         }
         let (row, events) = self.whole_log_of(&query.request)?;

@@ -49,7 +49,12 @@ impl Workspace {
         let StoredBody { query, errors, stopped, .. } = StoredBody::of(stored)?;
         let own = query.arms()?;
         let has_base = !own.iter().all(Arm::is_base);
-        let mut samples = by_arm(self.store.samples(&stored.id).map_err(Fault::internal)?);
+        let rows = self.store.samples(&stored.id).map_err(Fault::internal)?;
+        let mut gone = 0_u32;
+        for row in &rows {
+            gone += u32::from(self.store.request(&row.request).map_err(Fault::internal)?.is_none());
+        }
+        let mut samples = by_arm(rows);
         let original = self.read_run(&stored.request)?;
         let is_mock = original.as_ref().is_some_and(|read| match query.models_by {
             ModelsBy::AsRecorded => read.row.mock,
@@ -91,6 +96,9 @@ impl Workspace {
         notes.extend(self.why_base_differs(&base, original.as_ref())?);
         if running > 0 {
             notes.push(format!("{running} of the missing samples are being run, perhaps by another process"));
+        } else if gone > 0 {
+            let samples = if gone == 1 { "1 sample was".to_owned() } else { format!("{gone} samples were") };
+            notes.push(format!("{samples} deleted or never begun"));
         }
         Ok(ExperimentView {
             id: stored.id.clone(),
@@ -99,9 +107,11 @@ impl Workspace {
             started_at: stored.at,
             base,
             arms,
+            // Nothing goes on without the request.
             stopped: stopped
                 .filter(|_| missing + unscored > 0)
-                .or_else(|| (missing > running && errors.is_empty()).then_some(StoppedBy::Cancelled)),
+                .or_else(|| (missing > running && errors.is_empty()).then_some(StoppedBy::Cancelled))
+                .filter(|_| original.is_some()),
             missing,
             unscored,
             notes,

@@ -102,8 +102,15 @@ impl ForeignLogs {
         self.write(id)
     }
 
-    /// Ends a trace of which nothing more is expected.
+    /// Ends a trace of which nothing more is expected. One that is not in memory is read.
     pub(super) fn settle(&mut self, id: TraceId) -> Result<(), Fault> {
+        if !self.known.contains_key(&id) {
+            let known = self.read(id)?;
+            if known.log.is_none() {
+                return Ok(());
+            }
+            self.known.insert(id, known);
+        }
         let is_changed = self.known.get_mut(&id).is_some_and(|known| known.trace.settle());
         if is_changed { self.write(id) } else { Ok(()) }
     }
@@ -121,6 +128,8 @@ impl ForeignLogs {
     /// Writes the log of a trace as it is now.
     pub(super) fn write(&mut self, id: TraceId) -> Result<(), Fault> {
         for _ in 0..MAX_TRIES {
+            let Some(known) = self.known.get_mut(&id) else { return Ok(()) };
+            known.trace.take_in_records();
             let Some(known) = self.known.get(&id) else { return Ok(()) };
             let appended = self.append(id, known)?;
             let replaced = if let Put::Before = appended { self.replace(id, known)? } else { appended };

@@ -48,6 +48,8 @@ pub(super) struct Pending {
     waiting: Arc<AtomicUsize>,
     /// The bytes of each call that are counted in `waiting`.
     counted: HashMap<i64, usize>,
+    /// Traces that are not kept in memory and have not been ended, and when that is to be done.
+    unsettled: HashMap<TraceId, Instant>,
 }
 
 /// A trace that is kept in memory.
@@ -75,15 +77,22 @@ impl Waiting {
 impl Pending {
     pub(super) fn new(store: Arc<Store>, owner: String, waiting: Arc<AtomicUsize>) -> Pending {
         let logs = ForeignLogs::new(store.clone(), owner);
-        let (traces, calls, counted) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Pending { store, logs, traces, calls, waiting, counted }
+        let (traces, calls, counted, unsettled) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
+        Pending { store, logs, traces, calls, waiting, counted, unsettled }
+    }
+
+    /// Takes over traces that others received and did not end. They are ended if nothing of them arrives.
+    pub(super) fn settle_later(&mut self, ids: impl IntoIterator<Item = TraceId>) {
+        let due = Instant::now() + FORGET_AFTER;
+        self.unsettled.extend(ids.into_iter().map(|id| (id, due)));
     }
 
     /// Writes what arrives until nobody sends any more, and then what is left.
     pub(super) fn run(mut self, arriving: &Receiver<Arrived>) {
         loop {
             let now = Instant::now();
-            let due = self.traces.values().filter_map(Waiting::next_write).min();
+            let due = self.traces.values().filter_map(Waiting::next_write);
+            let due = due.chain(self.unsettled.values().copied()).min();
             let pause = due.map_or(FORGET_AFTER, |due| due.saturating_duration_since(now));
             match arriving.recv_timeout(pause) {
                 Ok(arrived) => {
@@ -98,6 +107,7 @@ impl Pending {
                 }
             }
             self.write_due(Some(Instant::now()));
+            self.settle_due();
             self.forget_old();
         }
     }
@@ -119,6 +129,7 @@ impl Pending {
         }
         self.calls.insert(call, changed.len());
         for id in changed {
+            self.unsettled.remove(&id);
             let waiting = Waiting { due: now, earliest: now, touched: now, spans: (0, 0), calls: Vec::new() };
             let waiting = self.traces.entry(id).or_insert(waiting);
             (waiting.touched, waiting.spans.1) = (now, self.logs.len(id));
@@ -158,18 +169,32 @@ impl Pending {
 
     /// Writes what is left when nothing more arrives.
     pub(super) fn finish_all(&mut self) {
-        let all = self.traces.keys().copied().collect();
+        let all = self.traces.keys().copied().chain(std::mem::take(&mut self.unsettled).into_keys()).collect();
         for id in self.logs.in_order(all) {
             self.settle(id);
+            if !self.traces.contains_key(&id) {
+                self.logs.forget(id);
+            }
         }
         self.write_due(None);
     }
 
-    /// Ends a trace of which nothing more is expected.
+    /// Ends a trace of which nothing more is expected. If that fails, it is tried again later.
     fn settle(&mut self, id: TraceId) {
         if let Err(fault) = self.logs.settle(id) {
             tracing::warn!(%fault, "a foreign request cannot be ended");
+            self.unsettled.insert(id, Instant::now() + RETRY);
         }
+    }
+
+    /// Ends one trace that is not in memory and whose time has come: more than one may take long.
+    fn settle_due(&mut self) {
+        let now = Instant::now();
+        let due = self.unsettled.iter().filter(|(_, due)| **due <= now).min_by_key(|(_, due)| **due);
+        let Some(id) = due.map(|(id, _)| *id) else { return };
+        self.unsettled.remove(&id);
+        self.settle(id);
+        self.logs.forget(id);
     }
 
     /// All spans of a call are in logs.
@@ -195,6 +220,8 @@ impl Pending {
             kept -= self.logs.bytes(id);
             if touched.elapsed() >= FORGET_AFTER {
                 self.settle(id);
+            } else {
+                self.unsettled.insert(id, touched + FORGET_AFTER);
             }
             self.logs.forget(id);
             self.traces.remove(&id);

@@ -12,20 +12,21 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use engine::event::RequestStatus;
 use engine::json::parse;
 use engine::redaction::Redaction;
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response, StatusCode, header};
 use serde::Serialize;
-use store::Store;
+use store::{RequestQuery, Store};
 
 use self::answer::{Answer, Encoding, Signal};
 use super::pending::{self, Arrived, Pending};
 use crate::core::fault::Fault;
 use crate::core::loopback::{LoopbackServer, is_local};
 use crate::core::sync::lock;
-use crate::foreign::decode::{Decoded, json_text, protobuf, protobuf_logs};
+use crate::foreign::decode::{Decoded, TraceId, json_log_records, json_spans, protobuf, protobuf_logs};
 use crate::run::owner::Lock;
 use crate::workspace::Workspace;
 
@@ -37,6 +38,8 @@ const MAX_BYTES: usize = 64 << 20;
 const MAX_WAITING: usize = 256 << 20;
 /// How long a call may wait for the database. What is stored later is known when it is sent again.
 const MAX_WAIT: Duration = Duration::from_secs(20);
+/// How many requests that have not ended are looked at for those of dead receivers, newest first.
+const MAX_LEFT_OPEN: u64 = 10_000;
 /// When a sender may come back, in seconds.
 const RETRY_AFTER: &str = "2";
 /// For values that are nested deeply.
@@ -88,6 +91,7 @@ impl Workspace {
             ))
         })?;
         let mut pending = Pending::new(self.store.clone(), job.owner(), waiting);
+        pending.settle_later(self.left_open()?);
         self.left(&mut pending)?;
         let run = move || pending.run(&arriving);
         let pending = std::thread::Builder::new().name("foreign logs".to_owned()).stack_size(STACK).spawn(run)?;
@@ -104,6 +108,19 @@ impl Workspace {
         self.left(&mut pending)?;
         pending.finish_all();
         Ok(())
+    }
+
+    /// The newest traces whose receivers have died before they ended them.
+    fn left_open(&self) -> Result<Vec<TraceId>, Fault> {
+        let status = Some(RequestStatus::Interrupted);
+        let open = RequestQuery { status, limit: Some(MAX_LEFT_OPEN), ..RequestQuery::default() };
+        let mut rows = self.store.requests(&open).map_err(Fault::internal)?;
+        rows.retain(|row| {
+            row.emitter.is_some()
+                && self.locks.is_ours(&row.owner)
+                && self.locks.liveness(&row.owner) == store::Liveness::Dead
+        });
+        Ok(rows.iter().filter_map(|row| TraceId::from_str_radix(&row.id, 16).ok()).collect())
     }
 
     fn left(&self, pending: &mut Pending) -> Result<(), Fault> {
@@ -217,11 +234,16 @@ impl Intake {
         let plain = if is_compressed { unpacked(&body).map_err(|why| why.unwrap_or_else(too_large))? } else { body };
         let mut decoded = match (signal, encoding) {
             (Signal::Logs, Encoding::Protobuf) => protobuf_logs(&plain),
-            _ => encoding.decode(&plain),
+            (Signal::Logs, Encoding::Json) => text_of(&plain).and_then(json_log_records),
+            (Signal::Traces, _) => encoding.decode(&plain),
         };
         let decoded = decoded.as_mut().map_err(|why| bad(std::mem::take(why)))?;
         let has_secrets = decoded.redact(&self.redaction);
         let (rejected, why) = match signal {
+            Signal::Traces if decoded.skipped > 0 => {
+                let why = decoded.why.clone().unwrap_or_else(|| NOT_SPANS.to_owned());
+                (decoded.rejected + decoded.skipped, Some(why))
+            }
             Signal::Traces => (decoded.rejected, decoded.why.clone()),
             Signal::Logs => (decoded.skipped, (decoded.skipped > 0).then(|| SKIPPED.to_owned())),
         };
@@ -264,6 +286,9 @@ fn unpacked(body: &[u8]) -> Result<Bytes, Option<Answer>> {
 /// Why log records are not kept.
 const SKIPPED: &str = "only log records whose event is of gen_ai and that name a span are kept";
 
+/// Why what is no list of spans is not kept.
+const NOT_SPANS: &str = "log records and metrics beside spans are not kept";
+
 /// The letter of a call of which something was taken out, as [`Decoded::to_json`] writes it.
 const REDACTED: u8 = b'r';
 
@@ -292,7 +317,11 @@ impl Encoding {
     fn decode(self, body: &[u8]) -> Result<Decoded, String> {
         match self {
             Encoding::Protobuf => protobuf(body),
-            Encoding::Json => json_text(std::str::from_utf8(body).map_err(|error| format!("not UTF-8: {error}"))?),
+            Encoding::Json => json_spans(text_of(body)?),
         }
     }
+}
+
+fn text_of(body: &[u8]) -> Result<&str, String> {
+    std::str::from_utf8(body).map_err(|error| format!("not UTF-8: {error}"))
 }

@@ -51,8 +51,9 @@ export function dispatcher(config: Config): Block {
     const place = (ctx as { idempotencyKey: string }).idempotencyKey;
     const to = computed(input, ctx);
     const body = type === 'task' ? taskPayload(input) : payload ? await (payload as Compute)(input, ctx) : input;
-    const spec = toJson({ ...address, session: to, payload: body, from: name, place }, `the payload of ${where}`);
-    const outcome = (await runOnce(token, `dispatch ${place}`, async () => {
+    const once = `dispatch ${place}`;
+    const spec = toJson({ ...address, session: to, payload: body, from: name, place, once }, `the payload of ${where}`);
+    const outcome = (await runOnce(token, once, async () => {
       const told = JSON.parse(await askJson(token, 'dispatch', spec as string)) as Outcome;
       if (told.refused !== undefined)
         throw new DispatchRefusedError(String(name), address, told.refused, told.detail ?? '');

@@ -25,9 +25,10 @@ export const nextPlace = (token: number): string => native.sync('send', token, '
  * which is no answer: a retry asks again.
  */
 export async function sendOnce(token: number, spec: Config, what: string, place = nextPlace(token)): Promise<Told> {
-  const asked = toJson({ ...spec, place }, what) as string;
+  const once = `send ${place}`;
+  const asked = toJson({ ...spec, place, once }, what) as string;
   try {
-    const sent = await runOnce(token, `send ${place}`, async () => {
+    const sent = await runOnce(token, once, async () => {
       const told = JSON.parse(await askJson(token, 'dispatch', asked)) as Told;
       if (told.refused === undefined) return told;
       const address = { type: spec.type as string, target: spec.target as string };

@@ -101,7 +101,7 @@ pub(super) fn begin_of(did: &[Did]) -> usize {
 }
 
 /// Whether a request ran one version of the code.
-fn ran_one_code(events: &[Event]) -> bool {
+pub(super) fn ran_one_code(events: &[Event]) -> bool {
     let mut hashes = events.iter().filter_map(|event| match &event.kind {
         EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => Some(code_hash),
         _ => None,

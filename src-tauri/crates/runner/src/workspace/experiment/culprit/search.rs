@@ -112,6 +112,9 @@ impl Search {
         if !is_open && first.samples < MAX_FIRST {
             return self.sample(0, ROUND);
         }
+        if self.points.len() == 1 {
+            return self.confirm(0);
+        }
         let Deciding { step, probability, middle } = self.deciding();
         if probability < CLEAR { self.sample(middle, ROUND) } else { self.confirm(step) }
     }
@@ -140,7 +143,8 @@ impl Search {
         Next::Found(low)
     }
 
-    /// Weighs the steps. Between two points that were sampled, all steps are equally probable.
+    /// Weighs the steps, of which there are at least two. Between two points that were sampled, all steps are equally
+    /// probable.
     fn deciding(&self) -> Deciding {
         let steps = self.points.len();
         let all = self.points.iter().fold(Tally::default(), |sum, point| sum.plus(*point));
@@ -297,6 +301,23 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(3);
         assert_eq!(search(10, 0, (1.0, 1.0), &mut random), (Next::BeforeFirst, 16));
         assert_eq!(Search::new(0, 8, 200, false).next(), Next::BeforeFirst);
+    }
+
+    #[test]
+    fn one_step_is_the_deciding_one_or_the_failure_was_decided_before_it() {
+        let mut random = fastrand::Rng::with_seed(7);
+        assert!(matches!(search(1, 0, (0.5, 1.0), &mut random).0, Next::Found(0)));
+        assert!(matches!(search(1, 0, (0.0, 1.0), &mut random).0, Next::Found(0)));
+        assert_eq!(search(1, 0, (1.0, 1.0), &mut random).0, Next::BeforeFirst);
+        for (failures, end) in [(0, Next::Found(0)), (1, Next::BeforeFirst)] {
+            let mut search = Search::new(1, 8, 200, true);
+            assert_eq!(search.next(), Next::Sample { point: 0, forks: 1 });
+            search.add(0, Tally { failures, samples: 1 });
+            assert_eq!(search.next(), end);
+        }
+        for is_deterministic in [false, true] {
+            assert_eq!(Search::new(0, 8, 200, is_deterministic).next(), Next::BeforeFirst);
+        }
     }
 
     #[test]
