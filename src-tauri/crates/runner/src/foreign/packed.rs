@@ -96,16 +96,6 @@ impl PackedSpan {
     }
 }
 
-/// How much was packed, for tests of costs.
-#[cfg(test)]
-pub(super) mod counted {
-    use std::cell::Cell;
-
-    thread_local! {
-        pub(crate) static BYTES: Cell<usize> = const { Cell::new(0) };
-    }
-}
-
 pub(super) fn hash(text: &str) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..8]);
@@ -116,5 +106,15 @@ impl Decoded {
     /// Its spans, packed.
     pub(crate) fn packed(self) -> Vec<(TraceId, PackedSpan)> {
         self.spans.into_iter().map(|(id, span)| (id, PackedSpan::of(span))).collect()
+    }
+}
+
+/// How much was packed, for tests of costs.
+#[cfg(test)]
+pub(super) mod counted {
+    use std::cell::Cell;
+
+    thread_local! {
+        pub(crate) static BYTES: Cell<usize> = const { Cell::new(0) };
     }
 }
