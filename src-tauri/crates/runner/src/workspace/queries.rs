@@ -233,7 +233,7 @@ impl Workspace {
     pub fn stats(&self) -> Result<Stats, Fault> {
         let stats = self.store.stats().map_err(Fault::internal)?;
         Ok(Stats {
-            bytes: stats.bytes,
+            bytes: self.bytes_on_disk(|| stats.bytes),
             events: stats.events,
             items: stats.items,
             sessions: stats.sessions,

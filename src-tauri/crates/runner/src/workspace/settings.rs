@@ -147,20 +147,19 @@ impl Workspace {
         Ok(settings.collect())
     }
 
-    fn data_setting(&self) -> DataSetting {
-        // The log is part of it; a server tells the size itself.
+    /// What the database takes on its disk, its write-ahead log included. A server `told` its size itself.
+    pub(super) fn bytes_on_disk(&self, told: impl FnOnce() -> u64) -> u64 {
+        let Some(file) = self.data.file() else { return told() };
         let size = |file: &Path| std::fs::metadata(file).map_or(0, |file| file.len());
-        let bytes = match self.data.file() {
-            Some(file) => {
-                let mut log = file.as_os_str().to_owned();
-                log.push("-wal");
-                size(file) + size(log.as_ref())
-            }
-            None => self.store.stats().map_or(0, |stats| stats.bytes),
-        };
+        let mut log = file.as_os_str().to_owned();
+        log.push("-wal");
+        size(file) + size(log.as_ref())
+    }
+
+    fn data_setting(&self) -> DataSetting {
         DataSetting {
             file: self.data.to_string(),
-            bytes,
+            bytes: self.bytes_on_disk(|| self.store.stats().map_or(0, |stats| stats.bytes)),
             cache_bytes: bytes_in(&self.cache(), 0),
             backups: self.backups(),
         }
