@@ -65,19 +65,19 @@ pub(crate) fn find(
         })?),
         None if entry.is_none() && PURPOSES.iter().any(|purpose| asked.starts_with(purpose)) => {
             return Err(unconfigured(format!(
-                "model \"{asked}\" of \"{}\" is not configured: it names a purpose, so add \"{asked}\" to \
-                 \"models\" in {FILE} with a provider and a model, or run with mocks (--mock)",
-                call.generator
+                "{} is not configured: it names a purpose, so add \"{asked}\" to \"models\" in {FILE} with a \
+                 provider and a model, or run with mocks (--mock)",
+                named_in(asked, call)
             )));
         }
         None => prefix.or_else(|| kind_of_model(asked)).or(base.as_ref().and_then(|_| kind("openai"))),
     };
     let Some(chosen) = chosen else {
         return Err(unconfigured(format!(
-            "model \"{asked}\" of \"{}\" is not configured: add it to \"models\" in {FILE} with its provider \
-             and the environment variable that holds its key (apiKeyEnv), name it with a provider before a slash \
-             (openai/…), or run with mocks (--mock)",
-            call.generator
+            "{} is not configured: add it to \"models\" in {FILE} with its provider and the environment variable \
+             that holds its key (apiKeyEnv), name it with a provider before a slash (openai/…), or run with mocks \
+             (--mock)",
+            named_in(asked, call)
         )));
     };
     let model = settings.model.clone().unwrap_or_else(|| if prefix.is_some() { plain } else { asked }.to_owned());
@@ -88,14 +88,22 @@ pub(crate) fn find(
         && (settings.api_key_env.is_some() || base.is_none())
     {
         return Err(unconfigured(format!(
-            "model \"{asked}\" of \"{}\" is not configured: set the environment variable {variable} to its \
-             key, or name another in \"models\" of {FILE} (apiKeyEnv), or run with mocks (--mock)",
-            call.generator
+            "{} is not configured: set the environment variable {variable} to its key, or name another in \
+             \"models\" of {FILE} (apiKeyEnv), or run with mocks (--mock)",
+            named_in(asked, call)
         )));
     }
     let timeout = Duration::from_millis(settings.timeout_ms.unwrap_or(TIMEOUT_MS));
     let host = base.as_ref().map(http::place).unwrap_or_default();
     Ok(Target { asked: call.model.clone(), kind: chosen, model, base, key, variable, timeout, host })
+}
+
+/// A model as errors name it: with the generator that asks it. A test call has none.
+fn named_in(asked: &str, call: &ModelCall) -> String {
+    if call.generator.is_empty() {
+        return format!("model \"{asked}\"");
+    }
+    format!("model \"{asked}\" of \"{}\"", call.generator)
 }
 
 /// Who would answer a model, as far as settings and the environment tell.
@@ -108,7 +116,7 @@ pub(crate) struct Answerer {
 
 /// Finds out who would answer a model that a flow names so. Nothing is asked.
 pub(crate) fn who_answers(asked: &str, named: &BTreeMap<String, Model>) -> Answerer {
-    let call = call_of(asked, "settings", BTreeMap::new());
+    let call = call_of(asked, "", BTreeMap::new());
     let real = |name: &str| std::env::var(name).ok();
     // With any key in the place of one that is missing, the rest of what is known is still told.
     let found = find(&call, named, |name| Some(real(name).unwrap_or_else(|| "missing".to_owned())));

@@ -100,7 +100,7 @@ impl Workspace {
             return Err(Fault::invalid(format!("a model's name has 1 to {MAX_MODEL_CHARS} characters")));
         }
         let call: ModelCall = serde_json::from_value(json!({
-            "generator": "settings", "model": model, "step": 0, "maxTokens": TEST_TOKENS,
+            "generator": "", "model": model, "step": 0, "maxTokens": TEST_TOKENS,
             "messages": [{ "role": "user", "content": "Answer with the word OK." }],
         }))
         .map_err(Fault::internal)?;
