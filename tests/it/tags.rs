@@ -108,6 +108,7 @@ fn hostile_texts_are_refused_by_what_is_wrong_with_them() {
         (vec!["tag", "said", &format!("+{long}")], "a tag has at most 64 characters"),
         (vec!["tag", "said", "plain"], "write +TAG to add a tag, or -TAG to remove one"),
         (vec!["tag", "said", "--title", "two\nlines"], "a title is one line"),
+        (vec!["tag", "said", "--title", "a\u{202e}b"], "the title has the character U+202E"),
         (vec!["tag", "said", "--title", &"z".repeat(201)], "a title has at most 200 characters"),
         (vec!["tag", "said", "--note", &note], "a note has at most 10000 characters"),
         (vec!["tag", "said", "--note", "a\u{1b}[2Jb"], "a note has no control characters"),

@@ -87,6 +87,7 @@ test('selected runs are tagged at once, and the list shows it', async () => {
   await waitFor(() => expect(app.runs.selected.size).toBe(2));
   await fireEvent.click(screen.getByTestId('runs-tag'));
   await fireEvent.input(await screen.findByTestId('tag-add'), { target: { value: 'seen, odd' } });
+  expect(said('tag-adds')).toBe('Adds 2 tags: seen · odd');
   await fireEvent.click(screen.getByTestId('do-tag'));
   await waitFor(() => expect(screen.getAllByTestId('run-tag').map((one) => one.textContent)).toHaveLength(4));
   expect((await host.tags('req-2')).tags).toEqual(['odd', 'seen']);

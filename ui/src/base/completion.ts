@@ -6,22 +6,29 @@ export type Completions = { from: number; to: number; options: Completion[] };
 /** The terms of a language, and for those that name a field the values that it may have. */
 export type Language = { terms: readonly Completion[]; values: Record<string, readonly string[]> };
 
-/** What may stand where the caret is; nothing inside quotes, where anything may. */
+/** What may stand where the caret is; nothing inside quotes, where anything may, but the values of a field. */
 export function completionsIn({ terms, values }: Language, text: string, caret: number): Completions {
   const before = text.slice(0, caret);
   const none = { from: caret, to: caret, options: [] };
-  if ((before.match(/"/g)?.length ?? 0) % 2 === 1) return none;
-  const start = before.lastIndexOf(' ') + 1;
+  // Blanks in quotes end no term.
+  let [start, isQuoted] = [0, false];
+  for (const [at, letter] of before.split('').entries()) {
+    if (letter === '"') isQuoted = !isQuoted;
+    else if (letter === ' ' && !isQuoted) start = at + 1;
+  }
   const sign = before[start] === '-' ? 1 : 0;
   const word = before.slice(start + sign);
-  const end = text.indexOf(' ', caret);
-  const to = end < 0 ? text.length : end;
+  const after = text.slice(caret);
+  const to = caret + (/^[^"]*"?/.exec(isQuoted ? after : '')?.[0] || (/^\S*/.exec(after)?.[0] ?? '')).length;
   const name = Object.keys(values).find((one) => word.startsWith(one));
   if (name) {
     const given = word.slice(name.length);
-    const options = values[name]?.filter((value) => value.startsWith(given) && value !== given) ?? [];
+    // A value of several words stands in quotes, and is looked for with them or without.
+    const isFor = (value: string) => value !== given && (value.startsWith(given) || value.startsWith(`"${given}`));
+    const options = values[name]?.filter(isFor) ?? [];
     return { from: start + sign + name.length, to, options: options.map((value) => ({ text: value, hint: '' })) };
   }
+  if (isQuoted) return none;
   const options = terms.filter((term) => term.text.startsWith(word) && term.text !== word);
   return { from: start + sign, to, options };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { completed } from '../../base/completion';
 import type { RunRow } from '../../host/host';
 import { completionsAt } from './filter';
 import { inCommon, tagsIn } from './words';
@@ -39,9 +40,16 @@ test('tags are parted by commas and blanks, each once', () => {
 });
 
 test('values of a folder complete a term', () => {
-  const known = { flows: ['cart', 'my flow'], users: ['ada'], tags: ['seen'] };
+  const known = { flows: ['cart', 'my flow'], users: ['ada', 'user with space'], tags: ['seen'] };
   const offered = (text: string) => completionsAt(known, text, text.length).options.map((one) => one.text);
   expect(offered('flow:')).toEqual(['cart', '"my flow"']);
   expect(offered('status:failed tag:')).toEqual(['seen']);
   expect(offered('-us')).toEqual(['user:']);
+  for (const begun of ['user:user', '-user:"user', 'is:fork user:"user with'])
+    expect(offered(begun), begun).toEqual(['"user with space"']);
+  const found = completionsAt(known, 'user:"user wi" is:fork', 12);
+  expect(completed('user:"user wi" is:fork', found, { text: '"user with space"', hint: '' }).text).toBe(
+    'user:"user with space" is:fork',
+  );
+  expect(offered('"user:us'), 'a text in quotes').toEqual([]);
 });

@@ -36,7 +36,7 @@ fn is_unseen(letter: char) -> bool {
 }
 
 /// Whether a character changes the direction in which the text around it is shown, so that an id reads as another one.
-fn turns_text(letter: char) -> bool {
+pub(crate) fn turns_text(letter: char) -> bool {
     matches!(letter, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 

@@ -4,6 +4,7 @@ use store::{Annotating, Annotation, AnnotationKind, Subject};
 
 use super::super::Workspace;
 use crate::core::fault::{Detail, Fault};
+use crate::core::id::turns_text;
 use crate::core::notice::Notice;
 use crate::effects::outside::now_ms;
 use crate::views::{TagCount, Tags};
@@ -44,13 +45,26 @@ impl TagChanges {
         let at = now_ms();
         let annotation = |(kind, field, value): (AnnotationKind, &str, &str)| {
             let annotation = Annotation { at, by: self.by.clone(), kind, value: value.to_owned() };
-            annotation.check().map_err(|what| Fault::Invalid {
+            check(&annotation).map_err(|what| Fault::Invalid {
                 message: what.clone(),
                 details: vec![Detail { path: field.to_owned(), message: what }],
             })?;
             Ok(annotation)
         };
         tags.chain(note).chain(title).map(annotation).collect()
+    }
+}
+
+/// What is wrong with an annotation that a person makes. Titles are read beside others, so like tags they must not turn
+/// the text around them; those of older databases may.
+fn check(annotation: &Annotation) -> Result<(), String> {
+    annotation.check()?;
+    match annotation.value.chars().find(|one| annotation.kind == AnnotationKind::Title && turns_text(*one)) {
+        Some(bad) => Err(format!(
+            "the title has the character U+{:04X}, which changes the direction of the text; remove it",
+            u32::from(bad)
+        )),
+        None => Ok(()),
     }
 }
 
