@@ -21,7 +21,7 @@ test('a range of time that is not one of whole days is no range of days', () => 
     'since:2026-11-28 until:2026-11-29 since:1h',
     'since:2026-11-29 until:2026-11-29',
   ]) {
-    expect(daysIn(filter), filter).toBeNull();
+    expect(daysIn(filter), `${filter}`).toBeNull();
     expect(chartedBy(filter)).toBe(filter);
   }
 });

@@ -46,7 +46,7 @@ test('values of a folder complete a term', () => {
   expect(offered('status:failed tag:')).toEqual(['seen']);
   expect(offered('-us')).toEqual(['user:']);
   for (const begun of ['user:user', '-user:"user', 'is:fork user:"user with'])
-    expect(offered(begun), begun).toEqual(['"user with space"']);
+    expect(offered(begun), `${begun}`).toEqual(['"user with space"']);
   const found = completionsAt(known, 'user:"user wi" is:fork', 12);
   expect(completed('user:"user wi" is:fork', found, { text: '"user with space"', hint: '' }).text).toBe(
     'user:"user with space" is:fork',
