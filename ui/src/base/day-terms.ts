@@ -12,8 +12,8 @@ export function withDays(filter: string, from: string, until: string): string {
 const DAY = /^(since|until):(\d{4}-\d\d-\d\d)$/;
 
 /**
- * The range of whole days that a filter asks for. Null for any other range of time: `since:24h`, a time of a day, an open
- * end, several ranges.
+ * The range of whole days that a filter asks for. Null for any other range of time: `since:24h`, a time of a day, an
+ * open end, several ranges.
  */
 export function daysIn(filter: string): { from: string; until: string } | null {
   const found = termsOf(filter).filter((term) => RANGE.test(term));

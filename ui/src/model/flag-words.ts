@@ -1,4 +1,5 @@
-// The engine names what is wrong with an experiment or an export by the flag of the command line; a sheet names its field. Pure.
+// The engine names what is wrong with an experiment or an export by the flag of the command line; a sheet names its
+// field. Pure.
 import { thrownWords } from './faults.svelte';
 
 const FIELDS: Record<string, string> = {

@@ -211,7 +211,8 @@ impl Config {
         self.prices.cost([Some(asked), configured].into_iter().flatten(), tokens)
     }
 
-    /// What a token costs, as [`Prices::of_token`]; `None` without a price. `answered` is the name that the provider gave.
+    /// What a token costs, as [`Prices::of_token`]; `None` without a price. `answered` is the name that the provider
+    /// gave.
     pub(crate) fn token_prices(&self, asked: &str, answered: &str) -> Option<[f64; 3]> {
         let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
         self.prices.of_token([Some(asked), configured, Some(answered)].into_iter().flatten())

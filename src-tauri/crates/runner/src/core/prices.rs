@@ -73,8 +73,8 @@ impl Prices {
     }
 
     /// What a token costs that a model was told, that it was told from the provider's cache, and that it said, in
-    /// trillionths of a US dollar, by the first of these names that has a price. A provider's prefix (`openai/…`) may be
-    /// left out.
+    /// trillionths of a US dollar, by the first of these names that has a price. A provider's prefix (`openai/…`) may
+    /// be left out.
     pub(crate) fn of_token<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<[f64; 3]> {
         let find = |name: &str| self.0.get(name).or_else(|| self.0.get(name.split_once('/')?.1));
         let price = names.find_map(find)?;

@@ -82,7 +82,7 @@ pub struct RunTerm {
     pub condition: RunCondition,
 }
 
-/// Costs are counted in trillionths of a US dollar: a token costs a whole number of them where the price of a million has
+/// Costs are counted in trillionths of a US dollar: a token costs a whole number of them if the price of a million has
 /// six digits after the point at most, and sums of whole numbers are the same in whichever order.
 pub const TRILLIONTHS: f64 = 1e12;
 
