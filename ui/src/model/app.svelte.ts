@@ -100,6 +100,12 @@ export class AppModel {
     return seqShown(this.route.place, this.#known);
   }
 
+  /** The event that is shown where it is not the newest: chosen, or the end of the selected block. */
+  get pinned(): number | null {
+    const { instant, cursor } = this;
+    return this.route.place.seq !== null ? cursor : instant < this.request.seq ? instant : null;
+  }
+
   get #known(): Known {
     const { seq, start, live, root } = this.request;
     return { seq, start, live, root, block: this.selected === null ? null : this.#blockOf(this.selected) };
@@ -189,10 +195,9 @@ export class AppModel {
     this.route.go(isEnd ? lastShown(this.route.place, this.#known) : { seq: Math.max(1, seq) }, 'replace');
   }
 
-  /** Selects a block, and shows the state at its end unless an earlier event was chosen. */
-  select(block: string, how: 'push' | 'replace' = 'push', more: { tab?: Tab } = {}): void {
-    const isAtEnd = this.route.place.seq === this.request.seq;
-    this.route.go({ block, ...more, ...(isAtEnd && { seq: null }) }, how);
+  /** Selects a block and shows the instant of its end; `seq` names another instant, such as its start. */
+  select(block: string, how: 'push' | 'replace' = 'push', more: { tab?: Tab; seq?: number } = {}): void {
+    this.route.go({ block, seq: null, ...more }, how);
   }
 
   #arrive(place: Place, before: Place) {
@@ -224,7 +229,7 @@ export class AppModel {
     this.request.rows.instant(instant);
     if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
     this.request.watchItems(tab === 'items');
-    if (tab === 'items') this.items.show(readFor(audience), instant);
+    if (tab === 'items') this.items.show(readFor(audience), this.pinned);
     if (tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
     const focus = tab === 'calls' ? this.focus : null;
     if (focus) {
@@ -243,7 +248,9 @@ export class AppModel {
   }
 
   #blockOf(block: string) {
-    const known = this.detail.answer?.block;
-    return this.request.rows.find(block) ?? (known?.instanceId === block ? known : null);
+    const [row, read] = [this.request.rows.find(block), this.detail.answer?.block];
+    const known = read?.instanceId === block ? read : null;
+    // A row as of an instant before its end does not say when it ended.
+    return row?.seqEnd == null ? (known ?? row ?? null) : row;
   }
 }
