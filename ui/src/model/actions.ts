@@ -130,7 +130,8 @@ export async function resumeNow(app: AppModel, { id, sessionId }: Resumed, model
       return;
     }
     await app.host.resume(id, { models });
-    app.route.go({ seq: null });
+    // What runs now is followed, not what it was resumed from.
+    app.route.go({ seq: null, block: null });
     app.workspace.reloadSessions();
   });
 }

@@ -2,9 +2,10 @@
 // It is the only module that knows all parts of the model; it draws nothing.
 import type { BlockDetail, Host, PlanRow, RunOptions, Workspace as Info } from '../host/host';
 import { HOME, type Place, type Tab } from '../place';
-import { openNewest } from './arrival';
+import { openNewest, selectCause } from './arrival';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
+import { askFocus } from './focus-details';
 import { CulpritSearch } from './culprit.svelte';
 import { EventPages } from './events.svelte';
 import { Experiments } from './experiments.svelte';
@@ -102,8 +103,7 @@ export class AppModel {
 
   /** The event that is shown where it is not the newest: chosen, or the end of the selected block. */
   get pinned(): number | null {
-    const { instant, cursor } = this;
-    return this.route.place.seq !== null ? cursor : instant < this.request.seq ? instant : null;
+    return this.route.place.seq !== null ? this.cursor : this.instant < this.request.seq ? this.instant : null;
   }
 
   get #known(): Known {
@@ -163,8 +163,8 @@ export class AppModel {
   entered({ dataFile }: Info): void {
     this.#database = dataFile;
     // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
-    for (const part of [this.workspace, this.runs, this.verification, this.experiments]) part.clear();
-    for (const part of [this.culprit, this.kept]) part.clear();
+    const { workspace, runs, verification, experiments, culprit, kept } = this;
+    for (const part of [workspace, runs, verification, experiments, culprit, kept]) part.clear();
     this.template = null;
     this.route.to(HOME);
     this.requests.open(null);
@@ -217,6 +217,7 @@ export class AppModel {
     const { id, row } = this.request;
     if (!id || !row) return;
     void this.request.setFilter(this.route.place.filter);
+    void selectCause(this);
     this.requests.open(row.sessionId);
     this.watches.open(row.flow);
     if (isResumable(row) && !this.host.isCopy) this.ahead.ask({ request: id, seq: row.lastSeq });
@@ -227,22 +228,15 @@ export class AppModel {
     const instant = this.route.place.seq === null ? null : seq;
     if (seq > 0) this.stateAt.ask(instantShown(id, this.route.place, this.#known));
     this.request.rows.instant(instant);
-    if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
+    if (block) this.detail.ask({ request: id, block, stamp: this.stamp(block) });
     this.request.watchItems(tab === 'items');
     if (tab === 'items') this.items.show(readFor(audience), this.pinned);
     if (tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
-    const focus = tab === 'calls' ? this.focus : null;
-    if (focus) {
-      const [call, tick] = [focus.block.instanceId, focus.tick.instanceId];
-      // What a Call asked is answered after the execution that asked it ended.
-      const answers = focus.block.status === 'suspended' ? ` of ${this.request.seq}` : '';
-      this.call.ask({ request: id, block: call, stamp: this.#stamp(call) + answers });
-      this.tick.ask({ request: id, block: tick, stamp: this.#stamp(tick) });
-    }
+    if (tab === 'calls' && this.focus) askFocus(this, id, this.focus);
   }
 
   /** While a block runs its detail grows with the request; once it ended, only its end matters. */
-  #stamp(block: string): string {
+  stamp(block: string): string {
     const seqEnd = this.#blockOf(block)?.seqEnd;
     return seqEnd ? `ended ${seqEnd}` : `seq ${this.request.seq}`;
   }

@@ -52,7 +52,8 @@ export class Navigation {
   /** Selects the row below the pointer, unless it is selected: its menu must not move a chosen instant. */
   point(index: number): void {
     const row = this.app.request.rows.get(index);
-    if (index !== this.index || (row?.instanceId && row.instanceId !== this.app.selected)) this.select(index, 'replace');
+    if (index !== this.index || (row?.instanceId && row.instanceId !== this.app.selected))
+      this.select(index, 'replace');
   }
 
   /** Goes to what was found, which may be a group. */
