@@ -3861,6 +3861,8 @@ export type Workspace = {
 export type WriteRow = {
 	/**  Its event. */
 	seq: number,
+	/**  The event with which it took effect: its own, or the one that committed it. */
+	committed: number,
 	/**  The path of the block that wrote it; null for the request itself. */
 	by: string | null,
 	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */

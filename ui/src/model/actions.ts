@@ -1,5 +1,5 @@
 // What commands do to the open request beyond going somewhere.
-import { asFault, type Models } from '../host/host';
+import { asFault, type EarlierWrite, type Models, type WriteRow } from '../host/host';
 import type { Tab } from '../place';
 import type { AppModel } from './app.svelte';
 import { flagsOf, linkOf } from './link';
@@ -35,6 +35,26 @@ export function showSelected(app: AppModel, at: 'start' | 'end'): void {
 async function blockOfEvent(app: AppModel, request: string | null, seq: number): Promise<string | null> {
   const [event] = request === null ? [] : await app.host.events(request, seq, 1).catch(() => []);
   return event?.instanceId ?? null;
+}
+
+/** Selects the block that wrote, at the instant from which on the value holds: durable state is committed at its end. */
+export async function showWrite(app: AppModel, write: Pick<WriteRow, 'seq' | 'committed'>): Promise<void> {
+  const { request } = app;
+  const { id } = request;
+  // A log of a copy that was recorded before may not say when it took effect.
+  const seq = write.committed ?? write.seq;
+  const block = await blockOfEvent(app, id, write.seq);
+  const [row] = block === null ? [] : ((await app.try(() => request.rowsOf([block]))) ?? []);
+  if (id !== request.id) return;
+  if (block === null) app.route.go({ seq });
+  else app.select(block, 'push', row?.seqEnd === seq ? {} : { seq });
+}
+
+/** As `showWrite`, of a write of another request. */
+export async function showEarlierWrite(app: AppModel, { sessionId, requestId, write }: EarlierWrite): Promise<void> {
+  const block = await blockOfEvent(app, requestId, write.seq);
+  app.openRequest(sessionId, requestId);
+  app.route.go({ seq: write.committed ?? write.seq, block }, 'replace');
 }
 
 /** The tabs of the open request: only one of an agent has turns, and only one whose model answers with Calls has those. */
