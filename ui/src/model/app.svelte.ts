@@ -225,9 +225,8 @@ export class AppModel {
     const { cursor: seq, selected: block } = this;
     this.time.look();
     const { tab, audience } = this.route.place;
-    const instant = this.route.place.seq === null ? null : seq;
     if (seq > 0) this.stateAt.ask(instantShown(id, this.route.place, this.#known));
-    this.request.rows.instant(instant);
+    this.request.rows.instant(this.route.place.seq === null ? null : seq);
     if (block) this.detail.ask({ request: id, block, stamp: this.stamp(block) });
     this.request.watchItems(tab === 'items');
     if (tab === 'items') this.items.show(readFor(audience), this.pinned);
