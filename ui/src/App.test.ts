@@ -236,9 +236,9 @@ test('a block shows no more than was known at the instant of the slider', async 
   const { seqStart } = rowOf('root/step:report');
   app.seek(seqStart);
   await waitFor(() =>
-    expect(within(inspector).getByTestId('block-output').textContent).toContain(`Still running at #${seqStart}`),
+    expect(within(inspector).getByTestId('block-output').textContent).toContain(`Was running at #${seqStart}`),
   );
-  expect(within(inspector).getByText('Running')).toBeTruthy();
+  expect(within(inspector).getByText('Was running')).toBeTruthy();
   expect(within(inspector).queryAllByTestId('change-row')).toEqual([]);
   app.seek(seqStart - 1);
   expect((await within(inspector).findByTestId('block-ahead')).textContent).toContain(`#${seqStart - 1}`);

@@ -41,8 +41,7 @@ async function blockOfEvent(app: AppModel, request: string | null, seq: number):
 export async function showWrite(app: AppModel, write: Pick<WriteRow, 'seq' | 'committed'>): Promise<void> {
   const { request } = app;
   const { id } = request;
-  // A log of a copy that was recorded before may not say when it took effect.
-  const seq = write.committed ?? write.seq;
+  const seq = write.committed;
   const block = await blockOfEvent(app, id, write.seq);
   const [row] = block === null ? [] : ((await app.try(() => request.rowsOf([block]))) ?? []);
   if (id !== request.id) return;
@@ -54,7 +53,7 @@ export async function showWrite(app: AppModel, write: Pick<WriteRow, 'seq' | 'co
 export async function showEarlierWrite(app: AppModel, { sessionId, requestId, write }: EarlierWrite): Promise<void> {
   const block = await blockOfEvent(app, requestId, write.seq);
   app.openRequest(sessionId, requestId);
-  app.route.go({ seq: write.committed ?? write.seq, block }, 'replace');
+  app.route.go({ seq: write.committed, block }, 'replace');
 }
 
 /** The tabs of the open request: only one of an agent has turns, and only one whose model answers with Calls has those. */
