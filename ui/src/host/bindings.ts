@@ -3448,7 +3448,7 @@ export type ViewCalls = {
 export type ViewGroup = {
 	/**  Of what. */
 	of: GroupOf,
-	/**  How many. A turn that ran more than once is one, and stands as its newest execution. */
+	/**  How many had begun. A turn that ran more than once is one, and stands as its newest execution. */
 	count: number,
 	/**  How many of them failed. */
 	failed: number,
