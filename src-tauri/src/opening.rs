@@ -18,12 +18,14 @@ pub(crate) fn address(workspace: &Workspace, place: &Place) -> Result<String, Fa
     if let Some(request) = &place.request {
         fields.push(("request", request.clone()));
         let state = workspace.request_state(request, place.at.as_ref())?;
-        fields.extend(place.at.as_ref().and(state.seq).map(|seq| ("seq", seq.to_string())));
         let at_block = place.at.as_ref().and_then(|at| match at {
             At::Path(path) => Some(path),
             At::Seq(_) => None,
         });
-        // Who names an instant by a block wants to see that block.
+        // An instant named by a block selects that block, and a selected block shows its end, as a click on it does.
+        if at_block.is_none() || place.block.as_ref().is_some_and(|block| Some(block) != at_block) {
+            fields.extend(place.at.as_ref().and(state.seq).map(|seq| ("seq", seq.to_string())));
+        }
         if let Some(path) = place.block.as_ref().or(at_block) {
             let block = workspace.block_at(request, path, place.attempt)?.block;
             fields.push(("block", block.instance_id));

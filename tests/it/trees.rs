@@ -183,7 +183,11 @@ fn a_filter_shows_what_fits_and_what_is_around_it() {
     assert_eq!(fitting("name:recover").len(), 2);
     assert_eq!(fitting("items>0 attempt:0 path:root/parallel/*"), ["parallel/a", "parallel/b"]);
     assert_eq!(fitting("\"foreach:each[3]\"").len(), 3, "the entry, what it ran, and who saved it");
-    assert_eq!(fitting("foreach -status:completed"), ["step:breaks", "step:breaks"]);
+    assert_eq!(fitting("path:forEach -status:completed"), ["step:breaks", "step:breaks"]);
+    assert_eq!(fitting("breaks"), ["step:breaks", "step:breaks"]);
+    // How a block was called, and the places around it, are in its path and not in its name.
+    assert!(fitting("foreach").iter().all(|label| label.to_lowercase().contains("foreach")));
+    assert_eq!(fitting("parallel/a"), ["parallel/a"]);
     assert_eq!(fitting("status:suspended"), ["step:ask"]);
     let wrote = fitting("writes:request.asked");
     assert!(!wrote.is_empty() && wrote.iter().all(|label| label == "step:ask"), "{wrote:?}");

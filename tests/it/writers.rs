@@ -79,7 +79,7 @@ fn history(place: &Place, request: &str, path: &str) -> Value {
 
 /// One row without its place in time.
 fn row(by: &str, operation: &str, old: Value, new: Value) -> Value {
-    json!({ "seq": "<number>", "by": by, "operation": operation, "old": old, "new": new, "at": "<number>" })
+    json!({ "seq": "<number>", "committed": "<number>", "by": by, "operation": operation, "old": old, "new": new, "at": "<number>" })
 }
 
 #[test]

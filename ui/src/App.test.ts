@@ -155,14 +155,39 @@ test('selecting a block shows the state at its end, and the newest event is one 
   expect(screen.getByTestId('block-path').textContent).toBe('root/step:outline');
   await choose('root/tap:begin');
   await shows(rowOf('root/tap:begin').seqEnd ?? 0);
-  // An instant that was chosen stays while blocks are looked at.
+  // An instant that was chosen gives way to the block that is selected after it.
   app.seek(5);
-  await choose('root/step:outline');
   await shows(5);
+  await choose('root/step:outline');
+  await shows(rowOf('root/step:outline').seqEnd ?? 0);
   await choose('root');
   app.seek(app.request.seq);
   await shows(app.request.seq);
   expect(app.route.place.seq).toBeNull();
+});
+
+test('with Shift, and by its key, the start of a block is shown; the conversation is of the same instant', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  const outline = rowOf('root/step:outline');
+  const shows = (seq: number) => waitFor(() => expect(app.stateAt.answer?.seq).toBe(seq));
+  const rows = screen.getAllByTestId('timeline-row');
+  const row = rows.find((one) => one.dataset.path === 'root/step:outline') as HTMLElement;
+  await fireEvent.click(row, { shiftKey: true });
+  await shows(outline.seqStart);
+  expect(screen.getByTestId('block-path').textContent).toBe('root/step:outline');
+  await fireEvent.keyDown(screen.getByTestId('timeline'), { key: '>' });
+  await shows(outline.seqEnd ?? 0);
+  await fireEvent.keyDown(screen.getByTestId('timeline'), { key: '<' });
+  await shows(outline.seqStart);
+  await fireEvent.keyDown(screen.getByTestId('timeline'), { key: 'ArrowDown' });
+  await waitFor(() => expect(app.route.place.seq).toBeNull());
+  await fireEvent.keyDown(screen.getByTestId('timeline'), { key: 'ArrowUp', shiftKey: true });
+  await shows(outline.seqStart);
+  await fireEvent.click(row);
+  app.route.go({ tab: 'items' });
+  const at = await screen.findByTestId('items-at');
+  await waitFor(() => expect(at.textContent).toContain(`at #${outline.seqEnd}`));
 });
 
 test('at a past instant no row of the timeline shows an outcome that was not there yet', async () => {
@@ -211,9 +236,9 @@ test('a block shows no more than was known at the instant of the slider', async 
   const { seqStart } = rowOf('root/step:report');
   app.seek(seqStart);
   await waitFor(() =>
-    expect(within(inspector).getByTestId('block-output').textContent).toContain(`Still running at #${seqStart}`),
+    expect(within(inspector).getByTestId('block-output').textContent).toContain(`Was running at #${seqStart}`),
   );
-  expect(within(inspector).getByText('Running')).toBeTruthy();
+  expect(within(inspector).getByText('Was running')).toBeTruthy();
   expect(within(inspector).queryAllByTestId('change-row')).toEqual([]);
   app.seek(seqStart - 1);
   expect((await within(inspector).findByTestId('block-ahead')).textContent).toContain(`#${seqStart - 1}`);

@@ -113,10 +113,28 @@ test('who wrote a place is listed beside the state, and goes to its instant', as
       .find((one) => one.dataset.path === 'words');
   await waitFor(() => expect(value()).toBeTruthy());
   await fireEvent.click(within(value() as HTMLElement).getByTestId('who'));
-  const write = (await screen.findAllByTestId('path-write', {}, { timeout: 3000 }).catch(() => null))?.[0];
-  // A change that names its block leads there at once; any other place shows its history.
-  if (write) await fireEvent.click(write);
-  await waitFor(() => expect(app.route.place.seq).not.toBeNull());
+  const [write] = await screen.findAllByTestId('path-write', {}, { timeout: 3000 });
+  await fireEvent.click(write as HTMLElement);
+  await waitFor(() => expect(app.route.place.block).not.toBeNull());
+});
+
+test('beside the timeline the last writer is told where it was asked, and its value holds where one is led', async () => {
+  await open('session=ses-2&request=req-2');
+  const value = () =>
+    within(screen.getByTestId('state'))
+      .queryAllByTestId('state-value')
+      .find((one) => one.dataset.path === 'words');
+  await waitFor(() => expect(value()).toBeTruthy());
+  const [last] = (await app.host.history('req-2', 'session.words')).slice(-1);
+  expect(last).toBeDefined();
+  await fireEvent.click(within(value() as HTMLElement).getByTestId('who'));
+  const writer = await screen.findByTestId('go-writer');
+  expect(app.route.place.tab).toBe('timeline');
+  expect(writer.title).toBe(last?.by);
+  await fireEvent.click(writer);
+  await waitFor(() => expect(app.selected).toContain(last?.by ?? 'nobody'));
+  await waitFor(() => expect(app.stateAt.answer?.seq).toBe(app.instant));
+  expect(app.instant).toBeGreaterThanOrEqual(last?.committed ?? Infinity);
 });
 
 test('the state is compared with the instant that was chosen', async () => {
@@ -294,7 +312,7 @@ test('a run that was cut off is resumed with one click, and can be dismissed', a
   host.resume = async (...given: unknown[]) => (resumed.push(given), { openEffects: [] }) as never;
   await open('', host);
   const section = await screen.findByTestId('home-interrupted', {}, { timeout: 10_000 });
-  expect(section.textContent).toMatch(/1 run was interrupted\s+4\d s ago/);
+  expect(section.textContent).toMatch(/1 run was interrupted, last step\s+4\d s ago/);
   await fireEvent.click(within(section).getByTestId('resume-now'));
   await waitFor(() => expect(resumed).toEqual([[cut?.id, { models: 'inherit' }]]));
   await waitFor(() => expect(app.route.place.request).toBe(cut?.id));

@@ -3450,7 +3450,7 @@ export type ViewCalls = {
 export type ViewGroup = {
 	/**  Of what. */
 	of: GroupOf,
-	/**  How many. A turn that ran more than once is one, and stands as its newest execution. */
+	/**  How many had begun. A turn that ran more than once is one, and stands as its newest execution. */
 	count: number,
 	/**  How many of them failed. */
 	failed: number,
@@ -3864,6 +3864,8 @@ export type Workspace = {
 export type WriteRow = {
 	/**  Its event. */
 	seq: number,
+	/**  The event with which it took effect: its own, or the one that committed it. */
+	committed: number,
 	/**  The path of the block that wrote it; null for the request itself. */
 	by: string | null,
 	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */

@@ -1,5 +1,5 @@
 // What commands do to the open request beyond going somewhere.
-import { asFault, type Models } from '../host/host';
+import { asFault, type EarlierWrite, type Models, type WriteRow } from '../host/host';
 import type { Tab } from '../place';
 import type { AppModel } from './app.svelte';
 import { flagsOf, linkOf } from './link';
@@ -15,9 +15,45 @@ export async function step(app: AppModel, to: StepTo): Promise<void> {
     return next === null && to === 'nextFailure' ? request.step(0, to) : next;
   });
   if (id !== request.id || found === undefined) return;
-  if (found !== null) app.seek(found);
+  const failed = found !== null && to === 'nextFailure' ? await blockOfEvent(app, id, found) : null;
+  if (failed !== null && id === request.id) app.select(failed, 'replace');
+  else if (found !== null) app.seek(found);
   else if (to === 'previousEnd') app.seek(request.start || 1);
   else if (to === 'nextEnd') app.seek(request.seq);
+}
+
+/** Shows the start or the end of the selected block. */
+export function showSelected(app: AppModel, at: 'start' | 'end'): void {
+  const { selected: block, request, detail } = app;
+  if (block === null) return;
+  const read = detail.answer?.block;
+  const known = request.rows.find(block) ?? (read?.instanceId === block ? read : null);
+  app.select(block, 'replace', at === 'start' && known ? { seq: known.seqStart } : {});
+}
+
+/** The block that an event is of; null for one of the request itself. */
+async function blockOfEvent(app: AppModel, request: string | null, seq: number): Promise<string | null> {
+  const [event] = request === null ? [] : await app.host.events(request, seq, 1).catch(() => []);
+  return event?.instanceId ?? null;
+}
+
+/** Selects the block that wrote, at the instant from which on the value holds: durable state is committed at its end. */
+export async function showWrite(app: AppModel, write: Pick<WriteRow, 'seq' | 'committed'>): Promise<void> {
+  const { request } = app;
+  const { id } = request;
+  const seq = write.committed;
+  const block = await blockOfEvent(app, id, write.seq);
+  const [row] = block === null ? [] : ((await app.try(() => request.rowsOf([block]))) ?? []);
+  if (id !== request.id) return;
+  if (block === null) app.route.go({ seq });
+  else app.select(block, 'push', row?.seqEnd === seq ? {} : { seq });
+}
+
+/** As `showWrite`, of a write of another request. */
+export async function showEarlierWrite(app: AppModel, { sessionId, requestId, write }: EarlierWrite): Promise<void> {
+  const block = await blockOfEvent(app, requestId, write.seq);
+  app.openRequest(sessionId, requestId);
+  app.route.go({ seq: write.committed, block }, 'replace');
 }
 
 /** The tabs of the open request: only one of an agent has turns, and only one whose model answers with Calls has those. */
@@ -113,7 +149,8 @@ export async function resumeNow(app: AppModel, { id, sessionId }: Resumed, model
       return;
     }
     await app.host.resume(id, { models });
-    app.route.go({ seq: null });
+    // What runs now is followed, not what it was resumed from.
+    app.route.go({ seq: null, block: null });
     app.workspace.reloadSessions();
   });
 }
@@ -127,9 +164,9 @@ export async function abort(app: AppModel): Promise<void> {
 
 /** Opens a request at one of its events, with the block that the event is of. */
 export async function openAtEvent(app: AppModel, request: string, seq: number | null): Promise<void> {
-  const [event] = seq === null ? [] : await app.host.events(request, seq, 1).catch(() => []);
+  const block = seq === null ? null : await blockOfEvent(app, request, seq);
   app.findRequest(request);
-  app.route.go({ seq, tab: 'timeline', block: event?.instanceId ?? null }, 'replace');
+  app.route.go({ seq, tab: 'timeline', block }, 'replace');
 }
 
 /** Shows the session whole; at the request that is open, if one is. */

@@ -2,9 +2,10 @@
 // It is the only module that knows all parts of the model; it draws nothing.
 import type { BlockDetail, Host, PlanRow, RunOptions, Workspace as Info } from '../host/host';
 import { HOME, type Place, type Tab } from '../place';
-import { openNewest } from './arrival';
+import { openNewest, selectCause } from './arrival';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
+import { askFocus } from './focus-details';
 import { CulpritSearch } from './culprit.svelte';
 import { EventPages } from './events.svelte';
 import { Experiments } from './experiments.svelte';
@@ -100,6 +101,11 @@ export class AppModel {
     return seqShown(this.route.place, this.#known);
   }
 
+  /** The event that is shown where it is not the newest: chosen, or the end of the selected block. */
+  get pinned(): number | null {
+    return this.route.place.seq !== null ? this.cursor : this.instant < this.request.seq ? this.instant : null;
+  }
+
   get #known(): Known {
     const { seq, start, live, root } = this.request;
     return { seq, start, live, root, block: this.selected === null ? null : this.#blockOf(this.selected) };
@@ -157,8 +163,8 @@ export class AppModel {
   entered({ dataFile }: Info): void {
     this.#database = dataFile;
     // Nothing of the folder before may stay on screen, nor arrive late; nor what was typed for a flow of that name.
-    for (const part of [this.workspace, this.runs, this.verification, this.experiments]) part.clear();
-    for (const part of [this.culprit, this.kept]) part.clear();
+    const { workspace, runs, verification, experiments, culprit, kept } = this;
+    for (const part of [workspace, runs, verification, experiments, culprit, kept]) part.clear();
     this.template = null;
     this.route.to(HOME);
     this.requests.open(null);
@@ -189,10 +195,9 @@ export class AppModel {
     this.route.go(isEnd ? lastShown(this.route.place, this.#known) : { seq: Math.max(1, seq) }, 'replace');
   }
 
-  /** Selects a block, and shows the state at its end unless an earlier event was chosen. */
-  select(block: string, how: 'push' | 'replace' = 'push', more: { tab?: Tab } = {}): void {
-    const isAtEnd = this.route.place.seq === this.request.seq;
-    this.route.go({ block, ...more, ...(isAtEnd && { seq: null }) }, how);
+  /** Selects a block and shows the instant of its end; `seq` names another instant, such as its start. */
+  select(block: string, how: 'push' | 'replace' = 'push', more: { tab?: Tab; seq?: number } = {}): void {
+    this.route.go({ block, seq: null, ...more }, how);
   }
 
   #arrive(place: Place, before: Place) {
@@ -212,6 +217,7 @@ export class AppModel {
     const { id, row } = this.request;
     if (!id || !row) return;
     void this.request.setFilter(this.route.place.filter);
+    void selectCause(this);
     this.requests.open(row.sessionId);
     this.watches.open(row.flow);
     if (isResumable(row) && !this.host.isCopy) this.ahead.ask({ request: id, seq: row.lastSeq });
@@ -219,31 +225,25 @@ export class AppModel {
     const { cursor: seq, selected: block } = this;
     this.time.look();
     const { tab, audience } = this.route.place;
-    const instant = this.route.place.seq === null ? null : seq;
     if (seq > 0) this.stateAt.ask(instantShown(id, this.route.place, this.#known));
-    this.request.rows.instant(instant);
-    if (block) this.detail.ask({ request: id, block, stamp: this.#stamp(block) });
+    this.request.rows.instant(this.route.place.seq === null ? null : seq);
+    if (block) this.detail.ask({ request: id, block, stamp: this.stamp(block) });
     this.request.watchItems(tab === 'items');
-    if (tab === 'items') this.items.show(readFor(audience), instant);
+    if (tab === 'items') this.items.show(readFor(audience), this.pinned);
     if (tab === 'calls') this.calls.read(id, this.request.seq, this.request.live);
-    const focus = tab === 'calls' ? this.focus : null;
-    if (focus) {
-      const [call, tick] = [focus.block.instanceId, focus.tick.instanceId];
-      // What a Call asked is answered after the execution that asked it ended.
-      const answers = focus.block.status === 'suspended' ? ` of ${this.request.seq}` : '';
-      this.call.ask({ request: id, block: call, stamp: this.#stamp(call) + answers });
-      this.tick.ask({ request: id, block: tick, stamp: this.#stamp(tick) });
-    }
+    if (tab === 'calls' && this.focus) askFocus(this, id, this.focus);
   }
 
   /** While a block runs its detail grows with the request; once it ended, only its end matters. */
-  #stamp(block: string): string {
+  stamp(block: string): string {
     const seqEnd = this.#blockOf(block)?.seqEnd;
     return seqEnd ? `ended ${seqEnd}` : `seq ${this.request.seq}`;
   }
 
   #blockOf(block: string) {
-    const known = this.detail.answer?.block;
-    return this.request.rows.find(block) ?? (known?.instanceId === block ? known : null);
+    const [row, read] = [this.request.rows.find(block), this.detail.answer?.block];
+    const known = read?.instanceId === block ? read : null;
+    // A row as of an instant before its end does not say when it ended.
+    return row?.seqEnd == null ? (known ?? row ?? null) : row;
   }
 }

@@ -1,4 +1,5 @@
-// Where a person arrives: at the newest request of a session, or at the form of an action that is to run again.
+// Where a person arrives: at the newest request of a session, at the block that failed or asks, or at the form of an
+// action that is to run again.
 import type { AppModel } from './app.svelte';
 
 /** A session is opened at its newest request; one that has none stays as it is. */
@@ -7,6 +8,30 @@ export async function openNewest(app: AppModel, session: string): Promise<void> 
   const [newest] = (await app.try(() => app.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
   const { place } = app.route;
   if (newest && place.session === session && !place.request) app.route.toRequest(newest.id, session, 'replace');
+}
+
+/** The end of the open request that a cause was looked for of. */
+const ends = new WeakMap<AppModel, string>();
+
+/**
+ * Selects the block that a person looks for in a request that ended: the one that failed, or the one that asks. An
+ * address that names a block or an instant keeps them, and what a person selects after that stays.
+ */
+export async function selectCause(app: AppModel): Promise<void> {
+  const { request, route, host } = app;
+  const { id, row, seq, live } = request;
+  const hasCause = !live && (row?.status === 'suspended' || row?.error?.path != null);
+  const end = `${id} ${hasCause ? seq : 'without'}`;
+  const isNew = ends.get(app) !== end;
+  ends.set(app, end);
+  const isFree = () => route.place.request === id && route.place.block === null && route.place.seq === null;
+  if (!row || !hasCause || !isNew || !isFree()) return;
+  const asked =
+    row.status === 'suspended' && !host.isCopy ? host.suspensions({ request: id, status: 'pending' }) : null;
+  const questions = (await asked?.catch(() => [])) ?? [];
+  const path = questions.find((one) => one.requestId === id)?.path ?? row.error?.path;
+  const found = path ? await request.rowOf({ path }).catch(() => null) : null;
+  if (found?.instanceId && request.id === id && isFree()) app.select(found.instanceId, 'replace');
 }
 
 /** Opens the form of a request's action with what that request was asked. */

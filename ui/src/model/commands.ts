@@ -4,7 +4,7 @@ import { keyName } from '../base/keys';
 import { THEMES, type Theme } from '../base/theme';
 import { goToZone, stepZone } from '../base/zones';
 import { ALL_RUNS, HOME, TABS, type Tab } from '../place';
-import { abort, copyLink, openConversation, openWindow, step, tabsOf } from './actions';
+import { abort, copyLink, openConversation, openWindow, showSelected, step, tabsOf } from './actions';
 import { runAgain } from './arrival';
 import { command, hasFolder, hasTimeline, isOpen, type Command, type Group, type Verb } from './command';
 import { INSIDE } from './inside-commands';
@@ -130,6 +130,8 @@ export const COMMANDS: readonly Command[] = [
   instant('previousEnd', 'Previous step', 'left', '[', (app) => void step(app, 'previousEnd')),
   instant('nextEnd', 'Next step', 'right', ']', (app) => void step(app, 'nextEnd')),
   instant('nextFailure', 'Next failure', 'nexterror', 'n', (app) => void step(app, 'nextFailure')),
+  instant('blockStart', 'Start of the selected block', 'first', '<', (app) => showSelected(app, 'start')),
+  instant('blockEnd', 'End of the selected block', 'last', '>', (app) => showSelected(app, 'end')),
   instant('live', 'Follow the newest event', 'last', 'l', (app) => app.seek(app.request.seq)),
   command('timeline.next', 'Timeline', 'Next block', 'down', ['j'], (app) => app.window.timeline?.move('ArrowDown'), {
     when: hasTimeline,
@@ -147,6 +149,8 @@ export const COMMANDS: readonly Command[] = [
   ),
   row('ArrowDown', 'Row below'),
   row('ArrowUp', 'Row above'),
+  row('Shift+ArrowDown', 'Row below, at its start'),
+  row('Shift+ArrowUp', 'Row above, at its start'),
   row('ArrowRight', 'Unfold'),
   row('ArrowLeft', 'Fold'),
   row('Home', 'First row'),

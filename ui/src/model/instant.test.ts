@@ -21,6 +21,6 @@ test.each<[string, BlockRow, number, string, boolean]>([
 
 test('what had not begun has a word of its own and no outcome', () => {
   expect(blockAt(block('completed', 5, 9), 1, 20).look).toMatchObject({ label: 'Not begun', tone: 'idle' });
-  expect(blockAt(block('completed', 5, 9), 6, 20).look).toMatchObject({ label: 'Running', tone: 'idle' });
+  expect(blockAt(block('completed', 5, 9), 6, 20).look).toMatchObject({ label: 'Was running', tone: 'idle' });
   expect(blockAt(block('running', 5, null), 20, 20).look.tone).toBe('busy');
 });

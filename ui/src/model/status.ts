@@ -20,10 +20,10 @@ const LOOKS: Record<RequestStatus | BlockStatus, Look> = {
   abandoned: { label: 'Abandoned', tone: 'idle', icon: 'dashed' },
 };
 
-/** As of an instant that has passed: what ran then does not turn. */
+/** As of an instant that has passed: what ran then runs no more, and does not turn. */
 export const lookThen = (status: string): Look => {
   const look = lookOf(status);
-  return look.tone === 'busy' ? { ...look, tone: 'idle' } : look;
+  return look.tone === 'busy' ? { label: 'Was running', tone: 'idle', icon: 'half' } : look;
 };
 
 /** A status this window does not know yet is shown by its own name rather than hidden. */

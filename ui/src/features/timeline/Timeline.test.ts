@@ -28,7 +28,7 @@ beforeEach(() => localStorage.clear());
 afterEach(cleanup);
 
 test('turns are one row, which says how many there are; what is inside is read when it is unfolded', async () => {
-  await open(LARGE);
+  await open(`${LARGE}&block=req-4:root:0`);
   expect(names()).toEqual(['root', 'root/tap:plan', 'group turns', 'root/step:notes', 'root/step:approve']);
   const group = rows()[2] as HTMLElement;
   expect(group.textContent).toContain('×12');
@@ -208,11 +208,28 @@ test('idle times are cut until somebody wants the real time', async () => {
   expect(localStorage.getItem('flowglass.timeline.cut')).toBe('false');
 });
 
-test('the error of a request leads to its block', async () => {
+test('a failed request opens at the block that failed, and leads back to it', async () => {
   await open('session=ses-2&request=req-3');
-  await fireEvent.click(screen.getByRole('button', { name: 'Go to block' }));
   await waitFor(() => expect(app.route.place.block).toContain('section[1]/step:check'));
   await waitFor(() => expect(chosen()?.dataset.path).toContain('section[1]/step:check'));
+  const end = chosen()?.dataset.instance;
+  await waitFor(() => expect(app.instant).toBe(app.request.rows.find(end ?? '')?.seqEnd));
+  await key('Home');
+  await waitFor(() => expect(chosen()?.dataset.path).toBe('root'));
+  await fireEvent.click(screen.getByRole('button', { name: 'Go to block' }));
+  await waitFor(() => expect(chosen()?.dataset.path).toContain('section[1]/step:check'));
+});
+
+test.each(['seq=20', 'block=req-3:root:0'])('an address with %s keeps what it names', async (named) => {
+  await open(`session=ses-2&request=req-3&${named}`);
+  const { block } = app.route.place;
+  await waitFor(() => expect(app.stateAt.answer).not.toBeNull());
+  expect(app.route.place.block).toBe(block);
+});
+
+test('a request that asks opens at the block with its question', async () => {
+  await open(LARGE);
+  await waitFor(() => expect(app.route.place.block).toContain('root/step:approve'));
 });
 
 test('the last event is reached by a key', async () => {

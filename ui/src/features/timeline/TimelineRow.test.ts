@@ -30,8 +30,8 @@ async function show(change: Partial<ViewRow>, more = {}) {
 test('which execution it is gives way to the name of the block', async () => {
   await show({ attempt: 1, memoized: true, status: 'completed' });
   const note = screen.getByTestId('row-note');
-  expect(note.textContent).toBe('attempt 2 = from the log');
-  expect(note.title).toBe('attempt 2: Answered from the log; it did not run again');
+  expect(note.textContent).toBe('attempt 1 = from the log');
+  expect(note.title).toBe('attempt 1: Answered from the log; it did not run again');
   // Where there is too little room, the note is what becomes shorter.
   expect(note.className).toMatch(/\bmin-w-0 shrink-\[1000000\] truncate\b/);
   expect(screen.getByText('summarize-the-sources').className).not.toMatch(/\bshrink-/);
@@ -42,7 +42,7 @@ test('a first execution has no note, and one that is not begun was not resumed',
   expect(screen.queryByTestId('row-note')).toBeNull();
   cleanup();
   await show({ attempt: 1, memoized: true, status: null });
-  expect(screen.getByTestId('row-note').textContent).toBe('attempt 2');
+  expect(screen.getByTestId('row-note').textContent).toBe('attempt 1');
 });
 
 test('a row that a filter left alone does not look as if it could be folded', async () => {

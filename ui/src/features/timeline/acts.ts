@@ -33,7 +33,12 @@ export function rowActs(app: AppModel): Act[] {
       run: () => app.route.go({ seq: seqStart }),
     });
     if (seqEnd)
-      acts.push({ id: 'end', label: 'State when it ended', icon: 'last', run: () => app.route.go({ seq: seqEnd }) });
+      acts.push({
+        id: 'end',
+        label: 'State when it ended',
+        icon: 'last',
+        run: () => selected && app.select(selected),
+      });
     const copy = () => void app.try(() => navigator.clipboard.writeText(path));
     acts.push({ id: 'path', label: 'Copy its path', icon: 'copy', run: copy });
   }

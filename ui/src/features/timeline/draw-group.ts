@@ -8,7 +8,6 @@ type Place = {
   shown: { left: number; right: number };
   x: (time: number) => number;
   bar: Bar;
-  isPast: boolean;
   /** Times that were cut out of the axis. */
   cuts: readonly Range[];
 };
@@ -17,13 +16,11 @@ type Place = {
 export function drawGroup(
   ctx: CanvasRenderingContext2D,
   row: ViewRow,
-  { shown, x, bar, isPast, cuts }: Place,
+  { shown, x, bar, cuts }: Place,
   middle: number,
   colours: Colours,
 ) {
-  // Of a past instant the time that the cells are of is not known while a member runs.
-  const isKnown = row.durationMs != null || !isPast;
-  const cells = isKnown ? (row.group?.cells ?? []) : [];
+  const cells = row.group?.cells ?? [];
   const failures = row.group?.failures ?? [];
   const most = Math.max(1, ...cells);
   const base = middle + 8;

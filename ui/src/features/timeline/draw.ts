@@ -47,8 +47,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
     ctx.globalAlpha = bar.look === 'future' || isOff ? FAINT : 1;
     if (right >= 0 && left <= width + LEAST) {
       const shown = drawnPart(left, right, width);
-      if (row.group && bar.look === 'group')
-        drawGroup(ctx, row, { shown, x, bar, isPast: scene.time.instant !== null, cuts }, middle, colours);
+      if (row.group && bar.look === 'group') drawGroup(ctx, row, { shown, x, bar, cuts }, middle, colours);
       else {
         drawBar(ctx, bar, shown, middle, colours, scene.colour === 'status');
         for (const gap of row.gaps ?? []) drawGap(ctx, x(gap.from), Math.min(x(gap.to), right), middle, colours);

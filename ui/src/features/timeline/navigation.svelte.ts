@@ -40,13 +40,20 @@ export class Navigation {
     if (found && block === this.#selected) this.#take(found.row, found.node);
   }
 
-  /** Makes a row the active one; what is a block is also selected. */
-  select(index: number, how: 'push' | 'replace'): void {
+  /** Makes a row the active one; what is a block is also selected, at its end or at its start. */
+  select(index: number, how: 'push' | 'replace', isStart = false): void {
     const row = this.app.request.rows.get(index);
     this.#take(index, row?.node ?? null);
     if (!row?.instanceId) return;
     this.#selected = row.instanceId;
-    this.app.select(row.instanceId, how);
+    this.app.select(row.instanceId, how, isStart ? { seq: row.seqStart } : {});
+  }
+
+  /** Selects the row below the pointer, unless it is selected: its menu must not move a chosen instant. */
+  point(index: number): void {
+    const row = this.app.request.rows.get(index);
+    if (index !== this.index || (row?.instanceId && row.instanceId !== this.app.selected))
+      this.select(index, 'replace');
   }
 
   /** Goes to what was found, which may be a group. */
@@ -66,8 +73,10 @@ export class Navigation {
     await this.app.try(() => request.fold(row.node, close));
   }
 
-  /** Whether the key meant something here. */
-  key(key: string, page: number): boolean {
+  /** Whether the key meant something here; with Shift the row is shown at its start. */
+  key(name: string, page: number): boolean {
+    const isStart = name.startsWith('Shift+');
+    const key = isStart ? name.slice('Shift+'.length) : name;
     const { rows } = this.app.request;
     const [at, end] = [this.index, rows.total - 1];
     const steps: Record<string, number> = {
@@ -79,7 +88,7 @@ export class Navigation {
       End: end,
     };
     const to = steps[key];
-    if (to !== undefined) void this.#go(Math.min(end, Math.max(0, to)));
+    if (to !== undefined) void this.#go(Math.min(end, Math.max(0, to)), isStart);
     else if (key === 'ArrowRight' || key === 'ArrowLeft') this.#across(key === 'ArrowRight', at);
     else return false;
     return true;
@@ -105,7 +114,7 @@ export class Navigation {
   }
 
   /** A row far away is read first; only the last of several moves counts. */
-  async #go(index: number) {
+  async #go(index: number, isStart = false) {
     const round = ++this.#round;
     const { rows } = this.app.request;
     this.#take(index, rows.get(index)?.node ?? null);
@@ -114,7 +123,7 @@ export class Navigation {
       await tick();
       await rows.settled();
     }
-    if (round === this.#round) this.select(index, 'replace');
+    if (round === this.#round) this.select(index, 'replace', isStart);
   }
 
   #take(index: number, node = this.app.request.rows.get(index)?.node ?? null, isShown = true) {

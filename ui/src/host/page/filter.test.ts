@@ -1,6 +1,7 @@
 // The filter of a page reads the same language as the window's; what is wrong is told with its place.
 import { expect, test } from 'vitest';
 import { fitsPath, termsOf } from './filter';
+import { isCalled } from './fits';
 
 test('terms are read', () => {
   const read = termsOf('kind:generator  dur>1.5s -name:Search path:root/x/* "Two words" writes:session.plan writes>0');
@@ -51,4 +52,11 @@ test('stars stand for parts of paths', () => {
   ] as const;
   expect(fits.filter(([path, pattern]) => !fitsPath(path, pattern))).toEqual([]);
   expect(others.filter(([path, pattern]) => fitsPath(path, pattern))).toEqual([]);
+});
+
+test('a text is looked for in what a row is called, and in its path only if it is written like one', () => {
+  const path = 'root/tap:plan/foreach:each[2]/step:item';
+  expect(['item', 'te', 'each[2]/', 'tap:', 'each['].filter((text) => !isCalled(path, text))).toEqual([]);
+  expect(['st', 'tap', 'plan', 'each'].filter((text) => isCalled(path, text))).toEqual([]);
+  expect(isCalled('root/parallel/web', 'web')).toBe(true);
 });

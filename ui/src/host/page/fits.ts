@@ -55,10 +55,20 @@ async function tested(test: Test, sources: Sources): Promise<(row: number) => bo
       sources.found.set(text, found);
       return (row) =>
         rows.text('name', row).toLowerCase().includes(text) ||
-        (rows.paths[row] ?? '').toLowerCase().includes(text) ||
+        isCalled((rows.paths[row] ?? '').toLowerCase(), text) ||
         found.has(rows.block[row] ?? -1);
     }
   }
+}
+
+/**
+ * Whether a text is in the last segment of a path without the word for how the block was called, which no row shows; or
+ * in all of the path, if it is written like one.
+ */
+export function isCalled(path: string, text: string): boolean {
+  if (/[/:[]/.test(text)) return path.includes(text);
+  const last = path.slice(path.lastIndexOf('/') + 1);
+  return last.slice(last.indexOf(':') + 1).includes(text);
 }
 
 const isDuring = (rows: PageRows, row: number, seq: number) =>

@@ -27,24 +27,19 @@ const firstOf = (rows: PageRows, member: number): number => {
 
 export function groupAt(rows: PageRows, row: number, at: number): Partial<ViewRow> {
   const group = rows.table.get('group', row) as ViewGroup;
-  const tally = { failed: 0, running: 0, suspended: 0 };
+  const tally = { count: 0, failed: 0, running: 0, suspended: 0 };
   let [hasUncaught, endedAt] = [false, NaN];
   let newest: ViewRow['status'] = null;
   const from = rows.startedAt[row] ?? 0;
-  const to = Math.max(from, rows.endedAt[row] || from);
-  const cells = group.cells.map(() => 0);
-  const failures = group.cells.map(() => 0);
+  const begun: { at: number; hasFailed: boolean }[] = [];
   for (const child of rows.inside(row)) {
-    const first = firstOf(rows, child);
-    const cell = partOf(rows.startedAt[first] ?? 0, from, to, cells.length);
-    if ((rows.seqStart[first] ?? 0) <= at) cells[cell]! += 1;
     const member = newestBegun(rows, child, at);
     if (member === undefined) continue;
     const status = rows.statusAt(member, at);
-    if (isFailure(status)) {
-      tally.failed += 1;
-      failures[cell]! += 1;
-    } else if (status === 'running') tally.running += 1;
+    begun.push({ at: rows.startedAt[firstOf(rows, child)] ?? 0, hasFailed: isFailure(status) });
+    tally.count += 1;
+    if (isFailure(status)) tally.failed += 1;
+    else if (status === 'running') tally.running += 1;
     else if (status === 'suspended') tally.suspended += 1;
     hasUncaught ||= status === 'failed' && rows.table.get('caught', member) !== true;
     newest = status;
@@ -52,16 +47,29 @@ export function groupAt(rows: PageRows, row: number, at: number): Partial<ViewRo
     const end = hasEnded ? (rows.endedAt[member] ?? NaN) : (rows.startedAt[member] ?? 0);
     endedAt = Math.max(Number.isNaN(endedAt) ? end : endedAt, end);
   }
-  const isOver = tally.running === 0 && newest !== null && !Number.isNaN(endedAt);
+  // The parts are those of the time up to the newest member, and none is of the future.
+  const to = Math.max(from, Number.isNaN(endedAt) ? from : endedAt);
+  const cells = group.cells.map(() => 0);
+  const failures = group.cells.map(() => 0);
+  for (const one of begun) {
+    const cell = partOf(one.at, from, to, cells.length);
+    cells[cell]! += 1;
+    if (one.hasFailed) failures[cell]! += 1;
+  }
+  const status = newest === null || group.of === 'attempts' ? newest : statusOf(tally, group.count, hasUncaught);
+  const isOver = status !== 'running' && newest !== null && !Number.isNaN(endedAt);
   return {
-    status: newest === null || group.of === 'attempts' ? newest : statusOf(tally, hasUncaught),
+    status,
     durationMs: isOver ? Math.max(0, endedAt - from) : undefined,
     group: { ...group, ...tally, cells, failures },
   };
 }
 
-function statusOf({ running, suspended }: { running: number; suspended: number }, hasUncaught: boolean) {
-  if (running > 0) return 'running' as const;
-  if (hasUncaught) return 'failed' as const;
+type Tally = { count: number; failed: number; running: number; suspended: number };
+
+function statusOf({ count, failed, running, suspended }: Tally, all: number, hasUncaught: boolean) {
+  // Between two members the group runs, though none of them does.
+  if (running > 0 || count < all) return 'running' as const;
+  if (hasUncaught || failed === count) return 'failed' as const;
   return suspended > 0 ? ('suspended' as const) : ('completed' as const);
 }

@@ -75,6 +75,7 @@ export class States {
       .sort(([one], [other]) => one.s - other.s || (one.w ?? 0) - (other.w ?? 0));
     return writes.map(([step, old, now]) => ({
       seq: step.w ?? step.s,
+      committed: step.s,
       by: step.b ?? null,
       operation: step.o ?? '',
       old: (old ?? null) as WriteRow['old'],

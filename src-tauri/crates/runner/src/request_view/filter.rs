@@ -57,7 +57,8 @@ enum Test {
     Figure(Figure, Compare, f64),
     /// A part of the name, in lower case.
     Name(String),
-    /// A part of the name, of the path, or of the block's input, output or error, in lower case.
+    /// A part of what the row is called, or of the block's input, output or error, in lower case. One that is written
+    /// like a place, with `/`, `:` or `[`, is looked for in the whole path.
     Text(String),
     /// The whole path, where `*` is anything inside of a segment and `**` anything; or a part of it without those.
     Path(String),
@@ -192,7 +193,7 @@ impl Filter {
             Test::Name(text) => is_in_name(&mut self.names[at], &view.spans, index, text),
             Test::Text(text) => {
                 is_in_name(&mut self.names[at], &view.spans, index, text)
-                    || self.lower_path.contains(text.as_str())
+                    || is_called(&self.lower_path, text)
                     || self.found[at].contains(&index)
             }
             Test::Path(pattern) => {
@@ -215,6 +216,16 @@ fn is_in_name(known: &mut Vec<Option<bool>>, spans: &Spans, index: SpanIndex, te
         known.resize(name + 1, None);
     }
     *known[name].get_or_insert_with(|| spans.name(span).to_lowercase().contains(text))
+}
+
+/// Whether a text is in the last segment of a path without the word for how the block was called, which no row shows;
+/// or in all of the path, if it is written like one.
+fn is_called(path: &str, text: &str) -> bool {
+    if text.contains(['/', ':', '[']) {
+        return path.contains(text);
+    }
+    let last = path.rsplit('/').next().unwrap_or(path);
+    last.split_once(':').map_or(last, |(_, name)| name).contains(text)
 }
 
 /// Whether a path is like a pattern with `*` and `**`.

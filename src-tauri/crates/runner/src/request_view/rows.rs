@@ -23,6 +23,8 @@ const MOST: u32 = 2_000;
 /// How the members of a group stand, as of an event.
 #[derive(Default)]
 struct Tally {
+    /// How many had begun.
+    begun: u64,
     failed: u64,
     /// Whether one of them failed and nothing caught that: a group whose failures were rescued did not fail.
     has_uncaught: bool,
@@ -229,6 +231,7 @@ impl RequestView {
         let tally = match at {
             Some(at) => self.tally(node, at),
             None => Tally {
+                begun: self.tree.count(node).into(),
                 failed: group.failed.into(),
                 has_uncaught: group.failed > 0
                     && self.tree.children(Some(node)).any(|child| self.is_uncaught(self.tree.newest(child), None)),
@@ -241,16 +244,18 @@ impl RequestView {
         row.status = match (tally.newest, group.of) {
             (None, _) => None,
             (newest, GroupOf::Attempts) => newest,
-            _ if tally.running > 0 => Some(BlockStatus::Running),
+            // Between two members the group runs, though none of them does.
+            _ if tally.running > 0 || tally.begun < u64::from(self.tree.count(node)) => Some(BlockStatus::Running),
             // If all of them failed, nothing of the group completed, whoever was told of the failures.
-            _ if tally.has_uncaught || tally.failed == u64::from(self.tree.count(node)) => Some(BlockStatus::Failed),
+            _ if tally.has_uncaught || tally.failed == tally.begun => Some(BlockStatus::Failed),
             _ if tally.suspended > 0 => Some(BlockStatus::Suspended),
             _ => Some(BlockStatus::Completed),
         };
-        if tally.running == 0 && tally.newest.is_some() {
+        if row.status != Some(BlockStatus::Running) && tally.newest.is_some() {
             row.duration_ms = tally.ended_at.map(|end| length(row.started_at, end));
         }
-        let end = group.ended_at.max(row.started_at);
+        // Of a past instant the parts are those of the time up to the newest of its members, and none is of the future.
+        let end = at.map_or(group.ended_at, |_| tally.ended_at.unwrap_or(row.started_at)).max(row.started_at);
         let parts = match (&group.began, at) {
             (Some(began), None) => began.parts(row.started_at, end, CELLS),
             _ => {
@@ -270,7 +275,7 @@ impl RequestView {
         let (cells, failures) = parts.into_iter().unzip();
         row.group = Some(ViewGroup {
             of: group.of,
-            count: self.tree.count(node).into(),
+            count: tally.begun,
             failed: tally.failed,
             running: tally.running,
             suspended: tally.suspended,
@@ -301,6 +306,7 @@ impl RequestView {
         let mut tally = Tally::default();
         for child in self.tree.children(Some(node)) {
             let Some(newest) = self.newest_begun(child, Some(at)) else { continue };
+            tally.begun += 1;
             let status = self.status(newest, Some(at));
             match status {
                 Some(failure) if failure.is_failure() => tally.failed += 1,

@@ -11,6 +11,8 @@ use super::{Json, ListedRequest};
 pub struct WriteRow {
     /// Its event.
     pub seq: u64,
+    /// The event with which it took effect: its own, or the one that committed it.
+    pub committed: u64,
     /// The path of the block that wrote it; null for the request itself.
     pub by: Option<String>,
     /// `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`.

@@ -229,7 +229,7 @@ pub enum GroupOf {
 pub struct ViewGroup {
     /// Of what.
     pub of: GroupOf,
-    /// How many. A turn that ran more than once is one, and stands as its newest execution.
+    /// How many had begun. A turn that ran more than once is one, and stands as its newest execution.
     pub count: u64,
     /// How many of them failed.
     pub failed: u64,

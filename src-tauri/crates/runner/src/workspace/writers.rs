@@ -63,6 +63,7 @@ impl Workspace {
             let EventKind::StateChanged { operation, .. } = &write.event.kind else { return None };
             Some(WriteRow {
                 seq: write.event.seq,
+                committed: write.committed,
                 by: write.event.path.as_ref().map(ToString::to_string),
                 operation: operation.name().to_owned(),
                 old: write.old.map(Json),

@@ -102,6 +102,7 @@ impl Workspace {
             if old != new {
                 rows.push(WriteRow {
                     seq,
+                    committed: seq,
                     by: Some(tick.path.clone()),
                     operation: "patch".to_owned(),
                     old: old.map(Json),
