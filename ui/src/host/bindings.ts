@@ -934,7 +934,7 @@ export type ConversationQuery = {
 	limit: number,
 };
 
-/**  How many blocks of a request stand how. */
+/**  The numbers of blocks of a request, by status. */
 export type Counts = {
 	/**  All executions of blocks. */
 	blocks: number,
@@ -2969,7 +2969,7 @@ export type Stats = {
 	bytes: number,
 	/**  Events of all requests. */
 	events: number,
-	/**  Lasting items. */
+	/**  Items that are kept; transient ones are not counted. */
 	items: number,
 	/**  Sessions. */
 	sessions: number,
@@ -3476,7 +3476,7 @@ export type ViewHead = {
 	rows: number,
 	/**  The first of them, so that a page shows them without another question. */
 	page: ViewRow[],
-	/**  How its blocks stand. */
+	/**  Its blocks, by status. */
 	counts: Counts,
 	/**  What they asked of models and wrote. */
 	sums: Sums,
@@ -3559,7 +3559,7 @@ export type ViewRow = {
 	startedAt: number,
 	/**  Milliseconds from its start to its end, with its gaps; absent while it runs, or where its process died. */
 	durationMs?: number | null,
-	/**  Of one that was cut off without an end: milliseconds until when the log tells of it. */
+	/**  If it was cut off without an end: milliseconds until the last event from which it is known to run. */
 	cutMs?: number | null,
 	/**
 	 *  When it did not run between its start and its end: it was interrupted, or waited, and went on. Absent if it ran
@@ -3570,7 +3570,7 @@ export type ViewRow = {
 	seqStart: number,
 	/**  Its last event. */
 	seqEnd?: number | null,
-	/**  Taken from an earlier execution by a resume. */
+	/**  Its output is not its own: a resume took it from the log, or a fork was given it. */
 	memoized: boolean,
 	/**  Whether a fork gave it its output; or its input, where it is not memoized. */
 	edited?: boolean,
@@ -3585,13 +3585,13 @@ export type ViewRow = {
 	items: number,
 	/**  How many answers of models it got itself. */
 	modelCalls: number,
-	/**  Tokens that models were told. */
+	/**  Prompt tokens. */
 	promptTokens: number,
-	/**  Tokens that models said. */
+	/**  Completion tokens. */
 	completionTokens: number,
 	/**  What it and everything below it asked of models and wrote. */
 	sums: Sums,
-	/**  What failed it. */
+	/**  The message of its error. */
 	error?: string | null,
 	/**  What it stands for, where it is a group. */
 	group?: ViewGroup | null,
@@ -3609,7 +3609,7 @@ export type ViewRows = {
 	page: ViewRow[],
 };
 
-/**  What became of an open request since it was last told. */
+/**  What has changed in an open request since the last update. */
 export type ViewUpdate = {
 	/**  Which view. */
 	view: number,
@@ -3619,7 +3619,7 @@ export type ViewUpdate = {
 	seq: number,
 	/**  How many rows there are. */
 	rows: number,
-	/**  How its blocks stand. */
+	/**  Its blocks, by status. */
 	counts: Counts,
 	/**  What they asked of models and wrote. */
 	sums: Sums,
@@ -3632,7 +3632,7 @@ export type ViewUpdate = {
 	to: number,
 	/**  The newest execution of the root block; null before it began. */
 	root: string | null,
-	/**  The first row that may differ; `rows` where none does. Rows before it keep everything but `siblings`. */
+	/**  The first row that may have changed; equal to `rows` if none has. Rows before it keep everything but `siblings`. */
 	changedFrom: number,
 	/**  What changed of its items, where those are watched. */
 	items?: ItemsUpdate | null,
