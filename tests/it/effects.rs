@@ -112,14 +112,12 @@ fn a_failed_run_once_has_an_end_and_no_answer() {
 #[test]
 fn a_pause_keeps_its_end_and_a_guard_begins_anew() {
     let server = Server::start([ok().hang(), ok().hang(), ok(), ok()]);
-    // Whichever process asks for the page waits for four seconds more, which is less than a pause that began anew.
+    // Whichever process asks for the page waits for four seconds more, which is less than a pause that begins anew.
     let source = r#"
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
-const slow = handler({ name: "slow", execute: async () => {
-  const rested = pause(6000).then(() => "rested");
-  const page = fetch("SERVER/page").then(() => pause(4000)).then(() => "began anew");
-  return Promise.race([rested, page]);
-} });
+const rests = handler({ name: "rests", execute: async () => { await pause(6000); return "rested"; } });
+const other = handler({ name: "other", execute: async () => { await fetch("SERVER/page"); await pause(4000); return "began anew"; } });
+const slow = sequencer({ name: "slow", inputSchema: z.any() }).race([rests, other]);
 const guarded = handler({ name: "guarded", execute: async () => {
   const page = fetch("SERVER/page").then((answer) => answer.text());
   return Promise.race([page, pause(1500).then(() => "too late")]);

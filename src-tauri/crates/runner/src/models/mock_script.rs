@@ -154,8 +154,8 @@ impl MockModels {
         Ok(entry.reply(call))
     }
 
-    /// The replies that answer a call, and the key in the script that has them: those of its generator, or else those of
-    /// its model; in the reverse order if the call only brings an output into the form of its schema.
+    /// The replies that answer a call, and the key in the script that has them: those of its generator, or else those
+    /// of its model; in the reverse order if the call only brings an output into the form of its schema.
     fn list(&self, call: &ModelCall) -> Option<(String, &Vec<Entry>)> {
         let script = &self.script;
         let generator = script.generators.get(&call.generator);

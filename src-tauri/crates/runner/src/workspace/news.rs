@@ -1,7 +1,7 @@
 //! The notices that listeners get about requests, from this process and from others.
 //!
-//! A commit of this process sends its notice itself. While a listener watches, commits of other processes and jobs whose
-//! process died are looked up in the database five times a second. Must not change anything.
+//! A commit of this process sends its notice itself. While a listener watches, commits of other processes, and jobs
+//! whose process died, are looked up in the database five times a second. Must not change anything.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -1,8 +1,8 @@
 //! When the settings of a folder changed last, as far as is known: a run that is older may have had others.
 //!
-//! Each process that opens the folder compares `flowglass.json` with what the one before it saw, and notes the time if
-//! it differs. The times of files say less: a folder without settings changes with any file in it, and it is not known
-//! whether that was the settings. Must not keep a workspace from opening: what cannot be noted is judged by those times.
+//! Each process that opens the folder compares `flowglass.json` with what the one before it saw, and notes the time
+//! if it differs. The times of files say less: a folder without settings changes with any file in it, and it is not
+//! known whether that was the settings. Must not keep a workspace from opening: what cannot be noted is judged by those times.
 
 use std::fs;
 use std::io::Write as _;
