@@ -204,8 +204,8 @@ pub struct Resolved {
     pub id: String,
     /// What was answered; never `pending`.
     pub resolution: SuspensionStatus,
-    /// The data that came with it.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    /// The data that came with it: null is an answer like any other.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::given")]
     pub data: Option<Value>,
     /// Who answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
