@@ -10,6 +10,7 @@ mod agent_projects;
 mod agent_prompts;
 mod agent_rows;
 mod agents;
+mod answer_schemas;
 mod architecture;
 mod arguments;
 mod bad_input;
