@@ -11,6 +11,7 @@ use oxc::ast_visit::{Visit, walk};
 use oxc::parser::Parser;
 use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::{GetSpan, SourceType};
+use oxc::syntax::reference::ReferenceId;
 
 /// The methods that change what they are called on, and what gives the same without.
 const CHANGING: [(&str, &str); 11] = [
@@ -91,7 +92,10 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             if let Some((at, what)) = writes.found {
                 return Err(wrong(&what, column(at)));
             }
-            Ok(scoping.root_unresolved_references().keys().map(|name| name.to_string()).collect())
+            // A type has no value while the flow runs, and an import of nothing else does not stay in the bundle.
+            let is_value = |found: &[ReferenceId]| found.iter().any(|id| scoping.get_reference(*id).flags().is_value());
+            let names = scoping.root_unresolved_references().iter().filter(|(_, found)| is_value(found));
+            Ok(names.map(|(name, _)| name.to_string()).collect())
         };
         let stack = crate::bundle::bundler::PARSER_STACK;
         let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work);
