@@ -70,16 +70,16 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             let parsed = Parser::new(&allocator, &whole, kind).parse();
             if let Some(error) = parsed.diagnostics.iter().next() {
                 let at = error.labels.first().map_or(1, |label| label.offset());
-                return Err(wrong(&format!("is no expression: {}", error.message), column(at).min(end.max(1))));
+                return Err(wrong(&format!("has a syntax error: {}", error.message), column(at).min(end.max(1))));
             }
             let [Statement::ExpressionStatement(it)] = &parsed.program.body[..] else {
-                return Err(wrong("is no expression: write one expression, and no statement", 1));
+                return Err(wrong("has a syntax error: write one expression, and no statement", 1));
             };
             let Expression::ParenthesizedExpression(inner) = &it.expression else {
-                return Err(wrong("is no expression: a bracket is closed that is not opened", 1));
+                return Err(wrong("has a syntax error: a bracket is closed that is not opened", 1));
             };
             if inner.span.end as usize != whole.len() {
-                return Err(wrong("is no expression: a bracket is closed that is not opened", 1));
+                return Err(wrong("has a syntax error: a bracket is closed that is not opened", 1));
             }
             let mut waits = Waits::default();
             waits.visit_expression(&it.expression);
