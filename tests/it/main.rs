@@ -44,6 +44,7 @@ mod fork_inputs;
 mod fork_replays;
 mod forks;
 mod formats;
+mod globals;
 mod going_on;
 mod held_back;
 mod host_imports;
