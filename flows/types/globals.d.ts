@@ -5,13 +5,25 @@
  * answers them from the record.
  */
 
-/** Lines are recorded with the block that wrote them. */
+/** Lines are recorded with the block that wrote them. Groups, counters and timers are those of the block. */
 interface Console {
   assert(condition?: unknown, ...values: unknown[]): void;
+  clear(): void;
+  count(label?: string): void;
+  countReset(label?: string): void;
   debug(...values: unknown[]): void;
+  dir(value?: unknown, options?: object): void;
+  dirxml(...values: unknown[]): void;
   error(...values: unknown[]): void;
+  group(...labels: unknown[]): void;
+  groupCollapsed(...labels: unknown[]): void;
+  groupEnd(): void;
   info(...values: unknown[]): void;
   log(...values: unknown[]): void;
+  table(data: unknown, columns?: readonly string[]): void;
+  time(label?: string): void;
+  timeEnd(label?: string): void;
+  timeLog(label?: string, ...values: unknown[]): void;
   trace(...values: unknown[]): void;
   warn(...values: unknown[]): void;
 }
@@ -85,6 +97,8 @@ declare function fetch(resource: string | URL | Request, init?: RequestInit): Pr
 declare function setTimeout(callback: (...args: any[]) => void, ms?: number, ...args: any[]): number;
 declare function clearTimeout(id: number | undefined): void;
 declare function setInterval(callback: (...args: any[]) => void, ms?: number, ...args: any[]): number;
+declare function setImmediate(callback: (...args: any[]) => void, ...args: any[]): number;
+declare function clearImmediate(id: number | undefined): void;
 declare function clearInterval(id: number | undefined): void;
 declare function queueMicrotask(callback: () => void): void;
 

@@ -254,7 +254,7 @@ fn expressions_have_values_or_say_why_not() {
     assert_eq!(refused("nope.x"), "ReferenceError: nope is not defined");
     assert!(refused("sum.a.b").starts_with("TypeError: "));
     assert!(refused("sum +").contains("column"));
-    assert!(refused("while (true) {}").contains("is no expression"));
+    assert!(refused("while (true) {}").contains("has a syntax error"));
     assert!(refused("(() => { for (;;); })()").starts_with("LimitError"));
     let label = &trace["stackFrames"][1]["id"];
     let outer = editor.refused("evaluate", json!({ "expression": "sum", "frameId": label }));

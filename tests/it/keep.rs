@@ -223,7 +223,7 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
         (4, "does_not_load", "unknown flow \"gone\""),
         (5, "not_comparable", "no text in UTF-8"),
         (6, "not_comparable", "missing.run is not there"),
-        (7, "not_comparable", "no ordinary file"),
+        (7, "not_comparable", "not a regular file"),
         (8, "not_comparable", "line 1: there is no format 0"),
         (9, "not_comparable", "line 1: the action is \"fail\" here, and \"say\" in the events"),
         (10, "not_comparable", "line 1: the status is \"failed\" here, and \"completed\" in the events"),

@@ -198,10 +198,10 @@ fn refused(place: &Place, expression: &str, column: u32, message: &str) {
 #[test]
 fn what_is_no_expression_is_refused_at_its_column() {
     let place = cart();
-    refused(&place, "sum +", 5, "is no expression");
-    refused(&place, "sum) + (1", 1, "is no expression");
-    refused(&place, "if (sum) 1", 1, "is no expression");
-    refused(&place, "sum; item", 4, "is no expression");
+    refused(&place, "sum +", 5, "has a syntax error");
+    refused(&place, "sum) + (1", 1, "has a syntax error");
+    refused(&place, "if (sum) 1", 1, "has a syntax error");
+    refused(&place, "sum; item", 4, "has a syntax error");
     refused(&place, "1 + await item", 5, "cannot wait");
     refused(&place, "sum += 1", 1, "cannot change anything: it writes");
     // What it changed would be what later statements see.

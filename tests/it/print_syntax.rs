@@ -103,3 +103,24 @@ fn many_names_in_scope_are_listed_up_to_a_limit() {
     assert_eq!(at["locals"].as_array().map(Vec::len), Some(1_000), "the nearest are listed");
     assert_eq!(place.get("print flows/main.ts:3004 v2999")["hits"][0]["values"][0]["json"], 2999);
 }
+
+/// Without the word `type` only its use tells that an import is none of a value: a question may name it as a type.
+#[test]
+fn a_type_that_is_imported_without_saying_so_is_no_value() {
+    let place =
+        Place::new().file("lib/types.ts", "export interface Item { n: number }\nexport const other = 2;\n").file(
+            "flows/main.ts",
+            "import { defineFlow, handler } from '@flow-state-dev/core';\n\
+             import { Item, other } from '../lib/types';\n\
+             const f = (item: Item) => item.n + other;\n\
+             const all = handler({ name: 'all', execute: (): number => {\n\
+             const it = { n: 1 } as any;\n\
+             return f(it);\n\
+             } });\n\
+             export default defineFlow({ kind: 'main', actions: { go: { block: all } } });\n",
+        );
+    place.get("run main go --user u --request r");
+    let found = place.run(&["print", "flows/main.ts:6", "f(it as Item)", "--json"]);
+    assert_eq!(found.code, Some(0), "{found}");
+    assert_eq!(found.json()["hits"][0]["values"][0]["preview"], "3", "{found}");
+}

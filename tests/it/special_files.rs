@@ -33,10 +33,10 @@ fn settings_are_an_ordinary_file_of_some_length() {
     let place = Place::with_flow(FLOW);
     let file = place.dir().join("flowglass.json");
     pipe(&file);
-    refused(&place.ask("flows"), 2, &["flowglass.json", "no ordinary file"]);
+    refused(&place.ask("flows"), 2, &["flowglass.json", "not a regular file"]);
     std::fs::remove_file(&file).expect("our own file");
     symlink("/dev/zero", &file).expect("our own folder");
-    refused(&place.ask("flows"), 2, &["flowglass.json", "no ordinary file"]);
+    refused(&place.ask("flows"), 2, &["flowglass.json", "not a regular file"]);
     std::fs::remove_file(&file).expect("our own file");
     place.write("flowglass.json", format!("\"{}\"", "x".repeat(5 << 20)));
     refused(&place.ask("flows"), 2, &["flowglass.json", "4194304 bytes"]);
@@ -52,7 +52,7 @@ fn a_mock_script_is_an_ordinary_file() {
     pipe(&place.dir().join("other.json"));
     // The pipe beside the flow is no script, so that there is none.
     place.get("run main go --user ada --input 1 --mock");
-    refused(&place.ask("run main go --user ada --input 1 --mock=other.json"), 2, &["other.json", "no ordinary file"]);
+    refused(&place.ask("run main go --user ada --input 1 --mock=other.json"), 2, &["other.json", "not a regular file"]);
     std::fs::remove_file(place.dir().join("other.json")).expect("our own file");
     place.write("other.json", format!("{{ \"generators\": \"{}\" }}", "x".repeat(1 << 20)));
     refused(&place.ask("run main go --user ada --input 1 --mock=other.json"), 2, &["other.json"]);

@@ -32,6 +32,20 @@ class Derived extends Basket {
     return super.nope(1);
   }
 }
+class Locked {
+  #open() {
+    return 1;
+  }
+  get #key() {
+    return 1;
+  }
+  static call(of) {
+    return of.#open();
+  }
+  static get(of) {
+    return of.#key;
+  }
+}
 const rows = [{ id: 1 }, { id: null }];
 const call = (text, handler) => handler(text);
 const failure = (message, options) => Object.assign(new Error(message), options);
@@ -367,4 +381,38 @@ export const cases = {
   },
   uriEncoded: () => encodeURIComponent('\ud800'),
   trimOfNothing: () => String.prototype.trim.call(nothing),
+  restOfNothing: () => {
+    const { ...rest } = shop.nothing;
+    const items = shop.items;
+    return [rest, items];
+  },
+  frozenDelete: () => {
+    const one = Object.freeze({ a: 1 });
+    delete one.a;
+  },
+  mapOfNumbers: () => new Map([1]),
+  entriesOfNumbers: () => Object.fromEntries([1]),
+  weakMapOfNumbers: () => new WeakMap([1]),
+  keysOfNumber: () => Reflect.ownKeys(1),
+  prototypeOfNumber: () => Reflect.getPrototypeOf(1),
+  bareBranch: () => {
+    const [first] = shop.items;
+    let second;
+    if (first) [second] = shop.none;
+    return second;
+  },
+  bareLoop: () => {
+    const { items } = shop;
+    let copy;
+    for (const item of items) copy = [item, ...nothing];
+    return copy;
+  },
+  labelledLoop: () => {
+    const [first] = shop.items;
+    outer: for (const item of shop.none) {
+      for (;;) if (item === first) continue outer;
+    }
+  },
+  foreignMethod: () => Locked.call({}),
+  foreignGetter: () => Locked.get({}),
 };

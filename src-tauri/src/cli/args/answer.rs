@@ -44,7 +44,7 @@ impl Resume {
             self.request = self.approve.as_mut().map(std::mem::take).filter(|taken| !taken.is_empty());
         }
         if self.request.is_none() {
-            return Err("which request goes on is missing: flowglass resume REQUEST".to_owned());
+            return Err("missing REQUEST: flowglass resume REQUEST".to_owned());
         }
         let has_data = self.approve.as_ref().is_some_and(|data| !data.is_empty());
         if has_data && self.submit.is_some() {

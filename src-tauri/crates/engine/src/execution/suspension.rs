@@ -14,6 +14,7 @@ use crate::execution::request::{Ended, Run};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind, Outcome, RequestStatus};
+use crate::model::suspension::answer_schema::AnswerSchema;
 use crate::model::suspension::{Reply, Resolved, SuspendOptions, SuspensionRequest, SuspensionStatus};
 
 impl Context {
@@ -64,6 +65,7 @@ impl Context {
             Some(call) => (Some(call.name.clone()), call.next_suspension_ordinal()),
             None => (None, self.ordinal("suspend")),
         };
+        let is_json_schema = options.is_json_schema;
         let request = self.suspension_request(options, callback, ordinal);
         if let Some(answer) = run.live_questions.answer_to(&self.frame.path, &request) {
             return Ok(Ok(answer));
@@ -98,12 +100,29 @@ impl Context {
                 return Ok(Err(recorded.request.clone()));
             }
             (Some(recorded), Some(differences)) => {
+                self.check_schema(&request, is_json_schema)?;
                 self.expire_changed(recorded, &differences);
                 self.record(EventKind::Suspended(request.clone()));
             }
-            (None, _) => drop(self.record(EventKind::Suspended(request.clone()))),
+            (None, _) => {
+                self.check_schema(&request, is_json_schema)?;
+                self.record(EventKind::Suspended(request.clone()));
+            }
         }
         Ok(Err(request))
+    }
+
+    /// Refuses a schema that cannot be used when something new is asked; what a log has was asked by its rules. A
+    /// pattern that cannot be checked is told in the log if nothing else checks it.
+    fn check_schema(&self, request: &SuspensionRequest, is_json_schema: bool) -> Result<(), FlowError> {
+        let Some(schema) = request.resume_schema.as_ref().filter(|_| is_json_schema) else { return Ok(()) };
+        let schema = AnswerSchema::new(schema)
+            .map_err(|why| FlowError::new("TypeError", format!("ctx.suspend: resumeSchema cannot be used: {why}")))?;
+        for pattern in schema.unchecked {
+            let text = format!("ctx.suspend: resumeSchema: answers are not checked against the pattern \"{pattern}\"");
+            self.log("warn", text);
+        }
+        Ok(())
     }
 
     /// Makes the suspension that is asked for now.

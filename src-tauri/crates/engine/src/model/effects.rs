@@ -292,7 +292,7 @@ pub struct ToolCall {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provider_executed: bool,
     /// The result of a tool that the provider has run, if it reports one.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::given")]
     pub result: Option<Value>,
 }
 

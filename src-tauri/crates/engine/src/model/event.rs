@@ -83,7 +83,7 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_of: Option<String>,
         /// The event that an entry was fired with; `input` is what its binding made of it.
-        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+        #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::given")]
         trigger: Option<Value>,
         /// Who sent it, where a dispatcher did.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,8 @@
 //!
 //! Only the types; `execution::suspension` suspends and resumes blocks.
 
+pub mod answer_schema;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -169,7 +171,7 @@ impl SuspensionRequest {
     /// Describes how what is shown of two suspensions differs; `None` if an answer to one is valid for the other.
     pub fn differences(&self, other: &SuspensionRequest) -> Option<String> {
         let differing = |(was, is): (&Option<Value>, &Option<Value>)| match (was, is) {
-            (Some(was), Some(is)) => !equal(was, is),
+            (Some(was), Some(is)) => !equal(was, is) && !equal(was, &answer_schema::as_before(is)),
             (was, is) => was.is_some() != is.is_some(),
         };
         let both = self.shown().into_iter().zip(other.shown());
@@ -204,8 +206,8 @@ pub struct Resolved {
     pub id: String,
     /// What was answered; never `pending`.
     pub resolution: SuspensionStatus,
-    /// The data that came with it.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    /// The data that came with it: null is an answer like any other.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::given")]
     pub data: Option<Value>,
     /// Who answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,6 +243,9 @@ pub struct SuspendOptions {
     /// See [`SuspensionRequest::resume_schema`].
     #[serde(default, deserialize_with = "crate::model::json::exact")]
     pub resume_schema: Option<Value>,
+    /// Whether the author wrote the schema as JSON Schema, which is then all that checks an answer.
+    #[serde(default)]
+    pub is_json_schema: bool,
     /// See [`SuspensionRequest::render`].
     #[serde(default, deserialize_with = "crate::model::json::exact")]
     pub render: Option<Value>,

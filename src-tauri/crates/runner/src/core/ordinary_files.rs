@@ -13,7 +13,7 @@ pub(crate) const FILE_BYTES: u64 = 256 << 20;
 /// The bytes of an ordinary file of at most so many.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no ordinary file"));
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
     read_to(File::open(path)?, most)
 }

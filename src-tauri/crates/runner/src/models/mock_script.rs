@@ -82,7 +82,7 @@ struct Call {
     /// Whether the provider has run it itself, and what came of it.
     #[serde(default)]
     provider_executed: bool,
-    #[serde(default, deserialize_with = "engine::json::exact")]
+    #[serde(default, deserialize_with = "engine::json::given")]
     result: Option<Value>,
 }
 

@@ -3,6 +3,7 @@
 mod live;
 
 use engine::event::{Event, RequestStatus};
+use engine::suspension::answer_schema::{AnswerSchema, checkable};
 use engine::suspension::{Reply, Resolved, SuspensionStatus, TOOL_APPROVAL};
 use engine::views::Events;
 use engine::views::suspensions::{Suspension, suspensions};
@@ -147,18 +148,19 @@ fn check(question: &Suspension, reply: Reply, data: Option<&Value>) -> Result<()
     if data.is_none() && schema.get("default").is_some() {
         return Ok(());
     }
-    // A schema that is none refuses nothing: it is the author's, and was taken when it was asked.
-    let schema = without_null(schema, data);
-    let Ok(validator) = jsonschema::validator_for(schema) else { return Ok(()) };
+    let schema = checkable(without_null(schema, data));
+    // Earlier versions asked with schemas that cannot be compiled.
+    let Ok(compiled) = AnswerSchema::new(&schema) else { return Ok(()) };
     let given = data.cloned().unwrap_or(Value::Null);
-    let mut details: Vec<Detail> = validator
+    let mut details: Vec<Detail> = compiled
+        .validator
         .iter_errors(&given)
         .map(|error| Detail {
             path: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
             message: error.to_string(),
         })
         .collect();
-    details.extend(unknown_arguments(question, schema, &given));
+    details.extend(unknown_arguments(question, &schema, &given));
     if details.is_empty() {
         return Ok(());
     }

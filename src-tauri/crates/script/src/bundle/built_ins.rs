@@ -243,7 +243,7 @@ pub(crate) fn is_lenient(importer: &str) -> bool {
 pub(crate) fn globals_used(text: &str) -> Vec<&'static str> {
     let mut used = Vec::new();
     for (word, module) in [("Buffer", "buffer"), ("atob", "buffer"), ("btoa", "buffer"), ("process", "process")] {
-        if !used.contains(&module) && uses(text, word) {
+        if !used.contains(&module) && (uses(text, word) || may_ask_global(text, word)) {
             used.push(module);
         }
     }
@@ -259,9 +259,20 @@ pub(crate) fn globals_used(text: &str) -> Vec<&'static str> {
     used
 }
 
+/// Whether a text may ask the global object for a word by a name that it computes: `globalThis["process"]`,
+/// `(globalThis as any)[name]`.
+fn may_ask_global(text: &str, word: &str) -> bool {
+    let is_whole =
+        |(at, _): (usize, &str)| !text[..at].ends_with(is_of_name) && !text[at + word.len()..].starts_with(is_of_name);
+    text.contains("globalThis") && text.match_indices(word).any(is_whole)
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
+
 /// Whether a word stands in a text as a name that something is done with.
 fn uses(text: &str, word: &str) -> bool {
-    let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     text.match_indices(word).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + word.len()..]);
         let is_whole = !before.ends_with(is_of_name) && !after.starts_with(is_of_name);
@@ -314,6 +325,9 @@ mod tests {
             ("if (typeof process === 'object') {}", "process"),
             ("const key = process.env.KEY", "process"),
             ("globalThis.process?.env", "process"),
+            ("globalThis[\"process\"]", "process"),
+            ("(globalThis as any).Buffer", "buffer"),
+            ("['Buffer'].map((name) => typeof globalThis[name])", "buffer"),
             ("btoa(x)", "buffer"),
             ("f(Buffer)", "buffer"),
             ("new Intl.NumberFormat()", "intl"),

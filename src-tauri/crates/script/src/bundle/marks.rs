@@ -6,7 +6,7 @@
 //! of its own. The source map resolves that place to the call.
 //!
 //! For a value that is taken apart, looped over or spread QuickJS notes nothing, and reports what it noted before: so
-//! `if(false)0* 0;` comes before each such statement.
+//! `if(false)0* 0;` comes before each such statement. A statement that is a body without braces gets braces.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -23,13 +23,16 @@ use crate::bundle::embedded::ASYNC;
 use crate::bundle::printed::{after, anchor};
 use crate::bundle::sites::parsed;
 use crate::bundle::trace::is_embedded;
-use crate::bundle::unplaced::is_unplaced;
+use crate::bundle::unplaced::{bodies, is_unplaced, without_labels};
 
 pub(crate) const BEFORE: &str = "true?";
 const AFTER: &str = ":0* 0";
 const EMPTY: &str = " ";
 /// Before a statement that takes a value apart, loops over a list or spreads one.
 const STATEMENT: &str = "if(false)0* 0;";
+/// Around such a statement that is the body of another one.
+const BODY: &str = "{/*$*/if(false)0* 0;";
+const BODY_END: &str = "/*$*/}";
 /// Tells an error that the author's code caught, so that it gets Node's words first. The name and `);` follow.
 const CAUGHT: &str = "$caught(";
 
@@ -61,6 +64,10 @@ pub(crate) fn mark(code: &str, map: &str) -> (String, String) {
                 insert(end, AFTER.into(), Some(anchor));
             }
             Place::Before(at) => insert(at, STATEMENT.into(), Some(anchor)),
+            Place::Body(start, end) => {
+                insert(start, BODY.into(), Some(anchor));
+                insert(end, BODY_END.into(), None);
+            }
             Place::Caught(at, name) => {
                 has_caught = true;
                 insert(at, format!("{CAUGHT}{name});").into(), None);
@@ -87,12 +94,12 @@ pub(crate) fn mark(code: &str, map: &str) -> (String, String) {
 
 /// Returns code as it was marked before statements had marks.
 pub(crate) fn without_statements(code: &str) -> String {
-    code.replace(STATEMENT, "")
+    code.replace(BODY, "").replace(BODY_END, "").replace(STATEMENT, "")
 }
 
 /// Removes the marks from a function's source.
 pub(crate) fn without(source: &str) -> String {
-    let mut plain = source.replace(STATEMENT, "").replace(BEFORE, "").replace(AFTER, "").replace("( )", "()");
+    let mut plain = without_statements(source).replace(BEFORE, "").replace(AFTER, "").replace("( )", "()");
     while let Some(start) = plain.find(CAUGHT) {
         let end = plain[start..].find(");").map_or(plain.len(), |length| start + length + 2);
         plain.replace_range(start..end, "");
@@ -147,6 +154,8 @@ enum Place {
     Last(u32, u32),
     /// Before a statement.
     Before(u32),
+    /// Around a statement.
+    Body(u32, u32),
     /// None: of a construction without arguments the runtime reports the class.
     Bare,
     /// At the beginning of what catches an error of this name.
@@ -194,11 +203,19 @@ impl<'a> Visit<'a> for Marks<'_> {
     }
 
     fn visit_statements(&mut self, it: &ArenaVec<'a, Statement<'a>>) {
-        for statement in it.iter().filter(|statement| is_unplaced(statement)) {
-            let at = statement.span().start;
-            self.found.push(Marked { anchor: at, place: Place::Before(at) });
+        // A label stays beside its loop.
+        let labelled = it.iter().map(|statement| (statement.span().start, without_labels(statement)));
+        for (at, statement) in labelled.filter(|(_, statement)| is_unplaced(statement)) {
+            self.found.push(Marked { anchor: statement.span().start, place: Place::Before(at) });
         }
         walk::walk_statements(self, it);
+    }
+
+    fn visit_statement(&mut self, it: &Statement<'a>) {
+        for Span { start, end, .. } in bodies(it).into_iter().filter(|body| is_unplaced(body)).map(|body| body.span()) {
+            self.found.push(Marked { anchor: start, place: Place::Body(start, end) });
+        }
+        walk::walk_statement(self, it);
     }
 
     fn visit_catch_clause(&mut self, it: &CatchClause<'a>) {
@@ -279,7 +296,7 @@ fn moved(code: &str, lines: &Lines, map: &SourceMap, inserted: &[Inserted]) -> S
         let (line, after) = move_by(old);
         let reported = match &**text {
             AFTER => after - 1,
-            STATEMENT => after - 2,
+            STATEMENT | BODY => after - 2,
             _ => after,
         };
         // What follows the mark has the place that it had.
@@ -347,6 +364,18 @@ mod tests {
         assert_eq!(marked, "throw new E()");
         let place = |at| map.lookup_token(0, at).map(|token| token.get_src_col());
         assert_eq!((place(6), place(10), place(11)), (Some(6), Some(6), Some(11)));
+    }
+
+    #[test]
+    fn a_body_that_may_fail_at_no_place_gets_braces() {
+        for (text, expected) in [
+            ("if(n)[a]=b;else c();", "if(n){/*$*/if(false)0* 0;[a]=b;/*$*/}else c( );"),
+            ("for(x of y)({z}=x);", "if(false)0* 0;for(x of y){/*$*/if(false)0* 0;({z}=x);/*$*/}"),
+            ("l:for(const[a] of b)continue l;", "if(false)0* 0;l:for(const[a] of b)continue l;"),
+        ] {
+            assert_eq!((marked(text).0.as_str(), without(expected).as_str()), (expected, text));
+        }
+        assert_eq!(marked("if(n)[a]=b;").1, vec![5]);
     }
 
     #[test]

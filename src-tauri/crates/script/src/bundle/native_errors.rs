@@ -43,6 +43,11 @@ pub(crate) fn message(message: &str, native: &str, call: &Site) -> Option<String
         ("regexp must have the 'g' flag", _) => {
             format!("String.prototype.{native} called with a non-global RegExp argument")
         }
+        ("not an object", _) if call.text.starts_with("Reflect.") => format!("{} called on non-object", call.text),
+        ("not an object", "Map" | "WeakMap" | "fromEntries") => match literal_entry(first) {
+            Some(entry) => format!("Iterator value {entry} is not an entry object"),
+            None => "Iterator value is not an entry object".to_owned(),
+        },
         ("not an object", "defineProperty") => "Object.defineProperty called on non-object".to_owned(),
         ("not an object", "Proxy") => "Cannot create proxy with a non-object as target or handler".to_owned(),
         ("not an object", "setPrototypeOf") => {
@@ -73,6 +78,13 @@ pub(crate) fn message(message: &str, native: &str, call: &Site) -> Option<String
         _ => return None,
     };
     Some(told)
+}
+
+/// Returns the first entry of a list in the source, if it is a number or a word.
+fn literal_entry(list: &str) -> Option<&str> {
+    let first = list.strip_prefix('[')?.split([',', ']']).next()?.trim();
+    let is_word = matches!(first, "null" | "undefined" | "true" | "false");
+    (is_word || first.parse::<f64>().is_ok()).then_some(first)
 }
 
 const ITERATOR: &str = "Symbol(Symbol.iterator)";

@@ -12,9 +12,17 @@ const NO_PRIVATE: &str = "Private element is not present on this object";
 /// What the bundler's helper says of a list of `for await` that is none.
 const NO_ASYNC_LIST: &str = "Object is not async iterable";
 
+/// What is said of a property that cannot be removed.
+const NOT_DELETED: &str = "could not delete property";
+/// How it is said that a name is of nothing.
+const NOT_DEFINED: &str = " is not defined";
+/// What the bundler's helper says of `undefined` or `null` in whose place an object is taken apart as a whole.
+const NOT_TAKEN_APART: &str = "Cannot destructure ";
+
 /// Whether a message is one of the bundler's helpers, which newer syntax is lowered to.
 pub(crate) fn is_of_bundler(message: &str) -> bool {
-    [NO_PRIVATE, NO_ASYNC_LIST].contains(&message)
+    let is_of_rest = |nothing| ["undefined", "null"].contains(&nothing);
+    [NO_PRIVATE, NO_ASYNC_LIST].contains(&message) || message.strip_prefix(NOT_TAKEN_APART).is_some_and(is_of_rest)
 }
 
 /// A message, and the offset that Node names if it is not the reported one.
@@ -22,7 +30,7 @@ pub(crate) type Told = (String, Option<u32>);
 
 /// Whether a message may be one of [`message`] or of a call, before any tree is read.
 pub(crate) fn is_known(message: &str) -> bool {
-    const WHOLE: [&str; 17] = [
+    const WHOLE: [&str; 20] = [
         "not a function",
         "not a constructor",
         "value is not iterable",
@@ -40,8 +48,11 @@ pub(crate) fn is_known(message: &str) -> bool {
         "class constructors must be invoked with 'new'",
         NO_PRIVATE,
         NO_ASYNC_LIST,
+        NOT_DELETED,
+        "Cannot destructure undefined",
+        "Cannot destructure null",
     ];
-    const ENDS: [&str; 3] = ["' is read-only", " is not initialized", " is not a constructor"];
+    const ENDS: [&str; 4] = ["' is read-only", " is not initialized", NOT_DEFINED, " is not a constructor"];
     const BEGINS: [&str; 3] = ["cannot read property '", "cannot set property '", "cannot convert symbol to "];
     WHOLE.contains(&message)
         || ENDS.iter().any(|end| message.ends_with(end))
@@ -74,8 +85,22 @@ pub(crate) fn message(message: &str, here: &Here<'_>, is_spread: bool) -> Option
     if let Some(name) = message.strip_suffix(" is not initialized") {
         return Some((format!("Cannot access '{name}' before initialization"), None));
     }
+    if let Some(name) = message.strip_suffix(NOT_DEFINED) {
+        // The bundler has dropped its declaration.
+        let is_declared = here.sites.declares(name);
+        return is_declared.then(|| (format!("Cannot access '{name}' before initialization"), None));
+    }
+    if let Some(nothing) = message.strip_prefix(NOT_TAKEN_APART) {
+        return taken_whole(nothing, here);
+    }
     match message {
         "Cannot convert undefined or null to object" => taken_apart(here),
+        NOT_DELETED => {
+            let site = here.innermost(|site| matches!(site.kind, Kind::Delete { .. }))?;
+            let Kind::Delete { key: Key::Known(key) } = &site.kind else { return None };
+            let of = if key.parse::<u32>().is_ok() { "[object Array]" } else { "#<Object>" };
+            Some((format!("Cannot delete property '{key}' of {of}"), Some(site.place)))
+        }
         "invalid 'in' operand" => binary(here, |operator| operator == "in")
             .map(|(site, left, right)| (format!("Cannot use 'in' operator to search for '{left}' in {right}"), site)),
         "invalid 'instanceof' right operand" => binary(here, |operator| operator == "instanceof")
@@ -158,6 +183,25 @@ fn read_only(name: &str, here: &Here<'_>) -> Option<Told> {
     Some((format!("Cannot assign to read only property '{name}' of object '#<Object>'"), Some(site.place)))
 }
 
+/// Returns Node's words for `undefined` or `null` in whose place an object is taken apart as a whole: `{ ...rest }`.
+fn taken_whole(nothing: &str, here: &Here<'_>) -> Option<Told> {
+    let is_whole = |site: &Site| matches!(site.kind, Kind::ObjectPattern { key: None, .. });
+    let site = here.innermost(is_whole).or_else(|| here.pattern(is_whole)).or_else(|| here.only(is_whole))?;
+    let Kind::ObjectPattern { init, .. } = &site.kind else { return None };
+    let text = init.as_ref().map_or("undefined", |init| init.text.as_str());
+    Some((format!("Cannot destructure '{text}' as it is {nothing}."), Some(site.place)))
+}
+
+/// Returns what Node says of an object that does not have a private method or accessor; `None` of other members.
+fn private_method(key: &str, place: u32, here: &Here<'_>) -> Option<Told> {
+    let is_meant =
+        |site: &&Site| matches!(&site.kind, Kind::PrivateMethod { name, .. } if name == key) && site.contains(place);
+    let site = here.sites.rows.iter().filter(is_meant).min_by_key(|site| site.end - site.start)?;
+    let Kind::PrivateMethod { is_static, .. } = &site.kind else { return None };
+    let of = if *is_static { "" } else { "an instance of " };
+    Some((format!("Receiver must be {of}class {}", site.text), Some(place)))
+}
+
 /// Returns Node's words for a private member that an object does not have.
 fn private_member(here: &Here<'_>) -> Option<Told> {
     let is_private = |site: &Site| match &site.kind {
@@ -167,6 +211,11 @@ fn private_member(here: &Here<'_>) -> Option<Told> {
     let is_write = |site: &Site| is_private(site) && matches!(site.kind, Kind::Write { .. });
     // What is written is a member, too.
     let site = here.only(is_private).or_else(|| here.only(is_write))?;
+    if let Kind::Write { key: Key::Known(key), .. } | Kind::Member { key: Key::Known(key), .. } = &site.kind
+        && let Some(told) = private_method(key, site.place, here)
+    {
+        return Some(told);
+    }
     match &site.kind {
         Kind::Write { key: Key::Known(key), .. } => {
             let told = format!("Cannot write private member {key} to an object whose class did not declare it");
@@ -215,7 +264,8 @@ fn iteration(nothing: Option<&str>, here: &Here<'_>) -> Option<Told> {
         (Kind::ArrayPattern { .. } | Kind::Delegate | Kind::Member { .. }, Some("null")) => of_value("object null"),
         (Kind::ArrayPattern { .. } | Kind::Delegate | Kind::Member { .. }, Some(nothing)) => of_value(nothing),
         (Kind::ArrayPattern { init: Some(Taken { text, .. }), .. }, None) => format!("{text} is not iterable"),
-        (Kind::ArrayPattern { init: None, .. }, None) => return None,
+        // What was given is not known.
+        (Kind::ArrayPattern { init: None, .. }, None) => "value is not iterable".to_owned(),
         (Kind::Delegate, None) if site.text.parse::<f64>().is_ok() => of_value(&format!("number {}", site.text)),
         _ => format!("{} is not iterable", site.text),
     };

@@ -8,7 +8,9 @@ mod rows;
 use oxc::allocator::Allocator;
 use oxc::ast::ast::Program;
 use oxc::parser::Parser;
+use oxc::semantic::SemanticBuilder;
 use oxc::span::SourceType;
+use oxc::syntax::symbol::SymbolFlags;
 
 use crate::bundle::bundler::PARSER_STACK;
 use crate::bundle::marks::Lines;
@@ -38,6 +40,10 @@ pub(crate) enum Kind {
     Write { key: Key, is_variable: bool },
     /// What a class extends.
     Heritage,
+    /// The removal of a property.
+    Delete { key: Key },
+    /// A private method or accessor of the class that is the row: its name, and whether it is of the class itself.
+    PrivateMethod { name: String, is_static: bool },
 }
 
 /// How a call is written.
@@ -139,6 +145,7 @@ pub(crate) struct FunctionSpan {
 /// All sites of a source.
 pub(crate) struct Sites {
     pub(crate) text: String,
+    file: String,
     pub(crate) lines: Lines,
     pub(crate) rows: Vec<Site>,
     functions: Vec<FunctionSpan>,
@@ -148,7 +155,24 @@ impl Sites {
     /// Reads the table of a source. Returns `None` if it cannot be parsed.
     pub(crate) fn read(text: &str, file: &str) -> Option<Sites> {
         let (rows, functions) = parsed(text, file, |program| rows::read(text, program))?;
-        Some(Sites { text: text.to_owned(), lines: Lines::new(text), rows, functions })
+        Some(Sites { text: text.to_owned(), file: file.to_owned(), lines: Lines::new(text), rows, functions })
+    }
+
+    /// Returns whether a name is that of a variable or a class wherever the source uses it. The bundler drops a
+    /// declaration that is never come to, and the runtime then says that the name is not defined.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        let declares = |program: &Program<'_>| {
+            let scoping = SemanticBuilder::new().build(program).semantic.into_scoping();
+            let wanted = SymbolFlags::BlockScopedVariable | SymbolFlags::Class;
+            let is_meant = |id| {
+                let flags = scoping.symbol_flags(id);
+                scoping.symbol_name(id) == name && flags.intersects(wanted) && !flags.contains(SymbolFlags::Ambient)
+            };
+            let is_unresolved =
+                scoping.root_unresolved_references().keys().any(|unresolved| unresolved.as_str() == name);
+            !is_unresolved && scoping.symbol_ids().any(is_meant)
+        };
+        parsed(&self.text, &self.file, declares).unwrap_or(false)
     }
 
     /// Returns the next function that begins at an offset or after it.

@@ -14,6 +14,29 @@ pub(crate) fn is_unplaced(statement: &Statement<'_>) -> bool {
     takes_apart(statement) || spreads(statement)
 }
 
+/// Returns the statements that are bodies of another one; those in braces are none.
+pub(crate) fn bodies<'s, 'a>(statement: &'s Statement<'a>) -> Vec<&'s Statement<'a>> {
+    let both = match statement {
+        Statement::IfStatement(it) => [Some(&it.consequent), it.alternate.as_ref()],
+        Statement::ForStatement(it) => [Some(&it.body), None],
+        Statement::ForInStatement(it) => [Some(&it.body), None],
+        Statement::ForOfStatement(it) => [Some(&it.body), None],
+        Statement::WhileStatement(it) => [Some(&it.body), None],
+        Statement::DoWhileStatement(it) => [Some(&it.body), None],
+        _ => [None, None],
+    };
+    both.into_iter().flatten().collect()
+}
+
+/// Returns the statement behind labels.
+pub(crate) fn without_labels<'s, 'a>(statement: &'s Statement<'a>) -> &'s Statement<'a> {
+    let mut inner = statement;
+    while let Statement::LabeledStatement(it) = inner {
+        inner = &it.body;
+    }
+    inner
+}
+
 /// Whether a statement takes a value apart, as the list of a loop, too.
 fn takes_apart(statement: &Statement<'_>) -> bool {
     let declares = |it: &VariableDeclaration<'_>| it.declarations.iter().any(|it| it.id.is_destructuring_pattern());

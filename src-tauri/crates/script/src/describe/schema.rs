@@ -48,15 +48,13 @@ fn failed(error: FlowError) -> Vec<Issue> {
 fn parsed(answer: &str) -> Result<Data, Vec<Issue>> {
     #[derive(Deserialize)]
     struct Wire {
-        #[serde(default, deserialize_with = "engine::json::exact")]
+        #[serde(default, deserialize_with = "engine::json::given")]
         data: Option<Value>,
         issues: Option<Vec<WireIssue>>,
     }
-    let null = answer == r#"{"data":null}"#;
     let wire: Wire = from_json(answer).map_err(|error| failed(FlowError::plain(error.to_string())))?;
     match wire.issues {
         Some(found) => Err(issues(found)),
-        None if null => Ok(Value::Null.into()),
         None => Ok(wire.data.into()),
     }
 }

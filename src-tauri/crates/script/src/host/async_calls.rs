@@ -161,7 +161,7 @@ async fn next(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     #[derive(Deserialize)]
     struct Asked {
         /// The input in place of the block's.
-        #[serde(default, deserialize_with = "engine::json::exact")]
+        #[serde(default, deserialize_with = "engine::json::given")]
         input: Option<Value>,
     }
     let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;

@@ -20,6 +20,9 @@ use crate::vm::calls::enclosing_block;
 use crate::vm::time_zone;
 use crate::vm::{LOAD_TOKEN, Shared};
 
+/// The warning about a text that JSON cannot hold.
+const LONE: &str = "a text has half of a surrogate pair, which JSON cannot hold: U+FFFD is kept in its place";
+
 /// Serves a synchronous call. `token` identifies the running call of an author's function, and so its block. The error
 /// is thrown in the flow.
 pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Result<Option<String>, String> {
@@ -56,6 +59,12 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         return visibility(payload).map(Some);
     }
     let cx = shared.contexts.borrow().get(&token).cloned();
+    if op == "lone" {
+        if let Some(cx) = cx.filter(|cx| cx.run.note_once(LONE.to_owned())) {
+            cx.log("warn", LONE.to_owned());
+        }
+        return Ok(None);
+    }
     let Some(cx) = cx else { return without_block(shared, op, token, payload) };
     let parsed = || parse(payload).map_err(|error| error.to_string());
     Ok(match op {

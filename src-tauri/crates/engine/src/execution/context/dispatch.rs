@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::Context;
 use crate::model::effects::{Dispatch, DispatchTo, DispatchedBy, EffectKind};
 use crate::model::error::FlowError;
-use crate::model::json::exact;
 
 /// What a dispatcher computed.
 #[derive(Deserialize)]
@@ -18,7 +17,7 @@ struct Asked {
     #[serde(default)]
     flow_kind: Option<String>,
     session: DispatchTo,
-    #[serde(default, deserialize_with = "exact")]
+    #[serde(default, deserialize_with = "crate::model::json::given")]
     payload: Option<Value>,
     place: String,
     /// The key of the `ctx.runOnce` around it.
@@ -81,7 +80,8 @@ impl Context {
         if let Some(flow) = &asked.flow_kind {
             dispatch["flowKind"] = flow.as_str().into();
         }
-        if let Some(payload) = &asked.payload {
+        // Earlier versions recorded no null.
+        if let Some(payload) = asked.payload.as_ref().filter(|payload| !payload.is_null()) {
             dispatch["payload"] = payload.clone();
         }
         let mut open = self.frame.open_onces.borrow_mut();

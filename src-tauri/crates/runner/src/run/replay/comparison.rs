@@ -5,6 +5,7 @@
 mod dispatches;
 mod outside_of_blocks;
 mod questions;
+mod refused;
 mod unacceptable;
 
 use std::collections::{BTreeMap, HashSet};
@@ -78,7 +79,9 @@ impl Comparison {
         redaction: &Redaction,
     ) -> Comparison {
         let Found { events: replayed, missing, questions, input } = found;
-        let came = Came::of(recorded);
+        let (recorded, is_refused) = refused::as_waiting(recorded);
+        let recorded = &*recorded;
+        let mut came = Came::of(recorded);
         let of_recorded = traces(recorded);
         let ended: HashSet<Arc<str>> = of_recorded.ended.keys().cloned().collect();
         let mut was = questions::with_waiting(of_recorded, recorded, came.waits);
@@ -115,6 +118,8 @@ impl Comparison {
             }
             _ => otherwise,
         };
+        // What ran beside a question whose answer was refused was cut off.
+        came.is_to_its_end &= !is_refused;
         expectation.put_in_old_form(&mut is);
         let expected = expectation.on(was);
         let last = recorded.last().map_or(0, |event| event.seq);

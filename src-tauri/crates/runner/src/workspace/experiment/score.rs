@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::effects::{Effects, Message, ModelCall};
-use script::Expression;
+use script::{Expression, WrongExpression};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -107,8 +107,12 @@ impl Score {
 
 /// Reads an expression over a run; `flag` is how it was given.
 pub(crate) fn expression(flag: &str, text: &str) -> Result<Expression, Fault> {
-    Expression::parse(text, &NAMES)
-        .map_err(|wrong| Fault::invalid(format!("{flag}: column {}: the expression {}", wrong.column, wrong.message)))
+    Expression::parse(text, &NAMES).map_err(|WrongExpression { message, column }| {
+        Fault::invalid(match message.strip_prefix("has a syntax error: ") {
+            Some(what) => format!("{flag}: syntax error at column {column}: {what}"),
+            None => format!("{flag}: column {column}: the expression {message}"),
+        })
+    })
 }
 
 impl Workspace {

@@ -191,9 +191,12 @@ export function sound(text: string): string {
 }
 
 function wellFormed(json: string): string {
-  return json.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|[^u]|u)/gi, (escape, lone: string | undefined) =>
+  const made = json.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|[^u]|u)/gi, (escape, lone: string | undefined) =>
     lone === undefined ? escape : '\\ufffd',
   );
+  // Told once in a request.
+  if (made !== json) native.sync('lone', currentToken(), '');
+  return made;
 }
 
 /** Asks the engine for something that takes time; `started` gets a way to stop it. */

@@ -1,18 +1,32 @@
 // A zod schema as JSON Schema: for forms, for models, and for telling declarations apart.
 
-import { definition, inside, shapeOf, typeOf, type AnySchema, type Definition } from './schema';
-import { isInteger, lengthKeywords, numberKeywords } from './schema-checks';
+import { accepts, definition, inside, restOf, shapeOf, typeOf, type AnySchema, type Definition } from './schema';
+import { changesText, isInteger, lengthKeywords, numberKeywords } from './schema-checks';
 
 type JsonSchema = Record<string, unknown>;
 
+/**
+ * Whom a schema is described for. `form`: forms and models. `wide`: telling declarations apart. `question`: a form whose
+ * answers are checked by the schema itself, so that the description says where it must not be taken at its word.
+ */
+type Purpose = 'form' | 'wide' | 'question';
+
+/** On the description of a schema that changes what it is given before it checks it. The engine knows the keyword. */
+const CONVERTS = 'x-converts';
+
 /** JSON Schema (draft 7) of what may be put in: for forms and models. */
 export function describe(schema: AnySchema): JsonSchema {
-  return described(schema, 0, false);
+  return described(schema, 0, 'form');
 }
 
 /** The same, never stricter than the schema, for telling declarations apart: what it makes of other values is let through. */
 export function accepted(schema: AnySchema): JsonSchema {
-  return described(schema, 0, true);
+  return described(schema, 0, 'wide');
+}
+
+/** The same of an answer to a question: `x-converts` marks what the schema itself has to decide. */
+export function describeAnswer(schema: AnySchema): JsonSchema {
+  return described(schema, 0, 'question');
 }
 
 /** Whether `describe` says all that a schema asks for; what it knows no word for is left out there. */
@@ -46,10 +60,16 @@ export function isWholeTold(schema: AnySchema): boolean {
   }
 }
 
-function described(schema: AnySchema, depth: number, wide: boolean): JsonSchema {
+function described(schema: AnySchema, depth: number, purpose: Purpose): JsonSchema {
   // A schema that contains itself ends here; a form shows raw JSON from that level on.
-  if (depth > 24 || (wide && takesAnything(schema))) return {};
-  const told = shapeFor(schema, (inner) => described(inner as AnySchema, depth + 1, wide));
+  if (depth > 24 || (purpose === 'wide' && takesAnything(schema))) return {};
+  const go = (inner: unknown) => described(inner as AnySchema, depth + 1, purpose);
+  const told = shapeFor(schema, go);
+  if (purpose === 'question') {
+    const rest = typeOf(schema) === 'object' ? restOf(schema) : undefined;
+    if (rest !== undefined) told.additionalProperties = rest === true ? true : go(rest);
+    if (takesAnything(schema) || changesText(schema)) told[CONVERTS] = true;
+  }
   const words = schema.description;
   return words && told.description === undefined ? { ...told, description: words } : told;
 }
@@ -81,7 +101,7 @@ function shapeFor(schema: AnySchema, go: (inner: unknown) => JsonSchema): JsonSc
     }
     case 'enum':
     case 'nativeenum':
-      return { type: 'string', enum: enumValues(def) };
+      return enumShape(enumValues(def));
     case 'array':
       return { type: 'array', items: go(def.element ?? def.type), ...lengthKeywords(schema, 'minItems', 'maxItems') };
     case 'tuple':
@@ -120,11 +140,16 @@ function objectShape(schema: AnySchema, go: (inner: unknown) => JsonSchema): Jso
   const required: string[] = [];
   for (const name of Object.keys(shape)) {
     properties[name] = go(shape[name]);
-    if (!(shape[name] as AnySchema).safeParse(undefined).success) required.push(name);
+    if (!accepts(shape[name] as AnySchema, undefined)) required.push(name);
   }
   const described: JsonSchema = { type: 'object', properties };
   if (required.length > 0) described.required = required;
   return described;
+}
+
+function enumShape(values: unknown[]): JsonSchema {
+  // A TypeScript enum may be of numbers.
+  return values.every((value) => typeof value === 'string') ? { type: 'string', enum: values } : { enum: values };
 }
 
 function enumValues(def: Definition): unknown[] {

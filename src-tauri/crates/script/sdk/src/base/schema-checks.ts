@@ -3,7 +3,7 @@
 // zod 3 and zod 4 write the same checks differently; both are read here into one spelling first.
 // Must not: say a keyword that is stricter than the check. A check JSON Schema has no word for is left out.
 
-import { definition, type AnySchema } from './schema';
+import { definition, typeOf, type AnySchema } from './schema';
 
 type Keywords = Record<string, unknown>;
 
@@ -60,6 +60,8 @@ function modern(check: Check4): Check[] {
       return String(check.format).includes('int') ? [{ kind: 'int' }] : [];
     case 'string_format':
       return [modernFormat(check)];
+    case 'overwrite':
+      return [{ kind: 'trim' }];
     default:
       return [];
   }
@@ -96,6 +98,12 @@ function checksOf(schema: AnySchema): Check[] {
     if (typeof bound?.value === 'number') listed.push({ kind, value: bound.value });
   }
   return [...modern(def as Check4), ...listed];
+}
+
+/** Whether a text is changed before its other checks look at it: `.trim().max(3)`. */
+export function changesText(schema: AnySchema): boolean {
+  const changing = ['trim', 'toLowerCase', 'toUpperCase'];
+  return typeOf(schema) === 'string' && checksOf(schema).some((check) => changing.includes(check.kind));
 }
 
 export function isInteger(schema: AnySchema): boolean {

@@ -36,6 +36,12 @@ export function transientSlot<S extends AnySchema>(schema: S): S {
   return schema;
 }
 
+/** The fields of a schema that are marked so. */
+export function transientFields(schema: AnySchema): string[] {
+  const shape = shapeOf(schema) ?? {};
+  return Object.keys(shape).filter((name) => transientSlots.has(shape[name] as AnySchema));
+}
+
 export interface Answer {
   ok: boolean;
   data?: unknown;
@@ -44,6 +50,15 @@ export interface Answer {
 
 export function parse(schema: AnySchema, value: unknown): Answer {
   return answered(schema.safeParse(value));
+}
+
+/** As `parse`, where a schema that throws accepts nothing. */
+export function accepts(schema: AnySchema, value: unknown): boolean {
+  try {
+    return schema.safeParse(value).success;
+  } catch {
+    return false;
+  }
 }
 
 /** As `parse`, and refinements may wait. */
@@ -171,13 +186,17 @@ export function shapeOf(schema: AnySchema): Record<string, AnySchema> | undefine
 export function isOpen(schema: AnySchema): boolean {
   let at: AnySchema | undefined = schema;
   for (let depth = 0; at && depth < 20; depth++) {
-    if (typeOf(at) === 'object') {
-      const { unknownKeys, catchall } = definition(at) as { unknownKeys?: unknown; catchall?: AnySchema };
-      return unknownKeys === 'passthrough' || (catchall !== undefined && typeOf(catchall) !== 'never');
-    }
+    if (typeOf(at) === 'object') return restOf(at) !== undefined;
     at = inside(at);
   }
   return false;
+}
+
+/** The schema of the other fields of an object schema; `true` if it takes any. */
+export function restOf(schema: AnySchema): AnySchema | true | undefined {
+  const { unknownKeys, catchall } = definition(schema) as { unknownKeys?: unknown; catchall?: AnySchema };
+  if (catchall !== undefined && typeOf(catchall) !== 'never') return catchall;
+  return unknownKeys === 'passthrough' ? true : undefined;
 }
 
 /** Two object schemas as one, or the name of the field that both declare differently. */

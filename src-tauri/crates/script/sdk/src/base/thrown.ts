@@ -175,8 +175,9 @@ function make(wire: Wire, options: Partial<FlowError>): Error {
 function detailsOf(error: Error): unknown {
   const { details, cause } = error as FlowError & { cause?: unknown };
   const more: Record<string, unknown> = {};
-  if (cause !== undefined) more.cause = causeOf(cause, [error]);
-  const gathered = gatheredBy(error, [error]);
+  const budget = { left: MOST_TOLD };
+  if (cause !== undefined) more.cause = causeOf(cause, [error], budget);
+  const gathered = gatheredBy(error, [error], budget);
   if (gathered !== undefined) more.errors = gathered;
   if (Object.keys(more).length === 0) return details;
   if (typeof details === 'object' && details !== null) return { ...details, ...more };
@@ -186,16 +187,32 @@ function detailsOf(error: Error): unknown {
 /** Longer chains end here. */
 const LONGEST = 17;
 
+/** How many causes are told of one error in all: errors that share entries have more paths than entries. */
+const MOST_TOLD = 1000;
+
+interface Budget {
+  left: number;
+}
+
 /** How many of the causes behind the last one are counted. */
 const MOST_COUNTED = 10_000;
 
 /** What an AggregateError gathers. `above` is the chain down to it, itself too. */
-function gatheredBy(error: Error, above: readonly Error[]): Record<string, unknown>[] | undefined {
+function gatheredBy(error: Error, above: readonly Error[], budget: Budget): Record<string, unknown>[] | undefined {
   const errors = read(
     () => (error.name === 'AggregateError' ? (error as AggregateError).errors : undefined),
     undefined,
   );
-  return Array.isArray(errors) && above.length < LONGEST ? errors.map((one) => causeOf(one, above)) : undefined;
+  if (!Array.isArray(errors) || above.length >= LONGEST) return undefined;
+  const told: Record<string, unknown>[] = [];
+  for (const one of errors as unknown[]) {
+    if (budget.left <= 0) {
+      told.push({ name: 'Error', message: `… ${errors.length - told.length} more errors` });
+      break;
+    }
+    told.push(causeOf(one, above, budget));
+  }
+  return told;
 }
 
 /** How many causes there are from one on. */
@@ -210,7 +227,8 @@ function countFrom(first: unknown): number {
 }
 
 /** `{ name, message, code?, cause?, errors? }`, recursively. `above` is the chain down to the cause. */
-function causeOf(cause: unknown, above: readonly Error[]): Record<string, unknown> {
+function causeOf(cause: unknown, above: readonly Error[], budget: Budget): Record<string, unknown> {
+  budget.left--;
   if (!read(() => cause instanceof Error, false)) {
     const isObject = typeof cause === 'object' && cause !== null;
     return {
@@ -229,8 +247,8 @@ function causeOf(cause: unknown, above: readonly Error[]): Record<string, unknow
   const deeper = read(() => error.cause, undefined);
   const chain = [...above, error];
   if (typeof code === 'string') told.code = code;
-  if (deeper !== undefined) told.cause = causeOf(deeper, chain);
-  const gathered = gatheredBy(error, chain);
+  if (deeper !== undefined) told.cause = causeOf(deeper, chain, budget);
+  const gathered = gatheredBy(error, chain, budget);
   if (gathered !== undefined) told.errors = gathered;
   return told;
 }

@@ -8,6 +8,7 @@ import { isBlock, type Block, type Config, type Handler } from './blocks';
 import { containerOf } from './container';
 import { checkField, inside, isSchema, typeOf } from '../base/schema';
 import { toJson } from '../base/values';
+import { warnOfSlots } from './known-keys';
 import { needLayers } from './middleware';
 import { warnOfOthers } from './nested-keys';
 
@@ -26,6 +27,8 @@ const SCHEMAS = new Set([
 ]);
 /** Those of a state, which is an object of fields. */
 const STATES = new Set([...SCHEMAS].filter((key) => /[sS]tateSchema$/.test(key)));
+/** Those of a state that outlives its block. */
+const KEPT = new Set(['request', 'session', 'user', 'project', 'org'].map((scope) => `${scope}StateSchema`));
 const FUNCTIONS = new Set(['connectInput', 'connectOutput', 'mapModelOutput', 'onCompleted', 'onErrored']);
 
 /** The longest name of a block, in bytes of UTF-8: paths are made of names, and stand in every row. */
@@ -66,6 +69,7 @@ export function checkConfig(config: Config, where: string): void {
     if (SCHEMAS.has(key)) {
       if (!isSchema(value)) throw new TypeError(`${where}: ${key} must be a zod schema, got ${describeValue(value)}`);
       if (STATES.has(key)) needFields(value, `${where}: ${key}`);
+      if (KEPT.has(key)) warnOfSlots(value, `${where}: ${key}`);
     } else if (FUNCTIONS.has(key)) {
       needFunction(value, `${where}: ${key}`);
     }

@@ -5,7 +5,7 @@ import { isBlock, type Block, type Config } from './blocks';
 import { budget } from './budgets';
 import { needFields } from './checks';
 import { checkHooks } from './hooks';
-import { warn, warnOfUnknown } from './known-keys';
+import { warn, warnOfSlots, warnOfUnknown } from './known-keys';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkAddresses } from './addresses';
@@ -173,6 +173,7 @@ export function defineFlow(definition: Config): FlowType {
       );
     }
     needFields(schema, `Flow "${definition.kind}": ${scope}.stateSchema`);
+    if (!madeOf.has(definition)) warnOfSlots(schema, `Flow "${definition.kind}": ${scope}.stateSchema`);
     checkProjection(definition[scope] as Config | undefined, `Flow "${definition.kind}": ${scope}`);
   }
   checkHooks(definition);

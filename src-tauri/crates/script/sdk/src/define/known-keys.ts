@@ -4,6 +4,7 @@
 // Must not: refuse anything. Newer spellings may be meant for other hosts; a load that looks odd is told, not stopped.
 
 import { currentToken, LOAD, native } from '../base/host';
+import { isSchema, transientFields } from '../base/schema';
 import type { Config } from './blocks';
 
 const BLOCK = [
@@ -210,6 +211,15 @@ export function warnOfUnknown(kind: string, config: Config, where: string): void
     if (known.has(key)) continue;
     const meant = nearest(key, [...known]);
     warn(`${where}: "${key}" is no setting of ${one} and changes nothing${meant ? `; did you mean "${meant}"?` : ''}`);
+  }
+}
+
+/** Tells of fields that are marked by `transientSlot` in a state that is kept: there the mark changes nothing. */
+export function warnOfSlots(schema: unknown, place: string): void {
+  if (!isSchema(schema)) return;
+  for (const name of transientFields(schema)) {
+    const instead = 'it works in the state of a sequencer or a block';
+    warn(`${place}: "${name}" is kept like any other field: transientSlot changes nothing here; ${instead}`);
   }
 }
 

@@ -2,8 +2,9 @@
 
 import { FlowError, SuspensionRejectedError, SuspensionTimeoutError } from '../base/errors';
 import { askJson, native, wire } from '../base/host';
-import { describe } from '../base/json-schema';
-import { isSchema, parse, type AnySchema } from '../base/schema';
+import { describeAnswer } from '../base/json-schema';
+import { inspect } from '../base/inspect';
+import { isSchema, parse, parseAsync, type AnySchema, type Answer } from '../base/schema';
 import { toJson } from '../base/values';
 
 /** What `ctx.suspend` gives when the question was skipped. */
@@ -22,9 +23,21 @@ export async function suspend(token: number, given: unknown): Promise<unknown> {
   const options = checked(given);
   warnOfOthers(token, given as object);
   const schema = options.resumeSchema;
-  const asked = { ...options, resumeSchema: isSchema(schema) ? shown(schema) : schema };
+  let resumeSchema = schema;
+  if (isSchema(schema)) {
+    const takesNothing = accepted(schema, undefined);
+    resumeSchema = shown(schema, typeof takesNothing === 'boolean' ? takesNothing : await takesNothing);
+  } else if (schema !== undefined) checkPatterns(schema, '');
+  const asked = { ...options, resumeSchema, isJsonSchema: schema !== undefined && !isSchema(schema) };
   const json = toJson(asked, 'ctx.suspend') as string;
-  const answer = JSON.parse(await askJson(token, 'suspend', json)) as Resolved;
+  const place = new Error();
+  let answer: Resolved;
+  try {
+    answer = JSON.parse(await askJson(token, 'suspend', json)) as Resolved;
+  } catch (error) {
+    if (error instanceof Error) error.stack ||= place.stack ?? '';
+    throw error;
+  }
   switch (answer.resolution) {
     case 'rejected':
       throw new SuspensionRejectedError(answer.id, answer.by, answer.data);
@@ -32,30 +45,61 @@ export async function suspend(token: number, given: unknown): Promise<unknown> {
       throw new SuspensionTimeoutError(answer.id);
     case 'skipped':
       return SUSPENSION_SKIPPED;
-    default:
-      return isSchema(schema) ? fitted(schema, answer) : answer.data;
   }
+  if (!isSchema(schema)) return answer.data;
+  const made = fitted(schema, answer);
+  return made instanceof Promise ? ((await made) as Fitted).data : made.data;
 }
 
 /** The schema as it is shown. Where the author's takes nothing at all, so does an answer without data. */
-function shown(schema: AnySchema): unknown {
-  const described = describe(schema) as Record<string, unknown>;
-  if ('default' in described || !parse(schema, undefined).ok) return described;
+function shown(schema: AnySchema, takesNothing: boolean): unknown {
+  const described = describeAnswer(schema);
+  if ('default' in described || !takesNothing) return described;
   return { anyOf: [described, { type: 'null' }] };
+}
+
+/** Whether a schema accepts a value: later, if the schema has to wait. */
+function accepted(schema: AnySchema, value: unknown): boolean | Promise<boolean> {
+  const answer = tried(schema, value);
+  return answer instanceof Promise ? answer.then(({ ok }) => ok) : answer.ok;
+}
+
+/** What a schema makes of a value: later, if the schema has to wait. What it throws refuses the value. */
+function tried(schema: AnySchema, value: unknown): Answer | Promise<Answer> {
+  try {
+    return parse(schema, value);
+  } catch {
+    // Both generations of zod throw where a refinement or a transform waits.
+    return parseAsync(schema, value).catch((error: unknown) => {
+      const what = error instanceof Error ? `${error.name}: ${error.message}` : inspect(error);
+      return { ok: false, issues: [{ path: '', message: `the schema threw ${what}` }] };
+    });
+  }
+}
+
+interface Fitted {
+  data: unknown;
 }
 
 /**
  * The data as the schema of today makes it; without any, nothing or null, as the schema takes it. Data that it refuses
  * is no answer: the question stays.
  */
-function fitted(schema: AnySchema, answer: Resolved): unknown {
+function fitted(schema: AnySchema, answer: Resolved): Fitted | Promise<Fitted> {
   const { data } = answer;
-  const parsed = parse(schema, data);
-  if (parsed.ok) return parsed.data;
-  if (data === undefined || data === null) {
-    const other = parse(schema, data === null ? undefined : null);
-    if (other.ok) return other.data;
-  }
+  const first = tried(schema, data);
+  const isNothing = data === undefined || data === null;
+  const second = (parsed: Answer): Fitted | Promise<Fitted> => {
+    if (parsed.ok) return { data: parsed.data };
+    if (!isNothing) return refuse(answer, parsed);
+    const other = tried(schema, data === null ? undefined : null);
+    const decide = (other: Answer) => (other.ok ? { data: other.data } : refuse(answer, parsed));
+    return other instanceof Promise ? other.then(decide) : decide(other);
+  };
+  return first instanceof Promise ? first.then(second) : second(first);
+}
+
+function refuse(answer: Resolved, parsed: Answer): never {
   const first = parsed.issues?.[0];
   const at = first?.path ? ` at "${first.path}"` : '';
   throw new FlowError(
@@ -65,6 +109,33 @@ function fitted(schema: AnySchema, answer: Resolved): unknown {
       details: { suspensionId: answer.id, issues: parsed.issues },
     },
   );
+}
+
+/** What holds values, not schemas. */
+const OF_VALUES = ['const', 'enum', 'default', 'examples', 'example'];
+
+/** Refuses a JSON Schema with a pattern that is no regular expression. */
+function checkPatterns(schema: unknown, place: string, depth = 0): void {
+  if (typeof schema !== 'object' || schema === null || depth > 100) return;
+  for (const [name, inner] of Object.entries(schema as Record<string, unknown>)) {
+    const at = place === '' ? name : `${place}.${name}`;
+    if (name === 'pattern' && typeof inner === 'string') checkPattern(inner, at);
+    if (name === 'patternProperties' && typeof inner === 'object' && inner !== null)
+      Object.keys(inner).forEach((pattern) => checkPattern(pattern, at));
+    if (!OF_VALUES.includes(name)) checkPatterns(inner, at, depth + 1);
+  }
+}
+
+function checkPattern(pattern: string, at: string): void {
+  const compiles = (flags: string) => {
+    try {
+      return new RegExp(pattern, flags) instanceof RegExp;
+    } catch {
+      return false;
+    }
+  };
+  if (!compiles('u') && !compiles(''))
+    throw new TypeError(`ctx.suspend: resumeSchema: ${at}: "${pattern}" is not a regular expression`);
 }
 
 const KNOWN = ['reason', 'message', 'data', 'resumeSchema', 'timeoutMs', 'render', 'allow'];

@@ -4,27 +4,9 @@
 // no process.
 
 import { bytesOf, fromBase64 } from '../base/bytes';
-import { ask, currentCode, currentToken, LOAD, native, runAs, wire } from '../base/host';
-import { inspect } from '../base/inspect';
+import { ask, currentCode, currentToken, LOAD, native, runAs } from '../base/host';
+import { console } from './console';
 import { localToRun } from './local-time';
-
-function print(level: string) {
-  return (...parts: unknown[]) => {
-    native.sync('log', currentToken(), wire([level, parts.map(inspect).join(' ')]));
-  };
-}
-
-const console = {
-  log: print('log'),
-  info: print('info'),
-  warn: print('warn'),
-  error: print('error'),
-  debug: print('debug'),
-  trace: print('debug'),
-  assert: (holds?: unknown, ...parts: unknown[]) => {
-    if (!holds) print('error')(parts.length > 0 ? 'Assertion failed:' : 'Assertion failed', ...parts);
-  },
-};
 
 function now(): number {
   // A look at the precise clock may stand at this place of an older record.
@@ -196,6 +178,8 @@ Object.assign(globalThis, {
   setInterval: (callback: () => void, delay = 0, ...args: unknown[]) => setTimer(callback, delay, true, args),
   clearTimeout: clearTimer,
   clearInterval: clearTimer,
+  setImmediate: (callback: () => void, ...args: unknown[]) => setTimer(callback, 0, false, args),
+  clearImmediate: clearTimer,
   structuredClone: structuredCloneOf,
   queueMicrotask: microtask,
   crypto,

@@ -6,11 +6,10 @@ interface Timers {
   setInterval: Timer;
   clearTimeout(id?: number): void;
   clearInterval(id?: number): void;
+  setImmediate(callback: (...args: unknown[]) => void, ...args: unknown[]): number;
+  clearImmediate(id?: number): void;
 }
 
 const known = globalThis as unknown as Timers;
-export const { setTimeout, setInterval, clearTimeout, clearInterval } = known;
-export const setImmediate = (callback: (...args: unknown[]) => void, ...args: unknown[]): number =>
-  setTimeout(callback, 0, ...args);
-export const clearImmediate = clearTimeout;
+export const { setTimeout, setInterval, clearTimeout, clearInterval, setImmediate, clearImmediate } = known;
 export default { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate };

@@ -11,6 +11,7 @@ use oxc::ast_visit::{Visit, walk};
 use oxc::parser::Parser;
 use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::{GetSpan, SourceType};
+use oxc::syntax::reference::ReferenceId;
 
 /// The methods that change what they are called on, and what gives the same without.
 const CHANGING: [(&str, &str); 11] = [
@@ -69,16 +70,16 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             let parsed = Parser::new(&allocator, &whole, kind).parse();
             if let Some(error) = parsed.diagnostics.iter().next() {
                 let at = error.labels.first().map_or(1, |label| label.offset());
-                return Err(wrong(&format!("is no expression: {}", error.message), column(at).min(end.max(1))));
+                return Err(wrong(&format!("has a syntax error: {}", error.message), column(at).min(end.max(1))));
             }
             let [Statement::ExpressionStatement(it)] = &parsed.program.body[..] else {
-                return Err(wrong("is no expression: write one expression, and no statement", 1));
+                return Err(wrong("has a syntax error: write one expression, and no statement", 1));
             };
             let Expression::ParenthesizedExpression(inner) = &it.expression else {
-                return Err(wrong("is no expression: a bracket is closed that is not opened", 1));
+                return Err(wrong("has a syntax error: a bracket is closed that is not opened", 1));
             };
             if inner.span.end as usize != whole.len() {
-                return Err(wrong("is no expression: a bracket is closed that is not opened", 1));
+                return Err(wrong("has a syntax error: a bracket is closed that is not opened", 1));
             }
             let mut waits = Waits::default();
             waits.visit_expression(&it.expression);
@@ -91,7 +92,10 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             if let Some((at, what)) = writes.found {
                 return Err(wrong(&what, column(at)));
             }
-            Ok(scoping.root_unresolved_references().keys().map(|name| name.to_string()).collect())
+            // A type has no value while the flow runs, and an import of nothing else does not stay in the bundle.
+            let is_value = |found: &[ReferenceId]| found.iter().any(|id| scoping.get_reference(*id).flags().is_value());
+            let names = scoping.root_unresolved_references().iter().filter(|(_, found)| is_value(found));
+            Ok(names.map(|(name, _)| name.to_string()).collect())
         };
         let stack = crate::bundle::bundler::PARSER_STACK;
         let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work);

@@ -3,12 +3,14 @@
 use oxc::ast::ast::{
     Argument, ArrayExpression, ArrayExpressionElement, ArrowFunctionBody, ArrowFunctionExpression,
     AssignmentExpression, AssignmentTarget, AssignmentTargetMaybeDefault, AssignmentTargetProperty, BinaryExpression,
-    BindingPattern, CallExpression, Class, Expression, ForOfStatement, ForStatementLeft, FormalParameter, Function,
-    FunctionBody, MemberExpression, NewExpression, ObjectPattern, Program, PropertyKey, SimpleAssignmentTarget,
-    Statement, TaggedTemplateExpression, UpdateExpression, VariableDeclarator, YieldExpression,
+    BindingPattern, CallExpression, Class, ClassElement, Expression, ForOfStatement, ForStatementLeft, FormalParameter,
+    Function, FunctionBody, MemberExpression, NewExpression, ObjectPattern, Program, PropertyKey,
+    SimpleAssignmentTarget, Statement, TaggedTemplateExpression, UnaryExpression, UpdateExpression, VariableDeclarator,
+    YieldExpression,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::span::{GetSpan, Span};
+use oxc::syntax::operator::UnaryOperator;
 use oxc::syntax::scope::ScopeFlags;
 
 use super::{Call, Form, FunctionSpan, Key, Kind, Site, Taken, Within};
@@ -300,11 +302,29 @@ impl<'a> Visit<'a> for Rows<'_> {
         walk::walk_update_expression(self, it);
     }
 
+    fn visit_unary_expression(&mut self, it: &UnaryExpression<'a>) {
+        if it.operator == UnaryOperator::Delete
+            && let Some(member) = it.argument.get_inner_expression().as_member_expression()
+        {
+            self.add(Kind::Delete { key: key_of(member) }, it.span, it.span.start, printed(member.object()));
+        }
+        walk::walk_unary_expression(self, it);
+    }
+
     fn visit_class(&mut self, it: &Class<'a>) {
         if let Some(heritage) = &it.heritage {
             let parent = &heritage.expression;
             let text = value(parent).unwrap_or_else(|| printed(parent));
             self.add(Kind::Heritage, parent.span(), place(parent, self.text), text);
+        }
+        let name = it.id.as_ref().map_or("anonymous", |id| id.name.as_str());
+        for element in &it.body.body {
+            if let ClassElement::MethodDefinition(method) = element
+                && let PropertyKey::PrivateIdentifier(key) = &method.key
+            {
+                let kind = Kind::PrivateMethod { name: format!("#{}", key.name), is_static: method.r#static };
+                self.add(kind, it.span, it.span.start, name.to_owned());
+            }
         }
         walk::walk_class(self, it);
     }
