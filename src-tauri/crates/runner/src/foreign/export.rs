@@ -131,10 +131,12 @@ fn pairs(fields: &Map<String, Value>, exact: &Exact<'_>, place: &str) -> Vec<Key
 fn value(of: &Value, exact: &Exact<'_>, place: &str) -> AnyValue {
     let double = match of {
         Value::Number(number) => number.as_f64(),
-        // What JSON has no number for.
+        // Some senders write numbers as texts.
         Value::String(text) => text.parse().ok(),
         _ => None,
     };
+    // The JSON of the protocol's library has no number that is none, and would write null.
+    let double = double.filter(|double: &f64| double.is_finite());
     if let Some(double) = double.filter(|_| exact.is_double(place)) {
         return AnyValue { value: Some(any_value::Value::DoubleValue(double)) };
     }
