@@ -18,7 +18,7 @@ const MAX_RECENT = 5;
 export function entriesOf(app: AppModel, query: string): Entry[] {
   const sessions = (app.workspace.sessions.answer ?? []).map((one) => sessionEntry(app, one));
   const known = [...commandEntries(app), ...flowEntries(app)];
-  if (query.trim()) return [...known, ...sessions];
+  if (query.trim()) return [...known, ...blockEntries(app), ...sessions];
   // Before anything is typed, what was worked on last is what is looked for most.
   return [...sessions.slice(0, MAX_RECENT), ...flowEntries(app), ...commandEntries(app)];
 }
@@ -35,6 +35,16 @@ function sessionEntry(app: AppModel, session: ListedSession): Entry {
     hint: `${lookOf(lastStatus).label} · ${ago(updatedAt, Date.now())}`,
     run: () => app.openSession(id),
   };
+}
+
+/** The blocks of the open request, as far as their rows were read. */
+function blockEntries(app: AppModel): Entry[] {
+  return app.request.rows.blocks().map(({ path, attempt, instanceId }) => {
+    const last = path.slice(path.lastIndexOf('/') + 1);
+    const title = last.slice(last.indexOf(':') + 1) + (attempt > 0 ? `, attempt ${attempt}` : '');
+    const run = () => app.select(instanceId, 'push', { tab: 'timeline' });
+    return { id: `block ${instanceId}`, group: 'Block', title, icon: 'handler', hint: path, run };
+  });
 }
 
 function flowEntries(app: AppModel): Entry[] {

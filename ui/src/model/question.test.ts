@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { answeredWords, callsOf, callWords, detailWords, questionWords } from './question';
+import { answeredWords, callsOf, callWords, detailWords, proposedData, questionWords } from './question';
 
 const asked = (fields: object) => ({ reason: 'approval', message: null, data: null, path: 'root/step:a', ...fields });
 const pay = { toolCalls: [{ toolName: 'pay', args: { amount: 45 } }] };
@@ -48,4 +48,12 @@ test('an answer is told by what was answered', () => {
   expect(answeredWords(asked, 'approve')).toBe('Approved: pay({ amount: 45 })');
   expect(answeredWords(asked, 'reject')).toBe('Rejected: pay({ amount: 45 })');
   expect(answeredWords({ ...asked, message: 'Which colour?' }, 'submit')).toBe('Answered: Which colour?');
+});
+
+test('an answer with data begins with what is asked about', () => {
+  const call = { toolCalls: [{ toolName: 'pay', args: { amount: 45 } }] };
+  expect(proposedData({ data: call })).toEqual({ amount: 45 });
+  expect(proposedData({ data: { amount: 30, to: 'Ada' } })).toEqual({ amount: 30, to: 'Ada' });
+  const two = { toolCalls: [...call.toolCalls, { toolName: 'send', args: {} }] };
+  expect(proposedData({ data: two })).toBeUndefined();
 });

@@ -20,6 +20,13 @@ export function callsOf({ data }: Pick<SuspensionRow, 'data'>): Call[] {
   return [{ name: call._tool, args }];
 }
 
+/** What an answer with data begins with: the arguments of the call that waits, or what the question is about. */
+export function proposedData(asked: Pick<SuspensionRow, 'data'>): unknown {
+  const calls = callsOf(asked);
+  if (calls.length === 1) return calls[0]?.args;
+  return calls.length === 0 ? asked.data : undefined;
+}
+
 /** `pay({ amount: 45 })`. */
 export function callWords({ name, args }: Call, most = MOST_OF_ARGS): string {
   if (args === undefined || args === null) return `${name}()`;

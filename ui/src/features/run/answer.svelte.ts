@@ -1,6 +1,8 @@
 // An answer to a question of a request while it is made: what is typed, what is wrong with it, and what was refused.
 import { asFault, type Reply, type ResumeOptions, type SuspensionRow } from '../../host/host';
+import { isContainer } from '../../base/json';
 import { thrownWords } from '../../model/faults.svelte';
+import { proposedData } from '../../model/question';
 import { Draft } from './draft.svelte';
 import { fieldOf } from './schema';
 
@@ -17,6 +19,8 @@ export class Answer {
     readonly send: (answer: ResumeOptions) => Promise<void>,
   ) {
     this.draft = question.resumeSchema ? new Draft(fieldOf(question.resumeSchema)) : null;
+    const proposed = this.takesData && !this.draft ? proposedData(question) : undefined;
+    if (isContainer(proposed)) this.free = JSON.stringify(proposed, null, 2);
   }
 
   get takesData(): boolean {
