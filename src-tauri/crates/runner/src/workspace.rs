@@ -87,7 +87,7 @@ use crate::run::{Job, OnExit, Running, start};
 use crate::views::*;
 
 use abort::{Runs, Stop};
-use read_only::{Opened, open_data};
+use read_only::{Opened, open_data, unwritable};
 use resume::Next;
 
 pub use answers::{Answered, Resolution};
@@ -425,12 +425,6 @@ pub fn new_request() -> String {
 fn new_session() -> String {
     let tail = uuid::Uuid::new_v4().simple().to_string();
     format!("ephemeral_{}_{}", now_ms(), &tail[..6])
-}
-
-fn unwritable(data: &DataPlace, folder: &std::path::Path, error: &std::io::Error) -> Fault {
-    let why = "make it writable, or name a database elsewhere with --data";
-    let of_file = || format!("{} cannot be written to ({error}): {why}", folder.display());
-    Fault::internal(data.file().map_or_else(|| error.to_string(), |_| of_file()))
 }
 
 fn open_fault(error: store::OpenError) -> Fault {

@@ -66,3 +66,10 @@ impl Workspace {
         self.unwritable.clone().map_or(Ok(()), Err)
     }
 }
+
+/// What is said if the locks of jobs cannot be written beside a database.
+pub(super) fn unwritable(data: &DataPlace, folder: &std::path::Path, error: &std::io::Error) -> Fault {
+    let why = "make it writable, or name a database elsewhere with --data";
+    let of_file = || format!("{} cannot be written to ({error}): {why}", folder.display());
+    Fault::internal(data.file().map_or_else(|| error.to_string(), |_| of_file()))
+}
