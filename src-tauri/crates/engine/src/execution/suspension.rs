@@ -65,7 +65,7 @@ impl Context {
             Some(call) => (Some(call.name.clone()), call.next_suspension_ordinal()),
             None => (None, self.ordinal("suspend")),
         };
-        let is_json_schema = options.is_json_schema;
+        let (is_json_schema, wrong_pattern) = (options.is_json_schema, options.wrong_pattern.clone());
         let request = self.suspension_request(options, callback, ordinal);
         if let Some(answer) = run.live_questions.answer_to(&self.frame.path, &request) {
             return Ok(Ok(answer));
@@ -100,12 +100,12 @@ impl Context {
                 return Ok(Err(recorded.request.clone()));
             }
             (Some(recorded), Some(differences)) => {
-                self.check_schema(&request, is_json_schema)?;
+                self.check_schema(&request, is_json_schema, wrong_pattern)?;
                 self.expire_changed(recorded, &differences);
                 self.record(EventKind::Suspended(request.clone()));
             }
             (None, _) => {
-                self.check_schema(&request, is_json_schema)?;
+                self.check_schema(&request, is_json_schema, wrong_pattern)?;
                 self.record(EventKind::Suspended(request.clone()));
             }
         }
@@ -114,9 +114,15 @@ impl Context {
 
     /// Refuses a schema that cannot be used when something new is asked; what a log has was asked by its rules. A
     /// pattern that cannot be checked is told in the log if nothing else checks it.
-    fn check_schema(&self, request: &SuspensionRequest, is_json_schema: bool) -> Result<(), FlowError> {
+    fn check_schema(
+        &self,
+        request: &SuspensionRequest,
+        is_json_schema: bool,
+        wrong_pattern: Option<String>,
+    ) -> Result<(), FlowError> {
         let Some(schema) = request.resume_schema.as_ref().filter(|_| is_json_schema) else { return Ok(()) };
-        let schema = AnswerSchema::new(schema)
+        let schema = wrong_pattern
+            .map_or_else(|| AnswerSchema::new(schema), Err)
             .map_err(|why| FlowError::new("TypeError", format!("ctx.suspend: resumeSchema cannot be used: {why}")))?;
         for pattern in schema.unchecked {
             let text = format!("ctx.suspend: resumeSchema: answers are not checked against the pattern \"{pattern}\"");

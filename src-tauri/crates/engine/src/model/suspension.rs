@@ -246,6 +246,9 @@ pub struct SuspendOptions {
     /// Whether the author wrote the schema as JSON Schema, which is then all that checks an answer.
     #[serde(default)]
     pub is_json_schema: bool,
+    /// What is wrong with a pattern of it that is no regular expression for the author's own runtime.
+    #[serde(default)]
+    pub wrong_pattern: Option<String>,
     /// See [`SuspensionRequest::render`].
     #[serde(default, deserialize_with = "crate::model::json::exact")]
     pub render: Option<Value>,

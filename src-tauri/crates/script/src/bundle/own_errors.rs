@@ -248,9 +248,9 @@ fn iteration(nothing: Option<&str>, here: &Here<'_>) -> Option<Told> {
     let read = nothing.and_then(|_| here.innermost(is_iterator));
     let list = read.or_else(|| here.pattern(is_list)).or_else(|| here.innermost(is_iteration));
     let list = list.or_else(|| here.only_of_statement(is_iteration));
-    // The bundler moves a value that is used once to the statement that uses it.
-    let list = list.or_else(|| here.only(|site| is_iteration(site) || is_list(site)));
-    let site = list.or_else(|| nothing.and_then(|_| here.innermost(is_computed)))?;
+    let site = list.or_else(|| nothing.and_then(|_| here.innermost(is_computed)));
+    // The bundler moves a list that is used once into the statement that uses it.
+    let site = site.or_else(|| here.only(|site| is_iteration(site) || is_list(site)))?;
     let of_value = |value: &str| format!("{value} is not iterable (cannot read property Symbol(Symbol.iterator))");
     let told = match (&site.kind, nothing) {
         (Kind::ObjectPattern { init, list, .. }, Some(nothing)) => {

@@ -55,7 +55,11 @@ fn described(error: &ValidationError<'_>) -> String {
     let segments: Vec<String> =
         place.split('/').skip(1).map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect();
     let place = if segments.is_empty() { String::new() } else { format!("{}: ", segments.join(".")) };
-    format!("it is not a valid JSON Schema: {place}{error}")
+    let text = error.to_string();
+    match text.split_once(" is not present in a registry") {
+        Some((resource, _)) => format!("{place}{resource} is another document, and nothing is fetched"),
+        None => format!("it is not a valid JSON Schema: {place}{text}"),
+    }
 }
 
 /// Returns a schema in which what only the flow can decide accepts every value.

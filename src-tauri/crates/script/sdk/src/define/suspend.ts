@@ -23,12 +23,14 @@ export async function suspend(token: number, given: unknown): Promise<unknown> {
   const options = checked(given);
   warnOfOthers(token, given as object);
   const schema = options.resumeSchema;
+  const isJsonSchema = schema !== undefined && !isSchema(schema);
   let resumeSchema = schema;
   if (isSchema(schema)) {
     const takesNothing = accepted(schema, undefined);
     resumeSchema = shown(schema, typeof takesNothing === 'boolean' ? takesNothing : await takesNothing);
-  } else if (schema !== undefined) checkPatterns(schema, '');
-  const asked = { ...options, resumeSchema, isJsonSchema: schema !== undefined && !isSchema(schema) };
+  }
+  const wrongPattern = isJsonSchema ? wrongPatternIn(schema, '') : undefined;
+  const asked = { ...options, resumeSchema, isJsonSchema, wrongPattern };
   const json = toJson(asked, 'ctx.suspend') as string;
   const place = new Error();
   let answer: Resolved;
@@ -114,28 +116,30 @@ function refuse(answer: Resolved, parsed: Answer): never {
 /** What holds values, not schemas. */
 const OF_VALUES = ['const', 'enum', 'default', 'examples', 'example'];
 
-/** Refuses a JSON Schema with a pattern that is no regular expression. */
-function checkPatterns(schema: unknown, place: string, depth = 0): void {
-  if (typeof schema !== 'object' || schema === null || depth > 100) return;
+/** What is wrong with the first pattern of a JSON Schema that is no regular expression. */
+function wrongPatternIn(schema: unknown, place: string, depth = 0): string | undefined {
+  if (typeof schema !== 'object' || schema === null || depth > 100) return undefined;
   for (const [name, inner] of Object.entries(schema as Record<string, unknown>)) {
     const at = place === '' ? name : `${place}.${name}`;
-    if (name === 'pattern' && typeof inner === 'string') checkPattern(inner, at);
-    if (name === 'patternProperties' && typeof inner === 'object' && inner !== null)
-      Object.keys(inner).forEach((pattern) => checkPattern(pattern, at));
-    if (!OF_VALUES.includes(name)) checkPatterns(inner, at, depth + 1);
+    let patterns: string[] = [];
+    if (name === 'pattern' && typeof inner === 'string') patterns = [inner];
+    if (name === 'patternProperties' && typeof inner === 'object' && inner !== null) patterns = Object.keys(inner);
+    const wrong = patterns.find((pattern) => !isPattern(pattern));
+    if (wrong !== undefined) return `${at}: "${wrong}" is not a regular expression`;
+    const deeper = OF_VALUES.includes(name) ? undefined : wrongPatternIn(inner, at, depth + 1);
+    if (deeper !== undefined) return deeper;
   }
+  return undefined;
 }
 
-function checkPattern(pattern: string, at: string): void {
-  const compiles = (flags: string) => {
+function isPattern(pattern: string): boolean {
+  return ['u', ''].some((flags) => {
     try {
       return new RegExp(pattern, flags) instanceof RegExp;
     } catch {
       return false;
     }
-  };
-  if (!compiles('u') && !compiles(''))
-    throw new TypeError(`ctx.suspend: resumeSchema: ${at}: "${pattern}" is not a regular expression`);
+  });
 }
 
 const KNOWN = ['reason', 'message', 'data', 'resumeSchema', 'timeoutMs', 'render', 'allow'];
