@@ -283,9 +283,13 @@ fn create(server: &Server, connection: &Connection) -> std::result::Result<(), O
 fn make(server: &Server, connection: &Connection) -> Result<()> {
     // One process at a time: two that make the same schema at once would fail.
     connection.query_row("SELECT pg_advisory_xact_lock(hashtext(?1))", (&server.schema,), |_| Ok(()))?;
-    if !connection.query_row("SELECT to_regclass('revision') IS NOT NULL", (), |row| row.get::<_, bool>(0))? {
+    // A session may remember that a name was not there, so the catalogues are asked and not `to_regclass`.
+    let sql =
+        "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+         WHERE n.nspname = ?1 AND c.relname = 'revision')";
+    if !connection.query_row(sql, (&server.schema,), |row| row.get::<_, bool>(0))? {
         // Whoever may use a schema that is there need not be allowed to make one.
-        let sql = "SELECT to_regnamespace(?1) IS NOT NULL";
+        let sql = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = ?1)";
         if !connection.query_row(sql, (&server.schema,), |row| row.get::<_, bool>(0))? {
             connection.execute_batch(&format!("CREATE SCHEMA \"{}\"", server.schema))?;
         }
