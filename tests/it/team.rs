@@ -222,7 +222,7 @@ fn addresses_that_cannot_be_used_are_told() {
     server.query("GRANT USAGE ON SCHEMA newer TO looker; GRANT SELECT ON ALL TABLES IN SCHEMA newer TO looker");
     let looker = newer.replace("postgres@", "looker@");
     assert_eq!(place.run(&["--data", &looker, "requests"]).code, Some(0));
-    for words in ["tag nothing +x", "delete nothing", "compact", "worker --until-idle"] {
+    for words in ["tag nothing +x", "delete --session nothing", "compact", "worker --until-idle"] {
         let words: Vec<&str> = words.split(' ').collect();
         let refused = place.run(&[&["--data", &looker], &words[..]].concat());
         assert!(refused.code != Some(0) && refused.stderr.contains("GRANT ALL ON ALL TABLES"), "{refused}");

@@ -8,7 +8,10 @@ use tests::bench::Place;
 use tests::pausing::PausingProxy;
 use tests::postgres::Postgres;
 
-const FLOW: &str = "const greet = handler({ name: \"greet\", execute: (input: any) => \"hello \".repeat(20_000) });
+/// Each input has an output of its own, which no compression makes small.
+const FLOW: &str = "const greet = handler({ name: \"greet\", execute: (input: any) =>
+  Array.from({ length: 20_000 }, (_, n) => (n * 7919 + String(input).charCodeAt(0) * 104729) % 1_000_003).join(\" \"),
+});
 export default defineFlow({ kind: \"greeter\", actions: { greet: { inputSchema: z.any(), block: greet } } });";
 
 /// A server that takes a connection and says nothing does not keep a command for ever.
@@ -75,7 +78,7 @@ fn compacting_gives_room_back_or_says_that_it_did_not() {
         place.get(&format!("run greeter greet --user ada --session {session} --input \"{session}\""));
     }
     for session in ["a", "b", "c"] {
-        place.get(&format!("delete {session}"));
+        place.get(&format!("delete --session {session}"));
     }
     let mut worker = place.start("worker");
     worker.until_it_says("working on");
