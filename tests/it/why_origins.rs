@@ -156,3 +156,16 @@ fn a_default_of_the_schema_may_not_have_been_given() {
     let given = why(&place, "r", "root/step:part", ["--value", "/memo"]);
     assert!(answer(&given).ends_with("as the input of the request (/memo, event 1)."), "{given:#}");
 }
+
+/// The statement is named where the definition has one, and not the line that the definition begins at.
+#[test]
+fn the_line_that_made_a_value_is_named() {
+    let place = place();
+    assert_eq!(
+        run(&place, "trip", "t", &json!({ "city": "Porto", "memo": "a long memo of the whole trip to Porto" })),
+        Some(0)
+    );
+    let line_of = |text: &str| FLOW.lines().position(|line| line.contains(text)).map(|at| at + 3);
+    let note = why(&place, "t", "root/step:plan", ["--value", "session.note"]);
+    assert_eq!(note["edges"][0]["by"]["line"], json!(line_of("await ctx.session.patchState({ note")), "{note:#}");
+}

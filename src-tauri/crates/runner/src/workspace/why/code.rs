@@ -2,21 +2,28 @@
 
 use std::collections::HashMap;
 
+use script::{Made, line_of};
+
 use crate::views::{BlockSource, WhyBy};
 use crate::workspace::Workspace;
 
 /// A shorter line of a text is not looked for in a file.
 const MIN_LINE: usize = 4;
+/// So many definitions are parsed for one answer: each is parsed as a whole.
+const MAX_PARSED: usize = 64;
 
 /// The definitions of blocks, each read once.
 #[derive(Default)]
-pub(super) struct Definitions(HashMap<(String, String), Option<BlockSource>>);
+pub(super) struct Definitions {
+    known: HashMap<(String, String), Option<BlockSource>>,
+    parsed: usize,
+}
 
 impl Definitions {
     fn of(&mut self, workspace: &Workspace, request: &str, path: &str) -> Option<&BlockSource> {
         let key = (request.to_owned(), path.to_owned());
         // Code that was not kept leaves the file unknown.
-        self.0.entry(key).or_insert_with(|| workspace.block_source(request, path).ok()).as_ref()
+        self.known.entry(key).or_insert_with(|| workspace.block_source(request, path).ok()).as_ref()
     }
 
     /// The block at a path, with its file and line if they are known.
@@ -25,6 +32,19 @@ impl Definitions {
         let line = source.and_then(|source| source.from);
         let file = source.filter(|_| line.is_some()).map(|source| source.file.clone());
         WhyBy { path: path.to_owned(), file, line }
+    }
+
+    /// The block at a path with the line of its definition that makes something, if there is one such line.
+    pub(super) fn maker(&mut self, workspace: &Workspace, request: &str, path: &str, made: Made<'_>) -> WhyBy {
+        let mut by = self.block(workspace, request, path);
+        if self.parsed >= MAX_PARSED {
+            return by;
+        }
+        self.parsed += 1;
+        let source = self.of(workspace, request, path);
+        let line = source.and_then(|source| line_of(&source.text, &source.file, (source.from?, source.to?), made));
+        by.line = line.or(by.line);
+        by
     }
 
     /// Whether the file of a block, as it ran, has a schema with a default.

@@ -54,6 +54,15 @@ impl Words<'_> {
         let cause = edges.iter().find(|edge| edge.kind == WhyKind::Computed).or(edges.last());
         match cause {
             Some(last) if is_line && last.depth > 0 => {
+                // Another request that wrote it is more than a step on the way.
+                let is_of_other = |edge: &&WhyEdge| {
+                    let of = edge.of.as_ref().filter(|_| edge.kind == WhyKind::Written && edge.depth > 0);
+                    of.is_some_and(|of| of.request_id != *self.request)
+                };
+                if let Some(write) = edges.iter().find(is_of_other).filter(|write| write.depth < last.depth) {
+                    text.push(' ');
+                    text.push_str(&self.written(write));
+                }
                 text.push(' ');
                 text.push_str(&self.end(last));
             }

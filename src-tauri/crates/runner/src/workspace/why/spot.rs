@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::index::{AS_JSON, Use};
 use super::log::RequestLog;
 use super::pointer;
-use super::record::Record;
+use super::record::{Part, Record};
 use crate::views::{WhyPlace, WhySpot};
 
 /// Bytes of a text, from and to.
@@ -64,11 +64,13 @@ impl Spot {
         let event = self.log.event(&record);
         let scope = self.log.scope_of(&record);
         let (scope, base) = scope.map_or((None, String::new()), |(scope, base, _)| (Some(scope), base));
+        // What was found there is of no block.
+        let path = event.path.as_ref().filter(|_| !matches!(record.part, Part::Stored(_)));
         WhySpot {
             place: record.place,
             request_id: self.log.row.id.clone(),
-            path: event.path.as_ref().map(ToString::to_string),
-            attempt: event.path.is_some().then_some(event.attempt),
+            path: path.map(ToString::to_string),
+            attempt: path.is_some().then_some(event.attempt),
             seq: record.seq,
             scope,
             pointer: Some(format!("{base}{}", self.pointer)),

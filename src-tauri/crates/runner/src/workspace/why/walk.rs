@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::EventKind;
+use script::Made;
 use serde_json::Value;
 
 use super::causes::{Cause, Causes, PartCause};
@@ -289,7 +290,7 @@ impl<'w> Walk<'w> {
         let path = log.executions.get(maker as usize).map(|one| one.path.clone()).or(event.path.clone());
         let (mut by, mut operation) = (None, operation.map(str::to_owned));
         if let Some(path) = path.as_deref() {
-            by = Some(self.definitions.block(self.workspace, &log.row.id, path));
+            by = Some(self.made_by(spot, path));
             if let Some(place) =
                 text.and_then(|text| self.definitions.text(self.workspace, &log.row.id, path, text.trim()))
             {
@@ -320,6 +321,29 @@ impl<'w> Walk<'w> {
     /// The block at a path, with its file and line if they are known.
     pub(super) fn block(&mut self, request: &str, path: &str) -> WhyBy {
         self.definitions.block(self.workspace, request, path)
+    }
+
+    /// The block whose code made a value, with the line that makes the field if its definition has one.
+    fn made_by(&mut self, spot: &Spot, path: &str) -> WhyBy {
+        let log = &spot.log;
+        if let Some((scope, base, _)) = log.scope_of(&spot.record()) {
+            return self.writer(&log.row.id, path, &scope, &format!("{base}{}", spot.pointer));
+        }
+        let segments = super::pointer::segments(&spot.pointer);
+        let is_name = |segment: &&String| !segment.bytes().all(|byte| byte.is_ascii_digit());
+        match segments.iter().rfind(is_name) {
+            Some(field) => self.definitions.maker(self.workspace, &log.row.id, path, Made::Field(field)),
+            None => self.definitions.block(self.workspace, &log.row.id, path),
+        }
+    }
+
+    /// The block that wrote to a place of a state, with the line of the call if its definition has one.
+    pub(super) fn writer(&mut self, request: &str, path: &str, scope: &str, place: &str) -> WhyBy {
+        let scope = scope.split('[').next().unwrap_or_default();
+        match super::pointer::segments(place).first() {
+            Some(field) => self.definitions.maker(self.workspace, request, path, Made::Write { scope, field }),
+            None => self.definitions.block(self.workspace, request, path),
+        }
     }
 }
 

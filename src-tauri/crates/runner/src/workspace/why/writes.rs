@@ -21,14 +21,15 @@ impl Walk<'_> {
         let log = spot.log.clone();
         let event = log.event(&record);
         let EventKind::StateChanged { scope, operation, .. } = &event.kind else { return Ok(()) };
-        let by = event.path.as_deref().map(|path| self.block(&log.row.id, path));
+        let place = spot.view().pointer.unwrap_or_default();
+        let name = log.scope_of(&record).map(|(name, ..)| name).unwrap_or_default();
+        let by = event.path.as_deref().map(|path| self.writer(&log.row.id, path, &name, &place));
         let mut written = WhyEdge {
             by,
             operation: Some(operation.name().to_owned()),
             new: small(spot.value().as_deref()),
             ..edge(WhyKind::Written, depth, spot.view())
         };
-        let place = spot.view().pointer.unwrap_or_default();
         // What is at the end of a list had nothing before.
         if scope.kind != engine::scope::ScopeKind::Resource && !place.split('/').any(|segment| segment == "-") {
             let writes = self.workspace.writes_to(&log.row.id, &address(scope, &place), "")?;
@@ -222,7 +223,8 @@ impl Walk<'_> {
         depth: u32,
     ) -> Result<(), Fault> {
         let spot = log.record_of(write.seq).map(|record| in_write(log, record, place));
-        let by = write.by.as_deref().map(|path| self.block(&log.row.id, path));
+        let scope = view.scope.clone().unwrap_or_default();
+        let by = write.by.as_deref().map(|path| self.writer(&log.row.id, path, &scope, place));
         let edge = WhyEdge {
             of: spot.as_ref().map(Spot::view),
             by,
