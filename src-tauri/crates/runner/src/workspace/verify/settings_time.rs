@@ -2,7 +2,8 @@
 //!
 //! Each process that opens the folder compares `flowglass.json` with what the one before it saw, and notes the time
 //! if it differs. The times of files say less: a folder without settings changes with any file in it, and it is not
-//! known whether that was the settings. Must not keep a workspace from opening: what cannot be noted is judged by those times.
+//! known whether that was the settings. Must not keep a workspace from opening: what cannot be noted is judged by those
+//! times.
 
 use std::fs;
 use std::io::Write as _;
