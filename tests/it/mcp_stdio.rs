@@ -9,6 +9,12 @@ use tests::bench::{Place, program};
 
 use crate::debug::recorded;
 
+/// A flow whose action has a schema of its input.
+const TYPED: &str = r#"
+const total = handler({ name: "total", inputSchema: z.object({ items: z.array(z.number()) }), execute: ({ items }) => items.length });
+export default defineFlow({ kind: "typed", actions: { pay: { block: total } } });
+"#;
+
 /// Sends a line, and returns the next message.
 fn told(agent: &mut Agent, line: &str) -> Value {
     agent.send(line);
@@ -114,11 +120,11 @@ fn nothing_is_made_in_a_folder_without_flows() {
 /// What would be refused is not announced, and what is not counted is said.
 #[test]
 fn a_plan_says_what_would_not_be_done() {
-    let place = recorded();
+    let place = recorded().file("flows/typed.ts", TYPED);
     let mut agent = Agent::start(place.dir(), &[]);
     let refused = agent.refused("run", json!({ "do": "abort", "request": "good" }));
     assert!(refused.contains("argument `request`: good is completed"), "{refused}");
-    let misfit = json!({ "do": "run", "flow": "main", "action": "pay", "user": "ada", "input": { "items": 5 } });
+    let misfit = json!({ "do": "run", "flow": "typed", "action": "pay", "user": "ada", "input": { "items": 5 } });
     let told = agent.get("run", misfit).text;
     assert!(told.contains("argument `input` does not fit its schema") && told.contains("/items"), "{told}");
     assert!(told.ends_with("Nothing has run."), "{told}");

@@ -100,7 +100,7 @@ fn fails(body: &str, name: &str, part: &str) {
     let flow = format!(
         "{HEAD}export default defineFlow({{ kind: 'f', session: {{ stateSchema: z.object({{ n: z.number().default(0) }}) }}, actions: {{ run: {{ block: handler({{ name: 'h', execute: {body} }}) }} }} }});"
     );
-    let (ended, _) = run_limited(&flow, json!(null), Limits { memory_bytes: 64 << 20, yield_ms: 300 });
+    let (ended, _) = run_limited(&flow, json!(null), Limits { memory_bytes: 64 << 20, yield_ms: 3_000 });
     assert_eq!(ended.status, RequestStatus::Failed);
     let error = ended.error.expect("it fails");
     assert_eq!(error.name, name, "{error}");
@@ -113,8 +113,8 @@ fn hostile_handlers_end_in_named_errors() {
     fails("() => () => 1", "ValidationError", "a function (anonymous) cannot be stored");
     fails("() => ({ a: { b: NaN } })", "ValidationError", "at \"a.b\": NaN is not a JSON number");
     fails("() => { const a = {}; a.a = a; return a }", "ValidationError", "contains itself");
-    fails("() => { for (;;) {} }", "LimitError", "block \"h\": ran for 300 ms without yielding");
-    fails("async () => { for (;;) await 1 }", "LimitError", "ran for 300 ms without yielding");
+    fails("() => { for (;;) {} }", "LimitError", "block \"h\": ran for 3000 ms without yielding");
+    fails("async () => { for (;;) await 1 }", "LimitError", "ran for 3000 ms without yielding");
     fails("() => { const a = []; for (;;) a.push(new Array(100000).fill(7)) }", "LimitError", "memory");
     fails("() => { const f = () => f() + 1; return f() }", "RangeError", "stack");
     fails("(_, ctx) => { ctx.session.state.n = 5 }", "TypeError", "ctx.session.state is read-only");

@@ -32,9 +32,14 @@ impl ImportLock {
         };
         let path = lock_path(database, &import);
         let locked = || -> std::io::Result<File> {
-            let file = OpenOptions::new().create_new(true).write(true).open(&path)?;
-            file.lock()?;
-            Ok(file)
+            loop {
+                let file = OpenOptions::new().create_new(true).write(true).open(&path)?;
+                file.lock()?;
+                // Another process may have taken it for one that was left behind, before it was locked.
+                if path.exists() {
+                    return Ok(file);
+                }
+            }
         };
         let locked = locked().map_err(|error| OpenError::io(&path, error))?;
         Ok((import.into(), ImportLock::File(path, locked)))
@@ -57,6 +62,23 @@ fn lock_path(database: &Path, import: &str) -> PathBuf {
     name.into()
 }
 
+/// Removes the lock files of processes that died before they had reserved anything: the queue does not know those.
+fn remove_left(database: &Path) {
+    let begin = lock_path(database, "");
+    let (Some(folder), Some(begin)) = (begin.parent(), begin.file_name()) else { return };
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !entry.file_name().as_encoded_bytes().starts_with(begin.as_encoded_bytes()) {
+            continue;
+        }
+        // What is locked belongs to an import that goes on. The lock is held until the file is gone.
+        if let Ok(left) = File::open(entry.path())
+            && left.try_lock().is_ok()
+        {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// The queued imports whose process is gone: name, and ids of the boundary events.
 pub(crate) fn abandoned_imports(work: &SlicedWork) -> Result<Vec<(String, i64, i64)>, Error> {
     let mut imports = work.read(|connection| {
@@ -76,6 +98,7 @@ pub(crate) fn abandoned_imports(work: &SlicedWork) -> Result<Vec<(String, i64, i
         }
         return Ok(abandoned);
     };
+    remove_left(database);
     imports.retain(|(import, ..)| {
         // Names of imports are hexadecimal. Any other is damage, and must not become a path.
         if !import.bytes().all(|letter| letter.is_ascii_hexdigit()) {
