@@ -184,7 +184,8 @@ fn a_filter_shows_what_fits_and_what_is_around_it() {
     assert_eq!(fitting("items>0 attempt:0 path:root/parallel/*"), ["parallel/a", "parallel/b"]);
     assert_eq!(fitting("\"foreach:each[3]\"").len(), 3, "the entry, what it ran, and who saved it");
     assert_eq!(fitting("path:forEach -status:completed"), ["step:breaks", "step:breaks"]);
-    assert_eq!(fitting("breaks"), ["step:breaks", "step:breaks"]);
+    let named = fitting("breaks");
+    assert!(named.len() > 2 && named.iter().all(|label| label == "step:breaks"), "{named:?}");
     // How a block was called, and the places around it, are in its path and not in its name.
     assert!(fitting("foreach").iter().all(|label| label.to_lowercase().contains("foreach")));
     assert_eq!(fitting("parallel/a"), ["parallel/a"]);

@@ -42,7 +42,7 @@ fn a_block_that_goes_on_is_resumed_however_often_its_process_ends() {
     let place = Place::with_flow(FLOW);
     let done = |place: &Place| {
         let ends = place.get("events r1 --kind effect_finished");
-        ends.as_array().map_or(0, |ends| ends.iter().filter(|end| end["effect"] == "once").count())
+        ends.as_array().map_or(0, |ends| ends.iter().filter(|end| end["payload"]["effect"] == "once").count())
     };
     let first = place.start("run slow steps --user ada --request r1");
     place.until_status("r1", "in_progress");

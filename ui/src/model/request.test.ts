@@ -36,7 +36,7 @@ test('a request that runs advances by batches, and answers each when it is on sc
   const started = await host.startRun({ flow: 'chat', action: 'send', userId: 'ada', input: 'hi', mock: true });
   const { request, advanced } = await open(host, started.requestId);
   expect(request.live).toBe(true);
-  await vi.waitFor(() => expect(request.live).toBe(false), 5000);
+  await vi.waitFor(() => expect(request.live).toBe(false), 20_000);
   await vi.waitFor(() => expect(new Set(statuses(request))).toEqual(new Set(['completed'])));
   expect(request.counts.finished).toBe(request.counts.blocks);
   expect(request.seq).toBe((await host.openView(started.requestId)).seq);
@@ -170,6 +170,6 @@ test('an update that overtakes the answer to a reload is kept', async () => {
     5000,
   );
   goOn();
-  await vi.waitFor(() => expect(request.live).toBe(false), 5000);
+  await vi.waitFor(() => expect(request.live).toBe(false), 20_000);
   request.disconnect();
 });

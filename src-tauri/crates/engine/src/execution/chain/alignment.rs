@@ -100,12 +100,11 @@ impl Alignment {
         alignment
     }
 
-    /// Returns whether each recorded operation has the path today that it was recorded at, and each block that runs
-    /// others is the same. A chain that a factory makes either has, or stops the resume when it is made ([`check`]).
-    ///
-    /// [`check`]: Alignment::check
+    /// Returns whether each recorded operation is known to have the path today that it was recorded at, and each block
+    /// that runs others to be the same. Of a chain that a factory makes it is not known before the chain is made, and a
+    /// resume that has begun by reference counts as having known it.
     pub(crate) fn keeps_paths(&self) -> bool {
-        !self.moves_paths() && self.ambiguous.is_empty() && !self.has_other_blocks
+        !self.moves_paths() && self.ambiguous.is_empty() && self.dynamic.is_empty() && !self.has_other_blocks
     }
 
     fn moves_paths(&self) -> bool {

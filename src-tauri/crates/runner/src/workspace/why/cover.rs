@@ -55,6 +55,8 @@ pub(super) struct Ranked {
 struct Candidate {
     piece: Piece,
     ranked: Ranked,
+    /// Whether it covers the whole text that is explained.
+    is_of_all: bool,
 }
 
 impl Candidate {
@@ -62,8 +64,12 @@ impl Candidate {
         self.piece.to - self.piece.from
     }
 
-    /// Whether this is the better one of two parts that overlap. A few more bytes are in common by chance.
+    /// Whether this is the better one of two parts that overlap. A few more bytes are in common by chance, if not all
+    /// bytes are.
     fn is_better_than(&self, other: &Candidate) -> bool {
+        if self.is_of_all != other.is_of_all {
+            return self.is_of_all;
+        }
         let (own, others) = (self.len(), other.len());
         let more = own.abs_diff(others);
         if more >= MIN_PART || more * 2 >= own.min(others) {
@@ -220,7 +226,8 @@ impl<R: FnMut(u32) -> Option<Ranked>> Covering<'_, R> {
             let is_all = to - first == self.index.text(id).len() && to - first >= MIN_BYTES;
             let is_whole = is_all && is_apart(self.text, first, to);
             let piece = Piece { from: first, to, text: id, at: at + (first - from), is_whole };
-            (first < to).then_some(Candidate { piece, ranked })
+            let is_of_all = (first, to) == (0, self.text.len());
+            (first < to).then_some(Candidate { piece, ranked, is_of_all })
         };
         let Some(last) = self.kept.last() else { return cut(from) };
         if from <= last.piece.from

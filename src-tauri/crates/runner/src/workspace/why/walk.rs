@@ -135,7 +135,10 @@ impl<'w> Walk<'w> {
         }
         let cause = self.causes.of_value(spot, &value);
         let is_text_of_code = match (&value, &cause) {
-            (Value::String(text), Some(cause)) if !cause.is_own => self.is_text_of_code(spot, text, (0, text.len())),
+            // A state that the block sees may say the same as its code.
+            (Value::String(text), Some(cause)) if !cause.is_own || cause.spot.record().place == WhyPlace::State => {
+                self.is_text_of_code(spot, text, (0, text.len()))
+            }
             _ => false,
         };
         if let Some(mut cause) = cause.filter(|_| !is_text_of_code) {
@@ -212,7 +215,10 @@ impl<'w> Walk<'w> {
     fn explain_text(&mut self, spot: &Spot, text: &str, depth: u32) -> Result<(), Fault> {
         let mut parts = self.causes.of_text(spot, text);
         // What the code says is not copied from a value that says the same.
-        parts.retain(|part| part.cause.is_own || !self.is_text_of_code(spot, text, part.span));
+        parts.retain(|part| {
+            let is_own = part.cause.is_own && part.cause.spot.record().place != WhyPlace::State;
+            is_own || !self.is_text_of_code(spot, text, part.span)
+        });
         if parts.is_empty() {
             let shown = spot.span.map_or(text, |(from, to)| &text[from..to]);
             return self.computed(spot, depth, (Some(shown), None));
