@@ -28,6 +28,7 @@ use engine::scope::ScopeKey;
 use self::lock::ImportLock;
 pub(crate) use self::lock::abandoned_imports;
 use self::rows::ensure_not_undone;
+pub(crate) use self::rows::is_queued;
 use self::staging::StagedBundle;
 use crate::read::sessions::LINEAGE;
 use crate::row::body::THREAD_STACK_BYTES;

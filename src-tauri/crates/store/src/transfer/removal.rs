@@ -384,6 +384,10 @@ fn undo_import_slice(
     import: &str,
     (first, last): (i64, i64),
 ) -> Result<bool, Error> {
+    // It may have been published and ended between the look at the queue and the look at its lock.
+    if !import::is_queued(connection, import)? {
+        return Ok(false);
+    }
     let mut scopes =
         connection.prepare_cached("SELECT n FROM removal WHERE kind = 'imported_scope' AND import = ?1 LIMIT 1")?;
     while let Some(scope) = scopes.query_row((import,), |row| row.get::<_, i64>(0)).optional()? {

@@ -271,10 +271,14 @@ impl BundleCopy<'_> {
     }
 }
 
+/// Whether an import is neither published nor undone.
+pub(crate) fn is_queued(connection: &Connection, import: &str) -> Result<bool, Error> {
+    Ok(connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'range' AND import = ?1")?.exists((import,))?)
+}
+
 /// Fails if another process has undone the import because it took this process for dead.
 pub(super) fn ensure_not_undone(connection: &Connection, import: &str) -> Result<(), Error> {
-    let mut range = connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'range' AND import = ?1")?;
-    if range.exists((import,))? {
+    if is_queued(connection, import)? {
         return Ok(());
     }
     Err(Error::Damaged("the import was taken for dead by another process, and undone".to_owned()))
