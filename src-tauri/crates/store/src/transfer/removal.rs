@@ -377,14 +377,13 @@ fn undo_import(work: &SlicedWork, import: &str, range: (i64, i64)) -> Result<(),
     }
 }
 
-/// Undoes a slice of an import. Returns whether there is more.
+/// Undoes a slice of an import, if it was not published since its lock was tried. Returns whether there is more.
 fn undo_import_slice(
     connection: &Connection,
     slice: &TimeSlice,
     import: &str,
     (first, last): (i64, i64),
 ) -> Result<bool, Error> {
-    // It may have been published and ended between the look at the queue and the look at its lock.
     if !import::is_queued(connection, import)? {
         return Ok(false);
     }
