@@ -11,6 +11,8 @@ use crate::debug::recorded;
 
 /// A flow whose action has a schema of its input.
 const TYPED: &str = r#"
+import { defineFlow, handler } from "@flow-state-dev/core";
+import { z } from "zod";
 const total = handler({ name: "total", inputSchema: z.object({ items: z.array(z.number()) }), execute: ({ items }) => items.length });
 export default defineFlow({ kind: "typed", actions: { pay: { block: total } } });
 "#;

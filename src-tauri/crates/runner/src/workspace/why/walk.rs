@@ -31,7 +31,7 @@ const MAX_GAPS: usize = 8;
 /// So many of the values that a block had are named.
 const MAX_INPUTS: usize = 6;
 /// So many characters around a part of a text are looked for in the code with it.
-const AROUND: usize = 4;
+const AROUND: usize = 2;
 /// So many characters of a span are shown.
 const MAX_SHOWN: usize = 200;
 /// A longer value is not a part of the answer.
