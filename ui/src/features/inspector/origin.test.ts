@@ -46,6 +46,8 @@ test('an edge says what is known, and that equal content proves nothing', () => 
   expect(edgeWords(edge({ kind: 'computed', by, operation: 'text_of_code' }))).toBe(
     'text of the code, root/step:a (flows/main.ts:4)',
   );
-  expect(edgeWords(edge({ kind: 'recorded', operation: 'or_default' }))).toBe('from outside, or a default of the schema');
+  expect(edgeWords(edge({ kind: 'recorded', operation: 'or_default' }))).toBe(
+    'from outside, or a default of the schema',
+  );
   expect(edgeWords(edge({ kind: 'written', by, operation: 'patch' }))).toBe('patch by root/step:a (flows/main.ts:4)');
 });
