@@ -2,14 +2,14 @@
 
 use runner::Replay;
 
-use super::{short, unset_variables};
+use super::{counted, short, unset_variables};
 
 pub(crate) fn replay(replay: &Replay) -> String {
-    let count = replay.compared;
+    let blocks = counted(replay.compared.into(), "block");
     match &replay.divergence {
-        None => format!("identical: {count} blocks did what they did then\n"),
+        None => format!("identical: {blocks} compared\n"),
         Some(first) => format!(
-            "diverged at event {} in {}\n  then  {}\n  now   {}\n{count} blocks compared\n{}",
+            "diverged at event {} in {}\n  then  {}\n  now   {}\n{blocks} compared\n{}",
             first.seq,
             first.path,
             short(&first.recorded.0),
