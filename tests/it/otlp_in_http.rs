@@ -535,12 +535,18 @@ fn a_call_for_another_address_is_not_taken() {
     serving.end();
 }
 
-#[test]
-fn a_trace_whose_parent_is_elsewhere_ends_with_its_receiver() {
+/// A folder with a receiver that got a span whose parent is elsewhere, so its trace may go on.
+fn with_an_open_trace() -> (Place, Serving) {
     let place = Place::new();
     let serving = Serving::new(&place);
     serving.post(PROTOBUF, &[], &call(vec![span(7, 1, 99, "served", (5, 50))]));
     eventually("the trace is there", || place.get("requests").as_array().expect("rows").first().cloned());
+    (place, serving)
+}
+
+#[test]
+fn a_trace_whose_parent_is_elsewhere_ends_with_its_receiver() {
+    let (place, serving) = with_an_open_trace();
     assert_eq!(place.get("requests")[0]["status"], "in_progress");
     serving.end();
     assert_eq!(place.get("requests")[0]["status"], "completed");
@@ -548,10 +554,7 @@ fn a_trace_whose_parent_is_elsewhere_ends_with_its_receiver() {
 
 #[test]
 fn a_trace_of_a_receiver_that_was_killed_ends_with_the_next_one() {
-    let place = Place::new();
-    let serving = Serving::new(&place);
-    serving.post(PROTOBUF, &[], &call(vec![span(7, 1, 99, "served", (5, 50))]));
-    eventually("the trace is there", || place.get("requests").as_array().expect("rows").first().cloned());
+    let (place, serving) = with_an_open_trace();
     serving.kill();
     assert_ne!(place.get("requests")[0]["status"], "completed");
     Serving::new(&place).end();

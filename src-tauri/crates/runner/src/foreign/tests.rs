@@ -43,17 +43,23 @@ fn any_spans(chance: &mut Rng) -> Vec<ArrivedSpan> {
     made.collect()
 }
 
+/// Checks that spans make the same log in whatever order and however often they arrive, and that the log holds them.
+#[track_caller]
+fn arrive_in_any_order(chance: &mut Rng, spans: &[ArrivedSpan], seed: u64) {
+    let wanted = log(spans);
+    let mut shuffled = spans.to_vec();
+    shuffled.extend(spans.iter().filter(|_| chance.bool()).cloned().collect::<Vec<_>>());
+    chance.shuffle(&mut shuffled);
+    assert_eq!(log(&shuffled), wanted, "seed {seed}");
+    assert_eq!(events(&Trace::of_log(1, &wanted)), wanted, "seed {seed}: the log holds what arrived");
+}
+
 #[test]
 fn the_order_of_arrival_and_repetition_change_nothing() {
     for seed in 0..300 {
         let mut chance = Rng::with_seed(seed);
         let spans = any_spans(&mut chance);
-        let wanted = log(&spans);
-        let mut shuffled = spans.clone();
-        shuffled.extend(spans.iter().filter(|_| chance.bool()).cloned().collect::<Vec<_>>());
-        chance.shuffle(&mut shuffled);
-        assert_eq!(log(&shuffled), wanted, "seed {seed}");
-        assert_eq!(events(&Trace::of_log(1, &wanted)), wanted, "seed {seed}: the log holds the spans");
+        arrive_in_any_order(&mut chance, &spans, seed);
     }
 }
 
@@ -93,12 +99,7 @@ fn log_records_belong_to_their_spans_whenever_they_arrive() {
         let mut spans = any_spans(&mut chance);
         let ids: Vec<u64> = spans.iter().map(|span| span.id).collect();
         spans.extend((1..60).map(|at| record(ids[chance.usize(..ids.len())], at)));
-        let wanted = log(&spans);
-        let mut shuffled = spans.clone();
-        shuffled.extend(spans.iter().filter(|_| chance.bool()).cloned().collect::<Vec<_>>());
-        chance.shuffle(&mut shuffled);
-        assert_eq!(log(&shuffled), wanted, "seed {seed}");
-        assert_eq!(events(&Trace::of_log(1, &wanted)), wanted, "seed {seed}: the log holds the records");
+        arrive_in_any_order(&mut chance, &spans, seed);
     }
 }
 
