@@ -112,8 +112,8 @@ impl Context {
         Ok(Err(request))
     }
 
-    /// Refuses a schema that cannot be used when something new is asked; what a log has was asked by its rules. A
-    /// pattern that cannot be checked is told in the log if nothing else checks it.
+    /// Refuses the schema of a new question if it cannot be compiled. Questions that the log has are not refused. A
+    /// pattern that is not checked is named in a log line.
     fn check_schema(
         &self,
         request: &SuspensionRequest,

@@ -1,8 +1,8 @@
-//! What the log's plain JSON does not tell of a span, so that it can leave as it came: which values were doubles or
-//! lists of fields, and the flags, addresses of schemas and counts that nothing here reads.
+//! The parts of a span that the log's plain JSON loses, so that an export has them again: which values were doubles or
+//! lists of fields, and the flags, schema addresses and counts that nothing here reads.
 //!
-//! It is kept in one field beside what is read. Spans are told apart without it, because earlier versions did not keep
-//! it.
+//! They are kept in a field of their own. Two spans are compared without this field, because logs of earlier versions
+//! do not have it.
 
 use std::collections::HashSet;
 

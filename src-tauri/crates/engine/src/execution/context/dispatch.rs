@@ -101,8 +101,8 @@ impl Context {
         }
     }
 
-    /// In a replay: what it came to, which is the result of the `ctx.runOnce` around it. What was not recorded is not
-    /// sent, and ends the replay.
+    /// Returns the recorded result in a replay: that of the `ctx.runOnce` around the dispatch. A dispatch that was not
+    /// recorded ends the replay.
     async fn recorded_dispatch(&self, ordinal: u32) -> Option<Result<String, FlowError>> {
         let effect_log = self.run.effect_log.clone()?;
         let (path, attempt) = (&self.frame.path, self.frame.attempt);

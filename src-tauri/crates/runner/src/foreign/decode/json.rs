@@ -32,7 +32,7 @@ pub(crate) fn json_log_records(text: &str) -> Result<Decoded, String> {
     json_call(text, "resourceLogs")
 }
 
-/// Reads a call that must have this list; what it has beside that is skipped.
+/// Reads a call. It must have this list; its other lists are skipped and counted.
 fn json_call(text: &str, needed: &str) -> Result<Decoded, String> {
     const LISTS: [&str; 3] = ["resourceSpans", "resourceLogs", "resourceMetrics"];
     let mut call = parsed(text)?;

@@ -110,9 +110,9 @@ impl LogOfTrace<'_> {
         self.push(time, Some(path.clone()), EventKind::ItemAdded { item })
     }
 
-    /// Ends the items of calls without an id whose results a prompt has: they are in the order of the calls. What an
-    /// earlier prompt had is told already, so only what follows it is looked at; if none is known, the newest results
-    /// are those of the newest calls.
+    /// Ends the items of calls without an id if a prompt has their results, which are in the order of the calls.
+    /// Results that an earlier prompt had are skipped. Without an earlier prompt, the newest results are those of the
+    /// newest calls.
     fn answer_unnumbered(&mut self, time: i64, messages: &[Value]) {
         if self.unnumbered_tools.is_empty() {
             return;
