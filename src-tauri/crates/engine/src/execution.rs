@@ -6,15 +6,13 @@
 //! replay cache and suspension do not know the drivers.
 
 pub mod abort;
-pub mod agent;
 mod around;
 mod beginning;
 pub(crate) mod block;
 mod boundary;
-mod callback;
-pub mod calls;
-mod caught;
-mod chain;
+pub(crate) mod callback;
+pub(crate) mod caught;
+pub(crate) mod chain;
 mod container;
 pub mod context;
 mod cooperative;
@@ -31,10 +29,9 @@ mod reactions;
 pub mod recorder;
 pub(crate) mod replay;
 pub mod request;
-mod schema_check;
+pub(crate) mod schema_check;
 pub(crate) mod siblings;
 pub(crate) mod state;
-pub(crate) mod step_value;
 mod suspension;
-mod tool;
+pub(crate) mod tool;
 pub mod written;

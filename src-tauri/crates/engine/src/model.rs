@@ -23,4 +23,5 @@ pub mod resource;
 pub mod retention;
 pub mod scope;
 pub mod state;
+pub mod step_value;
 pub mod suspension;

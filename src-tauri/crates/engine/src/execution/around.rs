@@ -14,13 +14,13 @@ use futures_util::{FutureExt, StreamExt, select_biased};
 use crate::execution::block::pipeline;
 use crate::execution::callback::{self, CallbackCall};
 use crate::execution::context::Context;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::Returned;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Recorded, ScopeCommit};
 use crate::model::flow::{Block, Middleware};
 use crate::model::path::encode;
+use crate::model::step_value::StepValue;
 
 /// Waits for the result of what is inside a layer.
 type Waiting = oneshot::Sender<Result<Data, FlowError>>;

@@ -25,13 +25,13 @@ use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Recorded};
 use crate::model::flow::{Block, Rescue, ValueOrCall};
 
-use crate::execution::step_value::StepValue;
+use crate::model::step_value::StepValue;
 
 /// How deep blocks may nest. Every level takes native stack, and a stack overflow ends the process.
 const MAX_NESTING: u32 = 300;
 
 /// Runs a block at a path. Returns its output, with the number of the event that holds it.
-pub(crate) fn run_block(
+pub fn run_block(
     run: Rc<Run>,
     block: Rc<Block>,
     parent: Option<Rc<Frame>>,
@@ -42,7 +42,7 @@ pub(crate) fn run_block(
 }
 
 /// As [`run_block`]; `role` says what the enclosing block does with a failure.
-pub(crate) fn run_block_as(
+pub fn run_block_as(
     run: Rc<Run>,
     block: Rc<Block>,
     parent: Option<Rc<Frame>>,
@@ -324,12 +324,7 @@ pub(crate) async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue)
 }
 
 /// Returns the fixed value, or what the author's function returns for the input.
-pub(crate) async fn resolve_value(
-    cx: &Context,
-    role: &str,
-    setting: &ValueOrCall,
-    input: &Data,
-) -> Result<Value, FlowError> {
+pub async fn resolve_value(cx: &Context, role: &str, setting: &ValueOrCall, input: &Data) -> Result<Value, FlowError> {
     match setting {
         ValueOrCall::Fixed(value) => Ok(value.clone()),
         ValueOrCall::Call(call) => {

@@ -13,11 +13,11 @@ use crate::execution::frame::Frame;
 use crate::execution::reactions;
 use crate::execution::request::Run;
 use crate::execution::state::transaction::{Rebase, Transaction};
-use crate::execution::step_value::StepValue;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Outcome, Seq};
 use crate::model::log::{AppendError, TICKET_MS};
 use crate::model::scope::{ScopeKey, ScopeKind};
+use crate::model::step_value::StepValue;
 
 /// How often a waiting writer asks whether it is first in the queue, in milliseconds.
 const QUEUE_POLL_MS: u64 = 2;

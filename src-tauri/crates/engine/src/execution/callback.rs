@@ -17,7 +17,6 @@ use crate::execution::context::{Context, NestedResults};
 use crate::execution::reactions;
 use crate::execution::replay::prior_attempt::{AttemptEffects, CallOrdinals};
 use crate::execution::state::transaction::Transaction;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, Fun, Returned};
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
@@ -26,12 +25,13 @@ use crate::model::flow::Block;
 use crate::model::log::AppendError;
 use crate::model::resource::reaction::DueReaction;
 use crate::model::scope::ScopeKey;
+use crate::model::step_value::StepValue;
 
 /// How deep callbacks call callbacks at most: an agent's hook of stored messages that stores one has no end.
 const MAX_DEPTH: u32 = 16;
 
 /// What one call of a callback has done so far.
-pub(crate) struct CallbackCall {
+pub struct CallbackCall {
     /// Its name in the log: which function, and which call of it (`map.#0`).
     pub(crate) name: String,
     /// Its events.
@@ -125,7 +125,7 @@ impl CallbackCall {
 
 /// Calls a function of a block: within the block's own transaction for a handler, else as a callback with a
 /// transaction of its own. `role` names the function within its block.
-pub(crate) async fn call(cx: &Context, role: &str, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
+pub async fn call(cx: &Context, role: &str, function: &Fun, args: Vec<Arg>) -> Result<Returned, FlowError> {
     call_choosing(cx, role, function, args, &[]).await
 }
 

@@ -12,7 +12,7 @@ use crate::model::event::CaughtBy;
 
 /// In which role the enclosing block runs a block. It decides what happens after a failure.
 #[derive(Clone, Default)]
-pub(crate) enum BlockRole {
+pub enum BlockRole {
     /// Its failure is that of the enclosing block.
     #[default]
     Plain,
@@ -33,7 +33,7 @@ pub(crate) enum BlockRole {
 /// Whether a tool call may run for a limited time, and whether it has run longer. Its block goes on then, and its end
 /// is recorded as late.
 #[derive(Clone, Default)]
-pub(crate) struct CallTimeout {
+pub struct CallTimeout {
     has_limit: bool,
     exceeded: Rc<Cell<Option<u64>>>,
 }
@@ -56,7 +56,7 @@ impl CallTimeout {
 }
 
 /// The branches of a `stepAny` or a `race`, of which one has to succeed.
-pub(crate) struct Branches {
+pub struct Branches {
     by: CaughtBy,
     count: usize,
     /// The indexes of those that have failed.

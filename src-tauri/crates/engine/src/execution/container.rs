@@ -11,12 +11,12 @@ use serde_json::{Map, Value};
 use crate::execution::block::resolve_value;
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::step_value::StepValue;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
 use crate::model::flow::Block;
 use crate::model::item::{ItemStatus, NewItem};
+use crate::model::step_value::StepValue;
 
 /// A container that was added: by which event, and when.
 #[derive(Clone, Copy)]

@@ -11,6 +11,7 @@ mod durable;
 mod effects;
 mod emit;
 mod nested;
+mod recorded;
 mod resources;
 mod session;
 mod target;

@@ -12,13 +12,13 @@ use crate::execution::block::{run_block, run_handler};
 use crate::execution::chain::{route, sequencer};
 use crate::execution::context::Context;
 use crate::execution::hooks::step_errored;
-use crate::execution::step_value::StepValue;
-use crate::execution::{agent, callback, calls, generator, schema_check, tool};
+use crate::execution::{callback, generator, schema_check, tool};
 use crate::model::callable::{Fun, SchemaRef};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
 use crate::model::flow::{Block, Body, Step};
 use crate::model::path::{encode, join};
+use crate::model::step_value::StepValue;
 
 /// Runs the body of a block, by its kind.
 pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: StepValue) -> Result<StepValue, FlowError> {
@@ -31,8 +31,8 @@ pub(crate) async fn drive(cx: &Context, block: &Rc<Block>, input: StepValue) -> 
         // Boxed, so that a level of a chain takes no more native stack because of what a generator holds.
         Body::Generator(generator) => generator::generate(cx, block, generator, &input.data).boxed_local().await,
         Body::Tool { block, identity } => tool::run(cx, block, identity, input).await,
-        Body::Agent(part) => agent::run(cx, part, &input.data).boxed_local().await,
-        Body::Calls(part) => calls::run(cx, part, &input.data).boxed_local().await,
+        Body::Agent(part, drive) => drive(part, &input.data, cx.invocation()).await,
+        Body::Calls(part, drive) => drive(part, &input.data, cx.invocation()).await,
     }
 }
 

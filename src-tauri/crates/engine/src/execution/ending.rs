@@ -7,12 +7,12 @@ use std::rc::Rc;
 
 use crate::execution::hooks;
 use crate::execution::request::{Ended, Run};
-use crate::execution::step_value::StepValue;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RequestStatus};
 use crate::model::flow::Action;
 use crate::model::item::{ItemStatus, NewItem};
+use crate::model::step_value::StepValue;
 use crate::views::usage::Verdict;
 
 impl Run {

@@ -150,7 +150,7 @@ impl Frame {
     }
 
     /// Keeps the result for siblings that ask for it.
-    pub(crate) fn end(&self, result: &Result<crate::execution::step_value::StepValue, FlowError>) {
+    pub(crate) fn end(&self, result: &Result<crate::model::step_value::StepValue, FlowError>) {
         self.effects.borrow().end();
         *self.outcome.borrow_mut() = Some(match result {
             Ok(value) => Ok(value.data.clone()),
@@ -159,9 +159,22 @@ impl Frame {
     }
 
     /// Keeps the output of the rescue handler that answered for it, in place of its failure.
-    pub(crate) fn end_rescued(&self, output: &crate::execution::step_value::StepValue) {
+    pub(crate) fn end_rescued(&self, output: &crate::model::step_value::StepValue) {
         *self.outcome.borrow_mut() = Some(Ok(output.data.clone()));
         self.mark_rescued();
+    }
+
+    /// Notes which model answered: `{ requested, actual }`.
+    pub fn answered_by(&self, model: Value) {
+        *self.model.borrow_mut() = Some(model);
+    }
+
+    /// Returns the next number for this word, from 0: each word has a count of its own in a block.
+    pub fn next_ordinal(&self, word: String) -> u32 {
+        let mut ordinals = self.ordinals.borrow_mut();
+        let count = ordinals.entry(word).or_insert(0);
+        *count += 1;
+        *count - 1
     }
 
     /// Notes that a rescue handler of its own has answered.

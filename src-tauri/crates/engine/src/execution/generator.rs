@@ -22,12 +22,12 @@ use serde_json::{Value, json};
 use crate::execution::block::resolve_value;
 use crate::execution::callback;
 use crate::execution::context::Context;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::effects::{Message, ModelCall, ModelReply, ToolCall};
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Generator};
+use crate::model::step_value::StepValue;
 use stream_items::StreamItems;
 
 /// Runs a generator on its input.
@@ -109,7 +109,7 @@ pub async fn generate(
     };
     let actual = last.model.as_ref().unwrap_or(&requested);
     let model = json!({ "requested": requested, "actual": actual });
-    *cx.frame.model.borrow_mut() = Some(model.clone());
+    cx.frame.answered_by(model.clone());
     stream_items.finish(&answer.to_json(), &model, &sources);
     Ok(StepValue::new(answer))
 }

@@ -11,12 +11,12 @@ use crate::execution::block::{run_block, run_block_as};
 use crate::execution::caught::BlockRole;
 use crate::execution::context::Context;
 use crate::execution::request::Run;
-use crate::execution::step_value::StepValue;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RequestStatus};
 use crate::model::flow::{Action, Block};
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::path::{ON_STEP_ERRORED, encode, is_of_step_hook, join};
+use crate::model::step_value::StepValue;
 
 /// Runs `request.onStarted`, with the action's input.
 pub(crate) async fn started(run: &Rc<Run>, input: StepValue) {

@@ -9,11 +9,11 @@ use serde_json::{Map, json};
 use crate::execution::block::run_block_as;
 use crate::execution::caught::BlockRole;
 use crate::execution::context::{Context, path_inside};
-use crate::execution::step_value::StepValue;
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::resource::reaction::DueReaction;
+use crate::model::step_value::StepValue;
 
 /// How deep reactions may cause each other.
 const MAX_DEPTH: usize = 16;

@@ -35,7 +35,6 @@ use crate::execution::replay::fork_edits::ForkEdits;
 use crate::execution::replay::resume::Reuse;
 use crate::execution::replay::turns::Turns;
 use crate::execution::state::shared::SharedState;
-use crate::execution::step_value::StepValue;
 use crate::execution::{container, hooks};
 use crate::model::callable::{Arg, SchemaRef};
 use crate::model::data::Data;
@@ -48,6 +47,7 @@ use crate::model::log::{Lease, Log};
 use crate::model::path::ROOT;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
+use crate::model::step_value::StepValue;
 use crate::views::edited_input;
 use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
@@ -371,6 +371,11 @@ impl Run {
             item.owned_by = container::owner(&self.request, frame);
         }
         self.recorder.record(Some(&frame.path), frame.attempt, kind)
+    }
+
+    /// Notes that blocks run concurrently from now on.
+    pub fn expect_concurrent_blocks(&self) {
+        self.has_concurrent_blocks.set(true);
     }
 
     /// Returns a number never used before in this request.

@@ -3,16 +3,16 @@
 //! The parsed data flows on, with defaults and transforms applied. Must not decide when a value is checked.
 
 use crate::execution::context::Context;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::{Issue, SchemaRef};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
+use crate::model::step_value::StepValue;
 
 /// `lastStepName` of an error, as long as no operation has changed the sequencer's state.
 const INITIAL: &str = "__initial__";
 
 /// Parses a value. It keeps its origin if parsing changed nothing.
-pub(crate) fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &str) -> Result<StepValue, FlowError> {
+pub fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &str) -> Result<StepValue, FlowError> {
     match schema.parse(&value.data) {
         Ok(parsed) => Ok(keep(value, parsed)),
         Err(issues) => {

@@ -34,7 +34,7 @@ impl Context {
     }
 
     /// Like [`Context::suspend`], but the block suspends at once.
-    pub(crate) async fn suspend_at_once(&self, options: SuspendOptions) -> Result<Resolved, FlowError> {
+    pub async fn suspend_at_once(&self, options: SuspendOptions) -> Result<Resolved, FlowError> {
         match self.ask(options).await? {
             Ok(answer) => Ok(answer),
             Err(_) => self.end_asking().await,
@@ -194,10 +194,7 @@ impl Context {
 
 impl Frame {
     /// Waits for the end of `work`, or until the block suspends; then fails with [`FlowError::suspended`].
-    pub(crate) async fn until_suspended<T>(
-        &self,
-        work: impl Future<Output = Result<T, FlowError>>,
-    ) -> Result<T, FlowError> {
+    pub async fn until_suspended<T>(&self, work: impl Future<Output = Result<T, FlowError>>) -> Result<T, FlowError> {
         use futures_util::future::{Either, select};
         match select(Box::pin(self.suspended.wait()), Box::pin(work)).await {
             Either::Left(_) => Err(self.nested.end().await),

@@ -8,17 +8,17 @@ use serde_json::{Map, Value, json};
 
 use crate::execution::block::run_block;
 use crate::execution::context::Context;
-use crate::execution::step_value::StepValue;
 use crate::model::effects::ToolCall;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
 use crate::model::flow::{Block, ToolIdentity};
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::path::{encode, join};
+use crate::model::step_value::StepValue;
 use crate::views::history::tool_alias;
 
 /// Records the start of a call. Returns the event that adds its item.
-pub(crate) fn begin(cx: &Context, tool: &str, call_id: &str, alias: &str, args: &Value, who: &ToolIdentity) -> Seq {
+pub fn begin(cx: &Context, tool: &str, call_id: &str, alias: &str, args: &Value, who: &ToolIdentity) -> Seq {
     let mut payload = Map::new();
     payload.insert("blockName".to_owned(), tool.into());
     payload.insert("toolCall".to_owned(), tool_call(cx, tool, call_id, alias, args));
@@ -50,7 +50,7 @@ pub(crate) fn edited_call(cx: &Context, tool: &str, call: &ToolCall, edited: &Va
 }
 
 /// Records the end of a call: the fields of its output, or its error.
-pub(crate) fn end(cx: &Context, of: Seq, ended: Result<Map<String, Value>, &FlowError>) {
+pub fn end(cx: &Context, of: Seq, ended: Result<Map<String, Value>, &FlowError>) {
     let (status, patch) = match ended {
         Ok(patch) => (ItemStatus::Completed, patch),
         Err(error) => (ItemStatus::Failed, Map::from_iter([("error".to_owned(), error.to_public_json())])),

@@ -106,8 +106,8 @@ impl Parts {
                 routes.iter().for_each(|route| self.block(route));
             }
             Body::Generator(generator) => self.generator(generator),
-            Body::Agent(part) => self.agent(part),
-            Body::Calls(part) => self.calls(part),
+            Body::Agent(part, ..) => self.agent(part),
+            Body::Calls(part, ..) => self.calls(part),
         }
     }
 

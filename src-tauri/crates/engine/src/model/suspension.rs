@@ -216,7 +216,7 @@ pub struct Resolved {
 
 impl Resolved {
     /// Returns whether a person who was asked whether a call may run has changed it: a yes with data is an edited call.
-    pub(crate) fn is_edit(&self) -> bool {
+    pub fn is_edit(&self) -> bool {
         let is_yes = matches!(self.resolution, SuspensionStatus::Approved | SuspensionStatus::Submitted);
         is_yes && self.data.as_ref().is_some_and(|data| !data.is_null())
     }

@@ -80,8 +80,8 @@ fn shape_at(block: &Rc<Block>, depth: usize) -> BlockShape {
             label: format!("tool {}", block.name),
             blocks: vec![named("tool", block, depth + 1)],
         }]),
-        Body::Agent(part) => Some(agent_steps(part, depth)),
-        Body::Calls(part) => Some(
+        Body::Agent(part, ..) => Some(agent_steps(part, depth)),
+        Body::Calls(part, ..) => Some(
             part.agent()
                 .registered
                 .activities

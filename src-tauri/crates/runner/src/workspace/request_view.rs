@@ -295,7 +295,7 @@ impl Source for ViewSource<'_> {
         Ok(event.and_then(|event| match event.kind {
             EventKind::BlockFinished { timed_out_ms: Some(ms), error, .. } => Some(ended_late(ms, error)),
             EventKind::BlockFinished { output: Some(Recorded::Value(result)), returned_error: true, .. } => {
-                Some(FlowError::plain(engine::agent::error_of(&result)))
+                Some(FlowError::plain(dialects::agent::error_of(&result)))
             }
             EventKind::BlockFinished { error, .. } | EventKind::HookReturned { error, .. } => error,
             _ => None,

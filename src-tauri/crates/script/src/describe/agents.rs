@@ -67,7 +67,7 @@ struct WireAgentHook {
 impl Registry {
     /// Adds the block of an agent.
     pub(super) fn add_agent(self: &Rc<Self>, vm: &Rc<Vm>, id: u32, agents: WireAgents) -> Result<(), FlowError> {
-        let block = engine::agent::block(&Rc::new(agents.build(vm, self)?));
+        let block = dialects::agent::block(&Rc::new(agents.build(vm, self)?));
         self.blocks.borrow_mut().insert(id, block);
         Ok(())
     }

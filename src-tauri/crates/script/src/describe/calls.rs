@@ -53,7 +53,7 @@ impl Registry {
         calls: WireCalls,
         (name, middleware): (&str, Vec<Middleware>),
     ) -> Result<(), FlowError> {
-        let mut block = engine::calls::block(&Rc::new(calls.build(vm, self, name)?));
+        let mut block = dialects::calls::block(&Rc::new(calls.build(vm, self, name)?));
         if let Some(own) = Rc::get_mut(&mut block) {
             own.middleware = middleware;
         }
@@ -73,7 +73,7 @@ impl WireCalls {
             Value::Object(tools) => tools.into_iter().collect(),
             _ => IndexMap::new(),
         };
-        if let Some(fault) = tools.iter().find_map(|(name, schema)| engine::calls::tool_fault(name, schema)) {
+        if let Some(fault) = tools.iter().find_map(|(name, schema)| dialects::calls::tool_fault(name, schema)) {
             return Err(FlowError::plain(fault));
         }
         let registered = Registered {

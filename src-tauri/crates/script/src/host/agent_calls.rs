@@ -2,7 +2,7 @@
 //!
 //! All but `injectMessage`, which asks hooks, answer at once. Must not enforce rules: the engine does.
 
-use engine::agent::{InjectedMessage, Which};
+use dialects::agent::author::{self, InjectedMessage, Which};
 use engine::context::{Context as Cx, EmitOptions};
 use engine::data::parse;
 use engine::error::FlowError;
@@ -19,17 +19,19 @@ fn answer(cx: &Cx, op: &str, payload: &str) -> Result<Option<String>, FlowError>
     let text = |at: usize| asked[at].as_str().unwrap_or_default();
     let count = |at: usize| asked[at].as_u64().map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX));
     Ok(match op {
-        "read" => cx.flow_field(which(&asked)?, text(1))?.map(|value| value.to_string()),
+        "read" => author::flow_field(cx, which(&asked)?, text(1))?.map(|value| value.to_string()),
         "write" => {
             let fields = asked[1].as_object().cloned().unwrap_or_default();
-            at_once(cx.write_flow_fields(which(&asked)?, fields))?;
+            at_once(author::write_flow_fields(cx, which(&asked)?, fields))?;
             None
         }
-        "queueTool" => Some(at_once(cx.queue_tool(which(&asked)?, text(1), &asked[2]))?.to_string()),
-        "queueMessage" => Some(at_once(cx.queue_message(text(0), text(1), asked[2] == true))?),
-        "messages" => Some(Value::Array(cx.thread_messages(count(0), count(1), asked[2] == true)?).to_string()),
+        "queueTool" => Some(at_once(author::queue_tool(cx, which(&asked)?, text(1), &asked[2]))?.to_string()),
+        "queueMessage" => Some(at_once(author::queue_message(cx, text(0), text(1), asked[2] == true))?),
+        "messages" => {
+            Some(Value::Array(author::thread_messages(cx, count(0), count(1), asked[2] == true)?).to_string())
+        }
         "reloadHistory" => {
-            at_once(cx.reload_history(which(&asked)?))?;
+            at_once(author::reload_history(cx, which(&asked)?))?;
             None
         }
         "event" => {
@@ -37,7 +39,7 @@ fn answer(cx: &Cx, op: &str, payload: &str) -> Result<Option<String>, FlowError>
             None
         }
         "forceTurn" => {
-            at_once(cx.force_turn(text(0)))?;
+            at_once(author::force_turn(cx, text(0)))?;
             None
         }
         other => return Err(FlowError::plain(format!("unknown operation \"flow.{other}\""))),
@@ -49,7 +51,7 @@ pub(crate) async fn inject_message(cx: &Cx, payload: &str) -> Result<String, Flo
     let asked = parse(payload).map_err(refused)?;
     let message = engine::json::from_value::<InjectedMessage>(asked[1].clone())
         .map_err(|error| FlowError::validation(format!("injectMessage: {error}"), None))?;
-    Ok(cx.inject_message(which(&asked)?, message).await?.to_string())
+    Ok(author::inject_message(cx, which(&asked)?, message).await?.to_string())
 }
 
 fn which(asked: &Value) -> Result<Which, FlowError> {

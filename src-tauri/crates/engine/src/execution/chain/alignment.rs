@@ -356,7 +356,7 @@ impl<'b> Inside<'b> {
             Body::Router { routes, .. } => named("route:", routes),
             Body::Generator(generator) => named("tool:", &generator.tools),
             Body::Tool { block, .. } => named("tool:", std::slice::from_ref(block)),
-            Body::Handler { .. } | Body::Agent(_) | Body::Calls(_) => None,
+            Body::Handler { .. } | Body::Agent(..) | Body::Calls(..) => None,
         }
     }
 }

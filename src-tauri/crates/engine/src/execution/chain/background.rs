@@ -17,10 +17,10 @@ use crate::execution::chain::fanout::{Branch, iterations};
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::context::Context;
 use crate::execution::hooks::step_errored;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::Fun;
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Each};
+use crate::model::step_value::StepValue;
 
 /// The background work of one request.
 pub(crate) struct BackgroundPool {
@@ -81,7 +81,7 @@ impl BackgroundPool {
 pub(crate) type Task = oneshot::Receiver<Result<(), FlowError>>;
 
 /// Starts a block in the background.
-pub(crate) async fn start(cx: &Context, path: String, block: Rc<Block>, input: StepValue) {
+pub async fn start(cx: &Context, path: String, block: Rc<Block>, input: StepValue) {
     let (run, parent) = (cx.run.clone(), cx.frame.clone());
     let cx = cx.clone();
     spawn(&cx.clone(), async move {
@@ -134,7 +134,7 @@ pub(crate) async fn for_each(
 /// Polls the work once, so that it starts before the chain goes on, and adds what is left of it to the pool.
 async fn spawn(cx: &Context, work: impl Future<Output = Result<(), FlowError>> + 'static) {
     let (sender, task) = oneshot::channel();
-    cx.run.has_concurrent_blocks.set(true);
+    cx.run.expect_concurrent_blocks();
     cx.frame.tasks.borrow_mut().push(task);
     let pool = cx.run.clone();
     let tasks = move |change: i64| pool.pool.tasks.set(pool.pool.tasks.get().saturating_add_signed(change));

@@ -14,13 +14,13 @@ use crate::execution::block::run_block_as;
 use crate::execution::caught::{BlockRole, Branches};
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::context::Context;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::Fun;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{CaughtBy, Seq};
 use crate::model::flow::{Arm, Block, Each};
 use crate::model::path::encode;
+use crate::model::step_value::StepValue;
 
 /// One branch that can start.
 pub(crate) struct Branch {
@@ -46,7 +46,7 @@ async fn run_branches(
     role: impl Fn(usize) -> BlockRole,
 ) -> Vec<(usize, Result<StepValue, FlowError>)> {
     if branches.len() > 1 && limit != Some(1) {
-        cx.run.has_concurrent_blocks.set(true);
+        cx.run.expect_concurrent_blocks();
     }
     let limit = limit.unwrap_or(usize::MAX).max(1);
     cx.frame.has_limit.set(limit < branches.len());

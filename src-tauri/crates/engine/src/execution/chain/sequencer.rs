@@ -13,12 +13,12 @@ use crate::execution::chain::fanout;
 use crate::execution::chain::passes::Passes;
 use crate::execution::chain::waiting::wait_for;
 use crate::execution::context::Context;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, Fun, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::flow::{Child, Operation, Step};
 use crate::model::path::encode;
+use crate::model::step_value::StepValue;
 
 /// `doUntil` and `doWhile` repeat at most this often after the first run (SEMANTICS §3.4).
 const LOOP_GUARD: u32 = 250;

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use crate::execution::chain::sequencer::Chain;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::Arg;
 use crate::model::error::FlowError;
 use crate::model::flow::Child;
+use crate::model::step_value::StepValue;
 
 impl Chain<'_> {
     /// Runs the block of a step that has options. A block whose end is in the log is not dispatched, so nothing of

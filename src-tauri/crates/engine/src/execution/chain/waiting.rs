@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::recorder::ItemChange;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::{Arg, Fun};
 use crate::model::error::FlowError;
+use crate::model::step_value::StepValue;
 
 /// Waits until the condition on the request's items holds or the time is up. Returns `{ timedOut }`.
 pub(crate) async fn wait_for(

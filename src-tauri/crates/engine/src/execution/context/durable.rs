@@ -11,7 +11,7 @@ use crate::model::state::State;
 
 impl Context {
     /// Returns the transaction that holds the pending writes: the callback call's if there is one, else the block's.
-    pub(crate) fn transaction(&self) -> &Transaction {
+    pub fn transaction(&self) -> &Transaction {
         self.call.as_ref().map_or(&self.frame.transaction, |call| &call.transaction)
     }
 

@@ -342,12 +342,7 @@ impl Context {
 
     /// Takes the ordinal of this block's next effect of a kind, counted from 0.
     pub fn ordinal(&self, effect: &str) -> u32 {
-        let new = || {
-            let mut ordinals = self.frame.ordinals.borrow_mut();
-            let count = ordinals.entry(effect.to_owned()).or_insert(0);
-            *count += 1;
-            *count - 1
-        };
+        let new = || self.frame.next_ordinal(effect.to_owned());
         match &self.call {
             Some(call) => call.ordinals.count(effect, new),
             None => new(),

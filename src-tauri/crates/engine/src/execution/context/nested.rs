@@ -14,13 +14,13 @@ use super::Context;
 use crate::execution::block::run_block_as;
 use crate::execution::caught::BlockRole;
 use crate::execution::frame::Frame;
-use crate::execution::step_value::StepValue;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::flow::Block;
 use crate::model::operation::Operation;
 use crate::model::path::{encode, join};
 use crate::model::scope::ScopeKey;
+use crate::model::step_value::StepValue;
 
 /// The input and the result of a block.
 type NestedResult = (Data, Result<Data, FlowError>);
@@ -121,7 +121,7 @@ impl Context {
         let running = Running::begin(&self.frame);
         let (value, role) = (StepValue::new(input.clone()), BlockRole::Called(self.call.clone()));
         let (run, parent) = (self.run.clone(), Some(self.frame.clone()));
-        self.run.has_concurrent_blocks.set(true);
+        self.run.expect_concurrent_blocks();
         let was_recorded = self.run.wait_for_recorded_end(&path, &block).await;
         let ended = run_block_as(run, block, parent, path.clone(), value, role).await;
         if ended.as_ref().err().is_none_or(|error| !error.is_uncatchable()) {

@@ -25,7 +25,7 @@ const FALLBACK_DELAY_MS: u64 = 1_000;
 const FALLBACK_MAX_DELAY_MS: u64 = 10_000;
 
 /// The model of a generator, once it is known.
-pub(crate) enum ChosenModel {
+pub enum ChosenModel {
     Named(Vec<String>),
     Instance(Rc<ModelInstance>),
 }
@@ -92,7 +92,7 @@ fn model_name(value: &Value) -> Option<String> {
 
 /// Calls the models in order until one replies, or returns the last failure. Returns the name of the model that
 /// replied, as the flow wrote it, and its reply.
-pub(crate) async fn ask(
+pub async fn ask(
     cx: &Context,
     chosen: &ChosenModel,
     call: ModelCall,
@@ -152,7 +152,7 @@ pub(crate) async fn ask(
                     }
                     // Retrying does not help; the next model may. An agent's side has waited long enough for a model
                     // that says nothing.
-                    let is_silent = failure.name == "TimeoutError" && matches!(cx.frame.block.body, Body::Agent(_));
+                    let is_silent = failure.name == "TimeoutError" && matches!(cx.frame.block.body, Body::Agent(..));
                     if !failure.retryable || is_silent {
                         break;
                     }

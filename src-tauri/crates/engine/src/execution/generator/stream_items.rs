@@ -28,7 +28,7 @@ struct Streamed {
 }
 
 /// Emits a generator's items from the deltas of its model.
-pub(crate) struct StreamItems {
+pub struct StreamItems {
     cx: Context,
     /// Absent for a generator without an identity.
     identity: Option<EmitOptions>,
@@ -43,12 +43,12 @@ impl StreamItems {
     }
 
     /// The same for whoever speaks with this identity, as this role.
-    pub(crate) fn speaking(cx: &Context, identity: Option<EmitOptions>, role: &'static str) -> Rc<StreamItems> {
+    pub fn speaking(cx: &Context, identity: Option<EmitOptions>, role: &'static str) -> Rc<StreamItems> {
         Rc::new(StreamItems { cx: cx.clone(), identity, role, streamed: RefCell::default() })
     }
 
     /// Returns a listener that emits each delta at once.
-    pub(crate) fn listener(self: &Rc<Self>) -> Listener {
+    pub fn listener(self: &Rc<Self>) -> Listener {
         let items = self.clone();
         Rc::new(move |delta| items.on_delta(delta))
     }
@@ -121,7 +121,7 @@ impl StreamItems {
     }
 
     /// Ends the reasoning item, when text follows it. Later reasoning is a new item.
-    pub(crate) fn close_reasoning(&self) {
+    pub fn close_reasoning(&self) {
         let (of, text) = {
             let mut streamed = self.streamed.borrow_mut();
             let Some(of) = streamed.reasoning_item.take() else { return };
@@ -132,7 +132,7 @@ impl StreamItems {
     }
 
     /// Emits the rest of a reply that was not streamed: a model need not stream.
-    pub(crate) fn emit_unstreamed(&self, reply: &ModelReply) {
+    pub fn emit_unstreamed(&self, reply: &ModelReply) {
         let (text, reasoning) = {
             let streamed = self.streamed.borrow();
             let rest = |whole: &Option<String>, streamed: &str| {
@@ -150,7 +150,7 @@ impl StreamItems {
     }
 
     /// Ends the items, after the answer has been checked.
-    pub(crate) fn finish(&self, answer: &Value, model: &Value, sources: &[Value]) {
+    pub fn finish(&self, answer: &Value, model: &Value, sources: &[Value]) {
         self.close_reasoning();
         let Some(identity) = &self.identity else { return };
         for source in sources {

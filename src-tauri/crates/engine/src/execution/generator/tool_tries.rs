@@ -13,12 +13,12 @@ use super::tools::{Tool, ends_generator};
 use crate::execution::block::{WillRetry, failed_tries, try_block};
 use crate::execution::caught::{BlockRole, CallTimeout};
 use crate::execution::context::Context;
-use crate::execution::step_value::StepValue;
 use crate::model::effects::ToolCall;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RecordedReturn};
 use crate::model::flow::Generator;
 use crate::model::path::join;
+use crate::model::step_value::StepValue;
 
 /// The prefix of the name under which the log has a timeout; the call and the number of the attempt follow.
 const TIMEOUT: &str = "timeout ";

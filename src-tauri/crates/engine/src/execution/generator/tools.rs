@@ -16,7 +16,6 @@ use crate::execution::block::run_block_as;
 use crate::execution::callback;
 use crate::execution::caught::BlockRole;
 use crate::execution::context::{Context, EmitOptions};
-use crate::execution::step_value::StepValue;
 use crate::execution::tool;
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
@@ -24,6 +23,7 @@ use crate::model::effects::{Message, ModelReply, ToolCall, ToolOffer};
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Generator, Hook, ToolIdentity};
 use crate::model::path::{encode, join};
+use crate::model::step_value::StepValue;
 use crate::views::history::tool_alias;
 
 /// A block that the model may call.
@@ -115,7 +115,7 @@ pub(super) async fn run_calls(
         results
     } else {
         if wanted().count() > 1 {
-            cx.run.has_concurrent_blocks.set(true);
+            cx.run.expect_concurrent_blocks();
         }
         join_all(runs).await
     };

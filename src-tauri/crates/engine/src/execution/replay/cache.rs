@@ -34,7 +34,7 @@ use crate::model::resource::reaction::DueReaction;
 use crate::views::model_requests::AskedWith;
 use numbers::Numbered;
 use pauses::Pauses;
-pub(crate) use suspensions::RecordedSuspension;
+pub use suspensions::RecordedSuspension;
 use suspensions::RecordedSuspensions;
 pub(crate) use unfinished::UnfinishedBlock;
 

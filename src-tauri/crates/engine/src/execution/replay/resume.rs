@@ -8,7 +8,6 @@ use crate::execution::context::Context;
 use crate::execution::frame::Frame;
 use crate::execution::replay::cache::{CacheLookup, RecordedBlock, SharedStateOwner, UnfinishedBlock};
 use crate::execution::request::Run;
-use crate::execution::step_value::StepValue;
 use crate::model::callable::{Fun, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -18,6 +17,7 @@ use crate::model::log::AppendError;
 use crate::model::operation::Operation;
 use crate::model::path::join;
 use crate::model::scope::ScopeKey;
+use crate::model::step_value::StepValue;
 use crate::model::suspension::Resolved;
 use serde_json::{Value, json};
 

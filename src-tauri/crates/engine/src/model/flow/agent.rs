@@ -2,7 +2,7 @@
 //! (SEMANTICS §16).
 //!
 //! Everything is known by name here, because prompts refer to tools, to other prompts and to agents by their names,
-//! also to themselves. What a turn does with it is in `execution::agent`.
+//! also to themselves. What a turn does with it is in `dialects::agent`.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -7,13 +7,17 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_util::future::LocalBoxFuture;
+
 use super::{AgentPart, CallPart, Expectation, Generator, Step, ToolIdentity, ValueOrCall};
-use crate::model::callable::{Fun, SchemaRef};
+use crate::model::callable::{Fun, Invocation, SchemaRef};
+use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::BlockKind;
 use crate::model::path::{encode, join};
 use crate::model::resource::Resource;
 use crate::model::scope::ScopeKind;
+use crate::model::step_value::StepValue;
 
 /// A block.
 pub struct Block {
@@ -98,11 +102,15 @@ pub enum Body {
     Generator(Box<Generator>),
     /// `asTool`: a handler that runs a block as a call of a tool.
     Tool { block: Rc<Block>, identity: ToolIdentity },
-    /// An agent, or a part of one.
-    Agent(AgentPart),
-    /// An agent whose model answers with Calls, or a part of one.
-    Calls(CallPart),
+    /// An agent, or a part of one, and what runs it.
+    Agent(AgentPart, Drive<AgentPart>),
+    /// An agent whose model answers with Calls, or a part of one, and what runs it.
+    Calls(CallPart, Drive<CallPart>),
 }
+
+/// Runs the body of a part of an agent with the block's input. A crate on top of the engine has that code: it makes the
+/// block, and reaches the engine through `engine::driver`.
+pub type Drive<P> = fn(&P, &Data, Invocation) -> LocalBoxFuture<'static, Result<StepValue, FlowError>>;
 
 impl Block {
     /// Returns its kind as stored.
@@ -111,24 +119,24 @@ impl Block {
             Body::Handler { .. } | Body::Tool { .. } => BlockKind::Handler,
             Body::Sequencer { .. } => BlockKind::Sequencer,
             Body::Router { .. } => BlockKind::Router,
-            Body::Generator(_) | Body::Calls(CallPart::Request(_)) => BlockKind::Generator,
-            Body::Calls(_) => BlockKind::Sequencer,
-            Body::Agent(AgentPart::Conversation(_)) => BlockKind::Sequencer,
-            Body::Agent(AgentPart::Message(_)) => BlockKind::Handler,
-            Body::Agent(AgentPart::Turn(..) | AgentPart::SubPrompt(..)) => BlockKind::Generator,
+            Body::Generator(_) | Body::Calls(CallPart::Request(_), ..) => BlockKind::Generator,
+            Body::Calls(..) => BlockKind::Sequencer,
+            Body::Agent(AgentPart::Conversation(_), ..) => BlockKind::Sequencer,
+            Body::Agent(AgentPart::Message(_), ..) => BlockKind::Handler,
+            Body::Agent(AgentPart::Turn(..) | AgentPart::SubPrompt(..), ..) => BlockKind::Generator,
         }
     }
 
     /// Returns whether it is a part of an agent. What its tools return says whether their calls failed.
     pub fn is_of_agent(&self) -> bool {
-        matches!(self.body, Body::Agent(_))
+        matches!(self.body, Body::Agent(..))
     }
 
     /// Returns whether its body only runs other blocks, so that running it again has no effects of its own.
     pub(crate) fn only_runs_others(&self) -> bool {
         match &self.body {
-            Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. } | Body::Agent(_) => true,
-            Body::Calls(part) => !matches!(part, CallPart::Request(_)),
+            Body::Sequencer { .. } | Body::Router { .. } | Body::Tool { .. } | Body::Agent(..) => true,
+            Body::Calls(part, ..) => !matches!(part, CallPart::Request(_)),
             Body::Handler { .. } | Body::Generator(_) => false,
         }
     }
@@ -170,8 +178,8 @@ impl Block {
     /// Returns whether its model calls are made by the engine, not by an author's function.
     pub(crate) fn asks_models_itself(&self) -> bool {
         match &self.body {
-            Body::Generator(_) | Body::Calls(CallPart::Request(_)) => true,
-            Body::Agent(part) => part.asks_models(),
+            Body::Generator(_) | Body::Calls(CallPart::Request(_), ..) => true,
+            Body::Agent(part, ..) => part.asks_models(),
             _ => false,
         }
     }
@@ -196,8 +204,8 @@ impl Block {
             Body::Router { routes, .. } => routes.clone(),
             Body::Generator(generator) => generator.tools.clone(),
             Body::Tool { block, .. } => vec![block.clone()],
-            Body::Agent(part) => part.definitions().tools.values().cloned().collect(),
-            Body::Calls(part) => part.agent().registered.activities.values().cloned().collect(),
+            Body::Agent(part, ..) => part.definitions().tools.values().cloned().collect(),
+            Body::Calls(part, ..) => part.agent().registered.activities.values().cloned().collect(),
             Body::Handler { .. } => Vec::new(),
         };
         inside.extend(self.rescue.iter().map(|rescue| rescue.block.clone()));

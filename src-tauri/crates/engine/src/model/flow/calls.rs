@@ -1,6 +1,6 @@
 //! What a file declares for Calls with `_scopes`: agents, tools, Activities and delegates.
 //!
-//! Only what was declared. Who runs a Call, and what it gets to see, is decided in `execution::calls`.
+//! Only what was declared. Who runs a Call, and what it gets to see, is decided in `dialects::calls`.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The state that an agent's Calls write: it is part of the context that the ticks hand on, so it is read from their
 //! inputs and outputs. Only the ticks of the agent itself count: a delegate has a context of its own.
 
-use engine::calls::state_of;
+use dialects::calls::state_of;
 use engine::event::{Event, EventKind, Outcome, Seq};
 use engine::state::State;
 use engine::views::Events;

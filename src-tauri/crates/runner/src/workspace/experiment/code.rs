@@ -59,10 +59,10 @@ impl CodeFacts {
                 Body::Generator(generator) => {
                     facts.add(&block.name, models_of(&generator.model));
                 }
-                Body::Calls(CallPart::Agent(agent) | CallPart::Tick(agent) | CallPart::Request(agent)) => {
+                Body::Calls(CallPart::Agent(agent) | CallPart::Tick(agent) | CallPart::Request(agent), ..) => {
                     facts.add(&agent.name, Some(agent.models.clone()));
                 }
-                Body::Agent(AgentPart::Conversation(of)) => {
+                Body::Agent(AgentPart::Conversation(of), ..) => {
                     facts.defined_models.extend(of.models.clone());
                     for prompt in of.prompts.values() {
                         facts.add(&prompt.name, Some(prompt.models.clone()));

@@ -4,7 +4,7 @@
 //! its whole plan. So a person gives what a model would have given, the arguments, and this module puts them into what
 //! was recorded. An edit that nothing would read is refused with the edit that would be. Must not: begin anything.
 
-use engine::calls::{plan_with_arguments, state_message};
+use dialects::calls::{plan_with_arguments, state_message};
 use engine::event::{Event, EventKind};
 use engine::flow::{Body, CallPart, Flow};
 use engine::path::{ROOT, parent};
@@ -31,7 +31,7 @@ impl BlockInput {
             BlockInput::Arguments { plan, tick, arguments } => (plan, tick, arguments),
         };
         let agent = flow.blocks().into_iter().find_map(|block| match &block.body {
-            Body::Calls(CallPart::Agent(of)) if plan["name"] == *of.name => Some(of.clone()),
+            Body::Calls(CallPart::Agent(of), ..) if plan["name"] == *of.name => Some(of.clone()),
             _ => None,
         });
         let agent = agent.ok_or_else(|| {

@@ -16,13 +16,13 @@ use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus, TO
 
 /// A suspension in the log, and its answer.
 #[derive(Clone, Debug)]
-pub(crate) struct RecordedSuspension {
+pub struct RecordedSuspension {
     /// Its `suspended` event.
     seq: Seq,
     /// What was asked.
-    pub(crate) request: SuspensionRequest,
+    pub request: SuspensionRequest,
     /// The answer, if there is one.
-    pub(crate) resolved: Option<Resolved>,
+    pub resolved: Option<Resolved>,
     /// Whether it was answered while the block that asked went on waiting.
     pub(crate) is_live: bool,
     /// When it was answered; `None` if the log does not have the answer yet.

@@ -1,0 +1,167 @@
+//! The driver of agents whose model answers with Calls (SEMANTICS §17).
+//!
+//! The agent's block runs a child for every tick: one model call, then the Calls of its solution, each a block of its
+//! own. A delegate is the same loop with a context of its own. The agent goes by what its ticks returned, so that a
+//! resume which takes ticks from the log goes on where they left. What a Call may see is decided in `scoping` alone.
+
+mod blocks;
+mod call;
+mod confirm;
+mod json_schema;
+mod layers;
+mod messages;
+mod order;
+mod plan;
+mod problem;
+mod references;
+mod request;
+mod results;
+mod scoping;
+mod state;
+mod tick;
+mod tools;
+
+use std::rc::Rc;
+
+use engine::callable::Invocation;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Value, json};
+
+use engine::context::Context;
+use engine::data::Data;
+use engine::driver::{resolve_value, run_block};
+use engine::effects::INCOMPLETE_SCRIPT;
+use engine::error::FlowError;
+use engine::flow::{CallAgent, CallPart};
+use engine::path::join;
+use engine::step_value::StepValue;
+use problem::{Kind, problem};
+
+pub use blocks::agent as block;
+pub use call::plan_with_arguments;
+pub use state::{message as state_message, of_context as state_of};
+pub use tools::fault as tool_fault;
+
+/// How many answers in a row may be no solution, or hold an output that does not fit, before the agent fails.
+const MAX_REFUSED: u32 = 3;
+
+/// Runs the body of a block of an agent.
+fn run(part: &CallPart, input: &Data, invocation: Invocation) -> LocalBoxFuture<'static, Result<StepValue, FlowError>> {
+    let (cx, part, input) = (Context::of(&invocation), part.clone(), input.clone());
+    async move { run_part(&cx, &part, &input).await }.boxed_local()
+}
+
+async fn run_part(cx: &Context, part: &CallPart, input: &Data) -> Result<StepValue, FlowError> {
+    match part {
+        CallPart::Agent(of) => {
+            let context = resolve_value(cx, "context", &of.context, input).await?;
+            let context = messages::checked(&format!("agent \"{}\"", of.name), context)?;
+            let output = Loop { of, name: &of.name, schema: of.schema.as_ref(), depth: 0 }.run(cx, context).await?;
+            Ok(StepValue::new(output.into()))
+        }
+        CallPart::Delegate(of, name) => {
+            let input = input.to_json();
+            let depth = number(&input, "depth");
+            let context = messages::checked(&format!("delegate \"{name}\""), input["context"].clone())?;
+            let schema = of.registered.delegates.get(&**name).and_then(|delegate| delegate.schema.as_ref());
+            let output = Loop { of, name, schema, depth }.run(cx, context).await?;
+            Ok(StepValue::new(output.into()))
+        }
+        CallPart::Tick(of) => tick::run(cx, of, &input.to_json()).await,
+        CallPart::Request(of) => request::run(cx, of, &input.to_json()).await,
+        CallPart::Call(of) => call::run(cx, of, &input.to_json()).await,
+    }
+}
+
+/// Returns whether a mock script has no answer. Whoever wrote the script is told, and no model.
+fn is_script_incomplete(error: &FlowError) -> bool {
+    error.code.as_deref() == Some(INCOMPLETE_SCRIPT)
+}
+
+/// Returns what a message says of a Call that failed, if it does.
+fn failure(message: &Value) -> Option<String> {
+    let data = message.get("data").filter(|_| messages::kind(message) == messages::ERROR)?;
+    let tool = data["call"]["_tool"].as_str().unwrap_or("?");
+    Some(format!("the call of \"{tool}\" failed: {}", data["error"]["message"].as_str()?))
+}
+
+/// Returns what a message says of an output that does not fit, if it does: of the agent's own, and not of a Call's.
+fn misfit(message: &Value) -> Option<&str> {
+    let data =
+        message.get("data").filter(|data| messages::kind(message) == messages::ERROR && data.get("call").is_none());
+    let error = data?.get("error")?;
+    error["message"].as_str().filter(|_| error["name"] == "CallOutputError")
+}
+
+/// Returns a number that the driver put into an input.
+fn number(input: &Value, name: &str) -> u32 {
+    input[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default()
+}
+
+/// The loop of an agent or of a delegate.
+struct Loop<'a> {
+    of: &'a Rc<CallAgent>,
+    name: &'a str,
+    schema: Option<&'a Value>,
+    /// How many delegates are around it.
+    depth: u32,
+}
+
+impl Loop<'_> {
+    /// Runs ticks until a solution has no Calls, and returns the output of that one.
+    async fn run(&self, cx: &Context, mut context: Vec<Value>) -> Result<Value, FlowError> {
+        let mut refused: Option<(u32, FlowError)> = None;
+        let mut failed: Option<String> = None;
+        for tick in 0..self.of.max_ticks {
+            let path = join(&cx.frame.path, &format!("tick[{tick}]"));
+            let mut input = json!({ "name": self.name, "tick": tick, "depth": self.depth, "context": context });
+            if let Some(schema) = self.schema {
+                input["schema"] = schema.clone();
+            }
+            let ran = run_block(
+                cx.run.clone(),
+                blocks::tick(self.of),
+                Some(cx.frame.clone()),
+                path.clone(),
+                StepValue::new(input.into()),
+            );
+            let ended = match (ran.await, refused.take()) {
+                // The script has no answer to the correction: what had to be corrected says more.
+                (Err(error), Some((_, first))) if is_script_incomplete(&error) => {
+                    return Err(FlowError { message: format!("{}; {}", first.message, error.message), ..first });
+                }
+                (Err(error), None) if is_script_incomplete(&error) && failed.is_some() => {
+                    let failed = failed.unwrap_or_default();
+                    return Err(FlowError { message: format!("{}; before it {failed}", error.message), ..error });
+                }
+                (ended, before) => {
+                    refused = before;
+                    ended?.data.to_json()
+                }
+            };
+            let added = ended["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+            failed = added.iter().find_map(failure);
+            context.extend(added.iter().cloned());
+            if ended["done"] == true {
+                return Ok(ended["output"].clone());
+            }
+            let no_solution = ended["refused"].as_str().map(|what| (Kind::Solution, "answered no solution: ", what));
+            let misfit = added.iter().find_map(misfit).map(|what| (Kind::Output, "cannot end: ", what));
+            refused = no_solution.or(misfit).map(|(kind, how, what)| {
+                let count = refused.take().map_or(0, |(count, _)| count) + 1;
+                (count, problem(kind, format!("the model of \"{}\" {how}{what}", self.name)))
+            });
+            if let Some((count, error)) = &refused
+                && *count >= MAX_REFUSED
+            {
+                return Err(error.clone());
+            }
+        }
+        let text = format!(
+            "\"{}\" made {} ticks and its model still answers with calls; set maxTicks to allow more",
+            self.name, self.of.max_ticks
+        );
+        Err(problem(Kind::Limit, text))
+    }
+}
