@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::execution::request::Run;
 use crate::model::error::FlowError;
-use crate::model::event::{Event, EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
+use crate::model::event::{EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::model::log::AppendError;
 use crate::model::scope::ScopeKind;
 
@@ -122,13 +122,4 @@ impl Run {
             Err(error) => Err(error),
         }
     }
-}
-
-/// Returns whether these events of a request record the initial state of its scopes.
-pub(crate) fn has_initial_states(events: &[Event]) -> bool {
-    events.iter().any(|event| match &event.kind {
-        EventKind::RequestStatus { status } => *status == RequestStatus::InProgress,
-        EventKind::BlockStarted { .. } | EventKind::Committed { .. } | EventKind::CommitRefused { .. } => true,
-        _ => false,
-    })
 }

@@ -8,6 +8,7 @@ mod caller;
 mod collections;
 mod dispatch;
 mod durable;
+mod earlier_effects;
 mod effects;
 mod emit;
 mod nested;

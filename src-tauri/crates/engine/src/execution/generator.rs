@@ -7,6 +7,7 @@
 mod answer;
 pub(crate) mod ask;
 mod denied;
+mod edited;
 mod instance;
 mod messages;
 pub mod stored_messages;

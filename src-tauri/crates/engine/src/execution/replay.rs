@@ -9,5 +9,6 @@ pub mod memory_log;
 pub mod plan;
 pub(crate) mod prior_attempt;
 pub(crate) mod resume;
+mod settling;
 mod shared_state;
 pub(crate) mod turns;

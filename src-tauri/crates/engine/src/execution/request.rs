@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use crate::execution::abort::Abort;
-use crate::execution::beginning::has_initial_states;
+
 use crate::execution::block::run_block;
 use crate::execution::chain::alignment::Alignment;
 use crate::execution::context::{Context, EmitOptions};
@@ -53,7 +53,7 @@ use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
 
 use declared::declared;
-use prior_run::{has_state, initial_state, own_states, run_once};
+use prior_run::{has_initial_states, has_state, initial_state, own_states, run_once};
 
 pub(crate) use declared::defaults;
 pub(crate) use prior_run::OnceAnswer;

@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::edited::{edited_model, with_edited_options};
 use super::instance;
 use crate::execution::callback;
 use crate::execution::context::{Context, EffectStart};
-use crate::execution::replay::fork_edits::{edited_model, with_edited_options};
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
 use crate::model::effects::{EffectKind, Effects, Listener, ModelCall, ModelDelta, ModelReply};

@@ -15,11 +15,9 @@ use std::sync::Arc;
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
 
-use crate::execution::frame::Frame;
 use crate::execution::replay::block_order::BlockOrder;
 use crate::execution::replay::kept_parts::KeptParts;
 use crate::execution::replay::turns::{Position, Turns};
-use crate::execution::request::{Run, defaults};
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, KeptPart, Seq};
@@ -370,27 +368,4 @@ fn callers(events: &[Event]) -> HashSet<Arc<str>> {
         _ => None,
     };
     events.iter().filter_map(caller).collect()
-}
-
-impl Run {
-    /// In a replay: waits until a block may end.
-    pub(crate) async fn wait_for_recorded_block_end(&self, frame: &Rc<Frame>) {
-        if let Some(effect_log) = &self.effect_log {
-            effect_log.wait_for_recorded_end(&frame.path, frame.attempt).await;
-        }
-    }
-
-    /// In a replay: waits until a block may start, and resets transient state that a resume had reset by then.
-    pub(crate) async fn wait_for_recorded_start(&self, frame: &Rc<Frame>) {
-        let Some(effect_log) = &self.effect_log else { return };
-        effect_log.wait_for_recorded_start(&frame.path, frame.attempt).await;
-        // A chain that ran again after a resume would reset state too early: its first steps had ended before.
-        if frame.block.only_runs_others() {
-            return;
-        }
-        let resumes = effect_log.resumes(&frame.path, frame.attempt);
-        for own in frame.chain().filter_map(|frame| frame.own.clone()) {
-            own.reset_transient(resumes, &defaults(&own.schemas), self.next_stamp());
-        }
-    }
 }

@@ -13,7 +13,6 @@ use std::task::{Poll, Waker};
 
 use serde_json::Value;
 
-use crate::execution::context::Context;
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::Seq;
@@ -111,7 +110,7 @@ impl AttemptEffects {
 
     /// Takes the result that an earlier attempt got for an equal request: of the same ordinal, else of the lowest other
     /// one, because the body may ask in another order.
-    fn take(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) -> Option<FinishedEffect> {
+    pub(crate) fn take(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) -> Option<FinishedEffect> {
         let tries = self.earlier_tries();
         let is_same = |done: &FinishedEffect| match (&done.request, request) {
             (Some(recorded), Some(request)) => equal(recorded, request),
@@ -140,7 +139,7 @@ impl AttemptEffects {
 
     /// As [`take`](Self::take), but waits for an equal effect that an earlier attempt has started and that has not
     /// ended.
-    async fn take_or_wait(&self, kind: EffectKind, ordinal: u32, request: &Value) -> Option<FinishedEffect> {
+    pub(crate) async fn take_or_wait(&self, kind: EffectKind, ordinal: u32, request: &Value) -> Option<FinishedEffect> {
         std::future::poll_fn(|cx| {
             if let Some(done) = self.take(kind, ordinal, Some(request)) {
                 return Poll::Ready(Some(done));
@@ -161,12 +160,12 @@ impl AttemptEffects {
         .await
     }
 
-    fn has_earlier(&self) -> bool {
+    pub(crate) fn has_earlier(&self) -> bool {
         self.earlier.borrow().is_some()
     }
 
     /// Waits until no result that was recorded before event `finished` is still being handed over.
-    async fn wait_for_order(&self, finished: Seq) {
+    pub(crate) async fn wait_for_order(&self, finished: Seq) {
         self.handing_over.borrow_mut().insert(finished);
         let mut yields = 0;
         std::future::poll_fn(|cx| {
@@ -183,92 +182,6 @@ impl AttemptEffects {
         })
         .await;
         self.handing_over.borrow_mut().remove(&finished);
-    }
-}
-
-impl Context {
-    /// Returns the effects of the function that runs now, if a conflict can make it run again: a handler, or a
-    /// callback.
-    fn attempt_effects(&self) -> Option<Rc<AttemptEffects>> {
-        match &self.call {
-            Some(call) => Some(call.effects.clone()),
-            None => self.frame.block.is_one_function().then(|| self.frame.effects.borrow().clone()),
-        }
-    }
-
-    /// Notes that an effect of this attempt started.
-    pub(crate) fn note_effect_started(&self, kind: EffectKind, ordinal: u32, request: Option<&Value>) {
-        if let Some(effects) = self.attempt_effects() {
-            effects.begin(kind, ordinal, request);
-        }
-    }
-
-    /// Notes that an effect of this attempt ended, with event `finished`.
-    pub(crate) fn note_effect_finished(
-        &self,
-        effect: (EffectKind, u32),
-        started: Option<Seq>,
-        finished: Seq,
-        answer: Result<Value, FlowError>,
-    ) {
-        if let Some(effects) = self.attempt_effects() {
-            effects.finish(effect, started, finished, answer);
-        }
-    }
-
-    /// Returns whether a later attempt may reuse this attempt's effects.
-    pub(crate) fn notes_effects(&self) -> bool {
-        self.attempt_effects().is_some()
-    }
-
-    /// Takes the result that an earlier attempt of this function got for an equal request, if there is one. The caller
-    /// passes it to [`hand_over`](Self::hand_over).
-    pub(crate) fn take_earlier(
-        &self,
-        kind: EffectKind,
-        ordinal: u32,
-        request: Option<&Value>,
-    ) -> Option<FinishedEffect> {
-        self.attempt_effects().filter(|effects| effects.has_earlier())?.take(kind, ordinal, request)
-    }
-
-    /// As [`take_earlier`](Self::take_earlier), for an effect that takes time: waits for the end of one that an earlier
-    /// attempt has started.
-    pub(crate) async fn await_earlier(
-        &self,
-        kind: EffectKind,
-        ordinal: u32,
-        request: &Value,
-    ) -> Option<FinishedEffect> {
-        let effects = self.attempt_effects().filter(|effects| effects.has_earlier())?;
-        effects.take_or_wait(kind, ordinal, request).await
-    }
-
-    /// Records an effect with the result of an earlier attempt, and returns that result in the original order of
-    /// results.
-    pub(crate) async fn hand_over(
-        &self,
-        kind: EffectKind,
-        ordinal: u32,
-        done: FinishedEffect,
-    ) -> Result<Value, FlowError> {
-        if let Some(effects) = self.attempt_effects() {
-            effects.wait_for_order(done.finished).await;
-        }
-        self.hand_over_at_once(kind, ordinal, done)
-    }
-
-    /// As [`hand_over`](Self::hand_over), for a synchronous effect.
-    pub(crate) fn hand_over_at_once(
-        &self,
-        kind: EffectKind,
-        ordinal: u32,
-        done: FinishedEffect,
-    ) -> Result<Value, FlowError> {
-        let FinishedEffect { request, started, answer, .. } = done;
-        self.note_effect_started(kind, ordinal, request.as_ref());
-        self.effect_finished(kind, ordinal, started, answer.clone(), true);
-        answer
     }
 }
 

@@ -7,16 +7,12 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-use crate::execution::context::Context;
-use crate::execution::request::Run;
 use crate::model::event::Seq;
-use crate::model::flow::Block;
 
 /// A position in a log: a time in milliseconds since the epoch (0 if only the event decides), and an event.
 pub(crate) type Position = (i64, Seq);
@@ -61,59 +57,6 @@ impl Turns {
             if waiter.send(()).is_ok() {
                 return true;
             }
-        }
-    }
-}
-
-impl Run {
-    /// Lets the next recorded result settle. Call it whenever the request can make no progress by itself, even if it
-    /// waits for something outside. Returns whether a result settled.
-    pub fn settle_next(&self) -> bool {
-        self.turns.next(|_| {})
-    }
-
-    /// Waits for the turn of a recorded result.
-    pub(crate) async fn wait_for_turn(&self, position: Position) {
-        match &self.effect_log {
-            Some(effect_log) => effect_log.wait_for(position).await,
-            // A resume waits for no time, and clocks may have been set back.
-            None => self.turns.wait((0, position.1)).await,
-        }
-    }
-
-    /// Waits for the turn of a block that a function or a model is about to call, if the log has its end.
-    /// Returns whether it has.
-    pub(crate) async fn wait_for_recorded_end(&self, path: &str, block: &Block) -> bool {
-        let end = self.replay_cache.end_of(path, block);
-        if self.effect_log.is_none()
-            && let Some((ended, _)) = end
-        {
-            self.wait_for_turn((0, ended)).await;
-        }
-        end.is_some()
-    }
-}
-
-impl Context {
-    /// Waits until the recorded results have settled that this execution asks for, if it repeats one that an
-    /// interruption or a question ended: a result of this run came after them.
-    pub(crate) async fn wait_behind_log(&self) {
-        if self.run.effect_log.is_none() && self.run.replay_cache.attempts.contains_key(&self.frame.path) {
-            self.run.turns.wait_behind_log().await;
-        }
-    }
-
-    /// Waits for the turn of a block of this run that a function or a model called and that has ended. `was_recorded`
-    /// says whether its end was in the log.
-    pub(crate) async fn wait_to_settle(&self, path: &str, was_recorded: bool) {
-        match &self.run.effect_log {
-            Some(effect_log) => {
-                let path: Arc<str> = path.into();
-                let attempt = self.run.newest_attempt(&path);
-                effect_log.wait_until_ended(&path, attempt).await;
-            }
-            None if !was_recorded => self.wait_behind_log().await,
-            None => {}
         }
     }
 }

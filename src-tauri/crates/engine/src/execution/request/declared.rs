@@ -2,28 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use crate::execution::request::Run;
 use crate::model::callable::SchemaRef;
 use crate::model::flow::Flow;
 use crate::model::scope::ScopeKind;
-use crate::model::state::State;
-
-impl Run {
-    /// Returns every declaration of a scope's state.
-    pub fn schemas(&self, kind: ScopeKind) -> Vec<SchemaRef> {
-        declared(&self.flow, kind)
-    }
-
-    /// Returns the defaults of the declared fields that a state does not have.
-    pub(crate) fn missing(&self, kind: ScopeKind, state: &State) -> Map<String, Value> {
-        let mut missing = defaults(&self.schemas(kind));
-        missing.retain(|field, _| !state.has(field));
-        missing
-    }
-}
 
 /// Returns every declaration of a scope's state.
-pub(super) fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {
+pub(crate) fn declared(flow: &Flow, kind: ScopeKind) -> Vec<SchemaRef> {
     flow.declarations.iter().filter(|d| d.scope == kind).map(|d| d.schema.clone()).collect()
 }
 

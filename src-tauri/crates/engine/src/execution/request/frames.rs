@@ -5,19 +5,35 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
+use super::declared::declared;
 use super::{Run, defaults};
 use crate::execution::frame::Frame;
 use crate::execution::replay::cache::SharedStateOwner;
 use crate::execution::replay::resume::{Instance, Reuse};
 use crate::execution::state::shared::SharedState;
+use crate::model::callable::SchemaRef;
 use crate::model::data::Data;
 use crate::model::event::EventKind;
 use crate::model::flow::Block;
 use crate::model::identity::{InstanceId, StateOwner};
-use crate::model::scope::ScopeKey;
+use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
 
 impl Run {
+    /// Returns every declaration of a scope's state.
+    pub fn schemas(&self, kind: ScopeKind) -> Vec<SchemaRef> {
+        declared(&self.flow, kind)
+    }
+
+    /// Returns the defaults of the declared fields that a state does not have.
+    pub(crate) fn missing(&self, kind: ScopeKind, state: &State) -> Map<String, Value> {
+        let mut missing = defaults(&self.schemas(kind));
+        missing.retain(|field, _| !state.has(field));
+        missing
+    }
+
     /// Creates the frame for the next execution of a path, with its initial state if the block declares one.
     pub fn frame(
         self: &Rc<Self>,

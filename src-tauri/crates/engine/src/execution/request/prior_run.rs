@@ -86,3 +86,12 @@ pub(super) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashM
     }
     answers
 }
+
+/// Returns whether these events of a request record the initial state of its scopes.
+pub(super) fn has_initial_states(events: &[Event]) -> bool {
+    events.iter().any(|event| match &event.kind {
+        EventKind::RequestStatus { status } => *status == RequestStatus::InProgress,
+        EventKind::BlockStarted { .. } | EventKind::Committed { .. } | EventKind::CommitRefused { .. } => true,
+        _ => false,
+    })
+}
