@@ -12,8 +12,10 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, StreamExt, select_biased};
 
 use crate::execution::block::pipeline;
-use crate::execution::callback::{self, CallbackCall};
+use crate::execution::callback;
+use crate::execution::callback_call::CallbackCall;
 use crate::execution::context::Context;
+use crate::execution::next::{Next, Waiting};
 use crate::model::callable::Returned;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
@@ -21,19 +23,6 @@ use crate::model::event::{EventKind, Recorded, ScopeCommit};
 use crate::model::flow::{Block, Middleware};
 use crate::model::path::encode;
 use crate::model::step_value::StepValue;
-
-/// Waits for the result of what is inside a layer.
-type Waiting = oneshot::Sender<Result<Data, FlowError>>;
-
-/// A call of `next()`: the input in place of the block's, if the layer gives one, and who waits for the result.
-type Wish = (Option<Data>, Waiting);
-
-/// `next()` of one layer.
-pub(crate) struct Next {
-    wishes: mpsc::UnboundedSender<Wish>,
-    /// The calls of the layer that went on: one, unless a conflict repeats it.
-    callers: RefCell<Vec<Rc<CallbackCall>>>,
-}
 
 impl Context {
     /// `next()`: runs what is inside the middleware that calls it, and returns its output. A call that a conflict

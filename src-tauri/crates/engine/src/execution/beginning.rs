@@ -8,7 +8,7 @@ use std::rc::Rc;
 use futures_util::future::select;
 use serde_json::Value;
 
-use crate::execution::request::Run;
+use crate::execution::run::Run;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Recorded, RequestStatus, ScopeCommit, Seq};
 use crate::model::log::AppendError;

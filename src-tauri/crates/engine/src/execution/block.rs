@@ -12,12 +12,13 @@ use serde_json::Value;
 
 use crate::execution::boundary::{AttemptEnd, CommitPermit, abandon, end_attempt};
 use crate::execution::caught::{BlockRole, caught_by};
-use crate::execution::context::{Context, EmitOptions, NestedResults};
+use crate::execution::context::{Context, EmitOptions};
 use crate::execution::frame::Frame;
 use crate::execution::hooks::step_errored;
+use crate::execution::nested::NestedResults;
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::replay::resume::{BackgroundOf, RecordedEnd};
-use crate::execution::request::Run;
+use crate::execution::run::Run;
 use crate::execution::{around, callback, container, driver, reactions, schema_check};
 use crate::model::callable::Arg;
 use crate::model::data::Data;

@@ -11,7 +11,7 @@ use crate::execution::context::Context;
 use crate::execution::fifo::FifoMutexGuard;
 use crate::execution::frame::Frame;
 use crate::execution::reactions;
-use crate::execution::request::Run;
+use crate::execution::run::Run;
 use crate::execution::state::transaction::{Rebase, Transaction};
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Outcome, Seq};

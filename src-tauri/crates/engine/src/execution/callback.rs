@@ -6,19 +6,17 @@
 //! anything, or read records, items or session notes (which may change later) is not called again by a resume: what
 //! it returned is in the log.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use futures_util::FutureExt;
 
 use crate::execution::boundary::{CommitPermit, StaleTransaction, rebase_on_newest};
-use crate::execution::context::{Context, NestedResults};
+use crate::execution::callback_call::CallbackCall;
+use crate::execution::context::Context;
 use crate::execution::reactions;
-use crate::execution::replay::prior_attempt::{AttemptEffects, CallOrdinals};
+use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::state::transaction::Transaction;
 use crate::model::callable::{Arg, Fun, Returned};
-use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind, RecordedReturn, ScopeCommit, Seq};
 use crate::model::flow::Block;
@@ -30,97 +28,10 @@ use crate::model::step_value::StepValue;
 /// How deep callbacks call callbacks at most: an agent's hook of stored messages that stores one has no end.
 const MAX_DEPTH: u32 = 16;
 
-/// What one call of a callback has done so far.
-pub struct CallbackCall {
-    /// Its name in the log: which function, and which call of it (`map.#0`).
-    pub(crate) name: String,
-    /// Its events.
-    pub(crate) events: RefCell<Vec<Seq>>,
-    /// The answers of its `ctx.runOnce`, which a call that repeats it does not ask for again.
-    answers: RefCell<Vec<Seq>>,
-    /// Its writes to durable records: functions of one block may run at the same time.
-    pub(crate) transaction: Transaction,
-    /// Its effects and their results.
-    pub(crate) effects: Rc<AttemptEffects>,
-    /// The ordinals of its effects.
-    pub(crate) ordinals: CallOrdinals,
-    /// The results of the blocks that it ran.
-    pub(crate) nested_results: NestedResults,
-    /// Whether it holds the right to commit while it is called again after a conflict.
-    pub(crate) holds_permit: Cell<bool>,
-    /// Whether it read something that other blocks or requests may change.
-    has_read_shared: Cell<bool>,
-    /// How many callbacks it was called within.
-    depth: u32,
-    suspensions: Cell<u32>,
-    sends: Cell<u32>,
-    effect_counts: RefCell<HashMap<EffectKind, u32>>,
-}
-
-impl CallbackCall {
-    fn new(name: &str, depth: u32) -> Self {
-        CallbackCall {
-            name: name.to_owned(),
-            depth,
-            events: RefCell::default(),
-            answers: RefCell::default(),
-            transaction: Transaction::default(),
-            effects: Rc::default(),
-            ordinals: CallOrdinals::default(),
-            nested_results: NestedResults::default(),
-            holds_permit: Cell::new(false),
-            has_read_shared: Cell::default(),
-            suspensions: Cell::default(),
-            sends: Cell::default(),
-            effect_counts: RefCell::default(),
-        }
-    }
-
-    /// Returns a first call, which gets the exchanges again that it made before its request was resumed.
-    fn resumed(cx: &Context, name: &str, depth: u32) -> Self {
-        let effects = cx.run.replay_cache.exchanges_of(&cx.frame.path).map(AttemptEffects::after).unwrap_or_default();
-        CallbackCall { effects, ..CallbackCall::new(name, depth) }
-    }
-
-    /// Returns the call that repeats this one after a conflict.
-    fn repeat(&self) -> Self {
-        CallbackCall {
-            effects: AttemptEffects::after(self.effects.clone()),
-            answers: RefCell::new(self.answers.take()),
-            ordinals: CallOrdinals::after(&self.ordinals),
-            nested_results: self.nested_results.hand_on(),
-            holds_permit: Cell::new(true),
-            ..CallbackCall::new(&self.name, self.depth)
-        }
-    }
-
-    /// Notes that it read something that others may change: called again later, it might return something else.
-    pub(crate) fn note_shared_read(&self) {
-        self.has_read_shared.set(true);
-    }
-
-    /// Notes the event of an answer of its `ctx.runOnce`.
-    pub(crate) fn note_answer(&self, seq: Seq) {
-        self.answers.borrow_mut().push(seq);
-    }
-
-    /// Returns the number of its next clock or random value, counted by kind from 0.
-    pub(crate) fn next_effect_ordinal(&self, kind: EffectKind) -> u32 {
-        let mut effect_counts = self.effect_counts.borrow_mut();
-        let count = effect_counts.entry(kind).or_insert(0);
-        *count += 1;
-        *count - 1
-    }
-
-    /// Returns the number of its next suspension, from 0.
-    pub(crate) fn next_suspension_ordinal(&self) -> u32 {
-        self.suspensions.replace(self.suspensions.get() + 1)
-    }
-
-    /// Returns the number of the next request that it sends, from 0.
-    pub(crate) fn next_send_ordinal(&self) -> u32 {
-        self.sends.replace(self.sends.get() + 1)
-    }
+/// Returns a first call, which gets the exchanges again that it made before its request was resumed.
+fn resumed(cx: &Context, name: &str, depth: u32) -> CallbackCall {
+    let effects = cx.run.replay_cache.exchanges_of(&cx.frame.path).map(AttemptEffects::after).unwrap_or_default();
+    CallbackCall { effects, ..CallbackCall::new(name, depth) }
 }
 
 /// Calls a function of a block: within the block's own transaction for a handler, else as a callback with a
@@ -171,7 +82,7 @@ async fn call_and_commit(
     let mut superseded = Vec::new();
     let mut permit = None;
     let mut conflicts = 0;
-    let mut call = Rc::new(CallbackCall::resumed(cx, name, depth));
+    let mut call = Rc::new(resumed(cx, name, depth));
     // Writes that a callback made before it failed wait in the block: they are committed with this callback's.
     let inherited = Transaction::default();
     inherited.take_over(&cx.frame.transaction, cx.run.next_stamp());

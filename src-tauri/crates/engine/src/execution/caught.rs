@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use crate::execution::callback::CallbackCall;
+use crate::execution::callback_call::CallbackCall;
 use crate::execution::frame::Frame;
 use crate::model::error::FlowError;
 use crate::model::event::CaughtBy;

@@ -4,26 +4,17 @@
 //! The item is added when the block has its input, and done when the block ends. An abort leaves it in progress. It
 //! must not fail the block; only a `label` or `metadata` function that throws does.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value};
 
 use crate::execution::block::resolve_value;
 use crate::execution::context::Context;
-use crate::execution::frame::Frame;
+use crate::execution::frame::OpenedContainer;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
-use crate::model::event::{EventKind, Seq};
+use crate::model::event::EventKind;
 use crate::model::flow::Block;
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::step_value::StepValue;
-
-/// A container that was added: by which event, and when.
-#[derive(Clone, Copy)]
-pub(crate) struct Opened {
-    seq: Seq,
-    at: i64,
-}
 
 /// Adds the block's container, if it has one.
 pub(crate) async fn open(cx: &Context, block: &Block, input: &Data) -> Result<(), FlowError> {
@@ -46,7 +37,7 @@ pub(crate) async fn open(cx: &Context, block: &Block, input: &Data) -> Result<()
     }
     payload.insert("startedAt".to_owned(), at.into());
     let seq = cx.record(EventKind::ItemAdded { item: NewItem::plain("container", ItemStatus::InProgress, payload) });
-    cx.frame.container.set(Some(Opened { seq, at }));
+    cx.frame.container.set(Some(OpenedContainer { seq, at }));
     Ok(())
 }
 
@@ -65,11 +56,4 @@ pub(crate) fn close(cx: &Context, result: &Result<StepValue, FlowError>) {
         }
     };
     cx.record(EventKind::ItemDone { of: opened.seq, status, patch });
-}
-
-/// The instance of the innermost block around an item of this frame that has a container. A block's
-/// own container is not inside itself: it is added before it counts as opened.
-pub(crate) fn owner(request: &str, frame: &Frame) -> Option<Arc<str>> {
-    let own = frame.container.get().is_some().then(|| format!("{request}:{}", frame.instance).into());
-    own.or_else(|| frame.parent.as_ref().and_then(|parent| owner(request, parent)))
 }

@@ -19,10 +19,9 @@ mod target;
 mod writes;
 
 pub use collections::Create;
-pub(crate) use dispatch::OpenOnce;
 pub use effects::EffectStart;
 pub use emit::EmitOptions;
-pub(crate) use nested::{Nested, NestedResults, path_inside};
+pub(crate) use nested::path_inside;
 pub use resources::Entry;
 pub use target::Target;
 pub use writes::Change;
@@ -30,10 +29,10 @@ pub use writes::Change;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::execution::around::Next;
-use crate::execution::callback::CallbackCall;
+use crate::execution::callback_call::CallbackCall;
 use crate::execution::frame::Frame;
-use crate::execution::request::Run;
+use crate::execution::next::Next;
+use crate::execution::run::Run;
 use crate::execution::siblings::Sibling;
 use crate::execution::state::shared::SharedState;
 use crate::model::callable::Invocation;

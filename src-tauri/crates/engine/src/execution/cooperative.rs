@@ -6,7 +6,7 @@
 
 use std::task::Poll;
 
-use crate::execution::request::Run;
+use crate::execution::run::Run;
 
 impl Run {
     /// Yields once, if blocks of this request run concurrently, else at most once a millisecond.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use futures_util::FutureExt;
 
 use crate::execution::block::{run_block, run_handler};
-use crate::execution::chain::{route, sequencer};
+use crate::execution::chain::{output_check, route, sequencer};
 use crate::execution::context::Context;
 use crate::execution::hooks::step_errored;
 use crate::execution::{callback, generator, schema_check, tool};
@@ -44,7 +44,7 @@ pub(crate) async fn check_output(
     output: StepValue,
 ) -> Result<StepValue, FlowError> {
     match &block.body {
-        Body::Sequencer { .. } => schema_check::parse_sequencer_output(cx, schema, output).await,
+        Body::Sequencer { .. } => output_check::parse_sequencer_output(cx, schema, output).await,
         _ => schema_check::parse(schema, output, &block.name, "output"),
     }
 }

@@ -6,7 +6,8 @@
 use std::rc::Rc;
 
 use crate::execution::hooks;
-use crate::execution::request::{Ended, Run};
+use crate::execution::request::Ended;
+use crate::execution::run::Run;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RequestStatus};

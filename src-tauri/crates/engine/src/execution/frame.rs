@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::execution::abort::Abort;
 use crate::execution::caught::BlockRole;
-use crate::execution::context::{Nested, NestedResults, OpenOnce};
+use crate::execution::nested::{Nested, NestedResults};
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::siblings::{Children, Sibling};
 use crate::execution::state::shared::SharedState;
@@ -18,6 +18,7 @@ use crate::execution::state::transaction::Transaction;
 use crate::model::data::Data;
 use crate::model::effects::Listener;
 use crate::model::error::FlowError;
+use crate::model::event::Seq;
 use crate::model::flow::Block;
 use crate::model::identity::InstanceId;
 use crate::model::resource::reaction::DueReaction;
@@ -55,7 +56,7 @@ pub struct Frame {
     /// Its effects and their results.
     pub(crate) effects: RefCell<Rc<AttemptEffects>>,
     /// Background work its chain started and has not waited for.
-    pub(crate) tasks: RefCell<Vec<crate::execution::chain::background::Task>>,
+    pub(crate) tasks: RefCell<Vec<crate::execution::chain::pool::Task>>,
     /// The blocks it dispatched; a block finds its elder siblings here.
     pub(crate) children: Children,
     /// Its own number among its parent's children.
@@ -66,7 +67,7 @@ pub struct Frame {
     /// Callbacks of collections that run now, each caused by a write of this block.
     pub(crate) callbacks: Cell<u32>,
     /// Its `container` item, once that was added.
-    pub(crate) container: Cell<Option<crate::execution::container::Opened>>,
+    pub(crate) container: Cell<Option<OpenedContainer>>,
     /// Of a sequencer: the last operation that changed its state, or the rescue that ran instead.
     pub(crate) last_step: RefCell<Option<String>>,
     /// Set when it suspends: it has asked something that has no answer yet.
@@ -190,6 +191,13 @@ impl Frame {
         }
     }
 
+    /// Returns the instance of the innermost block around an item of this frame that has a container. A block's
+    /// own container is not inside itself: it is added before it counts as opened.
+    pub(crate) fn container_around(&self, request: &str) -> Option<Arc<str>> {
+        let own = self.container.get().is_some().then(|| format!("{request}:{}", self.instance).into());
+        own.or_else(|| self.parent.as_ref().and_then(|parent| parent.container_around(request)))
+    }
+
     /// Refuses writes from now on.
     pub fn finish(&self) {
         self.finished.set(true);
@@ -204,6 +212,22 @@ impl Frame {
     pub fn chain(self: &Rc<Self>) -> impl Iterator<Item = Rc<Frame>> {
         std::iter::successors(Some(self.clone()), |frame| frame.parent.clone())
     }
+}
+
+/// A `ctx.runOnce` that has not ended.
+#[derive(Debug)]
+pub(crate) struct OpenOnce {
+    /// Its ordinal in its block.
+    pub(crate) ordinal: u32,
+    /// What it sends on its way.
+    pub(crate) sent: Option<Value>,
+}
+
+/// A container that was added: by which event, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenedContainer {
+    pub(crate) seq: Seq,
+    pub(crate) at: i64,
 }
 
 /// The frames of a request without a parent.

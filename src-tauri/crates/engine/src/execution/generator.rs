@@ -6,6 +6,7 @@
 
 mod answer;
 pub(crate) mod ask;
+mod cached_call;
 mod denied;
 mod edited;
 mod instance;

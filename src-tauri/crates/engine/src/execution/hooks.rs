@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::execution::block::{run_block, run_block_as};
 use crate::execution::caught::BlockRole;
 use crate::execution::context::Context;
-use crate::execution::request::Run;
+use crate::execution::run::Run;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RequestStatus};
 use crate::model::flow::{Action, Block};

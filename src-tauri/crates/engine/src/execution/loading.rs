@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::execution::request::Run;
+use crate::execution::run::Run;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind};
 

@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::execution::frame::Frame;
-use crate::execution::request::Run;
 use crate::model::event::Event;
 use crate::model::identity::InstanceId;
 use crate::model::log::NoteKind;
@@ -19,7 +17,7 @@ pub(crate) struct Note {
     pub(crate) kind: NoteKind,
     pub(crate) value: Value,
     /// The attempt that wrote it: `path:attempt`.
-    instance: Arc<str>,
+    pub(crate) instance: Arc<str>,
 }
 
 impl Note {
@@ -40,16 +38,4 @@ impl Note {
 
 fn kind_of(event: &Event) -> Option<NoteKind> {
     [NoteKind::Journal, NoteKind::Metadata].into_iter().find(|kind| kind.read(&event.kind).is_some())
-}
-
-impl Run {
-    /// Keeps a note of a block's attempt.
-    pub(crate) fn note(&self, frame: &Frame, kind: NoteKind, value: Value) {
-        self.notes.borrow_mut().push(Note { kind, value, instance: frame.instance.clone() });
-    }
-
-    /// Removes the notes of a discarded attempt.
-    pub(crate) fn forget_notes(&self, frame: &Frame) {
-        self.notes.borrow_mut().retain(|note| note.instance != frame.instance);
-    }
 }

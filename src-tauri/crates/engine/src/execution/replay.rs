@@ -9,6 +9,7 @@ pub mod memory_log;
 pub mod plan;
 pub(crate) mod prior_attempt;
 pub(crate) mod resume;
+pub(crate) mod reuse;
 mod settling;
 mod shared_state;
 pub(crate) mod turns;

@@ -3,17 +3,17 @@
 //! One pool per request. It is polled together with the root block, and drained before the request ends, however it
 //! ends. A failure of background work never fails the request: it leaves a `step_error` item.
 
-use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use futures_channel::{mpsc, oneshot};
-use futures_util::future::{Either, LocalBoxFuture, select};
-use futures_util::stream::{FuturesUnordered, StreamExt};
-use futures_util::{FutureExt, select_biased};
+use futures_channel::oneshot;
+use futures_util::FutureExt;
+use futures_util::future::{Either, select};
+use futures_util::stream::StreamExt;
 
 use crate::execution::block::run_block_as;
 use crate::execution::caught::BlockRole;
 use crate::execution::chain::fanout::{Branch, iterations};
+use crate::execution::chain::pool::Task;
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::context::Context;
 use crate::execution::hooks::step_errored;
@@ -21,64 +21,6 @@ use crate::model::callable::Fun;
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Each};
 use crate::model::step_value::StepValue;
-
-/// The background work of one request.
-pub(crate) struct BackgroundPool {
-    sender: mpsc::UnboundedSender<LocalBoxFuture<'static, ()>>,
-    receiver: RefCell<Option<mpsc::UnboundedReceiver<LocalBoxFuture<'static, ()>>>>,
-    /// How many tasks that sequencers started have not ended.
-    tasks: Cell<u64>,
-}
-
-impl Default for BackgroundPool {
-    fn default() -> Self {
-        let (sender, receiver) = mpsc::unbounded();
-        BackgroundPool { sender, receiver: RefCell::new(Some(receiver)), tasks: Cell::new(0) }
-    }
-}
-
-impl BackgroundPool {
-    /// Adds a task to the pool. The request does not end before it.
-    pub(crate) fn spawn(&self, work: LocalBoxFuture<'static, ()>) {
-        // The pool lives as long as the request.
-        let _ = self.sender.unbounded_send(work);
-    }
-
-    /// Runs `work` and all tasks it adds to the pool to their end, and returns the output of `work`. After `work` has
-    /// ended, calls `on_remaining` with the number of tasks left, whenever it changes (not for 0 from the start).
-    pub(crate) async fn run_with<T>(&self, work: impl Future<Output = T>, on_remaining: impl Fn(&T, u64)) -> T {
-        // A nested call: the outer one polls the pool.
-        let Some(mut arriving) = self.receiver.borrow_mut().take() else { return work.await };
-        let mut running = FuturesUnordered::new();
-        let mut work = Box::pin(work.fuse());
-        let mut answer = None;
-        let mut reported = 0;
-        loop {
-            select_biased! {
-                ended = work => answer = Some(ended),
-                task = arriving.select_next_some() => running.push(task),
-                () = running.select_next_some() => {}
-            }
-            if let Some(ended) = answer.take() {
-                while let Ok(task) = arriving.try_recv() {
-                    running.push(task);
-                }
-                if reported != self.tasks.get() {
-                    reported = self.tasks.get();
-                    on_remaining(&ended, reported);
-                }
-                if running.is_empty() {
-                    *self.receiver.borrow_mut() = Some(arriving);
-                    return ended;
-                }
-                answer = Some(ended);
-            }
-        }
-    }
-}
-
-/// A task that a sequencer may wait for.
-pub(crate) type Task = oneshot::Receiver<Result<(), FlowError>>;
 
 /// Starts a block in the background.
 pub async fn start(cx: &Context, path: String, block: Rc<Block>, input: StepValue) {

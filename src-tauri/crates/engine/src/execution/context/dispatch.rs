@@ -24,15 +24,6 @@ struct Asked {
     once: String,
 }
 
-/// A `ctx.runOnce` that has not ended.
-#[derive(Debug)]
-pub(crate) struct OpenOnce {
-    /// Its ordinal in its block.
-    pub(crate) ordinal: u32,
-    /// What it sends on its way.
-    pub(crate) sent: Option<Value>,
-}
-
 impl Context {
     /// Starts an entry as a request of its own. Returns where it runs, or why nothing was started, as JSON.
     pub async fn dispatch(&self, asked: &str) -> Result<String, FlowError> {

@@ -9,10 +9,11 @@ use futures_util::future::{Either, select};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Context, OpenOnce};
+use super::Context;
+use crate::execution::frame::OpenOnce;
 use crate::execution::replay::cache::Pause;
 use crate::execution::replay::effect_log::RecordedEffect;
-use crate::execution::request::OnceAnswer;
+use crate::execution::run::OnceAnswer;
 use crate::model::effects::{EffectKind, FetchCall, FetchReply, ModelDelta, SyncEffect};
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};

@@ -4,16 +4,12 @@
 //! finds its result in the log. A function that runs again after a conflict finds it here. Must not run a chain's
 //! steps: those are known before anything runs.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
 use std::rc::Rc;
-
-use futures_channel::oneshot;
 
 use super::Context;
 use crate::execution::block::run_block_as;
 use crate::execution::caught::BlockRole;
-use crate::execution::frame::Frame;
+use crate::execution::nested::{NestedResults, Running};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::flow::Block;
@@ -21,88 +17,6 @@ use crate::model::operation::Operation;
 use crate::model::path::{encode, join};
 use crate::model::scope::ScopeKey;
 use crate::model::step_value::StepValue;
-
-/// The input and the result of a block.
-type NestedResult = (Data, Result<Data, FlowError>);
-
-/// The results of the blocks that one execution of a function ran, by path, with their inputs.
-#[derive(Default)]
-pub(crate) struct NestedResults(RefCell<HashMap<String, NestedResult>>);
-
-impl NestedResults {
-    /// Moves the results to the execution that repeats this one.
-    pub(crate) fn hand_on(&self) -> NestedResults {
-        NestedResults(RefCell::new(self.0.take()))
-    }
-
-    /// Takes the results of an earlier execution.
-    pub(crate) fn adopt(&self, earlier: &NestedResults) {
-        self.0.replace(earlier.0.take());
-    }
-
-    /// Returns the result of a block that an earlier execution ran with the same input.
-    fn find(&self, path: &str, input: &Data) -> Option<Result<Data, FlowError>> {
-        self.0.borrow().get(path).filter(|(given, _)| given == input).map(|(_, result)| result.clone())
-    }
-
-    fn keep(&self, path: String, input: Data, result: Result<Data, FlowError>) {
-        self.0.borrow_mut().insert(path, (input, result));
-    }
-}
-
-/// The blocks that the functions of one block run at the moment.
-#[derive(Default)]
-pub(crate) struct Nested {
-    running: Cell<u32>,
-    waiting: RefCell<Vec<oneshot::Sender<()>>>,
-    /// The error of the block, if one of them could not end.
-    failure: RefCell<Option<FlowError>>,
-}
-
-impl Nested {
-    /// Returns why the block cannot go on, once all that it runs have ended: they are not cut off.
-    pub(crate) async fn end(&self) -> FlowError {
-        if self.running.get() > 0 {
-            let (sender, receiver) = oneshot::channel();
-            self.waiting.borrow_mut().push(sender);
-            // The sender is dropped only together with the block.
-            let _ = receiver.await;
-        }
-        self.failure.take().unwrap_or_else(FlowError::suspended)
-    }
-
-    /// Notes why the block cannot go on. Code that does not fit the log goes before a question.
-    fn stop(&self, error: FlowError) {
-        let mut failure = self.failure.borrow_mut();
-        if failure.as_ref().is_none_or(FlowError::is_suspension) {
-            *failure = Some(error);
-        }
-    }
-}
-
-/// Counts a block while it runs.
-struct Running(Rc<Frame>);
-
-impl Running {
-    fn begin(frame: &Rc<Frame>) -> Running {
-        let running = &frame.nested.running;
-        running.set(running.get() + 1);
-        Running(frame.clone())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let nested = &self.0.nested;
-        nested.running.set(nested.running.get() - 1);
-        if nested.running.get() == 0 {
-            for waiter in nested.waiting.take() {
-                // The waiter was aborted.
-                let _ = waiter.send(());
-            }
-        }
-    }
-}
 
 impl Context {
     /// `block.run(input, ctx)`: runs a block inside this one, and returns its output. Never completes where the block

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Change, Context, Target};
-use crate::execution::request::defaults;
+use crate::execution::run::defaults;
 use crate::model::callable::{Arg, Fun};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;

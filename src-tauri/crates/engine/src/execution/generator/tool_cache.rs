@@ -8,13 +8,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::execution::callback;
-use crate::execution::context::Context;
 use crate::execution::fifo::FifoMutex;
-use crate::model::callable::Arg;
 use crate::model::effects::Effects;
-use crate::model::error::FlowError;
-use crate::model::flow::Block;
 use crate::model::path::is_inside;
 
 struct CachedOutput {
@@ -61,40 +56,5 @@ impl ToolCache {
 
     pub(crate) fn put(&mut self, key: String, output: &Value, at: i64, ttl_ms: Option<u64>) {
         self.kept.insert(key, CachedOutput { output: output.clone(), at, ttl_ms });
-    }
-}
-
-/// Where the output of a call is cached.
-pub(super) struct Place {
-    pub(super) key: String,
-    /// How old the output may be.
-    pub(super) ttl_ms: Option<u64>,
-}
-
-/// Returns where the output of a call is cached; `None` if it is not.
-pub(super) async fn place_of(
-    cx: &Context,
-    block: &Block,
-    call: &str,
-    args: &Value,
-) -> Result<Option<Place>, FlowError> {
-    let Some(cache) = &block.cache else { return Ok(None) };
-    let args = vec![Arg::Data(args.clone().into())];
-    let answer = callback::call(cx, &format!("key {call}"), &cache.key, args).await?.into_data()?.to_json();
-    let Some(key) = answer.get("key") else { return Ok(None) };
-    let key = format!("{}\u{0}{}", block.name, sorted(key));
-    Ok(Some(Place { key, ttl_ms: answer["ttlMs"].as_f64().map(|ttl| ttl.max(0.0) as u64) }))
-}
-
-/// Returns a value with all object keys sorted.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let mut entries: Vec<_> = fields.iter().collect();
-            entries.sort_by_key(|(name, _)| name.as_str());
-            Value::Object(entries.into_iter().map(|(name, value)| (name.clone(), sorted(value))).collect())
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::messages::message;
 use super::stream_items::{fields, identity};
 use super::tool_tries::run_with_retries;
-use super::{denied, tool_cache};
+use super::{cached_call, denied};
 use crate::execution::block::run_block_as;
 use crate::execution::callback;
 use crate::execution::caught::BlockRole;
@@ -265,7 +265,7 @@ async fn answer(
         }
         all
     };
-    let cached = tool_cache::place_of(cx, &tool.block, &place, &call.args).await?;
+    let cached = cached_call::place_of(cx, &tool.block, &place, &call.args).await?;
     let key = cached.as_ref().map(|cached| &cached.key);
     let path = join(&cx.frame.path, &format!("tool:{place}"));
     let mutex = key.and_then(|key| cx.run.tool_cache.borrow_mut().mutex(key, &path));
@@ -301,7 +301,7 @@ async fn answer(
         Ok(output) => {
             // The output of other arguments is no answer to these.
             let cached = cached.filter(|_| edited_arguments(cx, &place).is_none());
-            if let (Some(tool_cache::Place { key, ttl_ms }), Some(cache)) = (cached, &tool.block.cache) {
+            if let (Some(cached_call::Place { key, ttl_ms }), Some(cache)) = (cached, &tool.block.cache) {
                 let keep = match &cache.keep_if {
                     Some(keep) => {
                         let args = vec![Arg::Data(output.clone().into()), Arg::Data(call.args.clone().into())];

@@ -18,7 +18,7 @@ use crate::execution::abort::Abort;
 use crate::execution::chain::alignment::Alignment;
 use crate::execution::chain::gone::is_gone;
 use crate::execution::context::Context;
-use crate::execution::request::{PriorRun, Run, StartRequest};
+use crate::execution::run::{PriorRun, Run, StartRequest};
 use crate::model::effects::{EffectKind, Effects};
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::flow::Flow;

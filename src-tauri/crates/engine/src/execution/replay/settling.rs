@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::turns::Position;
 use crate::execution::context::Context;
 use crate::execution::frame::Frame;
-use crate::execution::request::{Run, defaults};
+use crate::execution::run::{Run, defaults};
 use crate::model::flow::Block;
 
 impl Run {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use crate::execution::frame::Frame;
 use crate::execution::replay::cache::{PendingWrite, SharedStateOwner};
-use crate::execution::replay::resume::Reuse;
-use crate::execution::request::Run;
+use crate::execution::replay::reuse::Reuse;
+use crate::execution::run::Run;
 use crate::model::event::{EventKind, Seq};
 use crate::model::operation::Operation;
 use crate::model::path::{ROOT, background_task};

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::execution::caught::BlockRole;
 use crate::execution::frame::Frame;
 use crate::execution::replay::effect_log::{callback_key, edit_key};
-use crate::execution::request::Run;
+use crate::execution::run::Run;
 use crate::execution::state::transaction::Transaction;
 use crate::model::error::FlowError;
 use crate::model::event::ScopeCommit;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::execution::callback::CallbackCall;
+use crate::execution::callback_call::CallbackCall;
 use crate::execution::fifo::FifoMutex;
 use crate::execution::frame::Frame;
 use crate::model::callable::SchemaRef;

@@ -11,7 +11,7 @@ use super::declared::declared;
 use super::{Run, defaults};
 use crate::execution::frame::Frame;
 use crate::execution::replay::cache::SharedStateOwner;
-use crate::execution::replay::resume::{Instance, Reuse};
+use crate::execution::replay::reuse::{Instance, Reuse};
 use crate::execution::state::shared::SharedState;
 use crate::model::callable::SchemaRef;
 use crate::model::data::Data;

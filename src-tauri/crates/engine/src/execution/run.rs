@@ -1,0 +1,331 @@
+//! What a run of a request holds, and how it is made: for a new request, for a resume from its log, and for a replay.
+//!
+//! What it does is in `request` and `step`. Must not run a block.
+
+mod declared;
+mod frames;
+mod prior_run;
+mod start;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use indexmap::IndexSet;
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use crate::execution::abort::Abort;
+
+use crate::execution::chain::alignment::Alignment;
+use crate::execution::fifo::FifoMutex;
+use crate::execution::frame::{Frame, Roots};
+use crate::execution::generator::stored_messages::StoredMessages;
+use crate::execution::generator::tool_cache::ToolCache;
+use crate::execution::live_answers::LiveQuestions;
+use crate::execution::note::Note;
+use crate::execution::recorder::{Recorder, RecorderOptions};
+use crate::execution::replay::cache::ReplayCache;
+use crate::execution::replay::effect_log::EffectLog;
+use crate::execution::replay::fork_edits::ForkEdits;
+use crate::execution::replay::reuse::Reuse;
+use crate::execution::replay::turns::Turns;
+use crate::execution::state::shared::SharedState;
+use crate::model::callable::SchemaRef;
+use crate::model::effects::Effects;
+use crate::model::error::FlowError;
+use crate::model::event::{Event, EventKind, RequestStatus, Seq};
+use crate::model::flow::Flow;
+use crate::model::log::{Lease, Log, NoteKind};
+use crate::model::scope::{ScopeKey, ScopeKind};
+use crate::model::state::State;
+use crate::model::step_value::StepValue;
+use crate::views::edited_input;
+use crate::views::replay_order::ReplayOrder;
+use crate::views::usage::Usage;
+
+use declared::declared;
+use prior_run::{has_initial_states, has_state, initial_state, own_states, run_once};
+
+pub(crate) use declared::defaults;
+pub(crate) use prior_run::OnceAnswer;
+pub use prior_run::PriorRun;
+pub use start::{Isolated, StartRequest};
+
+/// A request while it runs.
+pub struct Run {
+    /// Its id.
+    pub request: Arc<str>,
+    /// The flow.
+    pub flow: Rc<Flow>,
+    /// Who asked for what.
+    pub start: StartRequest,
+    /// Writes its events.
+    pub recorder: Recorder,
+    /// Storage of events and durable records.
+    pub log: Arc<dyn Log>,
+    /// The clock, random values, models and the network.
+    pub effects: Rc<dyn Effects>,
+    /// The state of the request scope.
+    pub state: Rc<SharedState>,
+    /// Its cancellation token.
+    pub abort: Abort,
+    /// The current status line (SEMANTICS §7.6).
+    pub status_line: RefCell<Option<String>>,
+    /// The journal entries and metadata that this request has written to its session.
+    pub(crate) notes: RefCell<Vec<Note>>,
+    /// The tokens that its models have used so far.
+    pub usage: RefCell<Usage>,
+    /// Which messages its model calls have stored in the log.
+    pub(crate) stored_messages: RefCell<StoredMessages>,
+    /// Answers of `ctx.runOnce`, by key.
+    pub(crate) once: RefCell<HashMap<String, OnceAnswer>>,
+    pub(crate) tool_cache: RefCell<ToolCache>,
+    /// When it began, milliseconds since the epoch.
+    pub(crate) began_at: i64,
+    pub(crate) has_initial_states: bool,
+    pub(crate) has_initial_request_state: bool,
+    pub(crate) pool: crate::execution::chain::pool::BackgroundPool,
+    /// Serializes its commits of durable records.
+    pub(crate) commits: FifoMutex,
+    pub(crate) replay_cache: ReplayCache,
+    /// Translates recorded paths to those of today's code.
+    pub(crate) alignment: Alignment,
+    /// The suspensions that this resume brought answers for, and those of them whose answer was used.
+    pub(crate) answers: Vec<String>,
+    pub(crate) used_answers: RefCell<HashSet<String>>,
+    /// Why background work could not end: a suspension, or drift.
+    pub(crate) unfinished_background: RefCell<Option<FlowError>>,
+    pub(crate) prior_status: RequestStatus,
+    /// Whether the log has writes to the state of the request scope from before this run.
+    pub(crate) had_state: bool,
+    /// The states that a fork has by events of its own; `None` if it is no fork.
+    pub(crate) own_states: Option<HashSet<ScopeKey>>,
+    pub(crate) live_questions: LiveQuestions,
+    pub(crate) edits: ForkEdits,
+    /// Recorded results that wait for their turn.
+    pub(crate) turns: Turns,
+    /// In a replay: the recorded effects.
+    pub(crate) effect_log: Option<Rc<EffectLog>>,
+    pub(crate) reactions_run: Cell<u32>,
+    /// Whether it only makes a [plan](crate::execution::replay::plan).
+    pub(crate) only_plans: bool,
+    /// How it takes from the log what has ended.
+    pub(crate) reuse: Reuse,
+    /// The blocks that were taken from the log without an event, in the order in which they were reached.
+    pub(crate) kept: RefCell<IndexSet<Arc<str>>>,
+    /// The blocks that went on as the instance that was interrupted.
+    went_on: RefCell<HashSet<Arc<str>>>,
+    stamps: Cell<u64>,
+    noted: RefCell<HashSet<String>>,
+    /// Whether blocks have run concurrently: then shared state may change between any two reads.
+    pub(crate) has_concurrent_blocks: Cell<bool>,
+    /// When a step boundary last yielded, in milliseconds since the epoch.
+    pub(crate) paused: Cell<i64>,
+    pub(crate) versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// The newest version of each record that this request has committed.
+    pub(crate) own_versions: RefCell<HashMap<ScopeKey, u64>>,
+    /// Whether a commit has ever conflicted with another request.
+    pub(crate) has_write_conflicts: Cell<bool>,
+    pub(super) attempts: RefCell<FxHashMap<Arc<str>, u32>>,
+    roots: Roots,
+}
+
+impl Run {
+    /// Creates a request that has not started. Call `flush` every few milliseconds while it executes.
+    pub fn new(
+        flow: Rc<Flow>,
+        start: StartRequest,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
+        Run::after(PriorRun::default(), flow, start, log, effects, abort)
+    }
+
+    /// Creates a replay of a recorded request: its effects come from the effect log, its answers from the events.
+    pub fn replay(
+        events: &[Event],
+        effect_log: Rc<EffectLog>,
+        flow: Rc<Flow>,
+        start: StartRequest,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
+        let earlier = PriorRun::default();
+        let run = Run::after(earlier, flow, start, log, effects, abort);
+        let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
+        run.replay_cache = ReplayCache::for_replay(events);
+        // Attempts that count run again; the `runOnce` results of interrupted ones are known.
+        let (attempts, own) = (ReplayOrder::read(events), edited_input(events).unwrap_or(0));
+        let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
+        run.once = RefCell::new(run_once(events.iter().filter(is_known)));
+        run.began_at = events.first().map_or(0, |event| event.at);
+        run.edits = ForkEdits::of(events);
+        run.effect_log = Some(effect_log);
+        run.reuse = Reuse::Repeated;
+        Rc::new(run)
+    }
+
+    /// Creates the resumed run of a request, or a new request if `earlier` has no events.
+    pub fn after(
+        earlier: PriorRun<'_>,
+        flow: Rc<Flow>,
+        start: StartRequest,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
+        let PriorRun { events, prior_status, answers } = earlier;
+        let request = start.request.clone();
+        let schemas: Vec<SchemaRef> = declared(&flow, ScopeKind::Request);
+        let key = ScopeKey::new(ScopeKind::Request, request.clone());
+        let alignment = Alignment::read(events, &flow, flow.actions.get(&start.action));
+        let translated = alignment.translate(events);
+        let replay_cache = ReplayCache::read(&translated, answers);
+        let edits = ForkEdits::of(&translated);
+        let begins = |event: &Event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key);
+        let has_initial_request_state = events.iter().any(begins);
+        let reuse = Reuse::of(events, &alignment);
+        let initial = initial_state(events).filter(|_| reuse == Reuse::ByReference);
+        let mut state = initial.map(State::recorded).unwrap_or_default();
+        state.fill_in(&defaults(&schemas));
+        let container = SharedState::new(key, Vec::new(), state, 0);
+        let mut attempts = replay_cache.attempts.clone();
+        alignment.keep_attempts_apart(events, &mut attempts);
+        let notes = Note::all(events);
+        // Each run of a request has a lease of its own.
+        let lease = match Lease::of(events) {
+            Some(before) => before.next(start.owner.as_str()),
+            None => Lease::first(start.owner.as_str()),
+        };
+        let options = RecorderOptions { request: request.clone(), lease, abort: abort.clone() };
+        Rc::new(Run {
+            began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
+            has_initial_states: has_initial_states(events),
+            has_initial_request_state,
+            recorder: Recorder::after(events, log.clone(), effects.clone(), options),
+            request,
+            flow,
+            start,
+            log,
+            effects,
+            state: Rc::new(container),
+            abort,
+            status_line: RefCell::new(replay_cache.status_line.clone()),
+            notes: RefCell::new(notes),
+            commits: FifoMutex::default(),
+            replay_cache,
+            alignment,
+            answers: answers.iter().map(|answer| answer.id.clone()).collect(),
+            used_answers: RefCell::default(),
+            unfinished_background: RefCell::default(),
+            prior_status,
+            had_state: has_state(events),
+            own_states: own_states(events),
+            live_questions: LiveQuestions::default(),
+            edits,
+            turns: Turns::default(),
+            effect_log: None,
+            only_plans: false,
+            reuse,
+            kept: RefCell::default(),
+            went_on: RefCell::default(),
+            usage: RefCell::new(Usage::of(events)),
+            stored_messages: RefCell::new(StoredMessages::of(events)),
+            once: RefCell::new(run_once(events)),
+            tool_cache: RefCell::default(),
+            pool: crate::execution::chain::pool::BackgroundPool::default(),
+            reactions_run: Cell::default(),
+            stamps: Cell::new(1),
+            noted: RefCell::default(),
+            has_concurrent_blocks: Cell::default(),
+            paused: Cell::default(),
+            versions: RefCell::default(),
+            own_versions: RefCell::default(),
+            has_write_conflicts: Cell::default(),
+            attempts: RefCell::new(attempts),
+            roots: Roots::default(),
+        })
+    }
+
+    /// Returns what a block gets as its input: what a fork has instead, or what it is given.
+    pub(crate) fn input_of(&self, path: &str, given: StepValue) -> StepValue {
+        match self.edits.block_inputs.get(path) {
+            // A replay has a log of its own, without that event.
+            Some((seq, data)) => {
+                StepValue { data: data.clone(), origin: self.effect_log.is_none().then_some(*seq), thrown: None }
+            }
+            None => given,
+        }
+    }
+
+    /// Appends buffered events to the log.
+    pub fn flush(&self) {
+        self.recorder.flush();
+    }
+
+    /// Returns the number of the newest attempt of a path that has begun.
+    pub(crate) fn newest_attempt(&self, path: &Arc<str>) -> u32 {
+        self.attempts.borrow().get(path).map_or(0, |next| next.saturating_sub(1))
+    }
+
+    /// Returns the key of a durable scope of this request; `None` for the project if there is none.
+    pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
+        self.start.durable_key(kind)
+    }
+
+    /// Records an event of a block. One that ended before the request was interrupted, and is gone through only to
+    /// reach its background work, does not record again that it runs.
+    pub fn record(&self, frame: &Frame, mut kind: EventKind) -> Seq {
+        if frame.is_over.get() && is_of_a_run(&kind) {
+            return self.recorder.last();
+        }
+        if let EventKind::ItemAdded { item } = &mut kind {
+            item.owned_by = frame.container_around(&self.request);
+        }
+        self.recorder.record(Some(&frame.path), frame.attempt, kind)
+    }
+
+    /// Notes that blocks run concurrently from now on.
+    pub fn expect_concurrent_blocks(&self) {
+        self.has_concurrent_blocks.set(true);
+    }
+
+    /// Returns a number never used before in this request.
+    pub fn next_stamp(&self) -> u64 {
+        self.stamps.set(self.stamps.get() + 1);
+        self.stamps.get()
+    }
+
+    /// Returns true the first time it is called with a subject.
+    pub fn note_once(&self, subject: String) -> bool {
+        self.noted.borrow_mut().insert(subject)
+    }
+
+    /// Keeps a note of a block's attempt.
+    pub(crate) fn note(&self, frame: &Frame, kind: NoteKind, value: Value) {
+        self.notes.borrow_mut().push(Note { kind, value, instance: frame.instance.clone() });
+    }
+
+    /// Removes the notes of a discarded attempt.
+    pub(crate) fn forget_notes(&self, frame: &Frame) {
+        self.notes.borrow_mut().retain(|note| note.instance != frame.instance);
+    }
+}
+
+/// Returns whether an event tells of a block that runs: the log of one that has ended has it already, if it is gone
+/// through for its background work.
+fn is_of_a_run(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::BlockStarted { .. }
+        | EventKind::BlockResumed { .. }
+        | EventKind::BlockInput { .. }
+        | EventKind::RouteDecided { .. }
+        | EventKind::ItemDone { .. } => true,
+        EventKind::ItemAdded { item } => item.item_type == "container",
+        _ => false,
+    }
+}
