@@ -70,6 +70,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             settings::write_settings,
             settings::test_model,
             settings::delete_backup,
+            settings::clear_cache,
             settings::own_settings,
             settings::change_own_settings,
             home::pick_folder,

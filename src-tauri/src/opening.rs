@@ -31,6 +31,7 @@ pub(crate) fn address(workspace: &Workspace, place: &Place) -> Result<String, Fa
             fields.push(("block", block.instance_id));
         }
         fields.extend(place.tab.as_ref().map(|tab| ("tab", tab.clone())));
+        fields.extend(place.pane.as_ref().map(|pane| ("pane", pane.clone())));
         fields.extend(place.view.and_then(|view| Some(("audience", json!(view).as_str()?.to_owned()))));
     }
     let mut address =

@@ -389,6 +389,8 @@ fn settings_that_are_wrong_are_named() {
         (r#"{ "models": { "m": { "apiKey": "x" } } }"#, &["flowglass.json", "apiKey", "apiKeyEnv"]),
         (r#"{ "durability": "never" }"#, &["flowglass.json", "never", "process"]),
         (r#"{ "limits": { "yieldMs": -1 } }"#, &["flowglass.json", "limits.yieldMs", "-1", "line 1"]),
+        (r#"{ "limits": { "memoryMb": 4 } }"#, &["flowglass.json", "limits.memoryMb", "at least 8", "not 4"]),
+        (r#"{ "limits": { "yieldMs": 0 } }"#, &["flowglass.json", "limits.yieldMs", "at least 1", "not 0"]),
         ("{", &["flowglass.json", "line 1"]),
         (r#"{ "flows": ["gone"] }"#, &["flowglass.json", "gone", "does not exist"]),
     ] {

@@ -19,6 +19,8 @@ export type View = {
   range: { from: number; to: number } | null;
   /** Which rows are shown, in the language of the filter box. */
   filter: string;
+  /** The only part that the window shows: the inspector; null shows all of it. */
+  pane: 'inspector' | null;
 };
 
 /** Which runs are listed, and by what they are ordered; the word of the order is the host's. */
@@ -57,6 +59,7 @@ export const VIEW: View = {
   audience: 'messages',
   range: null,
   filter: '',
+  pane: null,
 };
 export const HOME: Route = { at: 'home' };
 
@@ -120,6 +123,7 @@ export function parseRoute(hash: string): Route {
       audience: AUDIENCES.find((one) => one === found.get('audience')) ?? VIEW.audience,
       range: parseRange(text('range')),
       filter: text('filter') ?? '',
+      pane: found.get('pane') === 'inspector' ? 'inspector' : null,
     };
   if (session && found.has('conversation')) {
     const audience = AUDIENCES.find((one) => one === found.get('audience')) ?? VIEW.audience;
@@ -157,7 +161,7 @@ export function formatRoute(route: Route): string {
     else text.set('with', route.right);
   } else {
     const place = placeOf(route);
-    for (const key of ['flow', 'action', 'session', 'request', 'seq', 'base', 'block', 'tab', 'audience'] as const) {
+    for (const key of ['flow', 'action', 'session', 'request', 'seq', 'base', 'block', 'tab', 'audience', 'pane'] as const) {
       const value = place[key];
       if (value !== null && value !== NOWHERE[key]) text.set(key, String(value));
     }

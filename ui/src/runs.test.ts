@@ -4,7 +4,7 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-li
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
-import type { RunRow } from './host/host';
+import type { RunRow, RunsSummary } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
 
@@ -77,6 +77,35 @@ test('keys walk the list, select, extend and open', async () => {
   await key('Home');
   await key('Enter');
   await waitFor(() => expect(app.route.current).toMatchObject({ at: 'request', request: 'req-3' }));
+});
+
+// A run that arrived moved another run under the cursor, and the next key selected or deleted that one.
+test('the cursor stays at its run if a newer one arrives', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  await key('ArrowDown');
+  const [first] = await host.runs({ offset: 0, limit: 1, sort: 'started' });
+  const before = host.runs.bind(host);
+  const newest = { ...(first as RunRow), id: 'req-4' };
+  vi.spyOn(host, 'runs').mockImplementation(async (query) => [newest, ...(await before(query))]);
+  vi.spyOn(host, 'countRuns').mockResolvedValue(4);
+  app.runs.changed();
+  await until('req-4', 'req-3', 'req-2', 'req-1');
+  expect(app.runs.cursor).toBe(2);
+  await key(' ');
+  expect([...app.runs.selected.keys()]).toEqual(['req-2']);
+});
+
+test('the chart of another filter is not shown as that of this one', async () => {
+  await open();
+  await waitFor(() => expect(said('runs-totals')).toContain('of 3 failed'));
+  let answer: (summary: RunsSummary) => void = () => {};
+  const waiting = new Promise<RunsSummary>((resolve) => (answer = resolve));
+  vi.spyOn(host, 'runsSummary').mockReturnValue(waiting);
+  app.route.to({ at: 'runs', ...app.runs.place, runs: 'status:failed' });
+  await until('req-3');
+  expect(said('runs-totals')).toBe('Reading…');
+  answer({ runs: 1, failed: 1, tokens: 0, days: [] });
 });
 
 test('selected runs are tagged at once, and the list shows it', async () => {
@@ -252,4 +281,8 @@ test('of a hundred thousand runs only pages in view are read', async () => {
   await key('End');
   await waitFor(() => expect(app.runs.rowAt(COUNT - 1)?.id).toBe('r-99999'));
   expect(new Set(asked)).toEqual(new Set([99_900]));
+  vi.spyOn(host, 'runIds').mockImplementation(async ({ limit }) => Array.from({ length: limit }, (_, n) => `r-${n}`));
+  await fireEvent.click(screen.getByTestId('runs-select-all'));
+  await waitFor(() => expect(said('runs-selected')).toBe('The first 10,000 of 100,000 selected'));
+  expect(screen.getByTestId<HTMLInputElement>('runs-select-all').indeterminate).toBe(true);
 });

@@ -41,6 +41,24 @@ test('a number that nobody typed is not made up, and is asked for', async () => 
   expect(screen.getByTestId('settings-sheet').textContent).not.toContain('marked fields');
 });
 
+test('a number that a limit cannot be is told beside its box, and is not set', async () => {
+  await open('folder');
+  for (const [value, says] of [
+    ['-1', 'A whole number from 8 on'],
+    ['1.5', 'A whole number from 8 on'],
+    ['7', 'A whole number from 8 on'],
+    ['99999999999999999999', 'A whole number from 8 on'],
+  ] as const) {
+    await type('limit-memoryMb', value);
+    expect(said('limit-memoryMb-problem')).toContain(says);
+    expect((await box('limit-memoryMb')).getAttribute('aria-invalid')).toBe('true');
+    expect(screen.queryByTestId('settings-review')).toBeNull();
+  }
+  await type('limit-memoryMb', '64');
+  expect(screen.queryByTestId('limit-memoryMb-problem')).toBeNull();
+  expect(await screen.findByTestId('settings-review')).toBeTruthy();
+});
+
 test('a file that another program wrote is shown at once, and edits are made of it', async () => {
   await open('models');
   await waitFor(async () => expect((await box('price-output')).value).toBe('2'));

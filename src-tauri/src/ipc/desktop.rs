@@ -60,8 +60,18 @@ pub(super) async fn enable_in_menu(app: AppHandle, ids: Vec<String>) -> Result<(
 }
 
 /// The flags that say which place a window shows.
-const PLACE_FLAGS: [&str; 9] =
-    ["--request=", "--session=", "--flow=", "--action=", "--at=", "--block=", "--attempt=", "--tab=", "--view="];
+const PLACE_FLAGS: [&str; 10] = [
+    "--request=",
+    "--session=",
+    "--flow=",
+    "--action=",
+    "--at=",
+    "--block=",
+    "--attempt=",
+    "--tab=",
+    "--view=",
+    "--pane=",
+];
 
 /// Opens another window at a place of the folder that is open: a process of its own, which ends with its window.
 #[tauri::command]

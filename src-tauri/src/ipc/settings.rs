@@ -47,6 +47,13 @@ pub(super) async fn delete_backup(state: State<'_, WindowState>, name: String) -
     off_the_main_thread(state, move |workspace| workspace.delete_backup(&name)).await
 }
 
+/// Deletes what is made again when it is missing.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn clear_cache(state: State<'_, WindowState>) -> Result<(), Fault> {
+    off_the_main_thread(state, |workspace| workspace.clear_cache()).await
+}
+
 /// What a person chose for all folders.
 #[tauri::command]
 #[specta::specta]

@@ -71,6 +71,8 @@ export const commands = {
 	testModel: (model: string) => typedError<ModelTest, Fault>(__TAURI_INVOKE("test_model", { model })),
 	/**  Deletes a copy of the database that was made before its format changed. */
 	deleteBackup: (name: string) => typedError<null, Fault>(__TAURI_INVOKE("delete_backup", { name })),
+	/**  Deletes what is made again when it is missing. */
+	clearCache: () => typedError<null, Fault>(__TAURI_INVOKE("clear_cache")),
 	/**  What a person chose for all folders. */
 	ownSettings: () => typedError<OwnSettingsView, Fault>(__TAURI_INVOKE("own_settings")),
 	/**  Changes fields of what a person chose for all folders; others stay as they are. */

@@ -63,6 +63,7 @@ export class FakeSettings implements Omit<SettingsHost, 'stats' | 'checkData' | 
     return { ms: 12, error: 'set the environment variable OPENAI_API_KEY to its key' };
   }
   async deleteBackup() {}
+  async clearCache() {}
   async ownSettings() {
     return { file: '/home/ada/.config/flowglass/settings.json', settings: structuredClone(this.#own) };
   }

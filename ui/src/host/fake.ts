@@ -137,6 +137,7 @@ export class FakeHost extends FakeFiles implements Host {
   writeSettings: Host['writeSettings'] = (text, stamp) => this.folderSettings.writeSettings(text, stamp);
   testModel: Host['testModel'] = () => this.folderSettings.testModel();
   deleteBackup: Host['deleteBackup'] = () => this.folderSettings.deleteBackup();
+  clearCache: Host['clearCache'] = () => this.folderSettings.clearCache();
   ownSettings: Host['ownSettings'] = () => this.folderSettings.ownSettings();
   changeOwnSettings: Host['changeOwnSettings'] = (changes) => this.folderSettings.changeOwnSettings(changes);
   openWindow: Host['openWindow'] = () => this.folderSettings.openWindow();

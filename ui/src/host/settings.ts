@@ -21,6 +21,8 @@ export interface SettingsHost {
   testModel(model: string): Promise<ModelTest>;
   /** Deletes a copy of the database in an older format. */
   deleteBackup(name: string): Promise<void>;
+  /** Deletes what is made again when it is missing. */
+  clearCache(): Promise<void>;
   stats(): Promise<Stats>;
   checkData(): Promise<DataCheck>;
   compact(): Promise<CompactedRow>;

@@ -65,6 +65,7 @@ export function tauriHost(): Host {
     writeSettings: (text, stamp) => unwrap(commands.writeSettings(text, stamp)),
     testModel: (model) => unwrap(commands.testModel(model)),
     deleteBackup: async (name) => void (await unwrap(commands.deleteBackup(name))),
+    clearCache: async () => void (await unwrap(commands.clearCache())),
     ownSettings: () => unwrap(commands.ownSettings()),
     changeOwnSettings: (changes) => unwrap(commands.changeOwnSettings(changes)),
     openWindow: async (flags) => void (await unwrap(commands.openWindow(flags))),

@@ -176,8 +176,9 @@ export function openConversation({ route, request, session }: AppModel): void {
   route.to({ at: 'conversation', session, audience: route.place.audience, from });
 }
 
-/** Opens another window at what is open here. */
-export function openWindow(app: AppModel): void {
+/** Opens another window at what is open here; with a pane, one that shows only that. */
+export function openWindow(app: AppModel, pane: 'inspector' | null = null): void {
   const { current } = app.route;
-  if (current.at === 'request') void app.try(() => app.host.openWindow(flagsOf(current, app.request.rows.blocks())));
+  if (current.at !== 'request') return;
+  void app.try(() => app.host.openWindow(flagsOf({ ...current, pane }, app.request.rows.blocks())));
 }

@@ -66,7 +66,7 @@ export function flagsOf(
   }
 }
 
-function requestFlags({ request, seq, block: id, tab, audience }: Request, blocks: readonly Named[]): string[] {
+function requestFlags({ request, seq, block: id, tab, audience, pane }: Request, blocks: readonly Named[]): string[] {
   const flags = [`--request=${request}`];
   if (seq !== null) flags.push(`--at=${seq}`);
   const known = blocks.find((one) => one.instanceId === id);
@@ -76,6 +76,7 @@ function requestFlags({ request, seq, block: id, tab, audience }: Request, block
   if (block && (isOld || !known)) flags.push(`--attempt=${block.attempt}`);
   if (tab !== VIEW.tab) flags.push(`--tab=${tab}`);
   if (audience !== VIEW.audience) flags.push(`--view=${audience}`);
+  if (pane !== null) flags.push(`--pane=${pane}`);
   return flags;
 }
 

@@ -23,13 +23,17 @@ export class Runs {
   /** How many runs there are without a filter. */
   total: number | null = $state.raw(null);
   summary: RunsSummary | null = $state.raw(null);
+  /** The filter that `summary` is of. */
+  #summarized: string | null = $state.raw(null);
   /** Why the rows could not be read. What was read before stays. */
   fault: Fault | null = $state.raw(null);
   busy = $state(false);
   /** The filter that `count`, `summary` and `fault` are about. */
   judged: string | null = $state.raw(null);
-  /** The row that the keys act on. */
+  /** The row that the keys act on. It goes with its run if others come or go above it. */
   cursor = $state(0);
+  /** By how many rows the run at the cursor has moved since the rows were read before. */
+  moved: { by: number } = $state.raw({ by: 0 });
   /** The selected runs by id, each with its row if it was on screen. */
   selected: ReadonlyMap<string, RunRow | null> = $state.raw(new Map());
 
@@ -129,7 +133,17 @@ export class Runs {
   }
 
   get isAllSelected(): boolean {
-    return this.count !== null && this.count > 0 && this.selected.size >= Math.min(this.count, MAX_SELECTED);
+    return this.count !== null && this.count > 0 && this.selected.size >= this.count;
+  }
+
+  /** Whether as many are selected as can be, and there are more. */
+  get isCut(): boolean {
+    return this.count !== null && this.count > MAX_SELECTED && this.selected.size >= MAX_SELECTED;
+  }
+
+  /** Whether the summary is of the filter that is shown. */
+  get isSummaryOfFilter(): boolean {
+    return this.#summarized === chartedBy(this.place.runs);
   }
 
   async #select(offset: number, wanted: number) {
@@ -182,6 +196,7 @@ export class Runs {
     ]);
     if (round !== this.#round) return;
     const read = new Map(pages.map((page, at) => [page, rows[at] ?? []]));
+    if (!isFirst) this.#follow(read);
     this.count = Math.min(count, ...[...read].map(([page, rows]) => mostRuns(page, rows)));
     // The count is older than the rows.
     if (this.count < count && !withCount) this.#isStale = true;
@@ -192,6 +207,16 @@ export class Runs {
     this.cursor = Math.max(0, Math.min(this.cursor, this.count - 1));
     this.#refresh();
     void this.#fill();
+  }
+
+  /** Lets the cursor, and where a range begins, stay at their runs. */
+  #follow(read: ReadonlyMap<number, RunRow[]>) {
+    const places = new Map<string, number>();
+    for (const [page, rows] of read) rows.forEach((row, at) => places.set(row.id, page * RUN_PAGE + at));
+    const placeOf = (index: number) => places.get(this.rowAt(index)?.id ?? '') ?? index;
+    const [cursor, anchor] = [placeOf(this.cursor), placeOf(this.#anchor)];
+    if (cursor !== this.cursor) this.moved = { by: cursor - this.cursor };
+    [this.cursor, this.#anchor] = [cursor, anchor];
   }
 
   /** What is selected and on screen is known as it is now. */
@@ -241,7 +266,11 @@ export class Runs {
     const round = this.#round;
     this.#summaryAt = performance.now();
     const { runs } = this.place;
-    const summary = await this.host.runsSummary(chartedBy(runs)).catch(() => null);
-    if (round === this.#round || runs === this.place.runs) this.summary = summary ?? this.summary;
+    const filter = chartedBy(runs);
+    const summary = await this.host.runsSummary(filter).catch(() => null);
+    if (round !== this.#round && runs !== this.place.runs) return;
+    // What could not be read leaves what was there before, if it is of this filter.
+    if (summary === null && this.#summarized === filter) return;
+    [this.summary, this.#summarized] = [summary, filter];
   }
 }

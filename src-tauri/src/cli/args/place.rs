@@ -37,6 +37,9 @@ pub(crate) struct Place {
     /// With the items that this audience sees
     #[arg(long, requires = "request", value_parser = audience)]
     pub(crate) view: Option<Audience>,
+    /// Only this part of the window: inspector
+    #[arg(long, value_name = "PANE", requires = "request", value_parser = ["inspector"])]
+    pub(crate) pane: Option<String>,
 }
 
 impl Place {

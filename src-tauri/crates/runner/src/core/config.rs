@@ -93,6 +93,9 @@ pub(crate) struct Fetch {
     pub(crate) allow: Vec<AllowedHost>,
 }
 
+/// The memory, in megabytes, that a flow needs to be loaded: with 4 MB not even an empty one is.
+const LEAST_MEMORY_MB: u64 = 8;
+
 /// What a flow may take, and what may come in.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -126,17 +129,25 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether nothing could come in, or what comes in could be deeper than anybody can hold.
+    /// The limits that a workspace may set, each with what it is set to, if it is, and the least that it may be.
+    fn least(&self) -> [(&'static str, Option<u64>, u64); 7] {
+        [
+            ("memoryMb", self.memory_mb.map(|mb| mb as u64), LEAST_MEMORY_MB),
+            ("yieldMs", self.yield_ms, 1),
+            ("replyBytes", Some(self.reply_bytes as u64), 1),
+            ("lineBytes", Some(self.line_bytes as u64), 1),
+            ("errorBytes", Some(self.error_bytes as u64), 1),
+            ("importBytes", Some(self.import_bytes), 1),
+            ("depth", Some(self.depth as u64), 1),
+        ]
+    }
+
+    /// Whether no flow could run, nothing could come in, or what comes in could be deeper than anybody can hold.
     fn check(&self) -> Result<(), String> {
-        let sizes = [
-            ("replyBytes", self.reply_bytes as u64),
-            ("lineBytes", self.line_bytes as u64),
-            ("errorBytes", self.error_bytes as u64),
-            ("importBytes", self.import_bytes),
-            ("depth", self.depth as u64),
-        ];
-        if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
-            return Err(format!("limits.{name} must be at least 1"));
+        for (name, value, least) in self.least() {
+            if let Some(value) = value.filter(|value| *value < least) {
+                return Err(format!("limits.{name} must be at least {least}, not {value}"));
+            }
         }
         if self.depth > MAX_DEPTH {
             return Err(format!("limits.depth must be at most {MAX_DEPTH}, not {}", self.depth));

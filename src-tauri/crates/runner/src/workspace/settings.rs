@@ -127,6 +127,40 @@ impl Workspace {
             .map_err(|error| Fault::internal(format!("{name} cannot be deleted: {error}")))
     }
 
+    /// Deletes what is kept of bundled flows and of questions about runs: it is made again when it is missing, by every
+    /// process that looks for it.
+    pub fn clear_cache(&self) -> Result<(), Fault> {
+        let folder = self.cache();
+        // What a link leads to is no cache of ours.
+        let is_link = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+        if is_link(&folder) || folder.parent().is_some_and(is_link) {
+            return Err(Fault::refused(format!("{} is a link, so nothing in it is deleted", folder.display())));
+        }
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(Fault::internal(format!("{} cannot be read: {error}", folder.display()))),
+        };
+        for entry in entries.flatten() {
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let path = entry.path();
+            let removed = if is_folder { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            match removed {
+                // Another process was quicker, or writes there at this instant: what it writes is used again.
+                Err(error)
+                    if !matches!(
+                        error.kind(),
+                        std::io::ErrorKind::NotFound | std::io::ErrorKind::DirectoryNotEmpty
+                    ) =>
+                {
+                    return Err(Fault::internal(format!("{} cannot be deleted: {error}", path.display())));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     fn model_settings(&self, config: &Config) -> Result<Vec<ModelSetting>, Fault> {
         let called: BTreeSet<String> =
             self.store.models().map_err(Fault::internal)?.into_iter().map(|model| model.asked).collect();
