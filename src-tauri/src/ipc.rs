@@ -31,13 +31,14 @@ use runner::{
 };
 use serde::Deserialize;
 use tauri::{AppHandle, Manager, State};
-use tauri_specta::{Builder, collect_commands};
+use tauri_specta::{Builder, ErrorHandlingMode, collect_commands};
 
 use crate::window::WindowState;
 
 /// The list, for the window and for the test that writes the bindings.
 pub(crate) fn builder() -> Builder<tauri::Wry> {
     Builder::<tauri::Wry>::new()
+        .error_handling(ErrorHandlingMode::Throw)
         .commands(collect_commands![
             workspace,
             choose_workspace,

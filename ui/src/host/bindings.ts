@@ -7,282 +7,282 @@ import { invoke as __TAURI_INVOKE, Channel } from "@tauri-apps/api/core";
 /** Commands */
 export const commands = {
 	/**  The folder that is open; null where none was chosen yet. Fails where the one that was named cannot be opened. */
-	workspace: () => typedError<Workspace | null, Fault>(__TAURI_INVOKE("workspace")),
+	workspace: () => __TAURI_INVOKE<Workspace | null>("workspace"),
 	/**  Opens another folder. */
-	chooseWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("choose_workspace", { dir })),
+	chooseWorkspace: (dir: string) => __TAURI_INVOKE<Workspace>("choose_workspace", { dir }),
 	/**
 	 *  Keeps the person's answer that the flows of the folder that is open may be loaded and run. The answer is about the
 	 *  folder that was shown, and another may have been opened meanwhile.
 	 */
-	trustWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("trust_workspace", { dir })),
+	trustWorkspace: (dir: string) => __TAURI_INVOKE<Workspace>("trust_workspace", { dir }),
 	/**  Opens the folder that is open again, where its database is only read and was changed by somebody. */
-	reopenWorkspace: (dir: string) => typedError<Workspace, Fault>(__TAURI_INVOKE("reopen_workspace", { dir })),
+	reopenWorkspace: (dir: string) => __TAURI_INVOKE<Workspace>("reopen_workspace", { dir }),
 	/**  All flows, up to date with their files. */
-	flows: () => typedError<FlowRow[], Fault>(__TAURI_INVOKE("flows")),
+	flows: () => __TAURI_INVOKE<FlowRow[]>("flows"),
 	/**  The text of a flow file. */
-	source: (file: string) => typedError<string, Fault>(__TAURI_INVOKE("source", { file })),
+	source: (file: string) => __TAURI_INVOKE<string>("source", { file }),
 	/**  Loads a file that is held back, because its last load or run ended a process. */
-	loadAnyway: (file: string) => typedError<FlowRow[], Fault>(__TAURI_INVOKE("load_anyway", { file })),
+	loadAnyway: (file: string) => __TAURI_INVOKE<FlowRow[]>("load_anyway", { file }),
 	/**  Starts an action; the timeline tells the rest. */
-	startRun: (options: RunOptions) => typedError<Started, Fault>(__TAURI_INVOKE("start_run", { options })),
+	startRun: (options: RunOptions) => __TAURI_INVOKE<Started>("start_run", { options }),
 	/**  Fires an entry by hand. */
-	trigger: (options: TriggerOptions) => typedError<Started, Fault>(__TAURI_INVOKE("trigger", { options })),
+	trigger: (options: TriggerOptions) => __TAURI_INVOKE<Started>("trigger", { options }),
 	/**  Stops a running request. */
-	abort: (requestId: string) => typedError<RequestStatus, Fault>(__TAURI_INVOKE("abort", { requestId })),
+	abort: (requestId: string) => __TAURI_INVOKE<RequestStatus>("abort", { requestId }),
 	/**  Sessions, in the order that is asked for. */
-	sessions: (query: SessionQuery) => typedError<ListedSession[], Fault>(__TAURI_INVOKE("sessions", { query })),
+	sessions: (query: SessionQuery) => __TAURI_INVOKE<ListedSession[]>("sessions", { query }),
 	/**  Requests, newest first, or those that changed last first. */
-	requests: (query: RequestQuery) => typedError<ListedRequest[], Fault>(__TAURI_INVOKE("requests", { query })),
+	requests: (query: RequestQuery) => __TAURI_INVOKE<ListedRequest[]>("requests", { query }),
 	/**  Runs, in the order that is asked for. Of a note they have the begin. */
-	runs: (query: RunsQuery) => typedError<RunRow[], Fault>(__TAURI_INVOKE("runs", { query })),
+	runs: (query: RunsQuery) => __TAURI_INVOKE<RunRow[]>("runs", { query }),
 	/**  The ids of runs, in the order that is asked for. */
-	runIds: (query: RunsQuery) => typedError<string[], Fault>(__TAURI_INVOKE("run_ids", { query })),
+	runIds: (query: RunsQuery) => __TAURI_INVOKE<string[]>("run_ids", { query }),
 	/**  How many runs fit a filter. */
-	countRuns: (filter: string) => typedError<number, Fault>(__TAURI_INVOKE("count_runs", { filter })),
+	countRuns: (filter: string) => __TAURI_INVOKE<number>("count_runs", { filter }),
 	/**  What the runs that fit a filter come to, altogether and by day. */
-	runsSummary: (filter: string) => typedError<RunsSummary, Fault>(__TAURI_INVOKE("runs_summary", { filter })),
+	runsSummary: (filter: string) => __TAURI_INVOKE<RunsSummary>("runs_summary", { filter }),
 	/**  How the blocks of an action did over the newest runs that fit a filter. */
-	blockSums: (flow: string, action: string, filter: string) => typedError<BlockSums, Fault>(__TAURI_INVOKE("block_sums", { flow, action, filter })),
+	blockSums: (flow: string, action: string, filter: string) => __TAURI_INVOKE<BlockSums>("block_sums", { flow, action, filter }),
 	/**  All tags, the most used first. */
-	tagCounts: () => typedError<TagCount[], Fault>(__TAURI_INVOKE("tag_counts")),
+	tagCounts: () => __TAURI_INVOKE<TagCount[]>("tag_counts"),
 	/**  The tags, the note and the title of a request. */
-	tags: (requestId: string) => typedError<Tags, Fault>(__TAURI_INVOKE("tags", { requestId })),
+	tags: (requestId: string) => __TAURI_INVOKE<Tags>("tags", { requestId }),
 	/**  Changes the tags, notes or titles of requests; answers how many were changed. Requests that are gone are left out. */
-	tagRuns: (requests: string[], edits: TagEdits) => typedError<number, Fault>(__TAURI_INVOKE("tag_runs", { requests, edits })),
+	tagRuns: (requests: string[], edits: TagEdits) => __TAURI_INVOKE<number>("tag_runs", { requests, edits }),
 	/**  The sessions of requests, each once: what is deleted if they are. */
-	sessionsOf: (requests: string[]) => typedError<SessionRow[], Fault>(__TAURI_INVOKE("sessions_of", { requests })),
+	sessionsOf: (requests: string[]) => __TAURI_INVOKE<SessionRow[]>("sessions_of", { requests }),
 	/**  A page of the turns of a session. */
-	conversation: (session: string, query: ConversationQuery) => typedError<Conversation, Fault>(__TAURI_INVOKE("conversation", { session, query })),
+	conversation: (session: string, query: ConversationQuery) => __TAURI_INVOKE<Conversation>("conversation", { session, query }),
 	/**  Where in a session a request is, counted from 0. */
-	turnOf: (session: string, requestId: string) => typedError<number, Fault>(__TAURI_INVOKE("turn_of", { session, requestId })),
+	turnOf: (session: string, requestId: string) => __TAURI_INVOKE<number>("turn_of", { session, requestId }),
 	/**  The sessions that a session is a fork of, and all of their forks: parents before their forks. */
-	forkTree: (session: string) => typedError<ForkRow[], Fault>(__TAURI_INVOKE("fork_tree", { session })),
+	forkTree: (session: string) => __TAURI_INVOKE<ForkRow[]>("fork_tree", { session }),
 	/**  The tags, the note and the title of a session. */
-	sessionTags: (session: string) => typedError<Tags, Fault>(__TAURI_INVOKE("session_tags", { session })),
+	sessionTags: (session: string) => __TAURI_INVOKE<Tags>("session_tags", { session }),
 	/**  Changes the tags, the note or the title of a session. */
-	tagSession: (session: string, edits: TagEdits) => typedError<Tags, Fault>(__TAURI_INVOKE("tag_session", { session, edits })),
+	tagSession: (session: string, edits: TagEdits) => __TAURI_INVOKE<Tags>("tag_session", { session, edits }),
 	/**  The folder's settings: its `flowglass.json`, and what is in force. */
-	settings: () => typedError<SettingsView, Fault>(__TAURI_INVOKE("settings")),
+	settings: () => __TAURI_INVOKE<SettingsView>("settings"),
 	/**  What another text in `flowglass.json` would change. Writes nothing. */
-	planSettings: (text: string) => typedError<SettingsPlan, Fault>(__TAURI_INVOKE("plan_settings", { text })),
+	planSettings: (text: string) => __TAURI_INVOKE<SettingsPlan>("plan_settings", { text }),
 	/**  Puts another text into `flowglass.json`, if the file is still the one that this stamp names; null is no file. */
-	writeSettings: (text: string, stamp: string | null) => typedError<SettingsView, Fault>(__TAURI_INVOKE("write_settings", { text, stamp })),
+	writeSettings: (text: string, stamp: string | null) => __TAURI_INVOKE<SettingsView>("write_settings", { text, stamp }),
 	/**  Asks a model for a word. It may cost. */
-	testModel: (model: string) => typedError<ModelTest, Fault>(__TAURI_INVOKE("test_model", { model })),
+	testModel: (model: string) => __TAURI_INVOKE<ModelTest>("test_model", { model }),
 	/**  Deletes a copy of the database that was made before its format changed. */
-	deleteBackup: (name: string) => typedError<null, Fault>(__TAURI_INVOKE("delete_backup", { name })),
+	deleteBackup: (name: string) => __TAURI_INVOKE<null>("delete_backup", { name }),
 	/**  Deletes what is made again when it is missing. */
-	clearCache: () => typedError<null, Fault>(__TAURI_INVOKE("clear_cache")),
+	clearCache: () => __TAURI_INVOKE<null>("clear_cache"),
 	/**  What a person chose for all folders. */
-	ownSettings: () => typedError<OwnSettingsView, Fault>(__TAURI_INVOKE("own_settings")),
+	ownSettings: () => __TAURI_INVOKE<OwnSettingsView>("own_settings"),
 	/**  Changes fields of what a person chose for all folders; others stay as they are. */
-	changeOwnSettings: (changes: OwnChange[]) => typedError<OwnSettingsView, Fault>(__TAURI_INVOKE("change_own_settings", { changes })),
+	changeOwnSettings: (changes: OwnChange[]) => __TAURI_INVOKE<OwnSettingsView>("change_own_settings", { changes }),
 	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
-	pickFolder: () => typedError<string | null, Fault>(__TAURI_INVOKE("pick_folder")),
+	pickFolder: () => __TAURI_INVOKE<string | null>("pick_folder"),
 	/**
 	 *  Lets a person choose a file in the system's own dialog: one to be read, or with a path that is proposed one to be
 	 *  written. Null where the dialog was closed without one.
 	 */
-	pickFile: (proposed: string | null) => typedError<string | null, Fault>(__TAURI_INVOKE("pick_file", { proposed })),
+	pickFile: (proposed: string | null) => __TAURI_INVOKE<string | null>("pick_file", { proposed }),
 	/**
 	 *  Opens the example flows, which come with the program: they are written beside what the program keeps for this
 	 *  person, once, because a run is recorded in the folder of its flows.
 	 */
-	openExamples: () => typedError<Workspace, Fault>(__TAURI_INVOKE("open_examples")),
+	openExamples: () => __TAURI_INVOKE<Workspace>("open_examples"),
 	/**  Opens a flow file with whatever this system opens such files with. Only what `source` shows is opened. */
-	openSource: (file: string) => typedError<null, Fault>(__TAURI_INVOKE("open_source", { file })),
+	openSource: (file: string) => __TAURI_INVOKE<null>("open_source", { file }),
 	/**  Writes a first flow file into the open folder; answers its name. Nothing that is there is ever replaced. */
-	writeFirstFlow: () => typedError<string, Fault>(__TAURI_INVOKE("write_first_flow")),
+	writeFirstFlow: () => __TAURI_INVOKE<string>("write_first_flow"),
 	/**  Everything about one execution of a block. */
-	block: (requestId: string, instanceId: string) => typedError<BlockDetail, Fault>(__TAURI_INVOKE("block", { requestId, instanceId })),
+	block: (requestId: string, instanceId: string) => __TAURI_INVOKE<BlockDetail>("block", { requestId, instanceId }),
 	/**  Items, oldest first. */
-	items: (query: ItemQuery) => typedError<Item[], Fault>(__TAURI_INVOKE("items", { query })),
+	items: (query: ItemQuery) => __TAURI_INVOKE<Item[]>("items", { query }),
 	/**  Every scope's state just after an event. */
-	stateAt: (requestId: string, seq: number) => typedError<StateView, Fault>(__TAURI_INVOKE("state_at", { requestId, seq })),
+	stateAt: (requestId: string, seq: number) => __TAURI_INVOKE<StateView>("state_at", { requestId, seq }),
 	/**  What differs between two instants of a request. */
-	diff: (requestId: string, from: number, to: number) => typedError<Change[], Fault>(__TAURI_INVOKE("diff", { requestId, from, to })),
+	diff: (requestId: string, from: number, to: number) => __TAURI_INVOKE<Change[]>("diff", { requestId, from, to }),
 	/**  What differs between the `FlowState`s of an agent at two instants of a request; nothing where it has none. */
-	flowStateDiff: (requestId: string, from: number, to: number) => typedError<Change[], Fault>(__TAURI_INVOKE("flow_state_diff", { requestId, from, to })),
+	flowStateDiff: (requestId: string, from: number, to: number) => __TAURI_INVOKE<Change[]>("flow_state_diff", { requestId, from, to }),
 	/**  Raw events, oldest first. */
-	events: (requestId: string, from: number, limit: number) => typedError<EventRow[], Fault>(__TAURI_INVOKE("events", { requestId, from, limit })),
+	events: (requestId: string, from: number, limit: number) => __TAURI_INVOKE<EventRow[]>("events", { requestId, from, limit }),
 	/**  Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is. */
-	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
+	openLog: () => __TAURI_INVOKE<string>("open_log"),
 	/**  Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor. */
-	openInEditor: (file: string, line: number, column: number | null) => typedError<string, Fault>(__TAURI_INVOKE("open_in_editor", { file, line, column })),
+	openInEditor: (file: string, line: number, column: number | null) => __TAURI_INVOKE<string>("open_in_editor", { file, line, column }),
 	/**  The file that a block of a request was defined in, as it ran, and the block's lines. */
-	blockSource: (requestId: string, path: string) => typedError<BlockSource, Fault>(__TAURI_INVOKE("block_source", { requestId, path })),
+	blockSource: (requestId: string, path: string) => __TAURI_INVOKE<BlockSource>("block_source", { requestId, path }),
 	/**  The author's files that a request ran, as they were; its flow's file first. */
-	filesThatRan: (requestId: string) => typedError<ImportedSource[], Fault>(__TAURI_INVOKE("files_that_ran", { requestId })),
+	filesThatRan: (requestId: string) => __TAURI_INVOKE<ImportedSource[]>("files_that_ran", { requestId }),
 	/**  The values of expressions at a statement, in every request that reached it. */
-	printAt: (query: PrintQuery) => typedError<Printed, Fault>(__TAURI_INVOKE("print_at", { query })),
+	printAt: (query: PrintQuery) => __TAURI_INVOKE<Printed>("print_at", { query }),
 	/**  An instant inside a block. */
-	stepInside: (requestId: string, query: InsideQuery) => typedError<Instant, Fault>(__TAURI_INVOKE("step_inside", { requestId, query })),
+	stepInside: (requestId: string, query: InsideQuery) => __TAURI_INVOKE<Instant>("step_inside", { requestId, query }),
 	/**  How often the lines of a request's code ran. */
-	coverage: (requestId: string, file: string | null) => typedError<FileCoverage[], Fault>(__TAURI_INVOKE("coverage", { requestId, file })),
+	coverage: (requestId: string, file: string | null) => __TAURI_INVOKE<FileCoverage[]>("coverage", { requestId, file }),
 	/**  A value of an answer, and what is inside. */
-	openValue: (handle: string) => typedError<OpenedValue, Fault>(__TAURI_INVOKE("open_value", { handle })),
+	openValue: (handle: string) => __TAURI_INVOKE<OpenedValue>("open_value", { handle }),
 	/**  Verifies recorded runs; what was being verified before ends. */
-	verify: (query: VerifyQuery, onProgress: Channel<VerifyProgress>) => typedError<Verified, Fault>(__TAURI_INVOKE("verify", { query, onProgress })),
+	verify: (query: VerifyQuery, onProgress: Channel<VerifyProgress>) => __TAURI_INVOKE<Verified>("verify", { query, onProgress }),
 	/**  Ends what is being verified; what has a verdict keeps it. */
-	cancelVerify: () => typedError<null, Fault>(__TAURI_INVOKE("cancel_verify")),
+	cancelVerify: () => __TAURI_INVOKE<null>("cancel_verify"),
 	/**  The `.run` files of the folder. */
-	runFiles: () => typedError<RunFileRow[], Fault>(__TAURI_INVOKE("run_files")),
+	runFiles: () => __TAURI_INVOKE<RunFileRow[]>("run_files"),
 	/**  Writes a request into a `.run` file of the folder. */
-	keepRun: (requestId: string, file: string, replace: boolean) => typedError<Kept, Fault>(__TAURI_INVOKE("keep_run", { requestId, file, replace })),
+	keepRun: (requestId: string, file: string, replace: boolean) => __TAURI_INVOKE<Kept>("keep_run", { requestId, file, replace }),
 	/**  The requests that wait or were interrupted, each with whether it could go on with the code of today. */
-	waitingRequests: () => typedError<RequestRow[], Fault>(__TAURI_INVOKE("waiting_requests")),
+	waitingRequests: () => __TAURI_INVOKE<RequestRow[]>("waiting_requests"),
 	/**  How coding agents reach the folder that is open. */
-	agentAccess: () => typedError<AgentAccess, Fault>(__TAURI_INVOKE("agent_access")),
+	agentAccess: () => __TAURI_INVOKE<AgentAccess>("agent_access"),
 	/**  Opens or closes the endpoint for coding agents. */
-	letAgentsIn: (wanted: boolean) => typedError<AgentAccess, Fault>(__TAURI_INVOKE("let_agents_in", { wanted })),
+	letAgentsIn: (wanted: boolean) => __TAURI_INVOKE<AgentAccess>("let_agents_in", { wanted }),
 	/**  Where the traces of other programs are received; null while they are not. */
-	traceReceiver: () => typedError<ReceiverRow | null, Fault>(__TAURI_INVOKE("trace_receiver")),
+	traceReceiver: () => __TAURI_INVOKE<ReceiverRow | null>("trace_receiver"),
 	/**  Begins or ends receiving them. */
-	serve: (wanted: boolean) => typedError<ReceiverRow | null, Fault>(__TAURI_INVOKE("serve", { wanted })),
+	serve: (wanted: boolean) => __TAURI_INVOKE<ReceiverRow | null>("serve", { wanted }),
 	/**  Makes a flow and a mock script of a request that was received as a trace. */
-	runnable: (request: string, name: string, replace: boolean) => typedError<MadeRunnable, Fault>(__TAURI_INVOKE("runnable", { request, name, replace })),
+	runnable: (request: string, name: string, replace: boolean) => __TAURI_INVOKE<MadeRunnable>("runnable", { request, name, replace }),
 	/**  What an experiment will take. */
-	planTry: (query: TryQuery) => typedError<TryPlan, Fault>(__TAURI_INVOKE("plan_try", { query })),
+	planTry: (query: TryQuery) => __TAURI_INVOKE<TryPlan>("plan_try", { query }),
 	/**  Begins an experiment and runs it. The first report of progress names it. */
-	tryOut: (query: TryQuery, onProgress: Channel<TryProgress>) => typedError<ExperimentView, Fault>(__TAURI_INVOKE("try_out", { query, onProgress })),
+	tryOut: (query: TryQuery, onProgress: Channel<TryProgress>) => __TAURI_INVOKE<ExperimentView>("try_out", { query, onProgress }),
 	/**  Goes on with an experiment: what is missing is run and scored. */
-	goOnTrying: (experiment: string, changed: TryQuery, onProgress: Channel<TryProgress>) => typedError<ExperimentView, Fault>(__TAURI_INVOKE("go_on_trying", { experiment, changed, onProgress })),
+	goOnTrying: (experiment: string, changed: TryQuery, onProgress: Channel<TryProgress>) => __TAURI_INVOKE<ExperimentView>("go_on_trying", { experiment, changed, onProgress }),
 	/**  Stops the experiments and searches that this window runs. What has ended stays. */
-	stopExperiments: () => typedError<null, Fault>(__TAURI_INVOKE("stop_experiments")),
+	stopExperiments: () => __TAURI_INVOKE<null>("stop_experiments"),
 	/**  The experiments, newest first. */
-	experiments: (limit: number, offset: number) => typedError<ExperimentRow[], Fault>(__TAURI_INVOKE("experiments", { limit, offset })),
+	experiments: (limit: number, offset: number) => __TAURI_INVOKE<ExperimentRow[]>("experiments", { limit, offset }),
 	/**  What an experiment has found so far. */
-	experiment: (id: string) => typedError<ExperimentView, Fault>(__TAURI_INVOKE("experiment", { id })),
+	experiment: (id: string) => __TAURI_INVOKE<ExperimentView>("experiment", { id }),
 	/**  The edit that makes an arm what the flow does; written if `write` says so. */
-	adopt: (experiment: string, arm: string, write: boolean) => typedError<Adopted, Fault>(__TAURI_INVOKE("adopt", { experiment, arm, write })),
+	adopt: (experiment: string, arm: string, write: boolean) => __TAURI_INVOKE<Adopted>("adopt", { experiment, arm, write }),
 	/**  Looks for the step at which a failure was decided. */
-	culprit: (query: CulpritQuery, onProgress: Channel<TryProgress>) => typedError<CulpritView, Fault>(__TAURI_INVOKE("culprit", { query, onProgress })),
+	culprit: (query: CulpritQuery, onProgress: Channel<TryProgress>) => __TAURI_INVOKE<CulpritView>("culprit", { query, onProgress }),
 	/**  Tells the page when to read again. */
-	watch: (onNotice: Channel<Notice>) => typedError<null, Fault>(__TAURI_INVOKE("watch", { onNotice })),
+	watch: (onNotice: Channel<Notice>) => __TAURI_INVOKE<null>("watch", { onNotice }),
 	/**  Goes on with a request. */
-	resume: (requestId: string, options: ResumeOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("resume", { requestId, options })),
+	resume: (requestId: string, options: ResumeOptions) => __TAURI_INVOKE<GoingOn>("resume", { requestId, options }),
 	/**  What going on with a request will do; whatever is answered, where no answer is given. */
-	planResume: (requestId: string, options: ResumeOptions) => typedError<PlanRow, Fault>(__TAURI_INVOKE("plan_resume", { requestId, options })),
+	planResume: (requestId: string, options: ResumeOptions) => __TAURI_INVOKE<PlanRow>("plan_resume", { requestId, options }),
 	/**  What trying a request again will do. */
-	planRetry: (requestId: string, models: Models) => typedError<PlanRow, Fault>(__TAURI_INVOKE("plan_retry", { requestId, models })),
+	planRetry: (requestId: string, models: Models) => __TAURI_INVOKE<PlanRow>("plan_retry", { requestId, models }),
 	/**  What a fork will do. */
-	planFork: (requestId: string, options: ForkOptions) => typedError<PlanRow, Fault>(__TAURI_INVOKE("plan_fork", { requestId, options })),
+	planFork: (requestId: string, options: ForkOptions) => __TAURI_INVOKE<PlanRow>("plan_fork", { requestId, options }),
 	/**  Runs a request's action once more with the same input, as a new request. */
-	retry: (requestId: string, models: Models) => typedError<GoingOn, Fault>(__TAURI_INVOKE("retry", { requestId, models })),
+	retry: (requestId: string, models: Models) => __TAURI_INVOKE<GoingOn>("retry", { requestId, models }),
 	/**  Goes on from a finished step of a request as a new request, in a new session. */
-	fork: (requestId: string, options: ForkOptions) => typedError<GoingOn, Fault>(__TAURI_INVOKE("fork", { requestId, options })),
+	fork: (requestId: string, options: ForkOptions) => __TAURI_INVOKE<GoingOn>("fork", { requestId, options }),
 	/**  Runs a request again in memory, with its recorded effects and the code of today. */
-	replay: (requestId: string) => typedError<Replay, Fault>(__TAURI_INVOKE("replay", { requestId })),
+	replay: (requestId: string) => __TAURI_INVOKE<Replay>("replay", { requestId }),
 	/**  Questions that requests ask somebody outside: those of one request that wait, or those of a session or of all. */
-	suspensions: (query: SuspensionQuery) => typedError<SuspensionRow[], Fault>(__TAURI_INVOKE("suspensions", { query })),
+	suspensions: (query: SuspensionQuery) => __TAURI_INVOKE<SuspensionRow[]>("suspensions", { query }),
 	/**  Events that hold a text, those of the newest request first, with their requests. */
-	search: (query: TextQuery) => typedError<SearchPage, Fault>(__TAURI_INVOKE("search", { query })),
+	search: (query: TextQuery) => __TAURI_INVOKE<SearchPage>("search", { query }),
 	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
-	history: (requestId: string, place: string) => typedError<WriteRow[], Fault>(__TAURI_INVOKE("history", { requestId, place })),
+	history: (requestId: string, place: string) => __TAURI_INVOKE<WriteRow[]>("history", { requestId, place }),
 	/**  Where a value or a text of a request comes from. */
-	why: (requestId: string, query: WhyQuery) => typedError<WhyView, Fault>(__TAURI_INVOKE("why", { requestId, query })),
+	why: (requestId: string, query: WhyQuery) => __TAURI_INVOKE<WhyView>("why", { requestId, query }),
 	/**  The newest write of another request to a place, as of an event of this one; null where there is none. */
-	writtenBefore: (requestId: string, place: string, seq: number) => typedError<EarlierWrite | null, Fault>(__TAURI_INVOKE("written_before", { requestId, place, seq })),
+	writtenBefore: (requestId: string, place: string, seq: number) => __TAURI_INVOKE<EarlierWrite | null>("written_before", { requestId, place, seq }),
 	/**  A session's journal, oldest first. */
-	journal: (session: string) => typedError<Json[], Fault>(__TAURI_INVOKE("journal", { session })),
+	journal: (session: string) => __TAURI_INVOKE<Json[]>("journal", { session }),
 	/**  The checkpoints of a request's sequencers. */
-	checkpoints: (requestId: string) => typedError<CheckpointRow[], Fault>(__TAURI_INVOKE("checkpoints", { requestId })),
+	checkpoints: (requestId: string) => __TAURI_INVOKE<CheckpointRow[]>("checkpoints", { requestId }),
 	/**  What differs between two instants of every scope. */
-	compare: (query: CompareQuery) => typedError<Change[], Fault>(__TAURI_INVOKE("compare", { query })),
+	compare: (query: CompareQuery) => __TAURI_INVOKE<Change[]>("compare", { query }),
 	/**  What a request comes from, and what comes from it: forks and retries, newest first. */
-	related: (requestId: string) => typedError<RequestRow[], Fault>(__TAURI_INVOKE("related", { requestId })),
+	related: (requestId: string) => __TAURI_INVOKE<RequestRow[]>("related", { requestId }),
 	/**  Lays two requests beside each other, until `close_comparison`. */
-	openComparison: (left: string, right: string) => typedError<ComparisonHead, Fault>(__TAURI_INVOKE("open_comparison", { left, right })),
+	openComparison: (left: string, right: string) => __TAURI_INVOKE<ComparisonHead>("open_comparison", { left, right }),
 	/**  Runs a request again in memory, and lays that beside what was recorded. */
-	openReplay: (requestId: string) => typedError<ComparisonHead, Fault>(__TAURI_INVOKE("open_replay", { requestId })),
+	openReplay: (requestId: string) => __TAURI_INVOKE<ComparisonHead>("open_replay", { requestId }),
 	/**  Rows of a comparison. */
-	comparisonRows: (comparison: number, query: ComparedQuery) => typedError<ComparedRow[], Fault>(__TAURI_INVOKE("comparison_rows", { comparison, query })),
+	comparisonRows: (comparison: number, query: ComparedQuery) => __TAURI_INVOKE<ComparedRow[]>("comparison_rows", { comparison, query }),
 	/**  The next row whose blocks differ themselves. */
-	nextDifference: (comparison: number, query: DifferenceQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("next_difference", { comparison, query })),
+	nextDifference: (comparison: number, query: DifferenceQuery) => __TAURI_INVOKE<number | null>("next_difference", { comparison, query }),
 	/**  What a block of a replay got and made, by its first event. */
-	replayedBlock: (comparison: number, seq: number) => typedError<ReplayedBlock, Fault>(__TAURI_INVOKE("replayed_block", { comparison, seq })),
+	replayedBlock: (comparison: number, seq: number) => __TAURI_INVOKE<ReplayedBlock>("replayed_block", { comparison, seq }),
 	/**  Ends a comparison. */
-	closeComparison: (comparison: number) => typedError<null, Fault>(__TAURI_INVOKE("close_comparison", { comparison })),
+	closeComparison: (comparison: number) => __TAURI_INVOKE<null>("close_comparison", { comparison }),
 	/**  How large the database is. */
-	stats: () => typedError<Stats, Fault>(__TAURI_INVOKE("stats")),
+	stats: () => __TAURI_INVOKE<Stats>("stats"),
 	/**  Whether the database is what its events say. */
-	checkData: () => typedError<DataCheck, Fault>(__TAURI_INVOKE("check_data")),
+	checkData: () => __TAURI_INVOKE<DataCheck>("check_data"),
 	/**  Gives back what deleted sessions left. */
-	compact: () => typedError<CompactedRow, Fault>(__TAURI_INVOKE("compact")),
+	compact: () => __TAURI_INVOKE<CompactedRow>("compact"),
 	/**  Deletes a session with all its requests. */
-	deleteSession: (session: string) => typedError<DeletedRow, Fault>(__TAURI_INVOKE("delete_session", { session })),
+	deleteSession: (session: string) => __TAURI_INVOKE<DeletedRow>("delete_session", { session }),
 	/**  Writes a session, or one request, into a file. */
-	exportSession: (options: ExportOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_session", { options })),
+	exportSession: (options: ExportOptions) => __TAURI_INVOKE<Exported>("export_session", { options }),
 	/**  Writes a request as one HTML page that any browser opens. */
-	exportPage: (options: PageOptions) => typedError<Exported, Fault>(__TAURI_INVOKE("export_page", { options })),
+	exportPage: (options: PageOptions) => __TAURI_INVOKE<Exported>("export_page", { options }),
 	/**  Writes a request as an OpenTelemetry trace, into a file or to the address of a collector. */
-	exportTrace: (request: string, to: string, replace: boolean) => typedError<ExportedTrace, Fault>(__TAURI_INVOKE("export_trace", { request, to, replace })),
+	exportTrace: (request: string, to: string, replace: boolean) => __TAURI_INVOKE<ExportedTrace>("export_trace", { request, to, replace }),
 	/**  Reads the sessions of a file. */
-	importFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("import_file", { file })),
+	importFile: (file: string) => __TAURI_INVOKE<Imported>("import_file", { file }),
 	/**  What a file would bring, checked as an import does; nothing is written. */
-	checkFile: (file: string) => typedError<Imported, Fault>(__TAURI_INVOKE("check_file", { file })),
+	checkFile: (file: string) => __TAURI_INVOKE<Imported>("check_file", { file }),
 	/**  Tells the page what is chosen in the menu, dropped on the window, or clicked in a notification. */
-	desktopEvents: (onEvent: Channel<DesktopEvent>) => typedError<null, Fault>(__TAURI_INVOKE("desktop_events", { onEvent })),
+	desktopEvents: (onEvent: Channel<DesktopEvent>) => __TAURI_INVOKE<null>("desktop_events", { onEvent }),
 	/**  Shows these commands in the menu, and no others. */
-	showMenu: (entries: MenuEntry[]) => typedError<null, Fault>(__TAURI_INVOKE("show_menu", { entries })),
+	showMenu: (entries: MenuEntry[]) => __TAURI_INVOKE<null>("show_menu", { entries }),
 	/**  Says which commands of the menu can be done now, by their ids. */
-	enableInMenu: (ids: string[]) => typedError<null, Fault>(__TAURI_INVOKE("enable_in_menu", { ids })),
+	enableInMenu: (ids: string[]) => __TAURI_INVOKE<null>("enable_in_menu", { ids }),
 	/**  Makes the text of the window larger or smaller, in percent of the size it was made in. */
-	setZoom: (percent: number) => typedError<null, Fault>(__TAURI_INVOKE("set_zoom", { percent })),
+	setZoom: (percent: number) => __TAURI_INVOKE<null>("set_zoom", { percent }),
 	/**  Colours what the system draws around the page, such as the menu: `light`, `dark`, or as the system has it. */
-	setTheme: (theme: string) => typedError<null, Fault>(__TAURI_INVOKE("set_theme", { theme })),
+	setTheme: (theme: string) => __TAURI_INVOKE<null>("set_theme", { theme }),
 	/**  Opens another window at a place of the folder that is open: a process of its own, which ends with its window. */
-	openWindow: (flags: string[]) => typedError<null, Fault>(__TAURI_INVOKE("open_window", { flags })),
+	openWindow: (flags: string[]) => __TAURI_INVOKE<null>("open_window", { flags }),
 	/**  Everything about one execution of a block. */
-	blockParts: (requestId: string, instanceId: string) => typedError<BlockParts, Fault>(__TAURI_INVOKE("block_parts", { requestId, instanceId })),
+	blockParts: (requestId: string, instanceId: string) => __TAURI_INVOKE<BlockParts>("block_parts", { requestId, instanceId }),
 	/**  Raw events, oldest first. */
-	eventParts: (requestId: string, from: number, limit: number) => typedError<EventParts[], Fault>(__TAURI_INVOKE("event_parts", { requestId, from, limit })),
+	eventParts: (requestId: string, from: number, limit: number) => __TAURI_INVOKE<EventParts[]>("event_parts", { requestId, from, limit }),
 	/**  The scopes just after an event. */
-	stateScopes: (requestId: string, query: ScopesQuery) => typedError<ScopesPage, Fault>(__TAURI_INVOKE("state_scopes", { requestId, query })),
+	stateScopes: (requestId: string, query: ScopesQuery) => __TAURI_INVOKE<ScopesPage>("state_scopes", { requestId, query }),
 	/**  What differs between two instants of a request, from one difference on. */
-	diffPage: (requestId: string, query: DiffQuery) => typedError<ChangePage, Fault>(__TAURI_INVOKE("diff_page", { requestId, query })),
+	diffPage: (requestId: string, query: DiffQuery) => __TAURI_INVOKE<ChangePage>("diff_page", { requestId, query }),
 	/**  A part of a large value. */
-	payload: (reference: PayloadReference, query: PayloadQuery) => typedError<PayloadPage, Fault>(__TAURI_INVOKE("payload", { reference, query })),
+	payload: (reference: PayloadReference, query: PayloadQuery) => __TAURI_INVOKE<PayloadPage>("payload", { reference, query }),
 	/**  Where a text is in a large value, from the hit with a number on. */
-	payloadFind: (reference: PayloadReference, text: string, from: number) => typedError<PayloadHits, Fault>(__TAURI_INVOKE("payload_find", { reference, text, from })),
+	payloadFind: (reference: PayloadReference, text: string, from: number) => __TAURI_INVOKE<PayloadHits>("payload_find", { reference, text, from }),
 	/**  What stands at a JSON pointer in a large value, where that has at most 4 MB. */
-	payloadWhole: (reference: PayloadReference, path: string) => typedError<Json, Fault>(__TAURI_INVOKE("payload_whole", { reference, path })),
+	payloadWhole: (reference: PayloadReference, path: string) => __TAURI_INVOKE<Json>("payload_whole", { reference, path }),
 	/**  Writes what stands at a JSON pointer in a large value to a new file. */
-	payloadSave: (reference: PayloadReference, path: string, file: string) => typedError<PayloadSaved, Fault>(__TAURI_INVOKE("payload_save", { reference, path, file })),
+	payloadSave: (reference: PayloadReference, path: string, file: string) => __TAURI_INVOKE<PayloadSaved>("payload_save", { reference, path, file }),
 	/**  Opens a request to be looked at, until `close_view`. */
-	openView: (requestId: string) => typedError<ViewHead, Fault>(__TAURI_INVOKE("open_view", { requestId })),
+	openView: (requestId: string) => __TAURI_INVOKE<ViewHead>("open_view", { requestId }),
 	/**  Ends a view. */
-	closeView: (view: number) => typedError<null, Fault>(__TAURI_INVOKE("close_view", { view })),
+	closeView: (view: number) => __TAURI_INVOKE<null>("close_view", { view }),
 	/**  Rows of a view, as they are folded and filtered now. */
-	viewRows: (view: number, query: RowsQuery) => typedError<ViewRows, Fault>(__TAURI_INVOKE("view_rows", { view, query })),
+	viewRows: (view: number, query: RowsQuery) => __TAURI_INVOKE<ViewRows>("view_rows", { view, query }),
 	/**  Items of a view, as an audience sees them. */
-	viewItems: (view: number, query: ItemsQuery) => typedError<ViewItems, Fault>(__TAURI_INVOKE("view_items", { view, query })),
+	viewItems: (view: number, query: ItemsQuery) => __TAURI_INVOKE<ViewItems>("view_items", { view, query }),
 	/**  Whether updates of a view tell of its items. */
-	viewWatchItems: (view: number, watching: boolean) => typedError<null, Fault>(__TAURI_INVOKE("view_watch_items", { view, watching })),
+	viewWatchItems: (view: number, watching: boolean) => __TAURI_INVOKE<null>("view_watch_items", { view, watching }),
 	/**  Folds or unfolds rows. Answers how many rows there are. */
-	viewFold: (view: number, query: FoldQuery) => typedError<number, Fault>(__TAURI_INVOKE("view_fold", { view, query })),
+	viewFold: (view: number, query: FoldQuery) => __TAURI_INVOKE<number>("view_fold", { view, query }),
 	/**  Shows only what a filter fits and what is around it; everything for an empty text. */
-	viewFilter: (view: number, text: string) => typedError<Filtered, Fault>(__TAURI_INVOKE("view_filter", { view, text })),
+	viewFilter: (view: number, text: string) => __TAURI_INVOKE<Filtered>("view_filter", { view, text }),
 	/**  The next row that a text fits, in the language of the filter. */
-	viewFind: (view: number, query: FindQuery) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_find", { view, query })),
+	viewFind: (view: number, query: FindQuery) => __TAURI_INVOKE<FoundRow | null>("view_find", { view, query }),
 	/**  The row of a block: of one execution, or of the newest of a path. */
-	viewRowOf: (view: number, query: BlockQuery) => typedError<FoundRow | null, Fault>(__TAURI_INVOKE("view_row_of", { view, query })),
+	viewRowOf: (view: number, query: BlockQuery) => __TAURI_INVOKE<FoundRow | null>("view_row_of", { view, query }),
 	/**  The rows of executions, shown or not, at most 200; without those that are not there. */
-	viewBlocks: (view: number, instanceIds: string[]) => typedError<ViewRow[], Fault>(__TAURI_INVOKE("view_blocks", { view, instanceIds })),
+	viewBlocks: (view: number, instanceIds: string[]) => __TAURI_INVOKE<ViewRow[]>("view_blocks", { view, instanceIds }),
 	/**  The ticks and Calls of a view that began, ended or ran on after an event; 0 for all. */
-	viewCalls: (view: number, afterSeq: number) => typedError<ViewCalls, Fault>(__TAURI_INVOKE("view_calls", { view, afterSeq })),
+	viewCalls: (view: number, afterSeq: number) => __TAURI_INVOKE<ViewCalls>("view_calls", { view, afterSeq }),
 	/**  The last event at or before a time. */
-	viewSeqAt: (view: number, time: number) => typedError<number, Fault>(__TAURI_INVOKE("view_seq_at", { view, time })),
+	viewSeqAt: (view: number, time: number) => __TAURI_INVOKE<number>("view_seq_at", { view, time }),
 	/**  When an event was, in milliseconds since the epoch; null where there is none of that number. */
-	viewTimeOf: (view: number, seq: number) => typedError<number | null, Fault>(__TAURI_INVOKE("view_time_of", { view, seq })),
+	viewTimeOf: (view: number, seq: number) => __TAURI_INVOKE<number | null>("view_time_of", { view, seq }),
 	/**  The event that the slider goes to. */
-	viewStep: (view: number, query: StepQuery) => typedError<number | null, Fault>(__TAURI_INVOKE("view_step", { view, query })),
+	viewStep: (view: number, query: StepQuery) => __TAURI_INVOKE<number | null>("view_step", { view, query }),
 	/**  Where in its time a request did much, failed, waited. */
-	viewOverview: (view: number, query: OverviewQuery) => typedError<Overview, Fault>(__TAURI_INVOKE("view_overview", { view, query })),
+	viewOverview: (view: number, query: OverviewQuery) => __TAURI_INVOKE<Overview>("view_overview", { view, query }),
 	/**  Tells the page what becomes of the views that it opens from now on. Each batch waits for the answer to the last one. */
-	viewUpdates: (onBatch: Channel<ViewBatch>) => typedError<null, Fault>(__TAURI_INVOKE("view_updates", { onBatch })),
+	viewUpdates: (onBatch: Channel<ViewBatch>) => __TAURI_INVOKE<null>("view_updates", { onBatch }),
 	/**  The page's answer to a batch. */
-	viewAck: (batch: number) => typedError<null, Fault>(__TAURI_INVOKE("view_ack", { batch })),
+	viewAck: (batch: number) => __TAURI_INVOKE<null>("view_ack", { batch }),
 };
 
 /* Constants */
@@ -3879,14 +3879,4 @@ export type WriteRow = {
 	/**  When, in milliseconds since the epoch. */
 	at: number,
 };
-
-/* Tauri Specta runtime */
-async function typedError<T, E>(result: Promise<T>): Promise<{ status: "ok"; data: T } | { status: "error"; error: E }> {
-    try {
-        return { status: "ok", data: await result };
-    } catch (e) {
-        if (e instanceof Error) throw e;
-        return { status: "error", error: e as any };
-    }
-}
 

@@ -228,17 +228,3 @@ export function asFault(thrown: unknown): Fault {
   if (thrown instanceof Error) return { kind: 'internal', message: thrown.message };
   return { kind: 'internal', message: typeof thrown === 'string' ? thrown : JSON.stringify(thrown) };
 }
-
-/** The generated commands answer with a tagged result; the window prefers a value or a thrown Fault. */
-export async function unwrap<T>(
-  answer: Promise<{ status: 'ok'; data: T } | { status: 'error'; error: Fault }>,
-): Promise<T> {
-  let result;
-  try {
-    result = await answer;
-  } catch (thrown) {
-    throw asFault(thrown);
-  }
-  if (result.status === 'error') throw asFault(result.error);
-  return result.data;
-}
