@@ -7,7 +7,7 @@ import type { Host } from './host';
 
 export const insideTauri = () => '__TAURI_INTERNALS__' in globalThis;
 
-/** A command whose answer nothing waits for but its end. */
+/** A command of which only the end matters. */
 const told =
   <A extends unknown[]>(command: (...args: A) => Promise<unknown>) =>
   async (...args: A): Promise<void> =>
