@@ -19,9 +19,9 @@ pub mod views;
 /// What the drivers of other crates are made of: how they run blocks, ask models and call an author's functions. A block
 /// names its driver by [`flow::Drive`].
 pub mod driver {
-    pub use crate::execution::block::{resolve_value, run_block, run_block_as};
-    pub use crate::execution::callback::call as call_function;
-    pub use crate::execution::caught::BlockRole;
+    pub use crate::execution::block::{run_block, run_block_as};
+    pub use crate::execution::callback::{call as call_function, resolve_value};
+    pub use crate::execution::role::BlockRole;
     pub use crate::execution::chain::background::start as start_in_background;
     pub use crate::execution::generator::ask::{ChosenModel, ask};
     pub use crate::execution::generator::stream_items::StreamItems;

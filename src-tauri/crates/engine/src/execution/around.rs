@@ -7,7 +7,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use futures_channel::{mpsc, oneshot};
+use futures_channel::mpsc;
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, StreamExt, select_biased};
 
@@ -23,20 +23,6 @@ use crate::model::event::{EventKind, Recorded, ScopeCommit};
 use crate::model::flow::{Block, Middleware};
 use crate::model::path::encode;
 use crate::model::step_value::StepValue;
-
-impl Context {
-    /// `next()`: runs what is inside the middleware that calls it, and returns its output. A call that a conflict
-    /// repeats gets the same output again. With `edited`, the block runs with this input in place of its own: the
-    /// arguments of a tool as a person changed them.
-    pub async fn next(&self, edited: Option<Data>) -> Result<Data, FlowError> {
-        let gone = || FlowError::plain("next() belongs to middleware, and to the call of it that is running");
-        let next = self.next.as_ref().ok_or_else(gone)?;
-        let (sender, answer) = oneshot::channel();
-        next.callers.borrow_mut().extend(self.call.clone());
-        next.wishes.unbounded_send((edited, sender)).map_err(|_| gone())?;
-        answer.await.map_err(|_| gone())?
-    }
-}
 
 /// Runs a block inside its middleware from `at` on.
 pub(crate) fn run<'a>(

@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{Either, LocalBoxFuture, select};
-use serde_json::Value;
 
 use crate::execution::boundary::{AttemptEnd, CommitPermit, abandon, end_attempt};
-use crate::execution::caught::{BlockRole, caught_by};
+use crate::execution::caught::caught_by;
+use crate::execution::retries::{failed_tries, pause_before, should_retry};
+use crate::execution::role::BlockRole;
 use crate::execution::context::{Context, EmitOptions};
 use crate::execution::frame::Frame;
 use crate::execution::hooks::step_errored;
@@ -19,13 +20,11 @@ use crate::execution::nested::NestedResults;
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::replay::resume::{BackgroundOf, RecordedEnd};
 use crate::execution::run::Run;
-use crate::execution::{around, callback, container, driver, reactions, schema_check};
+use crate::execution::{around, callback, container, output_check, reactions, schema_check};
 use crate::model::callable::Arg;
-use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Recorded};
-use crate::model::flow::{Block, Rescue, ValueOrCall};
-
+use crate::model::flow::{Block, Rescue};
 use crate::model::step_value::StepValue;
 
 /// How deep blocks may nest. Every level takes native stack, and a stack overflow ends the process.
@@ -303,17 +302,17 @@ pub(crate) async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue)
     *cx.frame.input.borrow_mut() = input.data.clone();
     container::open(cx, block, &input.data).await?;
     if let Some(status) = &block.active_status {
-        let text = resolve_value(cx, "activeStatusMessage", status, &input.data).await?;
+        let text = callback::resolve_value(cx, "activeStatusMessage", status, &input.data).await?;
         cx.emit_status(text.as_str().map(str::to_owned), Default::default(), EmitOptions::default());
     }
-    let mut output = driver::drive(cx, block, input).await?;
+    let mut output = (cx.run.drive)(cx, block, input).await?;
     if let Some(connect) = &block.connect_output {
         output = StepValue::new(
             callback::call(cx, "connectOutput", connect, vec![Arg::Data(output.data)]).await?.into_data()?,
         );
     }
     if let Some(schema) = &block.output_schema {
-        output = driver::check_output(cx, block, schema, output).await?;
+        output = output_check::parse_output(cx, block, schema, output).await?;
     }
     if let Some(hook) = &block.on_completed {
         let mut args = vec![Arg::Data(output.data.clone())];
@@ -322,56 +321,4 @@ pub(crate) async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue)
         callback::call(cx, "onCompleted", hook, args).await?;
     }
     Ok(output)
-}
-
-/// Returns the fixed value, or what the author's function returns for the input.
-pub async fn resolve_value(cx: &Context, role: &str, setting: &ValueOrCall, input: &Data) -> Result<Value, FlowError> {
-    match setting {
-        ValueOrCall::Fixed(value) => Ok(value.clone()),
-        ValueOrCall::Call(call) => {
-            Ok(callback::call(cx, role, call, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
-        }
-    }
-}
-
-/// Tries that had failed before the request was interrupted: of the execution that goes on now, by whose settings they
-/// were retried.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct FailedTries {
-    /// By the block's own settings, since its caller ran it last.
-    pub(crate) of_block: u32,
-    /// By the caller, as the settings of tools do.
-    pub(crate) of_caller: u32,
-}
-
-/// Returns by whose settings the tries of a block were retried that failed with these errors, in order.
-pub(crate) fn failed_tries(block: &Block, errors: &[FlowError]) -> FailedTries {
-    let mut tries = FailedTries::default();
-    for error in errors {
-        if should_retry(block, error, tries.of_block) {
-            tries.of_block += 1;
-        } else {
-            tries = FailedTries { of_block: 0, of_caller: tries.of_caller + 1 };
-        }
-    }
-    tries
-}
-
-fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {
-    let Some(retry) = &block.retry else { return false };
-    if tries + 1 >= retry.max_attempts || error.is_uncatchable() {
-        return false;
-    }
-    let is_flow_error = error.classes.iter().any(|class| class == "FlowError");
-    if is_flow_error && !error.retryable {
-        return false;
-    }
-    retry.retryable_errors.is_empty() || error.classes.iter().any(|class| retry.retryable_errors.contains(class))
-}
-
-fn pause_before(block: &Block, tries: u32) -> u64 {
-    block
-        .retry
-        .as_ref()
-        .map_or(0, |retry| retry.base_delay_ms.saturating_mul(1 << tries.min(20)).min(retry.max_delay_ms))
 }

@@ -6,11 +6,11 @@
 
 use std::rc::Rc;
 
-use crate::execution::caught::{BlockRole, caught_by};
+use crate::execution::caught::caught_by;
+use crate::execution::role::BlockRole;
 use crate::execution::context::Context;
 use crate::execution::fifo::FifoMutexGuard;
 use crate::execution::frame::Frame;
-use crate::execution::reactions;
 use crate::execution::run::Run;
 use crate::execution::state::transaction::{Rebase, Transaction};
 use crate::model::error::FlowError;
@@ -229,7 +229,7 @@ async fn finish<'r>(
     // A block that failed leaves what it wrote, and nothing reacts to it.
     let due = if result.is_ok() { frame.transaction.take_due() } else { Vec::new() };
     if !due.is_empty() {
-        reactions::record(&Context::new(run.clone(), frame.clone()), None, &due);
+        Context::new(run.clone(), frame.clone()).record_due(None, &due);
     }
     loop {
         let commits = frame.transaction.commits();

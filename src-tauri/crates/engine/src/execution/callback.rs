@@ -9,6 +9,7 @@
 use std::rc::Rc;
 
 use futures_util::FutureExt;
+use serde_json::Value;
 
 use crate::execution::boundary::{CommitPermit, StaleTransaction, rebase_on_newest};
 use crate::execution::callback_call::CallbackCall;
@@ -17,9 +18,10 @@ use crate::execution::reactions;
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::state::transaction::Transaction;
 use crate::model::callable::{Arg, Fun, Returned};
+use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind, RecordedReturn, ScopeCommit, Seq};
-use crate::model::flow::Block;
+use crate::model::flow::{Block, ValueOrCall};
 use crate::model::log::AppendError;
 use crate::model::resource::reaction::DueReaction;
 use crate::model::scope::ScopeKey;
@@ -53,7 +55,7 @@ pub(crate) async fn call_choosing(
         return cx.frame.until_suspended(function.call(args, cx.invocation())).await;
     }
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    let (returned, due) = match cx.run.recorded_callback(cx, &name, Some(function), blocks) {
+    let (returned, due) = match cx.run.recorded_callback(&cx.frame, &name, Some(function), blocks) {
         Some(returned) => (returned, cx.run.replay_cache.due(&cx.frame.path, Some(&name))),
         // Boxed, so that futures of chains, which call many functions and are deeply nested, stay small.
         None => call_and_commit(cx, &name, function, args).boxed_local().await?,
@@ -62,6 +64,16 @@ pub(crate) async fn call_choosing(
         reactions::run(cx, Some(&name), due).boxed_local().await?;
     }
     Ok(returned)
+}
+
+/// Returns the fixed value, or what the author's function returns for the input.
+pub async fn resolve_value(cx: &Context, role: &str, setting: &ValueOrCall, input: &Data) -> Result<Value, FlowError> {
+    match setting {
+        ValueOrCall::Fixed(value) => Ok(value.clone()),
+        ValueOrCall::Call(function) => {
+            Ok(call(cx, role, function, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
+        }
+    }
 }
 
 /// Calls a callback, again after each conflict, and commits its writes. Returns what it returned and the reactions to
@@ -103,7 +115,7 @@ async fn call_and_commit(
         record_seen_versions(cx, &call, news);
         let due = call.transaction.take_due();
         if returned.is_ok() {
-            reactions::record(&cx.for_call(call.clone()), Some(name), &due);
+            cx.for_call(call.clone()).record_due(Some(name), &due);
         }
         let events = call.events.take();
         let stale = match returned {
@@ -144,7 +156,7 @@ async fn call_and_commit(
                 }
             },
         };
-        cx.frame.roll_back_call(&call, || cx.run.next_stamp());
+        cx.frame.roll_back_call(&call.id, || cx.run.next_stamp());
         superseded.extend(events);
         conflicts += 1;
         if conflicts > cx.run.flow.settings.cas(stale.scope).max_retries {
@@ -186,14 +198,14 @@ impl CallbackCall {
 pub(crate) fn skip_recorded_call(cx: &Context, role: &str) {
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
     // A call that emitted no events is not in the log.
-    cx.run.recorded_callback(cx, &name, None, &[]);
+    cx.run.recorded_callback(&cx.frame, &name, None, &[]);
 }
 
 /// Records the list that an operation runs a block for each item of. A resume returns the recorded list, and records a
 /// drift event where today's list differs (SEMANTICS §3.3).
 pub(crate) fn record_list(cx: &Context, role: &str, list: StepValue) -> StepValue {
     let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
-    if let Some(Returned::Data(known)) = cx.run.recorded_callback(cx, &function, None, &[]) {
+    if let Some(Returned::Data(known)) = cx.run.recorded_callback(&cx.frame, &function, None, &[]) {
         if known != list.data {
             let text = format!(
                 "drift: {role} of {} has another list than when it began; it goes by the old one",
@@ -235,7 +247,7 @@ impl ReturnedCall<'_> {
     /// Makes its writes to shared state final, where the log will hold that it returned.
     fn make_writes_final(&self, cx: &Context, call: &Rc<CallbackCall>) {
         if self.is_recordable() {
-            cx.frame.make_call_writes_final(call);
+            cx.frame.make_call_writes_final(&call.id);
         }
     }
 

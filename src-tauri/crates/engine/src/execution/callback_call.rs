@@ -6,12 +6,15 @@ use std::rc::Rc;
 
 use crate::execution::nested::NestedResults;
 use crate::execution::replay::prior_attempt::{AttemptEffects, CallOrdinals};
+use crate::execution::state::shared::CallId;
 use crate::execution::state::transaction::Transaction;
 use crate::model::effects::EffectKind;
 use crate::model::event::Seq;
 
 /// What one call of a callback has done so far.
 pub struct CallbackCall {
+    /// Names it in its writes to shared state.
+    pub(crate) id: CallId,
     /// Its name in the log: which function, and which call of it (`map.#0`).
     pub(crate) name: String,
     /// Its events.
@@ -40,6 +43,7 @@ pub struct CallbackCall {
 impl CallbackCall {
     pub(crate) fn new(name: &str, depth: u32) -> Self {
         CallbackCall {
+            id: CallId::default(),
             name: name.to_owned(),
             depth,
             events: RefCell::default(),

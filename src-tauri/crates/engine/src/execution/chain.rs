@@ -4,7 +4,6 @@ pub(crate) mod alignment;
 pub(crate) mod background;
 pub(crate) mod fanout;
 pub(crate) mod gone;
-pub(crate) mod output_check;
 pub(crate) mod passes;
 pub(crate) mod pool;
 pub(crate) mod route;

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::execution::block::resolve_value;
+use crate::execution::callback::resolve_value;
 use crate::execution::context::Context;
 use crate::execution::frame::OpenedContainer;
 use crate::model::data::Data;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::execution::abort::Abort;
-use crate::execution::caught::BlockRole;
+use crate::execution::role::BlockRole;
 use crate::execution::nested::{Nested, NestedResults};
 use crate::execution::replay::prior_attempt::AttemptEffects;
 use crate::execution::siblings::{Children, Sibling};

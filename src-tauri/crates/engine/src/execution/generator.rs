@@ -21,8 +21,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::execution::block::resolve_value;
-use crate::execution::callback;
+use crate::execution::callback::{self, resolve_value};
 use crate::execution::context::Context;
 use crate::model::callable::Arg;
 use crate::model::data::Data;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use crate::execution::block::{run_block, run_block_as};
-use crate::execution::caught::BlockRole;
+use crate::execution::role::BlockRole;
 use crate::execution::context::Context;
 use crate::execution::run::Run;
 use crate::model::error::FlowError;

@@ -2,11 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use futures_channel::oneshot;
 
-use crate::execution::frame::Frame;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 
@@ -48,6 +46,22 @@ pub(crate) struct Nested {
 }
 
 impl Nested {
+    /// Notes that a block starts.
+    pub(crate) fn enter(&self) {
+        self.running.set(self.running.get() + 1);
+    }
+
+    /// Notes that a block has ended, and continues what waits for the last one.
+    pub(crate) fn leave(&self) {
+        self.running.set(self.running.get() - 1);
+        if self.running.get() == 0 {
+            for waiter in self.waiting.take() {
+                // The waiter was aborted.
+                let _ = waiter.send(());
+            }
+        }
+    }
+
     /// Returns why the block cannot go on, once all that it runs have ended: they are not cut off.
     pub(crate) async fn end(&self) -> FlowError {
         if self.running.get() > 0 {
@@ -64,30 +78,6 @@ impl Nested {
         let mut failure = self.failure.borrow_mut();
         if failure.as_ref().is_none_or(FlowError::is_suspension) {
             *failure = Some(error);
-        }
-    }
-}
-
-/// Counts a block while it runs.
-pub(crate) struct Running(Rc<Frame>);
-
-impl Running {
-    pub(crate) fn begin(frame: &Rc<Frame>) -> Running {
-        let running = &frame.nested.running;
-        running.set(running.get() + 1);
-        Running(frame.clone())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let nested = &self.0.nested;
-        nested.running.set(nested.running.get() - 1);
-        if nested.running.get() == 0 {
-            for waiter in nested.waiting.take() {
-                // The waiter was aborted.
-                let _ = waiter.send(());
-            }
         }
     }
 }

@@ -7,7 +7,7 @@
 use serde_json::{Map, json};
 
 use crate::execution::block::run_block_as;
-use crate::execution::caught::BlockRole;
+use crate::execution::role::BlockRole;
 use crate::execution::context::{Context, path_inside};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
@@ -22,13 +22,6 @@ const MAX_REACTIONS: u32 = 1_000;
 
 /// The segment of a reaction, before its block's name.
 const VERB: &str = "react";
-
-/// Records which reactions are due once the event that follows is committed.
-pub(crate) fn record(cx: &Context, callback: Option<&str>, reactions: &[DueReaction]) {
-    if !reactions.is_empty() {
-        cx.record(EventKind::ReactionsDue { callback: callback.map(str::to_owned), reactions: reactions.to_vec() });
-    }
-}
 
 /// Runs due reactions one after another inside a block that has written, or whose `callback` has. The first failure
 /// ends them.

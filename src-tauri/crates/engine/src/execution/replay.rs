@@ -7,6 +7,7 @@ pub(crate) mod fork_edits;
 mod kept_parts;
 pub mod memory_log;
 pub mod plan;
+pub(crate) mod position;
 pub(crate) mod prior_attempt;
 pub(crate) mod resume;
 pub(crate) mod reuse;

@@ -4,6 +4,8 @@
 //! event. The caller has checked that the user may run it.
 
 mod answering;
+mod new;
+mod park;
 
 use std::rc::Rc;
 

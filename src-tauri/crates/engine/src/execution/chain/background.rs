@@ -11,7 +11,7 @@ use futures_util::future::{Either, select};
 use futures_util::stream::StreamExt;
 
 use crate::execution::block::run_block_as;
-use crate::execution::caught::BlockRole;
+use crate::execution::role::BlockRole;
 use crate::execution::chain::fanout::{Branch, iterations};
 use crate::execution::chain::pool::Task;
 use crate::execution::chain::sequencer::Chain;

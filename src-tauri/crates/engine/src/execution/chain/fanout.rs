@@ -11,7 +11,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use serde_json::{Map, Value};
 
 use crate::execution::block::run_block_as;
-use crate::execution::caught::{BlockRole, Branches};
+use crate::execution::role::{BlockRole, Branches};
 use crate::execution::chain::sequencer::Chain;
 use crate::execution::context::Context;
 use crate::model::callable::Fun;

@@ -1,21 +1,40 @@
-//! Validation of a router's choice: a declared route, or one that `validateRoute` accepts (SEMANTICS §2.6).
+//! The driver of routers: a function chooses the block that runs, a declared route or one that `validateRoute` accepts
+//! (SEMANTICS §2.6).
 
 use std::rc::Rc;
 
 use serde_json::Value;
 
+use crate::execution::block::run_block;
 use crate::execution::callback;
 use crate::execution::context::Context;
-use crate::model::callable::{Arg, Returned};
+use crate::model::callable::{Arg, Fun, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
+use crate::model::event::EventKind;
 use crate::model::flow::Block;
+use crate::model::path::{encode, join};
+use crate::model::step_value::StepValue;
+
+/// Runs the block that a router's function chooses.
+pub(crate) async fn run(
+    cx: &Context,
+    (routes, execute, validate): (&[Rc<Block>], &Fun, Option<&Fun>),
+    input: StepValue,
+) -> Result<StepValue, FlowError> {
+    let chosen = callback::call_choosing(cx, "execute", execute, vec![input.argument()], routes).await?;
+    let route = checked(cx, routes, validate, chosen, &input.data).await?;
+    cx.run.replay_cache.check_route(&cx.frame.path, &route.name)?;
+    cx.record(EventKind::RouteDecided { route: route.name.to_string() });
+    let path = join(&cx.frame.path, &format!("route:{}", encode(&route.name)));
+    run_block(cx.run.clone(), route, Some(cx.frame.clone()), path, input).await
+}
 
 /// Returns the block that a router's function chose, or an error where it may not be chosen.
-pub(crate) async fn checked(
+async fn checked(
     cx: &Context,
     routes: &[Rc<Block>],
-    validate: Option<&crate::model::callable::Fun>,
+    validate: Option<&Fun>,
     chosen: Returned,
     input: &Data,
 ) -> Result<Rc<Block>, FlowError> {

@@ -180,7 +180,7 @@ impl Context {
         match place {
             Place::Shared(container) => {
                 let value = operation.sums(&next);
-                let by = Writer::new(&self.frame, self.call.as_ref());
+                let by = Writer::new(self.frame.instance.clone(), self.call.as_ref().map(|call| call.id.clone()));
                 let version = container.write(&operation, next, Some(by), self.run.next_stamp());
                 self.record_change(container, operation, value, version);
             }

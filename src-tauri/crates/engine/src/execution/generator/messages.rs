@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::tools::Tool;
-use crate::execution::block::resolve_value;
+use crate::execution::callback::resolve_value;
 use crate::execution::context::Context;
 use crate::model::data::Data;
 use crate::model::effects::Message;

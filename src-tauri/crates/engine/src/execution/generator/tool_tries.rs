@@ -10,8 +10,9 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 
 use super::denied;
 use super::tools::{Tool, ends_generator};
-use crate::execution::block::{WillRetry, failed_tries, try_block};
-use crate::execution::caught::{BlockRole, CallTimeout};
+use crate::execution::block::{WillRetry, try_block};
+use crate::execution::retries::failed_tries;
+use crate::execution::role::{BlockRole, CallTimeout};
 use crate::execution::context::Context;
 use crate::model::effects::ToolCall;
 use crate::model::error::FlowError;
@@ -101,7 +102,7 @@ async fn with_timeout(
         ..FlowError::new("TimeoutError", format!("tool:{name} timed out after {ms}ms"))
     };
     // The timeout is in the log: a resume must not run the call again.
-    if cx.run.recorded_callback(cx, &number, None, &[]).is_some() {
+    if cx.run.recorded_callback(&cx.frame, &number, None, &[]).is_some() {
         return Err(timeout());
     }
     let time = match &cx.run.effect_log {

@@ -14,7 +14,7 @@ use super::tool_tries::run_with_retries;
 use super::{cached_call, denied};
 use crate::execution::block::run_block_as;
 use crate::execution::callback;
-use crate::execution::caught::BlockRole;
+use crate::execution::role::BlockRole;
 use crate::execution::context::{Context, EmitOptions};
 use crate::execution::tool;
 use crate::model::callable::{Arg, Returned};

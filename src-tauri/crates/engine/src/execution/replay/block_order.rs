@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::execution::replay::turns::Position;
+use crate::execution::replay::position::Position;
 use crate::model::event::{Event, EventKind, Seq};
 use crate::model::path::{is_called, with_ancestors};
 use crate::views::replay_order::ReplayOrder;

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 
 use crate::execution::replay::block_order::BlockOrder;
 use crate::execution::replay::kept_parts::KeptParts;
-use crate::execution::replay::turns::{Position, Turns};
+use crate::execution::replay::position::Position;
+use crate::execution::replay::turns::Turns;
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, KeptPart, Seq};

@@ -17,7 +17,6 @@ use indexmap::{IndexMap, IndexSet};
 use crate::execution::abort::Abort;
 use crate::execution::chain::alignment::Alignment;
 use crate::execution::chain::gone::is_gone;
-use crate::execution::context::Context;
 use crate::execution::run::{PriorRun, Run, StartRequest};
 use crate::model::effects::{EffectKind, Effects};
 use crate::model::event::{Event, EventKind, Outcome, Seq};
@@ -75,16 +74,6 @@ struct Ran {
     /// Where it last began, and where it last stopped.
     began: Seq,
     stopped: Option<Seq>,
-}
-
-impl Context {
-    /// Stops the block where it would ask the outside something, if the request is only planned.
-    pub(crate) async fn stop_if_only_planned(&self) {
-        if self.run.only_plans {
-            self.frame.suspended.set();
-            std::future::pending::<()>().await;
-        }
-    }
 }
 
 impl Run {

@@ -3,7 +3,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::execution::context::Context;
 use crate::execution::frame::Frame;
 use crate::execution::replay::cache::{CacheLookup, RecordedBlock, SharedStateOwner, UnfinishedBlock};
 use crate::execution::replay::reuse::{Instance, Reuse};
@@ -212,12 +211,12 @@ impl Run {
     /// block is looked up in `blocks` by its name. Returns `None` if the callback must be called.
     pub(crate) fn recorded_callback(
         &self,
-        cx: &Context,
+        frame: &Rc<Frame>,
         name: &str,
         function: Option<&Fun>,
         blocks: &[Rc<Block>],
     ) -> Option<Returned> {
-        let done = self.replay_cache.callback(&cx.frame.path, name)?;
+        let done = self.replay_cache.callback(&frame.path, name)?;
         let returned = match &done.returned {
             None => Returned::Data(Data::UNDEFINED),
             Some(RecordedReturn::Value(value)) => Returned::Data(value.clone().into()),
@@ -226,8 +225,8 @@ impl Run {
             }
         };
         let fingerprint = function.and_then(|function| function.fingerprint());
-        self.compare_sources(&cx.frame, Some(name), done.fingerprint.as_ref(), fingerprint.clone());
-        let events = self.replay_shared_state(Some(&cx.frame), Some(&cx.frame.path), done.ended);
+        self.compare_sources(frame, Some(name), done.fingerprint.as_ref(), fingerprint.clone());
+        let events = self.replay_shared_state(Some(frame), Some(&frame.path), done.ended);
         if self.reuse == Reuse::ByReference {
             return Some(returned);
         }
@@ -240,7 +239,7 @@ impl Run {
             memoized: true,
             commits: Vec::new(),
         };
-        self.record(&cx.frame, recalled);
+        self.record(frame, recalled);
         Some(returned)
     }
 

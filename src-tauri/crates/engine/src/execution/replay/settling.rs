@@ -2,10 +2,8 @@
 //! (ARCHITECTURE §5.11). Which turn is whose is in `turns` and `effect_log`.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use super::turns::Position;
-use crate::execution::context::Context;
+use super::position::Position;
 use crate::execution::frame::Frame;
 use crate::execution::run::{Run, defaults};
 use crate::model::flow::Block;
@@ -56,30 +54,6 @@ impl Run {
         let resumes = effect_log.resumes(&frame.path, frame.attempt);
         for own in frame.chain().filter_map(|frame| frame.own.clone()) {
             own.reset_transient(resumes, &defaults(&own.schemas), self.next_stamp());
-        }
-    }
-}
-
-impl Context {
-    /// Waits until the recorded results have settled that this execution asks for, if it repeats one that an
-    /// interruption or a question ended: a result of this run came after them.
-    pub(crate) async fn wait_behind_log(&self) {
-        if self.run.effect_log.is_none() && self.run.replay_cache.attempts.contains_key(&self.frame.path) {
-            self.run.turns.wait_behind_log().await;
-        }
-    }
-
-    /// Waits for the turn of a block of this run that a function or a model called and that has ended. `was_recorded`
-    /// says whether its end was in the log.
-    pub(crate) async fn wait_to_settle(&self, path: &str, was_recorded: bool) {
-        match &self.run.effect_log {
-            Some(effect_log) => {
-                let path: Arc<str> = path.into();
-                let attempt = self.run.newest_attempt(&path);
-                effect_log.wait_until_ended(&path, attempt).await;
-            }
-            None if !was_recorded => self.wait_behind_log().await,
-            None => {}
         }
     }
 }

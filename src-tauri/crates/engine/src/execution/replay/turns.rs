@@ -12,10 +12,8 @@ use futures_channel::oneshot;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
+use crate::execution::replay::position::Position;
 use crate::model::event::Seq;
-
-/// A position in a log: a time in milliseconds since the epoch (0 if only the event decides), and an event.
-pub(crate) type Position = (i64, Seq);
 
 /// The position of what has no event in the log yet.
 const AFTER_THE_LOG: Position = (i64::MAX, Seq::MAX);

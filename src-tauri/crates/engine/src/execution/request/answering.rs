@@ -2,7 +2,7 @@
 
 use futures_channel::oneshot;
 
-use crate::execution::caught::BlockRole;
+use crate::execution::role::BlockRole;
 use crate::execution::frame::Frame;
 use crate::execution::live_answers::{Waiter, place};
 use crate::execution::run::Run;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use crate::execution::caught::BlockRole;
+use crate::execution::role::BlockRole;
 use crate::execution::frame::Frame;
 use crate::execution::replay::effect_log::{callback_key, edit_key};
 use crate::execution::run::Run;

@@ -11,9 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::execution::callback_call::CallbackCall;
 use crate::execution::fifo::FifoMutex;
-use crate::execution::frame::Frame;
 use crate::model::callable::SchemaRef;
 use crate::model::operation::Operation;
 use crate::model::scope::ScopeKey;
@@ -86,8 +84,12 @@ pub(crate) struct Writer {
     /// The attempt: `path:attempt`.
     instance: Arc<str>,
     /// The callback call, if it was not the block itself.
-    call: Option<Rc<CallbackCall>>,
+    call: Option<CallId>,
 }
+
+/// Names one call of a callback as long as something refers to it.
+#[derive(Clone, Default)]
+pub(crate) struct CallId(Rc<()>);
 
 impl SharedState {
     /// Creates a state at version 0.
@@ -167,7 +169,7 @@ impl SharedState {
     }
 
     /// Makes the writes of these writers final.
-    fn make_writes_final(&self, is_it: impl Fn(&Writer) -> bool) {
+    pub(crate) fn make_writes_final(&self, is_it: impl Fn(&Writer) -> bool) {
         let mut open = self.open.borrow_mut();
         for write in open.iter_mut().filter(|write| write.by.as_ref().is_some_and(&is_it)) {
             write.by = None;
@@ -177,7 +179,7 @@ impl SharedState {
     }
 
     /// Removes the writes of these writers and rebuilds the state.
-    fn roll_back(&self, is_it: impl Fn(&Writer) -> bool, stamp: u64) {
+    pub(crate) fn roll_back(&self, is_it: impl Fn(&Writer) -> bool, stamp: u64) {
         let is_its = |write: &Write| write.by.as_ref().is_some_and(&is_it);
         let Some(first) = self.open.borrow().iter().position(is_its) else { return };
         let undone = self.undo_from(first);
@@ -213,50 +215,17 @@ impl SharedState {
 }
 
 impl Writer {
-    pub(crate) fn new(frame: &Frame, call: Option<&Rc<CallbackCall>>) -> Self {
-        Writer { instance: frame.instance.clone(), call: call.cloned() }
+    pub(crate) fn new(instance: Arc<str>, call: Option<CallId>) -> Self {
+        Writer { instance, call }
     }
 
-    fn is_call(&self, call: &Rc<CallbackCall>) -> bool {
-        self.call.as_ref().is_some_and(|own| Rc::ptr_eq(own, call))
-    }
-}
-
-impl Frame {
-    /// Notes that it wrote to a shared state.
-    pub(crate) fn wrote(&self, container: &Rc<SharedState>) {
-        let mut written = self.written.borrow_mut();
-        if !written.iter().any(|known| Rc::ptr_eq(known, container)) {
-            written.push(container.clone());
-        }
+    /// Returns whether it is a block's attempt, or a callback call of it.
+    pub(crate) fn is_attempt(&self, instance: &str) -> bool {
+        *self.instance == *instance
     }
 
-    /// Makes its writes to shared states final, when its attempt has ended.
-    pub(crate) fn make_writes_final(&self) {
-        for container in self.written.take() {
-            container.make_writes_final(|by| by.instance == self.instance);
-        }
-    }
-
-    /// Makes the writes of a callback call to shared states final, when it has returned.
-    pub(crate) fn make_call_writes_final(&self, call: &Rc<CallbackCall>) {
-        for container in self.written.borrow().iter() {
-            container.make_writes_final(|by| by.is_call(call));
-        }
-    }
-
-    /// Rolls back the writes of a callback call to shared states, because the callback is called again.
-    pub(crate) fn roll_back_call(&self, call: &Rc<CallbackCall>, stamp: impl Fn() -> u64) {
-        for container in self.written.borrow().iter() {
-            container.roll_back(|by| by.is_call(call), stamp());
-        }
-    }
-
-    /// Rolls back its writes to shared states, when its attempt is discarded.
-    pub(crate) fn roll_back(&self, stamp: impl Fn() -> u64) {
-        for container in self.written.take() {
-            container.roll_back(|by| by.instance == self.instance, stamp());
-        }
+    pub(crate) fn is_call(&self, call: &CallId) -> bool {
+        self.call.as_ref().is_some_and(|own| Rc::ptr_eq(&own.0, &call.0))
     }
 }
 

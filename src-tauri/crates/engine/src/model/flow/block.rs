@@ -146,6 +146,11 @@ impl Block {
         matches!(self.body, Body::Handler { .. })
     }
 
+    /// Returns whether its body is a chain, whose output error names the last step.
+    pub(crate) fn is_chain(&self) -> bool {
+        matches!(self.body, Body::Sequencer { .. })
+    }
+
     /// Returns whether its `rescue` handles failures inside it, instead of its own failure.
     pub(crate) fn rescues_inside(&self) -> bool {
         matches!(self.body, Body::Sequencer { .. })

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::execution::replay::turns::Position;
+use crate::execution::replay::position::Position;
 use crate::model::event::Seq;
 use crate::model::path::is_at_or_inside;
 use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus, TOOL_APPROVAL};

@@ -1,16 +1,30 @@
-//! Parsing of a sequencer's output with its schema (SEMANTICS §2.3).
+//! Parsing of a block's output with its schema (SEMANTICS §2.3): the error of a sequencer names its last step.
 
 use crate::execution::context::Context;
-use crate::execution::schema_check::{first_issue, keep};
+use crate::execution::schema_check::{self, first_issue, keep};
 use crate::model::callable::{Issue, SchemaRef};
 use crate::model::error::FlowError;
+use crate::model::flow::Block;
 use crate::model::step_value::StepValue;
 
 /// `lastStepName` of an error, as long as no operation has changed the sequencer's state.
 const INITIAL: &str = "__initial__";
 
+/// Parses what a block's body returned with the block's `outputSchema`.
+pub(crate) async fn parse_output(
+    cx: &Context,
+    block: &Block,
+    schema: &SchemaRef,
+    output: StepValue,
+) -> Result<StepValue, FlowError> {
+    if block.is_chain() {
+        return parse_sequencer_output(cx, schema, output).await;
+    }
+    schema_check::parse(schema, output, &block.name, "output")
+}
+
 /// Parses the output of a sequencer, once, whichever way the chain ended. Fails with `SequencerOutputSchemaError`.
-pub(crate) async fn parse_sequencer_output(
+async fn parse_sequencer_output(
     cx: &Context,
     schema: &SchemaRef,
     value: StepValue,

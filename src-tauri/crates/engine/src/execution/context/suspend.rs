@@ -5,16 +5,10 @@
 //! because the answer was given to what was shown before. A suspension is an outcome of its own: it is not a failure,
 //! no rescue sees it, and concurrent blocks run on.
 
-use std::rc::Rc;
-
-use crate::execution::context::Context;
-use crate::execution::frame::Frame;
+use super::Context;
 use crate::execution::replay::cache::RecordedSuspension;
-use crate::execution::request::Ended;
-use crate::execution::run::Run;
-use crate::model::data::Data;
 use crate::model::error::FlowError;
-use crate::model::event::{DriftKind, EventKind, Outcome, RequestStatus};
+use crate::model::event::{DriftKind, EventKind};
 use crate::model::suspension::answer_schema::AnswerSchema;
 use crate::model::suspension::{Reply, Resolved, SuspendOptions, SuspensionRequest, SuspensionStatus};
 
@@ -22,7 +16,7 @@ impl Context {
     /// `ctx.suspend`: returns the answer if there is one. Otherwise it never completes: the block ends with outcome
     /// `suspended`, which no `catch` of the author sees (ARCHITECTURE §5.5).
     ///
-    /// If the caller [accepts answers](Run::accept_answers), it also returns one that is given while other blocks run.
+    /// If the caller [accepts answers](crate::execution::run::Run::accept_answers), it also returns one that is given while other blocks run.
     pub async fn suspend(&self, options: SuspendOptions) -> Result<Resolved, FlowError> {
         let asked = match self.ask(options).await? {
             Ok(answer) => return Ok(answer),
@@ -191,77 +185,4 @@ impl Context {
         let expired = Resolved { id: id.clone(), resolution: SuspensionStatus::Expired, data: None, by: None };
         run.recorder.record(None, 0, EventKind::SuspensionResolved(expired));
     }
-}
-
-impl Frame {
-    /// Waits for the end of `work`, or until the block suspends; then fails with [`FlowError::suspended`].
-    pub async fn until_suspended<T>(&self, work: impl Future<Output = Result<T, FlowError>>) -> Result<T, FlowError> {
-        use futures_util::future::{Either, select};
-        match select(Box::pin(self.suspended.wait()), Box::pin(work)).await {
-            Either::Left(_) => Err(self.nested.end().await),
-            Either::Right((result, _)) => result,
-        }
-    }
-}
-
-impl Run {
-    /// Ends an attempt that suspends: drops its writes, because the block runs again from its top.
-    pub(crate) fn suspend(&self, frame: &Rc<Frame>) {
-        frame.transaction.clear();
-        frame.roll_back(|| self.next_stamp());
-        self.forget_notes(frame);
-        let event = EventKind::BlockFinished {
-            outcome: Outcome::Suspended,
-            output: None,
-            error: None,
-            caught: None,
-            transient: frame.block.transient,
-            memoized: false,
-            returned_error: false,
-            timed_out_ms: None,
-            commits: Vec::new(),
-        };
-        self.record(frame, event);
-    }
-
-    /// Notes that background work could not end: it suspended, or today's code does not fit the log.
-    pub(crate) fn note_unfinished_background(&self, error: &FlowError) {
-        let mut left = self.unfinished_background.borrow_mut();
-        if error.parks_request() || (error.is_suspension() && left.is_none()) {
-            *left = Some(error.clone());
-        }
-    }
-
-    /// Returns the status of a request whose code, or whose answer, does not fit: `suspended` if an answer was refused,
-    /// `interrupted` if an answer was used, else the status it had before this run.
-    pub(crate) fn status_after_parking(&self, error: &FlowError) -> RequestStatus {
-        match refused_answer(error) {
-            Some(_) => RequestStatus::Suspended,
-            None if self.answers.iter().any(|id| self.used_answers.borrow().contains(id)) => RequestStatus::Interrupted,
-            None => self.prior_status,
-        }
-    }
-
-    /// Parks the request so that it can be resumed: records `request_status` and runs no hooks. With an error,
-    /// suspensions whose answer was not used are reopened.
-    pub(crate) async fn park(&self, status: RequestStatus, error: Option<FlowError>) -> Ended {
-        if let Some(error) = &error {
-            let used = self.used_answers.borrow();
-            let mut reopened: Vec<&str> =
-                self.answers.iter().filter(|id| !used.contains(*id)).map(String::as_str).collect();
-            reopened.extend(refused_answer(error));
-            for id in reopened {
-                self.recorder.record(None, 0, EventKind::SuspensionReopened { id: id.to_owned() });
-            }
-        }
-        match self.recorder.commit_end(EventKind::RequestStatus { status }).await {
-            Ok(_) => Ended { status, output: Data::UNDEFINED, error },
-            Err(failed) => self.cut_short(FlowError::storage(failed.to_string())),
-        }
-    }
-}
-
-/// Returns the id of the suspension whose answer a schema refused, if that is the error.
-fn refused_answer(error: &FlowError) -> Option<&str> {
-    error.details.as_ref().filter(|_| error.is_refused_answer())?.get("suspensionId")?.as_str()
 }
