@@ -2,9 +2,20 @@
 //!
 //! What it does is in `request` and `step`. Must not run a block.
 
+pub(crate) mod callback_call;
+pub(crate) mod context;
+mod cooperative;
 mod declared;
+pub mod frame;
 mod frames;
+pub(crate) mod next;
 mod prior_run;
+mod record_view;
+pub(crate) mod recorded_ends;
+pub(crate) mod role;
+mod settling;
+mod shared_writes;
+pub(crate) mod siblings;
 mod start;
 mod suspended;
 mod written_states;
@@ -19,23 +30,22 @@ use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use crate::execution::abort::Abort;
-
-use crate::execution::chain::alignment::Alignment;
-use crate::execution::context::Context;
-use crate::execution::fifo::FifoMutex;
-use crate::execution::frame::{Frame, Roots};
-use crate::execution::generator::stored_messages::StoredMessages;
-use crate::execution::generator::tool_cache::ToolCache;
-use crate::execution::live_answers::LiveQuestions;
-use crate::execution::note::Note;
-use crate::execution::recorder::{Recorder, RecorderOptions};
-use crate::execution::replay::cache::ReplayCache;
-use crate::execution::replay::effect_log::EffectLog;
-use crate::execution::replay::fork_edits::ForkEdits;
-use crate::execution::replay::reuse::Reuse;
-use crate::execution::replay::turns::Turns;
-use crate::execution::state::shared::SharedState;
+use crate::execution::core::abort::Abort;
+use crate::execution::core::fifo::FifoMutex;
+use crate::execution::core::live_answers::LiveQuestions;
+use crate::execution::core::recorder::{Recorder, RecorderOptions};
+use crate::execution::core::shared::SharedState;
+use crate::execution::core::tool_cache::ToolCache;
+use crate::execution::record::alignment::Alignment;
+use crate::execution::record::cache::ReplayCache;
+use crate::execution::record::effect_log::EffectLog;
+use crate::execution::record::fork_edits::ForkEdits;
+use crate::execution::record::note::Note;
+use crate::execution::record::reuse::Reuse;
+use crate::execution::record::stored_messages::StoredMessages;
+use crate::execution::record::turns::Turns;
+use crate::execution::run::context::Context;
+use crate::execution::run::frame::{Frame, Roots};
 use crate::model::callable::SchemaRef;
 use crate::model::effects::Effects;
 use crate::model::error::FlowError;
@@ -94,7 +104,7 @@ pub struct Run {
     pub(crate) began_at: i64,
     pub(crate) has_initial_states: bool,
     pub(crate) has_initial_request_state: bool,
-    pub(crate) pool: crate::execution::chain::pool::BackgroundPool,
+    pub(crate) pool: crate::execution::core::pool::BackgroundPool,
     /// Serializes its commits of durable records.
     pub(crate) commits: FifoMutex,
     pub(crate) replay_cache: ReplayCache,
@@ -117,7 +127,7 @@ pub struct Run {
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
     pub(crate) reactions_run: Cell<u32>,
-    /// Whether it only makes a [plan](crate::execution::replay::plan).
+    /// Whether it only makes a plan.
     pub(crate) only_plans: bool,
     /// How it takes from the log what has ended.
     pub(crate) reuse: Reuse,
@@ -212,7 +222,7 @@ impl Run {
             stored_messages: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),
             tool_cache: RefCell::default(),
-            pool: crate::execution::chain::pool::BackgroundPool::default(),
+            pool: crate::execution::core::pool::BackgroundPool::default(),
             reactions_run: Cell::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),

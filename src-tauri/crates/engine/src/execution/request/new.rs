@@ -4,12 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::execution::abort::Abort;
-use crate::execution::driver;
-use crate::execution::replay::cache::ReplayCache;
-use crate::execution::replay::effect_log::EffectLog;
-use crate::execution::replay::fork_edits::ForkEdits;
-use crate::execution::replay::reuse::Reuse;
+use crate::execution::core::abort::Abort;
+use crate::execution::drivers;
+use crate::execution::record::cache::ReplayCache;
+use crate::execution::record::effect_log::EffectLog;
+use crate::execution::record::fork_edits::ForkEdits;
+use crate::execution::record::reuse::Reuse;
 use crate::execution::run::{PriorRun, Run, StartRequest, run_once};
 use crate::model::effects::Effects;
 use crate::model::event::Event;
@@ -64,6 +64,6 @@ impl Run {
         effects: Rc<dyn Effects>,
         abort: Abort,
     ) -> Rc<Self> {
-        Run::driven(driver::drive, earlier, flow, start, log, effects, abort)
+        Run::driven(drivers::drive, earlier, flow, start, log, effects, abort)
     }
 }

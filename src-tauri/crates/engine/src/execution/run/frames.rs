@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::declared::declared;
 use super::{Run, defaults};
-use crate::execution::frame::Frame;
-use crate::execution::replay::cache::SharedStateOwner;
-use crate::execution::replay::reuse::{Instance, Reuse};
-use crate::execution::state::shared::SharedState;
+use crate::execution::core::shared::SharedState;
+use crate::execution::record::cache::SharedStateOwner;
+use crate::execution::record::reuse::{Instance, Reuse};
+use crate::execution::run::frame::Frame;
 use crate::model::callable::SchemaRef;
 use crate::model::data::Data;
 use crate::model::event::EventKind;

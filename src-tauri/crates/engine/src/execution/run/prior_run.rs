@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::execution::replay::position::Position;
+use crate::execution::record::position::Position;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, RequestStatus};
 use crate::model::scope::{ScopeKey, ScopeKind};

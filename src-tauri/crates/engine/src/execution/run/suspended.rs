@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 
-use crate::execution::frame::Frame;
 use crate::execution::run::Run;
+use crate::execution::run::frame::Frame;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Outcome};
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::execution::frame::Frame;
-use crate::execution::state::shared::{CallId, SharedState};
+use crate::execution::core::shared::{CallId, SharedState};
+use crate::execution::run::frame::Frame;
 
 impl Frame {
     /// Notes that it wrote to a shared state.

@@ -1,6 +1,6 @@
 //! A block as the engine runs it, and what each kind of it is.
 //!
-//! [`Body`] is the closed list of kinds; what each does is in `execution::driver`. All other code of the engine uses
+//! [`Body`] is the closed list of kinds; what each does is in `execution::drivers`. All other code of the engine uses
 //! the properties of [`Block`] instead of matching the kinds.
 
 use std::cell::OnceCell;
