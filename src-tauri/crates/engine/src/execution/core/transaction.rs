@@ -13,7 +13,7 @@ use crate::execution::core::fifo::FifoMutex;
 use crate::model::event::{ScopeCommit, Seq};
 use crate::model::log::Record;
 use crate::model::operation::Operation;
-use crate::model::resource::reaction::DueReaction;
+use crate::model::resource::due::DueReaction;
 use crate::model::resource::record::exists;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;

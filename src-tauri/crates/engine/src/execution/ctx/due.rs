@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::model::event::EventKind;
-use crate::model::resource::reaction::DueReaction;
+use crate::model::resource::due::DueReaction;
 
 impl Context {
     /// Records which reactions are due once the event that follows is committed.

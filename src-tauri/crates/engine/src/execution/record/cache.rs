@@ -30,7 +30,7 @@ use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, CaughtBy, RecordedReturn, Seq};
 use crate::model::flow::Block;
 use crate::model::operation::Operation;
-use crate::model::resource::reaction::DueReaction;
+use crate::model::resource::due::DueReaction;
 use crate::views::model_requests::AskedWith;
 use numbers::Numbered;
 use pauses::Pauses;

@@ -21,7 +21,7 @@ use crate::model::error::FlowError;
 use crate::model::event::Seq;
 use crate::model::flow::Block;
 use crate::model::identity::InstanceId;
-use crate::model::resource::reaction::DueReaction;
+use crate::model::resource::due::DueReaction;
 
 /// One execution of one block.
 pub struct Frame {

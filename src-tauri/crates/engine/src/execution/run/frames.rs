@@ -1,6 +1,6 @@
 //! The executions of a request's blocks: their numbers, and their states at the beginning.
 //!
-//! Must not decide what is taken from the log: `resume` does.
+//! Must not decide what is taken from the log: `recorded_ends` does.
 
 use std::rc::Rc;
 use std::sync::Arc;

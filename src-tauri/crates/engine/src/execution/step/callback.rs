@@ -23,7 +23,7 @@ use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind, RecordedReturn, ScopeCommit, Seq};
 use crate::model::flow::{Block, ValueOrCall};
 use crate::model::log::AppendError;
-use crate::model::resource::reaction::DueReaction;
+use crate::model::resource::due::DueReaction;
 use crate::model::scope::ScopeKey;
 use crate::model::step_value::StepValue;
 

@@ -12,7 +12,7 @@ use crate::execution::step::block::run_block_as;
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
 use crate::model::item::{ItemStatus, NewItem};
-use crate::model::resource::reaction::DueReaction;
+use crate::model::resource::due::DueReaction;
 use crate::model::step_value::StepValue;
 
 /// How deep reactions may cause each other.

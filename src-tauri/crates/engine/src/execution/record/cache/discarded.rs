@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::{RecordedBlock, ReplayCache, SharedStateOwner};
 use crate::execution::record::prior_attempt::AttemptEffects;
 use crate::model::path::{range_inside, with_ancestors};
-use crate::model::resource::reaction::DueReaction;
+use crate::model::resource::due::DueReaction;
 
 /// The reactions that were due after a block (`None`) or a callback of it, with the attempt, by the block's path.
 pub(super) type Due = HashMap<Arc<str>, HashMap<Option<String>, (u32, Vec<DueReaction>)>>;

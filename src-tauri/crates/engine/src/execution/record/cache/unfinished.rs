@@ -1,7 +1,7 @@
 //! The blocks that had begun and not completed when the request was interrupted.
 //!
 //! A block that runs others goes on as the same instance (SEMANTICS §10.2), so a resume needs what the log has of its
-//! beginning. Must not decide which blocks go on: `resume` does.
+//! beginning. Must not decide which blocks go on: `run` does.
 
 use std::collections::HashMap;
 use std::sync::Arc;
