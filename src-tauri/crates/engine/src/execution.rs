@@ -1,41 +1,26 @@
 //! How a request runs: from its first event to its last.
 //!
-//! `request` starts and ends it, `block` runs one block, and `driver` dispatches to the code of each kind of block.
-//! A driver runs other blocks, so `block`, `driver` and the drivers call each other recursively, as deep as a flow
-//! nests its blocks. No other modules here depend on each other in a cycle: frames, effects, state, commits, the
-//! replay cache and suspension do not know the drivers.
+//! Its folders are layers, and each names only itself and those before it; `tests/it/architecture.rs` of the workspace
+//! checks that.
+//!
+//! | folder | contents |
+//! |---|---|
+//! | `core` | what knows no run: cancellation, locks, the recorder, transactions, shared state |
+//! | `record` | what a resume or a replay reads in a log: replay cache, effect log, alignment, edits of a fork |
+//! | `run` | [`Run`](run::Run), [`Frame`](run::frame::Frame) and [`Context`](run::context::Context), and what a run does with its records |
+//! | `ctx` | the members of a context: what an author's function can reach |
+//! | `step` | one block from its start to its end: attempts, commits, callbacks, middleware, reactions, hooks |
+//! | `drivers` | what a block does, by its kind |
+//! | `request` | one request: how it is made, begins, is resumed, ends, and what a plan of it says |
+//! | `written` | flows in Rust, for tests |
+//!
+//! A driver runs other blocks by `step`. What runs a block gets the drivers from its run, so `step` names no driver.
 
-pub mod abort;
-mod around;
-mod beginning;
-pub(crate) mod block;
-mod boundary;
-pub(crate) mod callback;
-pub(crate) mod callback_call;
-pub(crate) mod caught;
-pub(crate) mod chain;
-mod container;
-pub mod context;
-mod cooperative;
-mod driver;
-mod ending;
-mod fifo;
-pub mod frame;
-pub mod generator;
-mod hooks;
-pub(crate) mod live_answers;
-pub mod loading;
-mod nested;
-mod next;
-mod note;
-mod reactions;
-pub mod recorder;
-pub(crate) mod replay;
+pub(crate) mod core;
+pub mod ctx;
+pub(crate) mod drivers;
+pub(crate) mod record;
 pub mod request;
-mod run;
-pub(crate) mod schema_check;
-pub(crate) mod siblings;
-pub(crate) mod state;
-mod suspension;
-pub(crate) mod tool;
+pub(crate) mod run;
+pub(crate) mod step;
 pub mod written;

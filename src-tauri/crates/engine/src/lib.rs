@@ -19,19 +19,24 @@ pub mod views;
 /// What the drivers of other crates are made of: how they run blocks, ask models and call an author's functions. A block
 /// names its driver by [`flow::Drive`].
 pub mod driver {
-    pub use crate::execution::block::{resolve_value, run_block, run_block_as};
-    pub use crate::execution::callback::call as call_function;
-    pub use crate::execution::caught::BlockRole;
-    pub use crate::execution::chain::background::start as start_in_background;
-    pub use crate::execution::generator::ask::{ChosenModel, ask};
-    pub use crate::execution::generator::stream_items::StreamItems;
-    pub use crate::execution::replay::cache::RecordedSuspension;
-    pub use crate::execution::schema_check::parse as parse_by_schema;
-    pub use crate::execution::tool::{begin as begin_tool_call, end as end_tool_call};
+    pub use crate::execution::core::schema_check::parse as parse_by_schema;
+    pub use crate::execution::drivers::chain::background::start as start_in_background;
+    pub use crate::execution::drivers::generator::ask::{ChosenModel, ask};
+    pub use crate::execution::drivers::generator::stream_items::StreamItems;
+    pub use crate::execution::drivers::tool::{begin as begin_tool_call, end as end_tool_call};
+    pub use crate::execution::record::cache::RecordedSuspension;
+    pub use crate::execution::run::role::BlockRole;
+    pub use crate::execution::step::block::{run_block, run_block_as};
+    pub use crate::execution::step::callback::{call as call_function, resolve_value};
 }
 
-pub use execution::replay::{effect_log, memory_log, plan};
-pub use execution::{abort, context, frame, generator, loading, recorder, request, written};
+pub use execution::core::{abort, recorder};
+pub use execution::ctx as context;
+pub use execution::drivers::generator;
+pub use execution::record::{effect_log, memory_log};
+pub use execution::request::{loading, plan};
+pub use execution::run::frame;
+pub use execution::{request, written};
 pub use model::{
     callable, concurrency, data, effects, error, event, fingerprint, flow, identity, item, json, log, operation, path,
     provider, redaction, resource, retention, scope, state, step_value, suspension,

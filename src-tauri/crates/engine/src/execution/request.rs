@@ -4,14 +4,21 @@
 //! event. The caller has checked that the user may run it.
 
 mod answering;
+mod begin;
+mod end;
+pub mod loading;
+mod new;
+mod park;
+pub mod plan;
+mod resume;
 
 use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::execution::block::run_block;
-use crate::execution::context::{Context, EmitOptions};
-use crate::execution::hooks;
+use crate::execution::ctx::{Context, EmitOptions};
+use crate::execution::step::block::run_block;
+use crate::execution::step::hooks;
 use crate::model::callable::Arg;
 use crate::model::data::Data;
 use crate::model::error::FlowError;

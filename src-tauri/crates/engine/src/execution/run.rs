@@ -2,59 +2,77 @@
 //!
 //! What it does is in `request` and `step`. Must not run a block.
 
+pub(crate) mod callback_call;
+pub(crate) mod context;
+mod cooperative;
 mod declared;
+pub mod frame;
 mod frames;
+pub(crate) mod next;
 mod prior_run;
+mod record_view;
+pub(crate) mod recorded_ends;
+pub(crate) mod role;
+mod settling;
+mod shared_writes;
+pub(crate) mod siblings;
 mod start;
+mod suspended;
+mod written_states;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_util::future::LocalBoxFuture;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use crate::execution::abort::Abort;
-
-use crate::execution::chain::alignment::Alignment;
-use crate::execution::fifo::FifoMutex;
-use crate::execution::frame::{Frame, Roots};
-use crate::execution::generator::stored_messages::StoredMessages;
-use crate::execution::generator::tool_cache::ToolCache;
-use crate::execution::live_answers::LiveQuestions;
-use crate::execution::note::Note;
-use crate::execution::recorder::{Recorder, RecorderOptions};
-use crate::execution::replay::cache::ReplayCache;
-use crate::execution::replay::effect_log::EffectLog;
-use crate::execution::replay::fork_edits::ForkEdits;
-use crate::execution::replay::reuse::Reuse;
-use crate::execution::replay::turns::Turns;
-use crate::execution::state::shared::SharedState;
+use crate::execution::core::abort::Abort;
+use crate::execution::core::fifo::FifoMutex;
+use crate::execution::core::live_answers::LiveQuestions;
+use crate::execution::core::recorder::{Recorder, RecorderOptions};
+use crate::execution::core::shared::SharedState;
+use crate::execution::core::tool_cache::ToolCache;
+use crate::execution::record::alignment::Alignment;
+use crate::execution::record::cache::ReplayCache;
+use crate::execution::record::effect_log::EffectLog;
+use crate::execution::record::fork_edits::ForkEdits;
+use crate::execution::record::note::Note;
+use crate::execution::record::reuse::Reuse;
+use crate::execution::record::stored_messages::StoredMessages;
+use crate::execution::record::turns::Turns;
+use crate::execution::run::context::Context;
+use crate::execution::run::frame::{Frame, Roots};
 use crate::model::callable::SchemaRef;
 use crate::model::effects::Effects;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, RequestStatus, Seq};
-use crate::model::flow::Flow;
+use crate::model::flow::{Block, Flow};
 use crate::model::log::{Lease, Log, NoteKind};
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
 use crate::model::step_value::StepValue;
-use crate::views::edited_input;
-use crate::views::replay_order::ReplayOrder;
 use crate::views::usage::Usage;
 
 use declared::declared;
-use prior_run::{has_initial_states, has_state, initial_state, own_states, run_once};
+pub(crate) use prior_run::run_once;
+use prior_run::{has_initial_states, has_state, initial_state, own_states};
 
 pub(crate) use declared::defaults;
 pub(crate) use prior_run::OnceAnswer;
 pub use prior_run::PriorRun;
 pub use start::{Isolated, StartRequest};
 
+/// Runs the body of a block, by its kind. A run gets it from above, so that what runs a block knows no driver.
+pub(crate) type Drive =
+    for<'a> fn(&'a Context, &'a Rc<Block>, StepValue) -> LocalBoxFuture<'a, Result<StepValue, FlowError>>;
+
 /// A request while it runs.
 pub struct Run {
+    pub(crate) drive: Drive,
     /// Its id.
     pub request: Arc<str>,
     /// The flow.
@@ -86,7 +104,7 @@ pub struct Run {
     pub(crate) began_at: i64,
     pub(crate) has_initial_states: bool,
     pub(crate) has_initial_request_state: bool,
-    pub(crate) pool: crate::execution::chain::pool::BackgroundPool,
+    pub(crate) pool: crate::execution::core::pool::BackgroundPool,
     /// Serializes its commits of durable records.
     pub(crate) commits: FifoMutex,
     pub(crate) replay_cache: ReplayCache,
@@ -109,7 +127,7 @@ pub struct Run {
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
     pub(crate) reactions_run: Cell<u32>,
-    /// Whether it only makes a [plan](crate::execution::replay::plan).
+    /// Whether it only makes a plan.
     pub(crate) only_plans: bool,
     /// How it takes from the log what has ended.
     pub(crate) reuse: Reuse,
@@ -133,44 +151,10 @@ pub struct Run {
 }
 
 impl Run {
-    /// Creates a request that has not started. Call `flush` every few milliseconds while it executes.
-    pub fn new(
-        flow: Rc<Flow>,
-        start: StartRequest,
-        log: Arc<dyn Log>,
-        effects: Rc<dyn Effects>,
-        abort: Abort,
-    ) -> Rc<Self> {
-        Run::after(PriorRun::default(), flow, start, log, effects, abort)
-    }
-
-    /// Creates a replay of a recorded request: its effects come from the effect log, its answers from the events.
-    pub fn replay(
-        events: &[Event],
-        effect_log: Rc<EffectLog>,
-        flow: Rc<Flow>,
-        start: StartRequest,
-        log: Arc<dyn Log>,
-        effects: Rc<dyn Effects>,
-        abort: Abort,
-    ) -> Rc<Self> {
-        let earlier = PriorRun::default();
-        let run = Run::after(earlier, flow, start, log, effects, abort);
-        let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
-        run.replay_cache = ReplayCache::for_replay(events);
-        // Attempts that count run again; the `runOnce` results of interrupted ones are known.
-        let (attempts, own) = (ReplayOrder::read(events), edited_input(events).unwrap_or(0));
-        let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
-        run.once = RefCell::new(run_once(events.iter().filter(is_known)));
-        run.began_at = events.first().map_or(0, |event| event.at);
-        run.edits = ForkEdits::of(events);
-        run.effect_log = Some(effect_log);
-        run.reuse = Reuse::Repeated;
-        Rc::new(run)
-    }
-
-    /// Creates the resumed run of a request, or a new request if `earlier` has no events.
-    pub fn after(
+    /// Creates the resumed run of a request, or a new request if `earlier` has no events. Its blocks do what `drive`
+    /// does.
+    pub(crate) fn driven(
+        drive: Drive,
         earlier: PriorRun<'_>,
         flow: Rc<Flow>,
         start: StartRequest,
@@ -203,6 +187,7 @@ impl Run {
         };
         let options = RecorderOptions { request: request.clone(), lease, abort: abort.clone() };
         Rc::new(Run {
+            drive,
             began_at: events.first().map_or_else(|| effects.now_ms(), |event| event.at),
             has_initial_states: has_initial_states(events),
             has_initial_request_state,
@@ -237,7 +222,7 @@ impl Run {
             stored_messages: RefCell::new(StoredMessages::of(events)),
             once: RefCell::new(run_once(events)),
             tool_cache: RefCell::default(),
-            pool: crate::execution::chain::pool::BackgroundPool::default(),
+            pool: crate::execution::core::pool::BackgroundPool::default(),
             reactions_run: Cell::default(),
             stamps: Cell::new(1),
             noted: RefCell::default(),

@@ -11,7 +11,7 @@ use futures_util::future::LocalBoxFuture;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use crate::execution::context::Context;
+use crate::execution::ctx::Context;
 use crate::model::callable::{Arg, Callable, Invocation, Returned};
 use crate::model::data::Data;
 use crate::model::error::FlowError;

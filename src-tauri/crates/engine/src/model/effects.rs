@@ -1,7 +1,7 @@
 //! Effects: everything a request gets from outside, as a trait.
 //!
 //! The engine reads no clock and makes no random values itself; a flow has no other effects than these. Their results
-//! are recorded with path and ordinal by `execution::context`, so that a replay can take them from the log.
+//! are recorded with path and ordinal by `execution::ctx`, so that a replay can take them from the log.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -95,7 +95,7 @@ impl SyncEffect {
     }
 }
 
-/// The outside world of one request. Results are not recorded here; `execution::context` does that.
+/// The outside world of one request. Results are not recorded here; `execution::ctx` does that.
 pub trait Effects {
     /// Returns the result of a synchronous effect.
     fn sync_effect(&self, effect: SyncEffect) -> Value {

@@ -24,7 +24,7 @@ use crate::model::error::FlowError;
 use crate::model::flow::AgentHook;
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::operation::Operation;
-use crate::model::resource::reaction::DueReaction;
+use crate::model::resource::due::DueReaction;
 use crate::model::retention::Retention;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::suspension::{Resolved, SuspensionRequest};

@@ -3,7 +3,7 @@
 //!
 //! A function has one if its language host knows its source. A handler's is that of its function; that of any other
 //! block covers everything it is made of, so that blocks of the same name differ. Must not run an author's code, nor
-//! decide what a difference means: that is for `execution::chain::alignment` and `execution::replay`.
+//! decide what a difference means: that is for `execution::record` and `execution::run`.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 //! Control flow is data, which `execution` interprets. Only the author's functions and schemas are opaque.
 
 mod agent;
+mod agent_hook;
 mod block;
 mod calls;
 mod clash;
@@ -23,9 +24,8 @@ use crate::model::resource::Resources;
 use crate::model::retention::Retention;
 use crate::model::scope::ScopeKind;
 
-pub use agent::{
-    Agent, AgentDefinitions, AgentHook, AgentPart, AgentSide, Prompt, PromptPart, PromptTool, SessionTool, Side,
-};
+pub use agent::{Agent, AgentDefinitions, AgentPart, AgentSide, Prompt, PromptPart, PromptTool, SessionTool, Side};
+pub use agent_hook::AgentHook;
 pub use block::{Block, Body, Cache, ContainerItem, Drive, Middleware, Rescue, Retry};
 pub use calls::{CallAgent, CallPart, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered};
 pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};

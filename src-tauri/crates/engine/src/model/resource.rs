@@ -4,6 +4,7 @@
 //! This module has declarations of resources, conflicts between them, the keys of their records, and their texts. Must
 //! not run anything.
 
+pub mod due;
 pub mod pattern;
 pub mod reaction;
 pub mod record;

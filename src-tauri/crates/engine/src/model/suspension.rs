@@ -1,7 +1,7 @@
 //! Suspensions (questions to a person or system outside) and their answers, as types of the log and of `ctx.suspend`
 //! (SEMANTICS §9).
 //!
-//! Only the types; `execution::suspension` suspends and resumes blocks.
+//! Only the types; `execution::ctx` asks, and `execution::request` parks and resumes.
 
 pub mod answer_schema;
 

@@ -2,10 +2,10 @@
 
 use futures_channel::oneshot;
 
-use crate::execution::caught::BlockRole;
-use crate::execution::frame::Frame;
-use crate::execution::live_answers::{Waiter, place};
+use crate::execution::core::live_answers::{Waiter, place};
 use crate::execution::run::Run;
+use crate::execution::run::frame::Frame;
+use crate::execution::run::role::BlockRole;
 use crate::model::event::EventKind;
 use crate::model::suspension::{Resolved, SuspensionRequest};
 

@@ -1,6 +1,6 @@
 //! The executions of a request's blocks: their numbers, and their states at the beginning.
 //!
-//! Must not decide what is taken from the log: `resume` does.
+//! Must not decide what is taken from the log: `recorded_ends` does.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::declared::declared;
 use super::{Run, defaults};
-use crate::execution::frame::Frame;
-use crate::execution::replay::cache::SharedStateOwner;
-use crate::execution::replay::reuse::{Instance, Reuse};
-use crate::execution::state::shared::SharedState;
+use crate::execution::core::shared::SharedState;
+use crate::execution::record::cache::SharedStateOwner;
+use crate::execution::record::reuse::{Instance, Reuse};
+use crate::execution::run::frame::Frame;
 use crate::model::callable::SchemaRef;
 use crate::model::data::Data;
 use crate::model::event::EventKind;

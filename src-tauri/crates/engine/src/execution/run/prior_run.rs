@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use crate::execution::replay::turns::Position;
+use crate::execution::record::position::Position;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, RequestStatus};
 use crate::model::scope::{ScopeKey, ScopeKind};
@@ -66,7 +66,7 @@ pub(crate) struct OnceAnswer {
 }
 
 /// Returns the recorded answers of `ctx.runOnce`, by key.
-pub(super) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashMap<String, OnceAnswer> {
+pub(crate) fn run_once<'e>(events: impl IntoIterator<Item = &'e Event>) -> HashMap<String, OnceAnswer> {
     let (mut keys, mut answers) = (HashMap::new(), HashMap::new());
     for event in events {
         match &event.kind {

@@ -1,6 +1,6 @@
 //! A block as the engine runs it, and what each kind of it is.
 //!
-//! [`Body`] is the closed list of kinds; what each does is in `execution::driver`. All other code of the engine uses
+//! [`Body`] is the closed list of kinds; what each does is in `execution::drivers`. All other code of the engine uses
 //! the properties of [`Block`] instead of matching the kinds.
 
 use std::cell::OnceCell;
@@ -144,6 +144,11 @@ impl Block {
     /// Returns whether its body is one function, which runs again as a whole after a conflict.
     pub(crate) fn is_one_function(&self) -> bool {
         matches!(self.body, Body::Handler { .. })
+    }
+
+    /// Returns whether its body is a chain, whose output error names the last step.
+    pub(crate) fn is_chain(&self) -> bool {
+        matches!(self.body, Body::Sequencer { .. })
     }
 
     /// Returns whether its `rescue` handles failures inside it, instead of its own failure.

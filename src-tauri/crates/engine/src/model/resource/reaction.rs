@@ -2,12 +2,8 @@
 
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
 use crate::model::callable::Fun;
 use crate::model::flow::Block;
-use crate::model::scope::ScopeKind;
 
 /// A block that runs when a resource changes in one way.
 pub struct Reaction {
@@ -45,18 +41,4 @@ impl ChangeKind {
             _ => None,
         }
     }
-}
-
-/// A reaction that has to run, because what caused it is in force.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DueReaction {
-    /// The scope of the resource.
-    pub scope: ScopeKind,
-    /// The name it was reached by.
-    pub accessor: String,
-    /// The block that runs.
-    pub block: String,
-    /// The change: what the block gets.
-    #[serde(deserialize_with = "crate::model::json::exact")]
-    pub change: Value,
 }

@@ -1,0 +1,184 @@
+//! Validation and repair of a model's answer (SEMANTICS §6.5).
+//!
+//! First the answer is parsed as it is, then it is repaired without a model, then a model is asked to rewrite it. If
+//! none of that fits the schema, the error contains the raw answer.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::ask::{ChosenModel, ask};
+use super::messages::message;
+use crate::execution::ctx::Context;
+use crate::execution::step::callback;
+use crate::model::callable::{Arg, Issue, SchemaRef};
+use crate::model::data::Data;
+use crate::model::effects::{INCOMPLETE_SCRIPT, ModelCall};
+use crate::model::error::FlowError;
+use crate::model::flow::Generator;
+
+/// Checks a streamed text answer. It is not repaired, because it has been shown already.
+pub(super) fn check_text(cx: &Context, text: &str) -> Result<Data, FlowError> {
+    let candidate: Data = Value::String(text.to_owned()).into();
+    match &cx.frame.block.output_schema {
+        None => Ok(candidate),
+        Some(schema) => schema.parse(&candidate).map_err(|issues| refused(cx, &candidate, &issues, "stream")),
+    }
+}
+
+/// Returns the answer that fits the schema, repaired if necessary, or `OutputValidationError`.
+pub(super) async fn check_or_repair(cx: &Context, generator: &Generator, candidate: Data) -> Result<Data, FlowError> {
+    let Some(schema) = &cx.frame.block.output_schema else { return Ok(candidate) };
+    let mut issues = match fit(schema, &candidate) {
+        Ok(parsed) => return Ok(parsed),
+        Err(issues) => issues,
+    };
+    // Parsing or repairing a text that is nested so deep could overflow the stack.
+    if let Some(deep) = too_deep(cx, &candidate) {
+        issues = vec![deep];
+    }
+    let repair = &generator.repair;
+    let mut repaired = candidate.clone();
+    for _ in 0..repair.attempts {
+        repaired = match &repair.call {
+            Some(call) => {
+                let error = refused(cx, &repaired, &issues, "final");
+                let state = cx.frame.own.as_ref().map_or_else(|| json!({}), |own| own.recordable());
+                let args = vec![Arg::Data(repaired.clone()), Arg::Error(error), Arg::Data(state.into())];
+                callback::call(cx, "repair", call, args).await?.into_data()?
+            }
+            None => repair_by_default(&repaired, cx.run.effects.depth()),
+        };
+        match fit(schema, &repaired) {
+            Ok(parsed) => return Ok(parsed),
+            Err(found) if too_deep(cx, &repaired).is_none() => issues = found,
+            Err(_) => {}
+        }
+    }
+    if let Some(model) = &repair.coerce
+        && let Some(parsed) = coerce(cx, model, schema, &candidate, &issues).await?
+    {
+        return Ok(parsed);
+    }
+    Err(refused(cx, &candidate, &issues, "final"))
+}
+
+/// Parses an answer by its schema. An integer that JavaScript would round fits no schema.
+fn fit(schema: &SchemaRef, candidate: &Data) -> Result<Data, Vec<Issue>> {
+    match candidate.as_value().and_then(crate::model::json::inexact) {
+        Some((path, message)) => Err(vec![Issue { path, message }]),
+        None => schema.parse(candidate),
+    }
+}
+
+fn refused(cx: &Context, candidate: &Data, issues: &[Issue], phase: &str) -> FlowError {
+    let first = issues.first();
+    let at = match first {
+        Some(issue) if !issue.path.is_empty() => format!(" at \"{}\"", issue.path),
+        _ => String::new(),
+    };
+    let words = first.map_or("invalid", |issue| issue.message.as_str());
+    FlowError {
+        code: Some("output_validation_error".to_owned()),
+        details: Some(json!({ "rawOutput": candidate.to_json(), "issues": Issue::list(issues), "phase": phase })),
+        classes: ["OutputValidationError", "FlowError", "Error"].map(str::to_owned).to_vec(),
+        ..FlowError::new(
+            "OutputValidationError",
+            format!("Generator \"{}\" output validation failed{at}: {words}", cx.frame.block.name),
+        )
+    }
+}
+
+/// Returns an issue if the answer is a text whose brackets nest deeper than `limits.depth`.
+fn too_deep(cx: &Context, candidate: &Data) -> Option<Issue> {
+    let (Some(Value::String(text)), most) = (candidate.as_value(), cx.run.effects.depth()) else { return None };
+    let at = first_too_deep(text, most)?;
+    let message = format!(
+        "the answer is nested deeper than {most} levels, at character {}: limits.depth in flowglass.json says how deep \
+         it may be",
+        text[..at].chars().count() + 1
+    );
+    Some(Issue { path: String::new(), message })
+}
+
+/// Returns the byte at which brackets open deeper than `most` levels. Brackets within quotes count, too: the text may
+/// be no valid JSON, so a lenient parser may not see the quotes.
+fn first_too_deep(text: &str, most: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    text.bytes().position(|byte| {
+        match byte {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth > most
+    })
+}
+
+/// The default repair: parses a text as JSON, and removes an `{ output }` wrapper.
+fn repair_by_default(candidate: &Data, depth: usize) -> Data {
+    match candidate.as_value() {
+        Some(Value::String(text)) => find_json(text, depth).map_or_else(|| candidate.clone(), Data::from),
+        Some(Value::Object(fields)) => fields.get("output").cloned().map_or_else(|| candidate.clone(), Data::from),
+        _ => candidate.clone(),
+    }
+}
+
+/// Finds JSON in a text: alone, in a code fence, or between other words; also JSON5 (single quotes, trailing commas,
+/// unquoted keys, comments).
+fn find_json(text: &str, depth: usize) -> Option<Value> {
+    let inside = |open: char, close: char| {
+        let (from, to) = (text.find(open)?, text.rfind(close)?);
+        (from < to).then(|| &text[from..=to])
+    };
+    let fenced = text.split("```").nth(1).map(|block| block.trim_start_matches("json").trim());
+    // The JSON5 parser has no limit of depth.
+    let loosely = |text: &str| first_too_deep(text, depth).is_none().then(|| json5::from_str(text).ok()).flatten();
+    [Some(text.trim()), fenced, inside('{', '}'), inside('[', ']')]
+        .into_iter()
+        .flatten()
+        .find_map(|candidate| crate::model::json::parse_within(candidate, depth).ok().or_else(|| loosely(candidate)))
+}
+
+/// Asks a model to rewrite the answer. Returns `None` if it fails or its answer does not fit either: then the error of
+/// the original answer is reported.
+async fn coerce(
+    cx: &Context,
+    model: &str,
+    schema: &SchemaRef,
+    candidate: &Data,
+    issues: &[Issue],
+) -> Result<Option<Data>, FlowError> {
+    let wrong: Vec<String> = issues.iter().map(|issue| format!("- {}: {}", issue.path, issue.message)).collect();
+    let instructions = format!(
+        "Rewrite the answer as JSON that fits the schema. Reply with the JSON alone.\n\n<schema>\n{}\n</schema>\n\n\
+         <problems>\n{}\n</problems>",
+        schema.describe(),
+        wrong.join("\n")
+    );
+    let call = ModelCall {
+        generator: cx.frame.block.name.to_string(),
+        model: model.to_owned(),
+        messages: vec![message("system", instructions), message("user", candidate.to_json().to_string())],
+        tools: Vec::new(),
+        output_schema: None,
+        step: 0,
+        max_tokens: None,
+        provider_options: None,
+        defined_models: BTreeMap::new(),
+        coerces: true,
+    };
+    match ask(cx, &ChosenModel::Named(vec![model.to_owned()]), call, None).await {
+        Ok((_, reply)) => {
+            let answer = reply.structured_output.or_else(|| {
+                let depth = cx.run.effects.depth();
+                reply.text.as_deref().and_then(|text| find_json(text, depth))
+            });
+            Ok(answer.and_then(|value| fit(schema, &value.into()).ok()))
+        }
+        Err(error) if cx.run.abort.is_set() => Err(error),
+        // The mock script has too few replies: the author must see that error.
+        Err(error) if error.code.as_deref() == Some(INCOMPLETE_SCRIPT) => Err(error),
+        Err(_) => Ok(None),
+    }
+}

@@ -1,0 +1,18 @@
+//! Reading a request's log: for a resume, which reuses recorded results, and for a replay, which runs everything again.
+//!
+//! Must not know what runs: it reads events, and the table of executions of `views`.
+
+pub(crate) mod alignment;
+mod block_order;
+pub(crate) mod cache;
+pub mod effect_log;
+pub(crate) mod fork_edits;
+pub(crate) mod gone;
+mod kept_parts;
+pub mod memory_log;
+pub(crate) mod note;
+pub(crate) mod position;
+pub(crate) mod prior_attempt;
+pub(crate) mod reuse;
+pub mod stored_messages;
+pub(crate) mod turns;

@@ -1,0 +1,58 @@
+//! The blocks that had begun and not completed when the request was interrupted.
+//!
+//! A block that runs others goes on as the same instance (SEMANTICS §10.2), so a resume needs what the log has of its
+//! beginning. Must not decide which blocks go on: `run` does.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{BlockRun, ReplayCache};
+use crate::model::data::Data;
+use crate::model::event::{BlockKind, Event, EventKind};
+
+/// The newest attempt of a block, which has begun and not completed.
+#[derive(Clone, Debug)]
+pub(crate) struct UnfinishedBlock {
+    pub(super) run: BlockRun,
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: BlockKind,
+    pub(super) fingerprint: Option<Arc<str>>,
+    pub(super) input: Data,
+    /// Whether it has failed.
+    pub(crate) has_failed: bool,
+    /// The initial value of its own state, as recorded.
+    pub(crate) own: Option<Value>,
+}
+
+impl UnfinishedBlock {
+    /// Returns which attempt of its path it is.
+    pub(crate) fn attempt(&self) -> u32 {
+        self.run.attempt
+    }
+}
+
+/// How often attempts were resumed, as the log is read. Most never are.
+#[derive(Default)]
+pub(super) struct Resumptions(HashMap<(Arc<str>, u32), u32>);
+
+impl Resumptions {
+    /// Returns the run of an attempt that an event belongs to. Events come in their order.
+    pub(super) fn run(&mut self, path: &Arc<str>, event: &Event) -> BlockRun {
+        let attempt = event.attempt;
+        if matches!(event.kind, EventKind::BlockResumed { .. }) {
+            *self.0.entry((path.clone(), attempt)).or_default() += 1;
+        }
+        let resumed =
+            if self.0.is_empty() { 0 } else { self.0.get(&(path.clone(), attempt)).copied().unwrap_or_default() };
+        BlockRun { attempt, resumed }
+    }
+}
+
+impl ReplayCache {
+    /// Returns the newest attempt of a path, if it began and did not complete, and was not discarded.
+    pub(crate) fn unfinished(&self, path: &str) -> Option<&UnfinishedBlock> {
+        self.unfinished.get(path).filter(|_| !self.is_discarded(path, true))
+    }
+}

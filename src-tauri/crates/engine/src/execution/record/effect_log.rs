@@ -1,0 +1,372 @@
+//! The recorded effects of a request, which a replay gets instead of real ones (ARCHITECTURE §5.8).
+//!
+//! A replay looks up an effect by the block's path, its attempt, the kind and the ordinal. Asynchronous effects
+//! complete in recorded order, and one only when the request can make no other progress, so that concurrent blocks
+//! interleave as they did. The clock is that of the recording. Must never run a real effect: an effect that is not in
+//! this log is the point at which the replay diverges.
+
+mod missing;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::LocalBoxFuture;
+use serde_json::{Value, json};
+
+use crate::execution::record::block_order::BlockOrder;
+use crate::execution::record::kept_parts::KeptParts;
+use crate::execution::record::position::Position;
+use crate::execution::record::turns::Turns;
+use crate::model::effects::EffectKind;
+use crate::model::error::FlowError;
+use crate::model::event::{Event, EventKind, KeptPart, Seq};
+use crate::model::log::Record;
+use crate::model::operation::equal;
+use crate::model::path::{is_called, parent};
+use crate::model::scope::ScopeKey;
+use crate::model::suspension::SuspensionRequest;
+use crate::views::edited_input;
+use crate::views::model_requests::{AskedWith, Requests};
+use crate::views::replay_order::ReplayOrder;
+pub use missing::Missing;
+use missing::differing;
+
+/// One recorded effect.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedEffect {
+    pub(crate) seq: Seq,
+    /// When it settled: if a resume took it from the log, when it settled before that.
+    settled: Position,
+    pub(crate) request: Option<AskedWith>,
+    pub(crate) result: Value,
+    pub(crate) error: Option<FlowError>,
+}
+
+/// The effects of one attempt, by kind and ordinal.
+type Effects = HashMap<EffectKind, BTreeMap<u32, RecordedEffect>>;
+
+/// Returns the key under which [`SeenRecords`] has what a callback of a block saw: it stands in place of the path.
+pub fn callback_key(path: &str, callback: &str) -> Arc<str> {
+    format!("{path}\u{0}{callback}").into()
+}
+
+/// Returns the key under which [`SeenRecords`] has what is there once a step is taken that a fork edited.
+pub fn edit_key(path: &str) -> Arc<str> {
+    callback_key(path, "")
+}
+
+/// The versions of durable records that blocks saw and others had written: by path and attempt.
+pub type SeenRecords = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
+
+/// The effects of a recorded request, and how far a replay has come: its time, and what waits.
+pub struct EffectLog {
+    attempts: HashMap<Arc<str>, Vec<Effects>>,
+    /// When callbacks returned: by path, attempt and name.
+    returned: HashMap<(Arc<str>, usize, String), Position>,
+    /// The blocks whose functions called others, or `runOnce`: they may wait for several results at once.
+    callers: HashSet<Arc<str>>,
+    /// The records that others had written, as blocks saw them.
+    seen: RefCell<SeenRecords>,
+    /// What a fork keeps of other requests.
+    kept_parts: KeptParts,
+    /// When blocks started and ended.
+    block_order: BlockOrder,
+    /// Attempts that had not ended when the recording ended.
+    unfinished: HashSet<(Arc<str>, u32)>,
+    /// Effects that were started and did not end while their block ran: the block did not await them.
+    unawaited: HashSet<(Arc<str>, u32, EffectKind, u32)>,
+    /// How often the request had been resumed when an attempt started; absent for 0.
+    resume_counts: HashMap<(Arc<str>, u32), u32>,
+    /// What waits to become due.
+    turns: Turns,
+    now: Cell<i64>,
+    timers: Cell<Seq>,
+    /// The first effect that the replay asked for and the log does not have.
+    missing: RefCell<Option<Missing>>,
+    /// The questions that the replay asked and whose answers the log has, with the blocks that asked.
+    questions: RefCell<Vec<(Arc<str>, SuspensionRequest)>>,
+}
+
+impl EffectLog {
+    /// Returns the part of another request in which a block ended, or a callback of it returned.
+    pub(crate) fn kept_part(&self, path: &Arc<str>, attempt: u32, callback: Option<&str>) -> Option<&KeptPart> {
+        self.kept_parts.part(path, attempt, callback)
+    }
+
+    /// Reads the effects of a log. `seen` are the records that others had written, as blocks saw them.
+    pub fn new(events: &[Event], seen: SeenRecords) -> Rc<EffectLog> {
+        let (counting, requests) = (ReplayOrder::read(events), Requests::of(events));
+        let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
+        let own = edited_input(events).unwrap_or(0);
+        let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();
+        let (mut resumes, mut resume_counts) = (0, HashMap::new());
+        for event in events {
+            match (&event.kind, &event.path) {
+                (EventKind::RequestResumed { .. }, _) => resumes += 1,
+                (EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }, Some(path)) if resumes > 0 => {
+                    resume_counts.extend(counting.place(event).map(|nth| ((path.clone(), nth as u32), resumes)));
+                }
+                _ => {}
+            }
+        }
+        let (mut returned, mut return_times) = (HashMap::new(), HashMap::new());
+        for event in events.iter().filter(|event| event.seq > own) {
+            let (EventKind::CallbackReturned { callback, memoized, .. }, Some(path)) = (&event.kind, &event.path)
+            else {
+                continue;
+            };
+            // The time of the real call, not of a resume that took it from the log.
+            let happened: &mut Position = return_times.entry((path, callback)).or_insert((event.at, event.seq));
+            if !memoized {
+                *happened = (event.at, event.seq);
+            }
+            if let Some(nth) = counting.place_to_end(event) {
+                returned.insert((path.clone(), nth, callback.clone()), *happened);
+            }
+        }
+        // The request of a memoized call is that of the original call: what a resume would have asked may differ.
+        let mut kept: HashMap<(&Arc<str>, usize, EffectKind), u32> = HashMap::new();
+        let mut first_asked: HashMap<(&Arc<str>, EffectKind, u32), Option<&AskedWith>> = HashMap::new();
+        // By the part of the request, counted by resumes: a conflict repeats effects within one part.
+        let mut first_settled: HashMap<(&Arc<str>, EffectKind, u32), (u32, Position)> = HashMap::new();
+        let (mut part, mut part_began) = (0, 0);
+        // By the block that called them: when called blocks ended that were tried once, in order.
+        let (mut called_ends, mut tries): (HashMap<&str, Vec<Seq>>, HashMap<&str, u32>) = Default::default();
+        for event in events {
+            match (&event.kind, event.path.as_deref()) {
+                (EventKind::RequestResumed { .. }, _) => (part, part_began) = (part + 1, event.seq),
+                (EventKind::BlockStarted { .. }, Some(path)) if is_called(path) => *tries.entry(path).or_default() += 1,
+                (EventKind::BlockFinished { memoized: false, .. }, Some(path)) if tries.get(path) == Some(&1) => {
+                    called_ends.entry(parent(path).unwrap_or_default()).or_default().push(event.seq);
+                }
+                _ => {}
+            }
+            let (EventKind::EffectFinished { effect, ordinal, result, error, memoized, .. }, Some(path)) =
+                (&event.kind, &event.path)
+            else {
+                continue;
+            };
+            let (asked, request) = ((path, *effect, *ordinal), requests.asked(event).map(|(_, request)| request));
+            let request = if *memoized { first_asked.get(&asked).copied().unwrap_or(request) } else { request };
+            first_asked.insert(asked, request);
+            let mut settled = (event.at, event.seq);
+            match first_settled.get(&asked) {
+                // A pause is waited for together with other results, and a block that was called after the result and
+                // that the resume kept is made where it was. Other effects settle where the resume took them.
+                Some((before, first)) if *memoized && *before < part => {
+                    let ends = called_ends.get(path.as_ref()).map(Vec::as_slice).unwrap_or_default();
+                    let next = ends.get(ends.partition_point(|end| *end <= first.1));
+                    if *effect == EffectKind::Sleep || next.is_some_and(|end| *end < part_began) {
+                        settled = *first;
+                    } else {
+                        first_settled.insert(asked, (part, settled));
+                    }
+                }
+                _ => drop(first_settled.insert(asked, (part, settled))),
+            }
+            let Some(nth) = counting.place_to_end(event).filter(|_| event.seq > own) else { continue };
+            let of_path = attempts.entry(path.clone()).or_default();
+            of_path.resize_with(of_path.len().max(nth + 1), HashMap::new);
+            // Effects of returned callbacks of an interrupted attempt come before those of the attempt after it.
+            let before = kept.entry((path, nth, *effect)).or_insert(0);
+            let number = if counting.is_cut(event) && counting.place(event).is_some() {
+                std::mem::replace(before, *before + 1)
+            } else {
+                *before + ordinal
+            };
+            let recorded = RecordedEffect {
+                seq: event.seq,
+                settled,
+                request: request.cloned(),
+                result: result.clone(),
+                error: error.clone(),
+            };
+            of_path[nth].entry(*effect).or_default().insert(number, recorded);
+        }
+        let unawaited = events.iter().filter_map(|event| {
+            let EventKind::EffectStarted { effect, ordinal, .. } = &event.kind else { return None };
+            let (path, nth) = (event.path.clone()?, counting.place_to_end(event)?);
+            let ended = attempts.get(&path).and_then(|of_path| of_path.get(nth)).and_then(|of| of.get(effect));
+            let has_ended = ended.is_some_and(|numbers| numbers.contains_key(ordinal));
+            (!has_ended).then_some((path, nth as u32, *effect, *ordinal))
+        });
+        let unawaited = unawaited.collect();
+        Rc::new(EffectLog {
+            unawaited,
+            attempts,
+            returned,
+            kept_parts: KeptParts::of(events, &counting),
+            block_order: BlockOrder::of(events, &counting, own),
+            callers: callers(events),
+            resume_counts,
+            unfinished,
+            seen: RefCell::new(seen),
+            turns: Turns::default(),
+            // The minimum: the events that a fork shares with another request are older than its first event.
+            now: Cell::new(events.iter().map(|event| event.at).min().unwrap_or(0)),
+            timers: Cell::new(Seq::MAX / 2),
+            missing: RefCell::default(),
+            questions: RefCell::default(),
+        })
+    }
+
+    /// Returns the time of the recording, in milliseconds since the epoch.
+    pub fn now(&self) -> i64 {
+        self.now.get()
+    }
+
+    /// A pause of the engine itself (not of a flow), in the recording's time.
+    pub fn timer(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        self.timers.set(self.timers.get() + 1);
+        self.turns.wait((self.now.get().saturating_add_unsigned(ms), self.timers.get()))
+    }
+
+    /// Completes the next effect or timer that something waits for. Returns whether there was one.
+    pub fn advance(&self) -> bool {
+        // What has no position comes last, at no time of its own.
+        self.turns.next(|(at, _)| self.now.set(if at == i64::MAX { self.now.get() } else { self.now.get().max(at) }))
+    }
+
+    /// Returns the first effect that was asked for and not found.
+    pub fn missing(&self) -> Option<Missing> {
+        self.missing.borrow().clone()
+    }
+
+    /// Returns the questions that the replay asked and whose answers the log has, with the blocks that asked, in the
+    /// order in which they were asked.
+    pub fn questions(&self) -> Vec<(Arc<str>, SuspensionRequest)> {
+        self.questions.borrow().clone()
+    }
+
+    /// Notes a question whose answer the log has.
+    pub(crate) fn note_question(&self, path: &Arc<str>, asked: &SuspensionRequest) {
+        self.questions.borrow_mut().push((path.clone(), asked.clone()));
+    }
+
+    /// Returns a recorded effect of an attempt, by kind and ordinal.
+    pub(crate) fn effect(
+        &self,
+        path: &Arc<str>,
+        attempt: u32,
+        effect: EffectKind,
+        ordinal: u32,
+    ) -> Option<RecordedEffect> {
+        let of_attempt = self.attempts.get(path).and_then(|attempts| attempts.get(attempt as usize));
+        of_attempt.and_then(|effects| effects.get(&effect)).and_then(|all| all.get(&ordinal)).cloned()
+    }
+
+    /// Notes an effect that was asked for and not found. Returns whether the replay has diverged: it has not, if the
+    /// attempt was still running when the recording ended, or did not await the effect.
+    pub(crate) fn note_missing(&self, path: &Arc<str>, attempt: u32, effect: EffectKind, ordinal: u32) -> bool {
+        let is_unawaited = self.unawaited.contains(&(path.clone(), attempt, effect, ordinal));
+        if is_unawaited || self.unfinished.contains(&(path.clone(), attempt)) {
+            return false;
+        }
+        let nth = if attempt == 0 { String::new() } else { format!(" of attempt {}", attempt + 1) };
+        let asked = json!(format!("{}, call {}{nth}", effect.as_str(), ordinal + 1));
+        self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded: None });
+        true
+    }
+
+    /// Returns the effect if it was recorded for an equal request; else notes the difference and fails with an abort.
+    pub(crate) fn check_request(
+        &self,
+        path: &Arc<str>,
+        kind: EffectKind,
+        effect: RecordedEffect,
+        request: &Value,
+    ) -> Result<RecordedEffect, FlowError> {
+        match effect.request.as_ref().map(AskedWith::whole) {
+            Some(recorded) if !equal(&recorded, request) => {
+                let (was, is) = differing(&recorded, request);
+                let recorded = Some((effect.seq, json!({ kind.as_str(): was })));
+                let asked = json!({ kind.as_str(): is });
+                self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded });
+                Err(FlowError::aborted())
+            }
+            _ => Ok(effect),
+        }
+    }
+
+    /// Waits until an attempt may start: returns at once, unless it ran again after a crash or an abort.
+    pub(crate) async fn wait_for_recorded_start(&self, path: &Arc<str>, attempt: u32) {
+        if let Some(due) = self.block_order.start(path, attempt) {
+            self.turns.wait(due).await;
+        }
+    }
+
+    /// Waits until an attempt may end. Returns at once if no blocks of the request ran side by side.
+    pub(crate) async fn wait_for_recorded_end(&self, path: &Arc<str>, attempt: u32) {
+        if let Some(due) = self.block_order.end(path, attempt) {
+            self.turns.wait(due).await;
+        }
+    }
+
+    /// Returns how often the request had been resumed when an attempt started.
+    pub(crate) fn resumes(&self, path: &Arc<str>, attempt: u32) -> u32 {
+        self.resume_counts.get(&(path.clone(), attempt)).copied().unwrap_or(0)
+    }
+
+    /// Returns a future that completes when a callback of an attempt is due to return; `None` if it did not return.
+    pub(crate) fn returned(
+        &self,
+        path: &Arc<str>,
+        attempt: u32,
+        function: &str,
+    ) -> Option<LocalBoxFuture<'static, ()>> {
+        let due = self.returned.get(&(path.clone(), attempt as usize, function.to_owned()))?;
+        Some(self.turns.wait(*due))
+    }
+
+    /// Returns a future that completes when the effect is due.
+    pub(crate) fn wait_until_due(&self, effect: &RecordedEffect) -> LocalBoxFuture<'static, ()> {
+        self.turns.wait(effect.settled)
+    }
+
+    /// Returns whether a function of a block called other blocks, or `runOnce`.
+    pub(crate) fn calls_others(&self, path: &str) -> bool {
+        self.callers.contains(path)
+    }
+
+    /// Returns a future that completes when an attempt is due to end, or behind everything that the log has.
+    pub(crate) fn wait_until_ended(&self, path: &Arc<str>, attempt: u32) -> LocalBoxFuture<'static, ()> {
+        match self.block_order.end_of_called(path, attempt) {
+            Some(due) => self.turns.wait(due),
+            None => self.turns.wait_behind_log(),
+        }
+    }
+
+    /// Returns a future that completes behind everything that the log has.
+    pub(crate) fn wait_behind_log(&self) -> LocalBoxFuture<'static, ()> {
+        self.turns.wait_behind_log()
+    }
+
+    /// Returns a future that completes at a position of the log.
+    pub(crate) fn wait_for(&self, position: Position) -> LocalBoxFuture<'static, ()> {
+        self.turns.wait(position)
+    }
+
+    /// Takes the records that others had written and an attempt saw; for resources when it first read them.
+    pub(crate) fn seen(
+        &self,
+        path: &Arc<str>,
+        attempt: u32,
+        is_wanted: impl Fn(&ScopeKey) -> bool,
+    ) -> Vec<(ScopeKey, Record)> {
+        let mut seen = self.seen.borrow_mut();
+        let Some(all) = seen.get_mut(&(path.clone(), attempt)) else { return Vec::new() };
+        all.extract_if(.., |(scope, _)| is_wanted(scope)).collect()
+    }
+}
+
+/// Returns the blocks whose functions called others, or `runOnce`.
+fn callers(events: &[Event]) -> HashSet<Arc<str>> {
+    let caller = |event: &Event| match (&event.kind, event.path.as_ref()?) {
+        (EventKind::BlockStarted { .. }, path) if is_called(path) => parent(path).map(Arc::from),
+        (EventKind::EffectStarted { effect: EffectKind::Once, .. }, path) => Some(path.clone()),
+        _ => None,
+    };
+    events.iter().filter_map(caller).collect()
+}

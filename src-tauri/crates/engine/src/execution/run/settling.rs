@@ -1,0 +1,59 @@
+//! What waits for its turn in recorded order: results, and in a replay the starts and ends of blocks
+//! (ARCHITECTURE §5.11). Which turn is whose is in `turns` and `effect_log`.
+
+use std::rc::Rc;
+
+use crate::execution::record::position::Position;
+use crate::execution::run::frame::Frame;
+use crate::execution::run::{Run, defaults};
+use crate::model::flow::Block;
+
+impl Run {
+    /// Lets the next recorded result settle. Call it whenever the request can make no progress by itself, even if it
+    /// waits for something outside. Returns whether a result settled.
+    pub fn settle_next(&self) -> bool {
+        self.turns.next(|_| {})
+    }
+
+    /// Waits for the turn of a recorded result.
+    pub(crate) async fn wait_for_turn(&self, position: Position) {
+        match &self.effect_log {
+            Some(effect_log) => effect_log.wait_for(position).await,
+            // A resume waits for no time, and clocks may have been set back.
+            None => self.turns.wait((0, position.1)).await,
+        }
+    }
+
+    /// Waits for the turn of a block that a function or a model is about to call, if the log has its end.
+    /// Returns whether it has.
+    pub(crate) async fn wait_for_recorded_end(&self, path: &str, block: &Block) -> bool {
+        let end = self.replay_cache.end_of(path, block);
+        if self.effect_log.is_none()
+            && let Some((ended, _)) = end
+        {
+            self.wait_for_turn((0, ended)).await;
+        }
+        end.is_some()
+    }
+
+    /// In a replay: waits until a block may end.
+    pub(crate) async fn wait_for_recorded_block_end(&self, frame: &Rc<Frame>) {
+        if let Some(effect_log) = &self.effect_log {
+            effect_log.wait_for_recorded_end(&frame.path, frame.attempt).await;
+        }
+    }
+
+    /// In a replay: waits until a block may start, and resets transient state that a resume had reset by then.
+    pub(crate) async fn wait_for_recorded_start(&self, frame: &Rc<Frame>) {
+        let Some(effect_log) = &self.effect_log else { return };
+        effect_log.wait_for_recorded_start(&frame.path, frame.attempt).await;
+        // A chain that ran again after a resume would reset state too early: its first steps had ended before.
+        if frame.block.only_runs_others() {
+            return;
+        }
+        let resumes = effect_log.resumes(&frame.path, frame.attempt);
+        for own in frame.chain().filter_map(|frame| frame.own.clone()) {
+            own.reset_transient(resumes, &defaults(&own.schemas), self.next_stamp());
+        }
+    }
+}

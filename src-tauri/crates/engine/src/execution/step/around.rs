@@ -1,0 +1,140 @@
+//! Middleware: an author's functions around a block, each of which goes on by `next()` (SEMANTICS §2.13).
+//!
+//! A layer is a callback of its block (`middleware:<name>`), so its writes and its effects are its block's, and a
+//! resume treats it as one. The engine drives what is inside of it: `next()` only asks for that, and for its result.
+//! What no flow may see (a suspension, an abort, drift) passes by all layers.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use futures_channel::mpsc;
+use futures_util::future::LocalBoxFuture;
+use futures_util::{FutureExt, StreamExt, select_biased};
+
+use crate::execution::ctx::Context;
+use crate::execution::run::callback_call::CallbackCall;
+use crate::execution::run::next::{Next, Waiting};
+use crate::execution::step::block::pipeline;
+use crate::execution::step::callback;
+use crate::model::callable::Returned;
+use crate::model::data::Data;
+use crate::model::error::FlowError;
+use crate::model::event::{EventKind, Recorded, ScopeCommit};
+use crate::model::flow::{Block, Middleware};
+use crate::model::path::encode;
+use crate::model::step_value::StepValue;
+
+/// Runs a block inside its middleware from `at` on.
+pub(crate) fn run<'a>(
+    cx: &'a Context,
+    block: &'a Rc<Block>,
+    at: usize,
+    input: &'a StepValue,
+) -> LocalBoxFuture<'a, Result<StepValue, FlowError>> {
+    match block.middleware.get(at) {
+        None => pipeline(cx, block, input).boxed_local(),
+        Some(layer) => run_layer(cx, block, (at, layer), input).boxed_local(),
+    }
+}
+
+async fn run_layer(
+    cx: &Context,
+    block: &Rc<Block>,
+    (at, layer): (usize, &Middleware),
+    input: &StepValue,
+) -> Result<StepValue, FlowError> {
+    let (wishes, mut asked) = mpsc::unbounded();
+    let next = Rc::new(Next { wishes, callers: RefCell::default() });
+    let outer = Context { next: Some(next.clone()), ..cx.clone() };
+    let role = format!("middleware:{}", encode(&layer.name).replace('.', "%2E"));
+    let mut call = callback::call(&outer, &role, &layer.around, vec![input.argument()]).boxed_local().fuse();
+    let inside = Inside::default();
+    let given = OnceCell::new();
+    let mut work = futures_util::future::pending().boxed_local().fuse();
+    let mut is_begun = false;
+    let returned = loop {
+        select_biased! {
+            returned = call => break returned,
+            result = work => {
+                next.callers.borrow().iter().for_each(|call| see_newest(cx, call));
+                inside.end(result)?;
+            }
+            (edited, waiting) = asked.select_next_some() => {
+                if !is_begun {
+                    is_begun = true;
+                    let given = given.get_or_init(|| edited_input(cx, edited).unwrap_or_else(|| input.clone()));
+                    work = run(cx, block, at + 1, given).fuse();
+                }
+                inside.tell(waiting);
+            }
+        }
+    };
+    // A layer that did not wait for its block has not ended before it.
+    if is_begun && inside.result.borrow().is_none() {
+        inside.end(work.await)?;
+    }
+    let result = inside.result.take();
+    match (returned.and_then(Returned::into_data), result) {
+        // What comes back as it went in is still what the log has, and where it came from.
+        (Ok(output), Some(Ok(value))) if value.data == output => Ok(value),
+        (Err(error), Some(Err(inner))) if error.name == inner.name && error.message == inner.message => Err(inner),
+        (Ok(output), _) => Ok(StepValue::new(output)),
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// Records the input that a layer gave in place of the block's.
+fn edited_input(cx: &Context, edited: Option<Data>) -> Option<StepValue> {
+    let mut input = StepValue::new(edited?);
+    input.origin = Some(cx.record(EventKind::BlockInput { input: Recorded::inline(&input.data) }));
+    *cx.frame.input.borrow_mut() = input.data.clone();
+    Some(input)
+}
+
+/// Lets a call see what was committed inside of it. Writes of its own that do not fit any more stay as they are: its
+/// commit finds that, and it is called again.
+fn see_newest(cx: &Context, call: &CallbackCall) {
+    for (scope, from) in call.transaction.versions() {
+        let Ok(record) = cx.run.log.record(&scope) else { continue };
+        let (version, stamp) = (record.version, cx.run.next_stamp());
+        if call.transaction.pending(&scope).is_empty() {
+            let news = ScopeCommit { scope, from, version, operations: Vec::new(), rebased: Vec::new() };
+            call.transaction.refresh(&news, &record, stamp);
+        } else {
+            call.transaction.rebase(&scope, &record, stamp);
+        }
+    }
+}
+
+/// What is inside a layer: its result, and who waits for it.
+#[derive(Default)]
+struct Inside {
+    result: RefCell<Option<Result<StepValue, FlowError>>>,
+    waiting: RefCell<Vec<Waiting>>,
+}
+
+impl Inside {
+    fn tell(&self, waiting: Waiting) {
+        match &*self.result.borrow() {
+            // Who is gone does not hear.
+            Some(result) => drop(waiting.send(data(result))),
+            None => self.waiting.borrow_mut().push(waiting),
+        }
+    }
+
+    /// Keeps the result, unless no flow may see it.
+    fn end(&self, result: Result<StepValue, FlowError>) -> Result<(), FlowError> {
+        match result {
+            Err(error) if error.is_uncatchable() => Err(error),
+            result => {
+                self.waiting.take().into_iter().for_each(|waiting| drop(waiting.send(data(&result))));
+                *self.result.borrow_mut() = Some(result);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn data(result: &Result<StepValue, FlowError>) -> Result<Data, FlowError> {
+    result.as_ref().map(|value| value.data.clone()).map_err(FlowError::clone)
+}
