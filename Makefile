@@ -117,7 +117,7 @@ audit:
 # Everything that a machine must have for all targets.
 setup: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver \
        ui/node_modules/.package-lock.json flows/node_modules/.package-lock.json \
-       src-tauri/crates/script/sdk/node_modules/.package-lock.json
+       src-tauri/crates/script/sdk/node_modules/.package-lock.json tests/clients/node_modules/.package-lock.json
 
 app: $(STAMPS)/apt-build $(PAGES) src-tauri/crates/script/sdk/node_modules/.package-lock.json
 	@echo "Compiling the app (about ten minutes the first time)"
@@ -132,7 +132,7 @@ test-ui: ui/node_modules/.package-lock.json
 
 # The tests drive the program, so all targets are built at once: program and tests then share every artifact.
 test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES) \
-           src-tauri/crates/script/sdk/node_modules/.package-lock.json
+           src-tauri/crates/script/sdk/node_modules/.package-lock.json tests/clients/node_modules/.package-lock.json
 	@echo "Compiling the app and its tests (about ten minutes the first time)"
 	@$(call timed,cargo build --workspace --all-targets)
 	@echo "Testing the crates, the command line and the window"
@@ -163,7 +163,7 @@ soak: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES)
 
 clean:
 	cargo clean
-	rm -rf gen ui/dist ui/page ui/node_modules flows/node_modules src-tauri/crates/script/sdk/node_modules
+	rm -rf gen ui/dist ui/page ui/node_modules flows/node_modules src-tauri/crates/script/sdk/node_modules tests/clients/node_modules
 
 $(STAMPS)/check-ui: $(UI_SOURCES) ui/node_modules/.package-lock.json
 	@echo "Checking the types of the window's pages"

@@ -96,6 +96,35 @@ fn a_value_of_the_environment_is_in_no_text_of_a_request() {
     assert_eq!(place.get("replay rest")["identical"], json!(true));
 }
 
+/// An expression could spell a value so that nothing finds it in an answer; the block itself has the value.
+#[test]
+fn expressions_of_a_question_do_not_see_values_of_the_environment() {
+    let flow = r#"
+const greet = handler({ name: "greet", execute: () => {
+  const first = process.env.T!.length;
+  return { length: first + process.env.T!.length };
+} });
+export default defineFlow({ kind: "main", actions: { go: { block: greet } } });
+"#;
+    let settings = json!({ "env": { "T": { "valueEnv": "SECRET_T" }, "PLAIN": "shown" } });
+    let place = Place::with_flow(flow).file("flowglass.json", &settings.to_string()).variable("SECRET_T", SECRET);
+    place.get("run main go --user ada --request r1");
+    let line = flow.lines().position(|line| line.contains("return {")).map_or(0, |at| at + 3);
+    let at = format!("flows/main.ts:{line}");
+    let spelled = "process.env.T.split('').join('-')";
+    let printed = place.run(&["print", &at, spelled, "process.env.PLAIN", "first"]);
+    assert_eq!(printed.code, Some(0), "{printed}");
+    assert!(printed.stdout.contains("[-r-e-d-a-c-t-e-d-]") && printed.stdout.contains("shown"), "{printed}");
+    // What the block had computed of it is as it was.
+    assert!(printed.stdout.contains(&SECRET.len().to_string()), "{printed}");
+    assert!(format!("{printed}").contains("expressions see [redacted] in place of values that valueEnv names: T"));
+    let guessed = place.run(&["print", &at, "1", "--if", "process.env.T.startsWith('t0p')", "--json"]);
+    assert_eq!(guessed.json()["total"], 0, "{guessed}");
+    let plain = place.run(&["print", &at, "first", "--json"]);
+    assert_eq!((&plain.json()["total"], &plain.json()["note"]), (&json!(1), &Value::Null), "{plain}");
+    assert_eq!(place.get("replay r1")["identical"], json!(true));
+}
+
 #[test]
 fn what_a_flow_stores_is_kept_and_noted_once() {
     let place = place();

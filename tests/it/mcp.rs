@@ -134,6 +134,11 @@ fn errors_say_which_argument_to_change() {
             "argument `at`, `expressions` or `if`: ",
         ),
         ("print", json!({ "at": "flows/main.ts:20" }), "argument `expressions` is missing"),
+        ("print", json!({ "at": "flows/main.ts:9999", "expressions": ["1"] }), "argument `at`: flows/main.ts has "),
+        ("print", json!({ "at": "flows/main.ts:20", "expressions": ["1"], "session": "no" }), "argument `session`: "),
+        ("find", json!({ "session": "nope" }), "argument `session`: unknown session \"nope\""),
+        ("find", json!({ "text": "a text", "session": "nope" }), "argument `session`: unknown session \"nope\""),
+        ("run", json!({ "do": "verify", "session": "nope" }), "argument `session`: unknown session \"nope\""),
         ("run", json!({ "do": "run", "flow": "mainn" }), "argument `flow`: there is no \"mainn\"; there are main"),
         (
             "run",
@@ -333,6 +338,11 @@ export default defineFlow({ kind: "main", actions: { go: { block: leak } } });
         assert!(!answer.text.contains(secret), "{tool} {arguments}: {}", answer.text);
         assert!(!answer.structured.to_string().contains(secret), "{tool} {arguments}: {}", answer.structured);
     }
+    // An expression could spell a secret so that nothing finds it: it does not see it.
+    let spelled = "process.env.SHOP_TOKEN.split('').join('-')";
+    let printed = agent.get("print", json!({ "at": format!("flows/main.ts:{line}"), "expressions": [spelled] }));
+    assert!(printed.text.contains("[-r-e-d-a-c-t-e-d-]"), "{}", printed.text);
+    assert!(printed.text.contains("expressions see [redacted] in place of"), "{}", printed.text);
     let read = agent.request("resources/read", json!({ "uri": "flowglass://request/r1/output" }));
     assert!(!read.to_string().contains(secret) && read.to_string().contains("Bearer"), "{read}");
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use tests::agent::Agent;
+use tests::agent::{Agent, Protocol};
 use tests::bench::{Place, program};
 
 use crate::debug::recorded;
@@ -62,7 +62,7 @@ fn what_is_no_call_is_answered_with_what_is_wrong() {
 #[test]
 fn a_client_of_a_protocol_with_batches_gets_one_list() {
     let place = recorded();
-    let mut agent = Agent::with(place.dir(), &[], tests::agent::Protocol::Handshake, &[]);
+    let mut agent = Agent::with(place.dir(), &[], Protocol::Handshake, &[]);
     let hello =
         json!({ "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
     assert_eq!(agent.request("initialize", hello)["result"]["protocolVersion"], "2025-03-26");
@@ -75,6 +75,56 @@ fn a_client_of_a_protocol_with_batches_gets_one_list() {
         assert!(answers.iter().any(|one| one["id"] == id && one["result"].is_object()), "{answers:?}");
     }
     agent.get("find", json!({}));
+}
+
+/// Before the first request the library would end the server by what is no request.
+#[test]
+fn what_comes_before_the_first_request_is_ignored() {
+    let place = recorded();
+    let early = [
+        r#"{"jsonrpc":"2.0","method":"notifications/xyz"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":5}}"#,
+        r#"{"jsonrpc":"2.0","id":8,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":8,"error":{"code":1,"message":"x"}}"#,
+    ];
+    let hello =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let mut agent = Agent::with(place.dir(), &[], Protocol::Handshake, &[]);
+    early.iter().for_each(|line| agent.send(line));
+    // A ping does not begin the exchange, nor does a call that is refused.
+    assert!(agent.request("ping", json!({}))["result"].is_object());
+    early.iter().for_each(|line| agent.send(line));
+    assert!(agent.request("tools/list", json!({}))["error"].is_object());
+    early.iter().for_each(|line| agent.send(line));
+    assert_eq!(agent.request("initialize", hello)["result"]["serverInfo"]["name"], "flowglass");
+    early.iter().for_each(|line| agent.send(line));
+    agent.get("find", json!({}));
+
+    let mut stateless = Agent::with(place.dir(), &[], Protocol::Stateless, &[]);
+    early.iter().for_each(|line| stateless.send(line));
+    stateless.get("find", json!({}));
+}
+
+#[test]
+fn an_id_that_is_in_use_is_refused() {
+    let place = recorded();
+    let mut agent = Agent::start(place.dir(), &[]);
+    let call = |tool: &str, arguments: Value| {
+        let params = json!({ "name": tool, "arguments": arguments });
+        json!({ "jsonrpc": "2.0", "id": 400, "method": "tools/call", "params": params }).to_string()
+    };
+    // In one write, and the first one opens the workspace: it is not answered yet when the second one comes.
+    agent.send(&format!("{}\n{}", call("find", json!({})), call("look", json!({ "request": "good" }))));
+    let (one, other) = (agent.message(), agent.message());
+    let (refused, answered) = if one["error"].is_object() { (one, other) } else { (other, one) };
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(400), &json!(-32_600)), "{refused}");
+    assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("id 400 is in use")), "{refused}");
+    assert_eq!(answered["id"], 400, "{answered}");
+    assert!(answered["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("3 requests")));
+    // When it is answered, the id is free.
+    agent.send(&call("find", json!({})));
+    assert!(agent.message()["result"].is_object());
 }
 
 /// Writes to a server and closes its input; returns what it wrote.

@@ -5,6 +5,7 @@ use tests::sitting::open_with;
 use tests::webdriver::{Settings, hook};
 
 use crate::debug::recorded;
+use crate::mcp_clients::{check, clients};
 
 /// Calls an endpoint, and returns the status and the body.
 fn post(url: &str, token: Option<&str>, more: &[(&str, &str)], body: &Value) -> (u16, String) {
@@ -59,6 +60,10 @@ fn the_window_opens_and_closes_an_endpoint_for_agents() {
     assert_eq!(status, 403, "{body}");
     let (status, _) = post(&url.replace("/mcp", "/other"), Some(token), &named, &call("find", json!({})));
     assert_eq!(status, 404);
+
+    if let Some(saw) = clients(&["http", url, token, "good"]) {
+        check(&saw, &["sdk", "auto"]);
+    }
 
     window.click(&hook("agents-close"));
     window.wait_for(&hook("agents-open"));

@@ -166,7 +166,7 @@ fn a_prompt_is_state_input_and_text_of_the_code() {
     assert_matches(
         "state",
         spans[0],
-        &json!({ "kind": "copied", "depth": 0, "proven": false, "text": "octopuses and squid", "others": "<number>",
+        &json!({ "kind": "copied", "depth": 0, "proven": false, "text": "octopuses and squid", "others": "<number>", "ties": "<any>",
             "in": { "where": "prompt", "from": 12, "to": 31, "pointer": "/messages/0/content", "…": 0 },
             "of": { "where": "input", "path": "root/step:draft", "pointer": "/subject", "from": 0, "to": 19, "…": 0 } }),
     );

@@ -10,6 +10,8 @@ use super::{counted, cut_to, short};
 const WIDEST: usize = 60;
 /// So many ways to go on are named.
 const MOST_HANDLES: usize = 4;
+/// So many other origins of a value are named.
+const MOST_TIES: usize = 2;
 
 pub(crate) fn why(view: &WhyView) -> String {
     let mut text = format!("{}\n", view.answer);
@@ -38,7 +40,10 @@ fn line(view: &WhyView, edge: &WhyEdge) -> String {
     });
     let by = by.unwrap_or_default();
     let operation = edge.operation.as_deref();
-    let others = edge.others.map(|many| format!(", {many} more like it")).unwrap_or_default();
+    let mut others = edge.others.map(|many| format!(", {many} more like it")).unwrap_or_default();
+    for tie in edge.ties.iter().take(MOST_TIES) {
+        others.push_str(&format!(", or from {}", spot(view, tie)));
+    }
     let words = edge.text.as_ref().map(|text| format!(": {:?}", cut_to(text, WIDEST))).unwrap_or_default();
     match (edge.kind, &edge.of) {
         (WhyKind::Recorded, _) if operation == Some("or_default") => {

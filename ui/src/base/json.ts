@@ -39,8 +39,15 @@ export const plural = (n: number, one: string, many: string) => `${thousands(n)}
 const HIDDEN = /[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 /** A text on one line with its characters that reorder or hide others as escapes. */
-export const visible = (text: string): string =>
-  text.replace(HIDDEN, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`);
+export const visible = (text: string): string => text.replace(HIDDEN, escapeOf);
+
+const escapeOf = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+// Characters that change in which direction the text around them reads.
+const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text as it is, with those characters as escapes that make it read in another order than it has. */
+export const inOrder = (text: string): string => text.replace(TURNING, escapeOf);
 
 /** At most `most` characters on one line, with … where something was left out. */
 export function preview(value: unknown, most = 80): string {

@@ -3740,6 +3740,8 @@ export type WhyEdge = {
 	new?: Json | null,
 	/**  How many other earlier values have the same content. */
 	others?: number | null,
+	/**  Those of them that may be the cause as well, the likeliest first; not all if there are many. */
+	ties?: WhySpot[],
 	/**  Of a computed value: what the block had to compute it from. */
 	inputs?: WhySpot[],
 };
@@ -3763,6 +3765,8 @@ export type WhyPlace =
 "input" | 
 /**  The output of a block, or of the request. */
 "output" | 
+/**  The error that a block or the request failed with. */
+"error" | 
 /**  The request of a model call. */
 "prompt" | 
 /**  The request of another effect. */
@@ -3788,9 +3792,12 @@ export type WhyPlace =
 export type WhyQuery = {
 	/**  A block, as `PATH[#ATTEMPT]`, or the number of an event. */
 	at: string,
-	/**  A JSON pointer, alone or after `input:`, `output:`, `prompt:`, `prompt#N:` or `state:SCOPE`; or `SCOPE.PATH`. */
+	/**
+	 *  A JSON pointer, alone or after `input:`, `output:`, `error:`, `prompt:`, `prompt#N:` or `state:SCOPE`; or
+	 *  `SCOPE.PATH`.
+	 */
 	value: string | null,
-	/**  A text in a prompt, the input or the output. */
+	/**  A text in a prompt, the input, the output or the error. */
 	text: string | null,
 	/**  At most so many edges. */
 	limit: number | null,

@@ -24,6 +24,11 @@ test('of a part the length of the whole is said, however much of the part is sho
   expect(screen.getByRole('button', { name: 'Copy this part of the text' })).toBeTruthy();
 });
 
+test('characters that turn the direction of a text are escapes, and its lines and joined letters stay', () => {
+  render(LongText, { props: { text: 'pay \u202egro.live\u2069\nfamily 👩\u200d👧' } });
+  expect(document.body.textContent).toContain('pay \\u202egro.live\\u2069\nfamily 👩\u200d👧');
+});
+
 test('the end of a text that still grows is shown to its last word', () => {
   render(LongText, { props: { text: `${'x'.repeat(4_000)} newest`, part: { end: true, bytes: 1_000_000 } } });
   expect(document.body.textContent).toContain('newest');

@@ -44,6 +44,7 @@ pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<
     if let Some((argument, _)) = unused.iter().find(|(_, is_unused)| *is_unused) {
         return Err(Refused(format!("argument `{argument}` has no effect on {what} of this kind: leave it out")));
     }
+    check_session(door, query.session.as_deref())?;
     match (what, request) {
         ("text", request) => {
             let text = text.ok_or_else(|| Refused("argument `text` is missing: the text to find".to_owned()))?;
@@ -93,6 +94,13 @@ fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
         answer = answer.then("look", json!({ "request": first.row.id }));
     }
     Ok(answer)
+}
+
+/// Refuses the id of a session that is not recorded.
+pub(crate) fn check_session(door: &Door, session: Option<&str>) -> Result<(), Refused> {
+    let Some(session) = session else { return Ok(()) };
+    let recorded = RequestQuery { session: Some(session.to_owned()), limit: Some(1), ..RequestQuery::default() };
+    door.workspace.requests(recorded).map(drop).map_err(on("session"))
 }
 
 /// Refuses the name of a flow that is neither here nor in any recorded request.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on};
+use crate::find::check_session;
 use crate::server::Door;
 use crate::shown::{name, quoted, times};
 
@@ -35,17 +36,21 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
     if let Some(request) = &query.request {
         door.workspace.request(request).map_err(on("request"))?;
     }
+    check_session(door, query.session.as_deref())?;
     let printed = door.workspace.print(&query).map_err(on("at`, `expressions` or `if"))?;
+    if let Some(note) = printed.note.as_deref().filter(|_| printed.lacks_statement) {
+        return Err(Refused(format!("argument `at`: {note}")));
+    }
     let mut sentence = match printed.not_asked.first() {
         Some(_) if printed.total == 0 => {
             format!("{} could not be looked at in {} runs", name(&place), printed.not_asked.len())
         }
         _ => format!("{} was reached {}", name(&place), times(printed.total.into())),
     };
-    sentence.push_str(if printed.truncated {
-        ", and more; the newest request first."
-    } else {
-        ", newest request first."
+    sentence.push_str(match printed.total {
+        _ if printed.truncated => ", and more; the newest request first.",
+        0 => ".",
+        _ => ", newest request first.",
     });
     if let Some(note) = &printed.note {
         sentence.push_str(&format!(" {note}"));

@@ -10,7 +10,7 @@ use rmcp::model::{
     ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
     ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 use runner::{Fault, Workspace};
 use serde_json::{Map, Value};
@@ -247,14 +247,17 @@ pub fn serve_stdio(open: impl Fn() -> Result<Arc<Workspace>, Fault> + Send + Syn
     let _held = source.clone();
     let server = Server::new(source);
     let ending = server.clone();
-    runtime.block_on(async {
-        // A client that goes away before it has said anything wanted nothing, and that is no failure.
-        if let Ok(served) = server.serve(Lines::new()).await {
-            let _ = served.waiting().await;
-        }
+    let served = runtime.block_on(async {
+        let served = match server.serve(Lines::new()).await {
+            Ok(served) => served.waiting().await.map(drop).map_err(|error| error.to_string()),
+            // A client that goes away before it has said anything wanted nothing, and that is no failure.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        };
         ending.abort_begun().await;
+        served
     });
     // A call that still runs belongs to a client that has gone.
     runtime.shutdown_background();
-    Ok(())
+    served.map_err(|error| Fault::Internal { message: format!("the server ended: {error}") })
 }

@@ -2,7 +2,8 @@
 //!
 //! What is no message is answered by an error that says so, with the id if there is one; parameters of the wrong shape
 //! are named. The last message needs no line break, and what was asked before the input ended is answered. A batch, as
-//! the protocol of 2025-03-26 has it, is answered by one list. Must not know what a tool does.
+//! the protocol of 2025-03-26 has it, is answered by one list. Before the first request is accepted, notifications and
+//! responses are ignored: the library ends a server that gets one. Must not know what a tool does.
 
 mod checked;
 mod output;
@@ -12,6 +13,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use rmcp::model::{ClientRequest, JsonRpcMessage};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
@@ -37,6 +39,19 @@ pub(crate) struct Lines {
     /// Messages of a batch that were not handed on yet.
     waiting: VecDeque<RxJsonRpcMessage<RoleServer>>,
     output: Arc<Output>,
+    handshake: Handshake,
+}
+
+/// How far a client has come with its first request.
+#[derive(Default)]
+enum Handshake {
+    /// No request that can begin the exchange was handed on.
+    #[default]
+    Open,
+    /// This request was handed on, by its id as JSON: it begins the exchange unless its answer is an error.
+    Begun(String),
+    /// The server reads every kind of message.
+    Done,
 }
 
 impl Lines {
@@ -48,7 +63,25 @@ impl Lines {
             has_ended: false,
             waiting: VecDeque::new(),
             output: Arc::default(),
+            handshake: Handshake::default(),
         }
+    }
+
+    /// Whether the server may have a message now. During the handshake it answers each request before it reads on.
+    fn is_readable(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
+        if let Handshake::Begun(id) = &self.handshake {
+            let was_refused = self.output.was_refused(id);
+            self.handshake = if was_refused { Handshake::Open } else { Handshake::Done };
+        }
+        if matches!(self.handshake, Handshake::Done) {
+            return true;
+        }
+        let JsonRpcMessage::Request(request) = message else { return false };
+        let is_probe = matches!(request.request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_));
+        if !is_probe {
+            self.handshake = Handshake::Begun(json!(request.id).to_string());
+        }
+        true
     }
 
     /// Reads until a line is whole, or the input has ended.
@@ -88,10 +121,10 @@ impl Lines {
         match serde_json::from_slice::<Value>(line) {
             Ok(Value::Array(all)) => self.take_batch(all),
             Ok(one) => match message(one) {
-                Ok(one) => {
-                    self.output.expect(&one);
-                    self.waiting.push_back(one);
-                }
+                Ok(one) => match self.output.expect(&one) {
+                    Ok(()) => self.waiting.push_back(one),
+                    Err(wrong) => self.output.refuse(&wrong),
+                },
                 Err(wrong) => self.output.refuse(&wrong),
             },
             Err(error) => self.output.refuse(&Wrong::unreadable(format!("this is no JSON: {error}"))),
@@ -111,12 +144,12 @@ impl Lines {
         }
         let (mut messages, mut answers) = (Vec::new(), Vec::new());
         for one in all {
-            match message(one) {
+            match message(one).and_then(|one| self.output.expect(&one).map(|()| one)) {
                 Ok(one) => messages.push(one),
                 Err(wrong) => answers.push(wrong.answer()),
             }
         }
-        self.output.expect_batch(&messages, answers);
+        self.output.expect_list(&messages, answers);
         self.waiting.extend(messages);
     }
 }
@@ -135,7 +168,10 @@ impl Transport<RoleServer> for Lines {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if let Some(next) = self.waiting.pop_front() {
-                return Some(next);
+                if self.is_readable(&next) {
+                    return Some(next);
+                }
+                continue;
             }
             if self.has_ended {
                 let _ = tokio::time::timeout(GRACE, self.output.finished()).await;

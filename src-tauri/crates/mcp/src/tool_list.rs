@@ -85,8 +85,8 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
             json!({
                 "request": text, "at": of("PATH[#ATTEMPT] or event number"),
                 "place": of("state, as session.total"),
-                "value": of("JSON pointer into the input, or output:/a, prompt:/b, state:session/c"),
-                "text": of("a piece of a prompt, an input or an output"),
+                "value": of("JSON pointer into the input, or output:/a, error:/b, prompt:/c, state:session/d"),
+                "text": of("a piece of a prompt, input, output or error"),
                 "with": of("another request"),
             }),
             Some("request"),

@@ -19,11 +19,11 @@ pub(crate) struct Why {
     /// A block and one of its executions (default: the newest), or the number of an event
     #[arg(long, value_name = "PATH[#ATTEMPT]|SEQ")]
     at: String,
-    /// A place of a value there: a JSON pointer in the input, or after input:, output:, prompt: or prompt#N:; or a
-    /// place of a state, as history takes it
+    /// A place of a value there: a JSON pointer in the input, or after input:, output:, error:, prompt: or
+    /// prompt#N:; or a place of a state, as history takes it
     #[arg(long, group = "what", value_name = "POINTER", allow_hyphen_values = true)]
     value: Option<String>,
-    /// A text in a prompt, in the input or in the output
+    /// A text in a prompt, in the input, in the output or in the error
     #[arg(long, group = "what", value_name = "TEXT", allow_hyphen_values = true)]
     text: Option<String>,
     /// At most so many edges (default: 40)

@@ -3,10 +3,14 @@ import { below } from '../../base/large';
 import { parsePath } from '../../base/path';
 import type { WhyEdge, WhyPlace, WhySpot } from '../../host/host';
 
+/** So many other origins of a value are named. */
+const MAX_TIES = 2;
+
 const PLACES: Record<WhyPlace, string> = {
   request_input: 'input of the request',
   input: 'input',
   output: 'output',
+  error: 'error',
   prompt: 'prompt',
   asked: 'request of an effect',
   model_answer: 'answer of a model',
@@ -40,7 +44,8 @@ export function edgeWords(edge: WhyEdge): string {
     return edge.operation === 'or_default' ? 'from outside, or a default of the schema' : 'from outside';
   }
   const others = edge.others ? `${edge.others} more like it` : '';
-  return [edge.proven ? '' : 'same content', others].filter(Boolean).join(', ');
+  const ties = (edge.ties ?? []).slice(0, MAX_TIES).map((tie) => `or ${spotWords(tie, edge.in.requestId)}`);
+  return [edge.proven ? '' : 'same content', others, ...ties].filter(Boolean).join(', ');
 }
 
 /** What a person asks about: a place of a value, or a text that they selected. */

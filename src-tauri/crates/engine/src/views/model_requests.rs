@@ -71,6 +71,11 @@ impl AskedWith {
         }
         whole
     }
+
+    /// One of the messages of a model call, from 0.
+    pub fn message(&self, number: usize) -> Option<&Value> {
+        self.messages.as_ref()?.get(number).map(|message| &**message)
+    }
 }
 
 /// The requests of a log's effects, whole. Events are taken in in their order.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Refused, on};
+use crate::find::check_session;
 use crate::server::Door;
 use crate::shown::{cut, name, word};
 
@@ -57,6 +58,7 @@ pub(super) fn verify(
     if let Some(request) = &request {
         door.workspace.request(request).map_err(on("request"))?;
     }
+    check_session(door, session.as_deref())?;
     let query = VerifyQuery { requests: request.into_iter().collect(), flow, session, ..VerifyQuery::default() };
     let cancel = Cancel::default();
     let verified = door.workspace.verify(&query, &cancel, |_| {

@@ -31,6 +31,8 @@ struct State {
     batches: Vec<Batch>,
     /// The version of the protocol that was agreed on.
     version: Option<String>,
+    /// The id of the last request whose answer was an error, as JSON.
+    refused: Option<String>,
 }
 
 /// A list of messages that is answered by one list.
@@ -49,10 +51,21 @@ impl Output {
         self.state().version.clone()
     }
 
-    /// Notes that a message will be answered.
-    pub(super) fn expect(&self, message: &RxJsonRpcMessage<RoleServer>) {
+    /// Whether the last answer that was an error is that to a request.
+    pub(super) fn was_refused(&self, id: &str) -> bool {
+        self.state().refused.as_deref() == Some(id)
+    }
+
+    /// Notes that a message will be answered. An id that is in use is refused: there is one answer to it.
+    pub(super) fn expect(&self, message: &RxJsonRpcMessage<RoleServer>) -> Result<(), Wrong> {
         let mut state = self.state();
-        state.open.extend(id_of(message));
+        if let JsonRpcMessage::Request(request) = message {
+            let id = json!(request.id);
+            if !state.open.insert(id.to_string()) {
+                let text = format!("id {id} is in use: its request is not answered yet; give each request its own id");
+                return Err(Wrong::request(Some(id), text));
+            }
+        }
         // A call that was cancelled has no answer.
         if let JsonRpcMessage::Notification(note) = message {
             let note = json!(note);
@@ -60,10 +73,11 @@ impl Output {
                 state.open.remove(&note["params"]["requestId"].to_string());
             }
         }
+        Ok(())
     }
 
-    /// Notes that messages will be answered by one list, which has these answers already.
-    pub(super) fn expect_batch(self: &Arc<Self>, messages: &[RxJsonRpcMessage<RoleServer>], answers: Vec<Value>) {
+    /// Notes that messages, each of which is expected, are answered by one list, which has these answers already.
+    pub(super) fn expect_list(self: &Arc<Self>, messages: &[RxJsonRpcMessage<RoleServer>], answers: Vec<Value>) {
         let open: HashSet<String> = messages.iter().filter_map(id_of).collect();
         if open.is_empty() {
             if !answers.is_empty() {
@@ -71,9 +85,7 @@ impl Output {
             }
             return;
         }
-        let mut state = self.state();
-        state.open.extend(open.iter().cloned());
-        state.batches.push(Batch { open, answers });
+        self.state().batches.push(Batch { open, answers });
     }
 
     /// Answers what is no message.
@@ -100,6 +112,11 @@ impl Output {
             let mut state = self.state();
             if let Some(version) = message["result"]["protocolVersion"].as_str() {
                 state.version = Some(version.to_owned());
+            }
+            if message.get("error").is_some() {
+                state.refused.clone_from(&id);
+            } else if state.refused == id {
+                state.refused = None;
             }
             match id.as_ref().and_then(|id| state.batches.iter().position(|batch| batch.open.contains(id))) {
                 Some(at) => {

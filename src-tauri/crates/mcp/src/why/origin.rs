@@ -12,6 +12,8 @@ use crate::shown::{cut, name, quoted};
 const EDGES: u32 = 200;
 /// How much of a text or a value is shown.
 const TEXT: usize = 120;
+/// How many other origins of a value are named.
+const TIES: usize = 2;
 
 pub(super) fn origin(door: &Door, request: &str, query: &WhyQuery, page: Page) -> Result<Answer, Refused> {
     let argument = if query.text.is_some() { "at` or `text" } else { "at` or `value" };
@@ -65,6 +67,9 @@ fn line(view: &WhyView, edge: &WhyEdge, page: Page) -> String {
     if let Some(words) = &edge.text {
         text.push_str(&format!(" · {}", quoted(words, page.bytes_of_value(TEXT))));
     }
+    for tie in edge.ties.iter().take(TIES) {
+        text.push_str(&format!(" or from {}", spot(view, tie)));
+    }
     if let Some(others) = edge.others {
         text.push_str(&match edge.kind {
             WhyKind::Copied => format!(" · {others} more like it"),
@@ -113,6 +118,7 @@ fn row(edge: &WhyEdge, page: Page) -> Value {
         "kind": edge.kind, "proven": edge.proven, "in": of(&edge.spot), "of": edge.of.as_ref().map(of), "by": edge.by,
         "operation": edge.operation, "old": edge.old.as_ref().map(|value| short_json(&value.0, page)),
         "new": edge.new.as_ref().map(|value| short_json(&value.0, page)), "others": edge.others,
+        "ties": edge.ties.iter().take(TIES).map(of).collect::<Vec<_>>(),
         "text": edge.text.as_deref().map(|text| cut(text, page.bytes_of_value(TEXT))),
     })
 }

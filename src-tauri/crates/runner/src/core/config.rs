@@ -235,6 +235,12 @@ impl Config {
         serde_json::Value::Object(values.collect())
     }
 
+    /// The names in `env` whose values the environment has.
+    pub(crate) fn secret_names(&self) -> Vec<String> {
+        let named = self.env.iter().filter(|(_, value)| value.variable().is_some());
+        named.map(|(name, _)| name.clone()).collect()
+    }
+
     pub(crate) fn script_limits(&self) -> script::Limits {
         let default = script::Limits::default();
         script::Limits {

@@ -109,6 +109,7 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
     let load_time = LoadTime::after(load_effects(&events), SyncEffect::placeholder)
         .with_env(config.flow_env())
+        .with_secret_names(config.secret_names())
         .with_zone(asked.time_zone.clone());
     let mut limits = config.script_limits();
     if matches!(code, ReplayedCode::Probed { .. }) {

@@ -97,6 +97,9 @@ pub struct Printed {
     /// What is to be said of the place: that the line holds no statement, or was never reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Whether no code that ran has a statement at the line.
+    #[serde(skip)]
+    pub lacks_statement: bool,
 }
 
 /// A name in scope, and its value.

@@ -10,9 +10,10 @@ use super::Json;
 pub struct WhyQuery {
     /// A block, as `PATH[#ATTEMPT]`, or the number of an event.
     pub at: String,
-    /// A JSON pointer, alone or after `input:`, `output:`, `prompt:`, `prompt#N:` or `state:SCOPE`; or `SCOPE.PATH`.
+    /// A JSON pointer, alone or after `input:`, `output:`, `error:`, `prompt:`, `prompt#N:` or `state:SCOPE`; or
+    /// `SCOPE.PATH`.
     pub value: Option<String>,
-    /// A text in a prompt, the input or the output.
+    /// A text in a prompt, the input, the output or the error.
     pub text: Option<String>,
     /// At most so many edges.
     pub limit: Option<u32>,
@@ -42,6 +43,8 @@ pub enum WhyPlace {
     Input,
     /// The output of a block, or of the request.
     Output,
+    /// The error that a block or the request failed with.
+    Error,
     /// The request of a model call.
     Prompt,
     /// The request of another effect.
@@ -71,6 +74,7 @@ impl WhyPlace {
             WhyPlace::RequestInput => "input of the request",
             WhyPlace::Input => "input",
             WhyPlace::Output => "output",
+            WhyPlace::Error => "error",
             WhyPlace::Prompt => "prompt",
             WhyPlace::Asked => "request of an effect",
             WhyPlace::ModelAnswer => "answer of a model",
@@ -169,6 +173,9 @@ pub struct WhyEdge {
     /// How many other earlier values have the same content.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub others: Option<u64>,
+    /// Those of them that may be the cause as well, the likeliest first; not all if there are many.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ties: Vec<WhySpot>,
     /// Of a computed value: what the block had to compute it from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<WhySpot>,

@@ -19,6 +19,15 @@ impl Workspace {
         self.config.env.values().filter_map(EnvValue::missing_variable).map(str::to_owned).collect()
     }
 
+    /// What is said of expressions that may read the environment: they do not see its secrets. `None` if there are
+    /// none, or no expression names it.
+    pub(super) fn hidden_env<'e>(&self, mut expressions: impl Iterator<Item = &'e String>) -> Option<String> {
+        let names = self.config.secret_names();
+        let is_read = !names.is_empty() && expressions.any(|text| text.contains("env"));
+        is_read
+            .then(|| format!("expressions see [redacted] in place of values that valueEnv names: {}", names.join(", ")))
+    }
+
     /// A value without the values of known secrets: those that `flowglass.json` names by `valueEnv`, wherever flows put
     /// them. Costs the length of the value.
     pub fn hide_secrets(&self, mut value: Value) -> Value {

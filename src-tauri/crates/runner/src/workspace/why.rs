@@ -12,6 +12,7 @@ mod cover;
 mod defaults;
 mod grams;
 mod index;
+mod json_bytes;
 mod log;
 mod messages;
 mod pointer;

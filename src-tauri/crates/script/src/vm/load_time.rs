@@ -29,6 +29,8 @@ pub struct LoadTime {
     missing: Cell<Option<(EffectKind, u32)>>,
     /// What `process.env` is.
     env: Value,
+    /// The names there whose values expressions of a question do not see.
+    secret_names: Vec<String>,
     /// The time zone of its local times, if that is not this machine's.
     foreign_zone: Option<Arc<str>>,
 }
@@ -50,6 +52,7 @@ impl LoadTime {
             run: RefCell::default(),
             missing: Cell::default(),
             env: Value::Object(serde_json::Map::new()),
+            secret_names: Vec::new(),
             foreign_zone: None,
         }
     }
@@ -57,6 +60,11 @@ impl LoadTime {
     /// Sets the environment that the file and its blocks see.
     pub fn with_env(self, env: Value) -> Self {
         LoadTime { env, ..self }
+    }
+
+    /// Sets the names in the environment whose values expressions of a question do not see.
+    pub fn with_secret_names(self, secret_names: Vec<String>) -> Self {
+        LoadTime { secret_names, ..self }
     }
 
     /// Sets the time zone of the file's local times, by its name.
@@ -72,6 +80,11 @@ impl LoadTime {
     /// Returns the environment.
     pub(crate) fn env(&self) -> &Value {
         &self.env
+    }
+
+    /// Returns the names in the environment whose values expressions of a question do not see.
+    pub(crate) fn secret_names(&self) -> &[String] {
+        &self.secret_names
     }
 
     /// Returns the next value of a kind.

@@ -227,6 +227,7 @@ impl Probe {
     pub(crate) fn sync(&self, shared: &Shared, op: &str, token: u32) -> Option<String> {
         match (op, &self.asked) {
             ("probe", _) => self.execution(shared, token),
+            ("probe.secrets", _) => Some(json!(shared.load_time.secret_names()).to_string()),
             ("probe.path", Asked::Values { open, .. }) => open.as_ref().map(Value::to_string),
             _ => None,
         }

@@ -137,9 +137,13 @@ impl Workspace {
             let asked = if has_statement == 1 { "the request".to_owned() } else { format!("{has_statement} requests") };
             found.note = Some(format!("{file}:{} was never reached{condition} by {asked} that ran it", query.line));
         } else if found.hits.is_empty() {
+            found.lacks_statement = nearest.is_some();
             found.note = nearest;
         } else {
             found.note = self.line_that_changed(&file, query, &found);
+        }
+        if let Some(hidden) = self.hidden_env(query.expressions.iter().chain(&query.condition)) {
+            found.note = Some(found.note.map_or(hidden.clone(), |note| format!("{note}; {hidden}")));
         }
         Ok(found)
     }

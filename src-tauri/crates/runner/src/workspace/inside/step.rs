@@ -86,7 +86,7 @@ impl Workspace {
         };
         let missed = inside.missed(tick);
         let mut instant = self.instant_inside(inside, tick)?;
-        instant.note = failed.or(missed).or(instant.note);
+        instant.note = failed.or(missed).or(instant.note).or_else(|| self.hidden_env(query.watches.iter()));
         Ok(instant)
     }
 

@@ -81,6 +81,7 @@ impl Workspace {
         let code = self.code_of_request(request)?.map_err(Fault::not_found)?;
         let (row, events) = self.whole_log_of(request)?;
         let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit, open: None };
+        let hidden = self.hidden_env(question.expressions.iter().chain(&question.condition));
         let answer = self.ask(&row, events, &code, question, asked)?;
         let stop = |hit: &script::Hit| Stopped {
             at: InsideAt {
@@ -92,7 +93,11 @@ impl Workspace {
             said: hit.values.as_array().into_iter().flatten().map(said).collect(),
         };
         let probed = &answer.replayed.probed;
-        Ok(Stops { line: None, stops: probed.hits.iter().map(stop).collect(), note: failed_condition(probed) })
+        Ok(Stops {
+            line: None,
+            stops: probed.hits.iter().map(stop).collect(),
+            note: failed_condition(probed).or(hidden),
+        })
     }
 
     /// The statement that wrote an event: the last one of the event's block that began before it.

@@ -41,6 +41,7 @@ impl Around<'_> {
         let at = self.at;
         match (place, number, records.len()) {
             (WhyPlace::Prompt, _, 0) => Err(Fault::invalid(format!("{at} asked no model, so it has no prompt"))),
+            (WhyPlace::Error, _, 0) => Err(Fault::invalid(format!("{at} did not fail, so it has no error"))),
             (_, _, 0) => Err(Fault::invalid(format!("{at} has no {} yet", place.as_str()))),
             (_, Some(number), many) if number > many => {
                 Err(Fault::invalid(format!("{at} has the model calls 1 to {many}, not {number}")))
@@ -82,11 +83,17 @@ impl Around<'_> {
         }
     }
 
-    /// The first value that has a text: in the prompts, the input, the output; and how many others have it.
+    /// The first value that has a text: in the prompts, the input, the output, the error; and how many others have it.
     pub(super) fn text(&self, text: &str) -> Result<(Spot, usize), Fault> {
         let (mut first, mut many) = (None, 0_usize);
         let mut looked = Vec::new();
-        for (place, name) in [(WhyPlace::Prompt, "prompts"), (WhyPlace::Input, "input"), (WhyPlace::Output, "output")] {
+        let places = [
+            (WhyPlace::Prompt, "prompts"),
+            (WhyPlace::Input, "input"),
+            (WhyPlace::Output, "output"),
+            (WhyPlace::Error, "error"),
+        ];
+        for (place, name) in places {
             let records = self.records(place);
             if !records.is_empty() {
                 looked.push(name);

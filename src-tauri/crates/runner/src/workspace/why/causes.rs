@@ -4,7 +4,8 @@
 //! last: they show values, and hand on none but in the history of a session. Must not claim that the value went this
 //! way: that is for what the log says.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -15,12 +16,16 @@ use super::log::RequestLog;
 use super::pointer;
 use super::record::{NO_EXECUTION, Record, is_from_outside};
 use super::spot::{Span, Spot};
-use crate::views::WhyPlace;
+use crate::views::{WhyPlace, WhySpot};
 
 /// So many of the newest uses of a value are compared.
 const MAX_RANKED: usize = 64;
 /// So many of the newest uses of a value are counted.
 const MAX_COUNTED: usize = 10_000;
+/// So many other values with the same content are named.
+const MAX_TIES: usize = 3;
+/// From this class on, a value may be handed on: an item only shows it.
+const HANDS_ON: u8 = 3;
 /// From this class on, a value is what its block itself got.
 const OWN: u8 = 6;
 
@@ -37,7 +42,10 @@ pub(super) struct Causes {
 pub(super) struct Cause {
     pub(super) spot: Spot,
     pub(super) is_json: bool,
+    /// How many other values have the same content.
     pub(super) others: u64,
+    /// Those of them that may be the cause as well, the likeliest first.
+    pub(super) ties: Vec<WhySpot>,
     /// Whether the block itself got it, or the log says that it is the cause.
     pub(super) is_own: bool,
 }
@@ -45,7 +53,7 @@ pub(super) struct Cause {
 impl Cause {
     /// A cause by the log or by the structure of the run.
     pub(super) fn known(spot: Spot) -> Cause {
-        Cause { spot, is_json: false, others: 0, is_own: true }
+        Cause { spot, is_json: false, others: 0, ties: Vec::new(), is_own: true }
     }
 }
 
@@ -68,9 +76,9 @@ impl Causes {
             _ if of.inputs.iter().any(|(_, source)| *source == at as usize) => OWN,
             WhyPlace::Item | WhyPlace::Journal => 1,
             place if is_own && is_from_outside(place) => 7,
-            WhyPlace::Output if of.record.place == WhyPlace::Input => 5,
+            WhyPlace::Output | WhyPlace::Error if of.record.place == WhyPlace::Input => 5,
             WhyPlace::State if !is_own => 4,
-            _ => 3,
+            _ => HANDS_ON,
         };
         (class, record.seq)
     }
@@ -86,19 +94,45 @@ impl Causes {
         })
     }
 
-    fn others(&self, log: &RequestLog, uses: impl DoubleEndedIterator<Item = Use>) -> u64 {
+    /// How many other values have the content of the best one, which is one of `alike` in its record; and where those
+    /// are that may be the cause as well.
+    fn others(
+        &self,
+        log: &Arc<RequestLog>,
+        of: &Asker,
+        uses: impl DoubleEndedIterator<Item = Use>,
+        (best, alike): (Use, &[Use]),
+    ) -> (u64, Vec<WhySpot>) {
         let counting = uses.rev().take(MAX_COUNTED).filter(|one| self.counts(log, &log.records[one.record as usize]));
-        let records: HashSet<u32> = counting.map(|one| one.record).collect();
-        (records.len() as u64).saturating_sub(1)
+        // By record: the outermost value, with the rank.
+        let mut records: HashMap<u32, (Rank, Use)> = HashMap::new();
+        for one in counting.filter(|one| one.record != best.record) {
+            let rank = Self::rank(of, one.record, &log.records[one.record as usize]);
+            let known = records.entry(one.record).or_insert((rank, one));
+            if one.node < known.1.node {
+                known.1 = one;
+            }
+        }
+        let count = records.len() as u64 + (alike.len() as u64).saturating_sub(1);
+        let mut others: Vec<(Rank, Use)> = records.into_values().filter(|((class, _), _)| *class >= HANDS_ON).collect();
+        others.sort_by_key(|(rank, _)| Reverse(*rank));
+        let in_record = alike.iter().filter(|one| **one != best).copied();
+        let ties = in_record.chain(others.into_iter().map(|(_, one)| one)).take(MAX_TIES);
+        let spot = |one: Use| {
+            let mut spot = Spot::of_use(log, one)?;
+            spot.record = of.nearest(spot.record);
+            Some(WhySpot { as_json: one.node == AS_JSON, ..spot.view() })
+        };
+        (count, ties.filter_map(spot).collect())
     }
 
     /// Of the same content at several places of one record, the place with the name that is looked for, or else the
-    /// first; and how many more there are.
-    fn named_like(log: &RequestLog, best: Use, uses: impl Iterator<Item = Use>, wanted: &str) -> (Use, u64) {
+    /// first; and all of them.
+    fn named_like(log: &RequestLog, best: Use, uses: impl Iterator<Item = Use>, wanted: &str) -> (Use, Vec<Use>) {
         let in_record = uses.filter(|one| one.record == best.record && one.node != AS_JSON);
         let alike: Vec<Use> = in_record.take(MAX_RANKED).collect();
         if best.node == AS_JSON || alike.len() < 2 {
-            return (best, 0);
+            return (best, Vec::new());
         }
         let name = wanted.rsplit('/').next().filter(|_| !wanted.is_empty());
         let value = log.value(&log.records[best.record as usize]);
@@ -107,7 +141,7 @@ impl Causes {
             pointer.is_some_and(|pointer| pointer.rsplit('/').next() == name)
         };
         let named = name.and_then(|_| alike.iter().find(is_named)).copied();
-        (named.unwrap_or(best), alike.len() as u64 - 1)
+        (named.unwrap_or(best), alike)
     }
 
     /// The nearest earlier value that equals this one, which is at a spot.
@@ -133,8 +167,8 @@ impl Causes {
             return None;
         }
         cause.record = of.nearest(cause.record);
-        let others = self.others(log, found.iter().copied()) + alike;
-        Some(Cause { spot: cause, is_json: false, others, is_own: class >= OWN })
+        let (others, ties) = self.others(log, &of, found.iter().copied(), (best, &alike));
+        Some(Cause { spot: cause, is_json: false, others, ties, is_own: class >= OWN })
     }
 
     /// The parts of a text, or of a span of it, that earlier values contain.
@@ -167,9 +201,24 @@ impl Causes {
         spot.record = of.nearest(spot.record);
         spot.span = Some((piece.at, piece.at + (piece.to - piece.from)));
         let is_json = best.node == AS_JSON;
-        let cause = Cause { spot, is_json, others: self.others(log, uses()) + alike, is_own: class >= OWN };
+        let (others, ties) = self.others(log, of, uses(), (best, &alike));
+        let cause = Cause { spot, is_json, others, ties, is_own: class >= OWN };
         Some(PartCause { span: (piece.from, piece.to), cause })
     }
+}
+
+/// The first model call of a block, if its prompt has the same at the place of a message: what the model answered to it
+/// is no cause of what it was asked.
+fn first_asked(spot: &Spot) -> Option<Record> {
+    let record = spot.record();
+    if record.place != WhyPlace::Prompt || record.execution == NO_EXECUTION {
+        return None;
+    }
+    let mut segments = pointer::segments(&spot.pointer).into_iter();
+    let number = (segments.next()? == "messages").then(|| segments.next())??.parse().ok()?;
+    let log = &spot.log;
+    let first = log.first_at(record.execution, WhyPlace::Prompt).filter(|first| *first < spot.record)?;
+    log.has_same_message(first, spot.record, number).then(|| log.records[first])
 }
 
 /// The record that a cause is looked for.
@@ -184,7 +233,7 @@ struct Asker {
 impl Asker {
     fn new(spot: &Spot) -> Asker {
         let (log, record) = (&spot.log, spot.record());
-        let before = log.records_of(record.seq).start;
+        let before = log.records_of(first_asked(spot).unwrap_or(record).seq).start;
         let inputs = match record.execution {
             NO_EXECUTION => Vec::new(),
             execution => log.records_at(execution, WhyPlace::Input),

@@ -159,7 +159,7 @@ impl RequestLog {
                 continue;
             }
             if let Some(value) = log.own_value(record) {
-                index.add(number, &value, record.place != WhyPlace::Item);
+                index.add(number, &value, !matches!(record.place, WhyPlace::Item | WhyPlace::Error));
             }
         }
         index.finish();
@@ -270,6 +270,21 @@ impl RequestLog {
         let range = self.records[first..].iter().take_while(|record| record.seq <= to);
         let is_it = |record: &Record| record.execution == execution && record.place == place;
         (first..).zip(range).filter(|(_, record)| is_it(record)).map(|(at, _)| at).collect()
+    }
+
+    /// The first record of an execution at a place, by its number.
+    pub(super) fn first_at(&self, execution: u32, place: WhyPlace) -> Option<usize> {
+        let start = self.executions.get(execution as usize)?.start;
+        let first = self.records.partition_point(|record| record.seq < start);
+        let is_it = |record: &Record| record.execution == execution && record.place == place;
+        self.records[first..].iter().position(is_it).map(|at| first + at)
+    }
+
+    /// Whether two model calls were asked with the same message at a number.
+    pub(super) fn has_same_message(&self, one: usize, other: usize, number: usize) -> bool {
+        let message = |at: usize| self.requests.asked(self.event(&self.records[at]))?.1.message(number);
+        // Calls of a block share what they have in common.
+        message(one).zip(message(other)).is_some_and(|(one, other)| std::ptr::eq(one, other) || one == other)
     }
 
     /// The name of the scope of a record of a state, the pointer to its value there, and whether it has a history by

@@ -18,8 +18,8 @@ use crate::workspace::Workspace;
 use crate::workspace::inside::InsideAt;
 
 /// What a value may be asked by.
-const PLACES: &str = "a JSON pointer like /topic, alone or after input:, output:, prompt: or prompt#2:, or a place of \
-                      a state like session.topic or state:session/topic";
+const PLACES: &str = "a JSON pointer like /topic, alone or after input:, output:, error:, prompt: or prompt#2:, or a \
+                      place of a state like session.topic or state:session/topic";
 /// So many paths are named where one is not there.
 const MAX_NAMED: usize = 5;
 
@@ -171,6 +171,7 @@ fn what_of(text: &str) -> Result<What<'_>, Fault> {
         let place = match (name, number) {
             ("input", None) => Some(WhyPlace::Input),
             ("output", None) => Some(WhyPlace::Output),
+            ("error", None) => Some(WhyPlace::Error),
             ("prompt", None | Some(Some(_))) => Some(WhyPlace::Prompt),
             ("prompt", Some(None)) => {
                 return Err(Fault::invalid(format!("--value {text:?}: calls are counted from 1, like prompt#2:")));

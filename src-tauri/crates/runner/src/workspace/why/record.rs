@@ -5,12 +5,13 @@
 use std::borrow::Cow;
 
 use engine::effects::EffectKind;
+use engine::error::FlowError;
 use engine::event::{Event, EventKind, Recorded, RecordedReturn, Seq};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::model_requests::Requests;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::pointer;
 use crate::views::WhyPlace;
@@ -60,11 +61,13 @@ pub(super) fn places(kind: &EventKind) -> &'static [(Part, WhyPlace)] {
     const REQUEST_INPUT: &[(Part, WhyPlace)] = &[(Part::Whole, WhyPlace::RequestInput)];
     const INPUT: &[(Part, WhyPlace)] = &[(Part::Whole, WhyPlace::Input)];
     const OUTPUT: &[(Part, WhyPlace)] = &[(Part::Whole, WhyPlace::Output)];
+    const ERROR: &[(Part, WhyPlace)] = &[(Part::Whole, WhyPlace::Error)];
     const HOOK: &[(Part, WhyPlace)] = &[(Part::Before, WhyPlace::Input), (Part::Whole, WhyPlace::Output)];
     match kind {
         EventKind::RequestStarted { .. } => REQUEST_INPUT,
         EventKind::BlockStarted { .. } | EventKind::BlockInput { .. } => INPUT,
         EventKind::BlockFinished { output: Some(_), .. } | EventKind::RequestFinished { output: Some(_), .. } => OUTPUT,
+        EventKind::BlockFinished { error: Some(_), .. } | EventKind::RequestFinished { error: Some(_), .. } => ERROR,
         EventKind::HookReturned { .. } => HOOK,
         EventKind::InputEdited { .. } | EventKind::OutputEdited { .. } | EventKind::StateEdited { .. } => {
             &[(Part::Whole, WhyPlace::Edit)]
@@ -76,7 +79,8 @@ pub(super) fn places(kind: &EventKind) -> &'static [(Part, WhyPlace)] {
         EventKind::EffectFinished { effect: EffectKind::Model, error: None, .. } => {
             &[(Part::Whole, WhyPlace::ModelAnswer)]
         }
-        EventKind::EffectFinished { error: None, .. } => &[(Part::Whole, WhyPlace::Reply)],
+        // What a server or a model said instead of an answer came from outside, too.
+        EventKind::EffectFinished { .. } => &[(Part::Whole, WhyPlace::Reply)],
         EventKind::CallbackReturned { returned: Some(RecordedReturn::Value(_)), .. } => {
             &[(Part::Whole, WhyPlace::Returned)]
         }
@@ -114,6 +118,9 @@ pub(super) fn refers_to(kind: &EventKind, part: Part) -> Option<Seq> {
 
 /// The value of an event that is written out there.
 pub(super) fn own_value<'e>(event: &'e Event, part: Part, requests: &Requests) -> Option<Cow<'e, Value>> {
+    if let Some(error) = error_of(&event.kind) {
+        return Some(Cow::Owned(said_by(error)));
+    }
     if let Some(recorded) = recorded(&event.kind, part) {
         return match recorded {
             Recorded::Value(value) => Some(Cow::Borrowed(value)),
@@ -135,6 +142,28 @@ pub(super) fn own_value<'e>(event: &'e Event, part: Part, requests: &Requests) -
         EventKind::JournalAppended { entry } => Some(Cow::Borrowed(entry)),
         _ => None,
     }
+}
+
+/// The error that is the value of an event.
+fn error_of(kind: &EventKind) -> Option<&FlowError> {
+    match kind {
+        EventKind::BlockFinished { output: None, error, .. }
+        | EventKind::RequestFinished { output: None, error, .. }
+        | EventKind::EffectFinished { error, .. } => error.as_ref(),
+        _ => None,
+    }
+}
+
+/// An error as code sees it: without the place and the stack, which the program adds.
+fn said_by(error: &FlowError) -> Value {
+    let mut said = json!({ "name": error.name, "message": error.message });
+    if let Some(code) = &error.code {
+        said["code"] = json!(code);
+    }
+    if let Some(details) = &error.details {
+        said["details"] = details.clone();
+    }
+    said
 }
 
 fn borrowed(value: &Value) -> Option<Cow<'_, Value>> {

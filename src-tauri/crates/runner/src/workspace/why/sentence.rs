@@ -8,6 +8,8 @@ use crate::views::{WhyBy, WhyEdge, WhyKind, WhyPlace, WhySpot};
 
 /// So many values are named in a sentence.
 const MAX_NAMED: usize = 3;
+/// So many values with the same content are named as other origins.
+const MAX_TIES: usize = 2;
 
 /// Returns the answer in a sentence or two.
 pub(super) fn answer(question: &Question, value: Option<&Value>, edges: &[WhyEdge], truncated: bool) -> String {
@@ -45,10 +47,7 @@ impl Words<'_> {
     /// One chain of edges, from the value to its end.
     fn chain(&self, first: &WhyEdge, edges: &[WhyEdge], is_text: bool) -> String {
         let mut text = self.step(first, is_text);
-        if let Some(others) = first.others.filter(|_| first.kind == WhyKind::Copied) {
-            let plural = if others == 1 { "value is" } else { "values are" };
-            text.push_str(&format!(" {others} other earlier {plural} the same."));
-        }
+        text.push_str(&self.ties(first, edges));
         let is_line = edges.iter().zip(0..).all(|(edge, depth)| edge.depth == depth);
         // What was computed is not what it was computed from: the cause ends there.
         let cause = edges.iter().find(|edge| edge.kind == WhyKind::Computed).or(edges.last());
@@ -66,13 +65,54 @@ impl Words<'_> {
                 text.push(' ');
                 text.push_str(&self.end(last));
             }
-            _ => {
-                let inside = edges.iter().filter(|edge| edge.depth == 1 && edge.kind == WhyKind::Copied);
-                let inside: Vec<&WhyEdge> = inside.collect();
-                if !inside.is_empty() {
-                    text.push_str(&format!(" Parts of it are in {}.", self.named(&inside)));
+            _ => text.push_str(&self.branching(edges)),
+        }
+        text
+    }
+
+    /// The parts of a value behind its whole copies: where the first copy is put together from several.
+    fn branching(&self, edges: &[WhyEdge]) -> String {
+        let at_depth = |depth: u32| edges.iter().filter(move |edge| edge.depth == depth);
+        let is_whole = |depth: &u32| {
+            let mut here = at_depth(*depth);
+            let only = here.next().filter(|_| here.next().is_none());
+            only.is_some_and(|only| only.kind == WhyKind::Copied)
+        };
+        let depth = (0..).find(|depth| !is_whole(depth)).unwrap_or_default();
+        let here: Vec<&WhyEdge> = at_depth(depth).collect();
+        match here.as_slice() {
+            [] => String::new(),
+            [made] => {
+                let made_so = if depth > 0 { format!(" {}", self.end(made)) } else { String::new() };
+                let inside: Vec<&WhyEdge> = at_depth(depth + 1).filter(|edge| edge.kind == WhyKind::Copied).collect();
+                if inside.is_empty() {
+                    return made_so;
                 }
+                format!("{made_so} Parts of it are in {}.", self.named(&inside))
             }
+            several => format!(" {}", self.parts(several)),
+        }
+    }
+
+    /// The values with the same content that the log does not rule out, of the first step that has any.
+    fn ties(&self, first: &WhyEdge, edges: &[WhyEdge]) -> String {
+        let is_line = |(edge, depth): &(&WhyEdge, u32)| edge.depth == *depth;
+        let mut line = edges.iter().zip(0..).take_while(is_line).map(|(edge, _)| edge);
+        let is_tie = |edge: &&WhyEdge| edge.kind == WhyKind::Copied && edge.others.is_some();
+        let Some(tie) = line.find(is_tie) else { return String::new() };
+        let (mut text, others) = (String::new(), tie.others.unwrap_or_default());
+        // A value on the way back is no other origin.
+        let is_on_way = |spot: &WhySpot| edges.iter().any(|edge| edge.of.as_ref() == Some(spot) || edge.spot == *spot);
+        let ties = tie.ties.iter().filter(|spot| !is_on_way(spot)).take(MAX_TIES);
+        let named: Vec<String> = ties.map(|spot| self.place(spot)).collect();
+        if !named.is_empty() {
+            let subject = if tie.depth == first.depth { "It" } else { "What came before" };
+            text.push_str(&format!(" {subject} may as well be from {}.", named.join(" or ")));
+        }
+        let more = others.saturating_sub(named.len() as u64);
+        if more > 0 && tie.depth == first.depth {
+            let plural = if more == 1 { "value is" } else { "values are" };
+            text.push_str(&format!(" {more} other earlier {plural} the same."));
         }
         text
     }
@@ -186,6 +226,7 @@ impl Words<'_> {
             WhyPlace::RequestInput => "the input".to_owned(),
             WhyPlace::Input => format!("the input of {path}"),
             WhyPlace::Output => format!("the output of {path}"),
+            WhyPlace::Error => format!("the error of {path}"),
             WhyPlace::Prompt => format!("the prompt of {path}"),
             WhyPlace::Asked => format!("what {path} asked for"),
             WhyPlace::ModelAnswer => format!("the answer of a model to {path}"),

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::causes::{Cause, Causes, PartCause};
 use super::code::Definitions;
 use super::cover::MIN_PART;
+use super::json_bytes::in_json;
 use super::log::RequestLog;
 use super::messages::Sources;
 use super::record::{NO_EXECUTION, Part, is_from_outside, refers_to};
@@ -254,13 +255,13 @@ impl<'w> Walk<'w> {
             of: Some(of),
             text: Some(cut(text)),
             others: Some(cause.others).filter(|others| *others > 0),
+            ties: cause.ties,
             ..edge(WhyKind::Copied, depth, spot.view())
         };
         if !self.push(edge) {
             return Ok(false);
         }
-        // The bytes of a value as JSON are no span of a text in it.
-        let next = if cause.is_json { Spot { span: None, ..cause.spot } } else { cause.spot };
+        let next = if cause.is_json { in_json(cause.spot) } else { cause.spot };
         self.explain(&next, depth + 1)?;
         Ok(true)
     }
@@ -277,6 +278,7 @@ impl<'w> Walk<'w> {
             proven,
             operation: operation.map(str::to_owned),
             others: Some(cause.others).filter(|others| *others > 0),
+            ties: cause.ties,
             ..edge(WhyKind::Copied, depth, spot.view())
         };
         if self.push(edge) { self.explain(&cause.spot, depth + 1) } else { Ok(()) }
@@ -367,6 +369,7 @@ pub(super) fn edge(kind: WhyKind, depth: u32, spot: WhySpot) -> WhyEdge {
         old: None,
         new: None,
         others: None,
+        ties: Vec::new(),
         inputs: Vec::new(),
     }
 }

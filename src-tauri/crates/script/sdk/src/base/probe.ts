@@ -10,7 +10,12 @@ import { caught, current, currentToken, enter as goOnAs, leave, native, sound } 
 // Kept from before an author could replace them.
 const { parse, stringify } = JSON;
 const OwnError = Error;
-const { setPrototypeOf } = Object;
+const { setPrototypeOf, getOwnPropertyDescriptor, defineProperty } = Object;
+
+/** What an expression sees in place of a value that flowglass.json takes from the environment. */
+const REDACTED = '[redacted]';
+/** The names of those values; read once. */
+let secretNames: string[] | undefined;
 
 /** Whose code an expression is, with all that it starts: of no block, so that it is neither counted nor answered. */
 const ASIDE = 2 ** 32 - 1;
@@ -127,15 +132,43 @@ export function take(
   const token = currentToken();
   const before = goOnAs(ASIDE);
   isAside = true;
+  const shown = hidden(token);
   try {
     const had = seen(watched);
     if (condition === undefined || native.holds(condition)) took(token, site, thunks);
     const has = seen(watched);
     for (let at = 0; at < had.length; at++) if (had[at] !== has[at]) native.changed(counter.id, counter.tick, at);
   } finally {
+    shown();
     isAside = false;
     leave(before);
   }
+}
+
+const nothing = (): void => undefined;
+
+/**
+ * Hides the secrets of the environment from expressions, which could spell a value so that no text of it is found.
+ * Returns what puts them back for the block that is replayed.
+ */
+function hidden(token: number): () => void {
+  secretNames ??= parse(native.sync('probe.secrets', token, '') ?? '[]') as string[];
+  const env = (globalThis as { process?: { env?: unknown } }).process?.env;
+  if (secretNames.length === 0 || typeof env !== 'object' || env === null || native.isProxy(env)) return nothing;
+  const names = secretNames;
+  const had: (PropertyDescriptor | undefined)[] = [];
+  for (let at = 0; at < names.length; at++) {
+    const found = getOwnPropertyDescriptor(env, names[at] as string);
+    if (found === undefined || !('value' in found) || (!found.configurable && !found.writable)) continue;
+    had[at] = found;
+    defineProperty(env, names[at] as string, { ...found, value: REDACTED });
+  }
+  return () => {
+    for (let at = 0; at < names.length; at++) {
+      const found = had[at];
+      if (found !== undefined) defineProperty(env, names[at] as string, found);
+    }
+  };
 }
 
 /** What is behind names, as texts. */
