@@ -104,6 +104,7 @@ fn a_request_is_a_trace_of_its_blocks_and_calls() {
     let (chain, say) = (named(&all, "go"), named(&all, "say"));
     assert_eq!((&chain.parent_span_id, &say.parent_span_id), (&request.span_id, &chain.span_id));
     assert_eq!(attributes(say)["flowglass.path"], json!("root/step:say"));
+    assert!(!attributes(say).contains_key("flowglass.memoized"));
     let call = named(&all, "chat tiny");
     assert_eq!((&call.parent_span_id, call.kind), (&say.span_id, i32::from(SpanKind::Client)));
     let told = attributes(call);

@@ -8,7 +8,8 @@ use super::{counted, cut};
 const MAX_NAMED: usize = 12;
 
 pub(crate) fn plan(plan: &PlanRow) -> String {
-    let again = plan.again.iter().map(|block| block.path.clone());
+    let named =
+        |goes_on: bool| plan.again.iter().filter(move |block| block.goes_on == goes_on).map(|block| block.path.clone());
     let asks = |block: &AgainRow| match block.models_asked {
         1 => block.path.clone(),
         asks => format!("{} ({})", block.path, counted(asks.into(), "call")),
@@ -19,7 +20,10 @@ pub(crate) fn plan(plan: &PlanRow) -> String {
     let inside = plan.inside_from_log.map(|inside| format!(", with the {inside} inside {}", them(plan.from_log)));
     let taken = format!("{}{}", counted(plan.from_log.into(), "block"), inside.unwrap_or_default());
     let mut text = format!("taken from the log: {taken}\n");
-    text.push_str(&list(&format!("runs again: {}", counted(plan.runs_again.into(), "block")), again));
+    if let Some(goes_on) = plan.goes_on {
+        text.push_str(&list(&format!("goes on: {}", counted(goes_on.into(), "block")), named(true)));
+    }
+    text.push_str(&list(&format!("runs again: {}", counted(plan.runs_again.into(), "block")), named(false)));
     let at_least = if plan.may_ask_more { "at least " } else { "" };
     let models = format!("models asked: {at_least}{} by what runs again", counted(plan.models_asked.into(), "call"));
     text.push_str(&list(&models, asked));

@@ -315,10 +315,12 @@ export type Adopted = {
 	isWritten: boolean,
 };
 
-/**  A block that runs again. */
+/**  A block that runs again, or goes on. */
 export type AgainRow = {
 	/**  Its path. */
 	path: string,
+	/**  Whether it goes on as the same attempt. */
+	goesOn?: boolean,
 	/**  How many of its model calls the log does not answer. */
 	modelsAsked: number,
 };
@@ -2292,7 +2294,9 @@ export type PlanRow = {
 	fromLog: number,
 	/**  How many blocks ended inside of those; absent where none did. */
 	insideFromLog?: number | null,
-	/**  How many blocks that ran before run again. */
+	/**  How many blocks that had begun go on as the same attempt, because they run others; absent where none does. */
+	goesOn?: number | null,
+	/**  How many blocks that ran before run again, as a new attempt. */
 	runsAgain: number,
 	/**  How many model calls these make that the log does not answer, if all goes as it went. */
 	modelsAsked: number,
@@ -2300,7 +2304,7 @@ export type PlanRow = {
 	mayAskMore?: boolean,
 	/**  What began and has no end in the log: it may have happened, and is made again. */
 	mayHaveHappened: MayHaveHappened[],
-	/**  The blocks that run again, in the order in which they began. */
+	/**  The blocks that run again or go on, in the order in which they began. */
 	again: AgainRow[],
 	/**  Why it cannot go on: the code, or the answer, does not fit the log. */
 	error?: ErrorInfo | null,

@@ -11,6 +11,11 @@ test('says what is taken, what runs and what may have happened', () => {
   expect(planWords({ ...plan, mayHaveHappened: [fetched, fetched] })).toMatch(/root\/step:pay and 1 more$/);
 });
 
+test('blocks that go on are counted apart from those that run again', () => {
+  expect(planWords({ ...plan, goesOn: 2 })).toMatch(/: 12 · goes on: 2 · runs again: 4 · /);
+  expect(planSentence({ ...plan, goesOn: 2 })).toMatch(/^resume would take 12 from the log, go on with 2, run 4 again, /);
+});
+
 test('blocks inside of those from the log are told beside them', () => {
   const deep = { ...plan, fromLog: 5, insideFromLog: 9 };
   expect(planWords(deep)).toMatch(/^taken from the log: 5, with the 9 inside them · /);

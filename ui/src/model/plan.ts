@@ -36,10 +36,11 @@ function modelWords({ modelsAsked, mayAskMore }: PlanRow): string {
   return `ask ${mayAskMore ? 'at least ' : ''}${plural(modelsAsked, 'model', 'models')}`;
 }
 
-/** `taken from the log: 12 · runs again: 4 · models asked: 1 · may have happened: fetch at root/step:pay`. */
+/** `taken from the log: 12 · goes on: 2 · runs again: 4 · models asked: 1 · may have happened: fetch at root/step:pay`. */
 export function planWords(plan: PlanRow): string {
   const parts = [
     `taken from the log: ${takenWords(plan)}`,
+    ...(plan.goesOn ? [`goes on: ${thousands(plan.goesOn)}`] : []),
     `runs again: ${thousands(plan.runsAgain)}`,
     `models asked: ${modelsAsked(plan)}`,
   ];
@@ -55,5 +56,6 @@ export function planSentence(plan: PlanRow): string {
   const again = plan.runsAgain > 0 ? `run ${thousands(plan.runsAgain)} again` : 'run nothing again';
   const inside = insideWords(plan);
   const taken = `${thousands(plan.fromLog)} from the log${inside && ` ${inside}`}`;
-  return `resume would take ${taken}, ${again}, ${modelWords(plan)}`;
+  const goesOn = plan.goesOn ? `go on with ${thousands(plan.goesOn)}, ` : '';
+  return `resume would take ${taken}, ${goesOn}${again}, ${modelWords(plan)}`;
 }

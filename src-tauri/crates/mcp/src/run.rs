@@ -219,10 +219,11 @@ fn planned((what, id): (&str, &str), plan: &PlanRow, is_whole: bool, confirm: &s
         (new, _) => format!(" {new} new blocks and what comes after them are not counted."),
     };
     let mut answer = Answer::new(format!(
-        "{what} of {} would take {} blocks from the log, run {} again and ask models {}{more} times for \
+        "{what} of {} would take {} blocks from the log, go on with {}, run {} again and ask models {}{more} times for \
          these.{unreached} {confirm}",
         name(id),
         plan.from_log,
+        plan.goes_on.unwrap_or(0),
         plan.runs_again,
         plan.models_asked
     ));
@@ -236,7 +237,8 @@ fn planned((what, id): (&str, &str), plan: &PlanRow, is_whole: bool, confirm: &s
         answer.row(text, json!({ "mayHaveHappened": open }));
     }
     for again in &plan.again {
-        let text = format!("runs again: {} ({} model calls)", name(&again.path), again.models_asked);
+        let what = if again.goes_on { "goes on" } else { "runs again" };
+        let text = format!("{what}: {} ({} model calls)", name(&again.path), again.models_asked);
         answer.row(text, json!({ "runsAgain": again }));
     }
     answer

@@ -21,6 +21,7 @@ pub(crate) mod search;
 pub(crate) mod session_order;
 pub(crate) mod sessions;
 pub(crate) mod spans;
+pub(crate) mod state_rollbacks;
 pub(crate) mod state_steps;
 pub(crate) mod states;
 pub(crate) mod stats;

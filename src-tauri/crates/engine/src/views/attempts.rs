@@ -237,6 +237,11 @@ impl<'e> Ends<'e> {
         self.earlier(event).is_some_and(|run| run.stands.is_rolled_back(run.was_cut, false)) && !stays()
     }
 
+    /// Whether the execution of an event went on after it, as the same instance.
+    pub(super) fn went_on(&self, event: &Event) -> bool {
+        self.earlier(event).is_some()
+    }
+
     /// Whether an event is what a callback did that has returned.
     pub fn is_kept(&self, event: &Event) -> bool {
         self.kept.contains(&event.seq)

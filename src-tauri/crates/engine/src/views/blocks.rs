@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Events;
 use super::attempts::{Ends, Stands, Verdict, end};
-use super::spans::fact;
+use super::spans::{Fact, fact};
 use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 
@@ -139,8 +139,11 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
     };
     for event in events.iter() {
         let known_to_run = newest_at;
-        // An abort of the request, or an edit of a fork, does not show that a block still ran.
-        newest_at = if fact(&event.kind, |_| 0, |_| None).is_some() { event.at } else { newest_at };
+        let shows_life = match fact(&event.kind, |_| 0, |_| None) {
+            Some(Fact::Lived) => event.path.is_some(),
+            fact => fact.is_some(),
+        };
+        newest_at = if shows_life { event.at } else { newest_at };
         let Some(path) = &event.path else {
             // If the process died, what ran had stopped before this event.
             for at in open.values().filter(|_| is_cut(event)) {

@@ -199,7 +199,7 @@ pub(crate) fn of_items(event: &Event) -> Option<Event> {
 /// the request's process still runs it: an attempt without an end is then going on, else abandoned.
 pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
     let facts = Facts::gather(events, live);
-    let mut snapshots = snapshots(events, live);
+    let mut snapshots = snapshots(request, events, live);
     let mut items: Vec<Item> = Vec::new();
     let mut keyed: HashMap<String, usize> = HashMap::new();
     // Items still in progress, by the event that added them.

@@ -38,6 +38,10 @@ pub struct ReplayOrder {
     order: HashMap<Arc<str>, Vec<Run>>,
     /// The beginnings of attempts that ran again from their top after a cut.
     again_from_top: HashSet<Seq>,
+    /// The runs that count with which the tries of a block were counted anew: a resume ran again what had failed.
+    rounds: HashSet<(Arc<str>, Run)>,
+    /// The paths of which the next run that counts will be such a one.
+    begins_round: HashSet<Arc<str>>,
 }
 
 impl ReplayOrder {
@@ -52,15 +56,19 @@ impl ReplayOrder {
             again: HashSet::new(),
             order: HashMap::new(),
             again_from_top: HashSet::new(),
+            rounds: HashSet::new(),
+            begins_round: HashSet::new(),
         };
         // Failed attempts since the last resume, and those before it.
         let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
         let (mut life, mut waiting) = (0, HashSet::new());
+        // Whether a resume has recorded again what it took: then no event names the failure that an attempt replaces.
+        let mut repeats = false;
         for event in events {
             let Some(path) = &event.path else {
-                if matches!(event.kind, EventKind::RequestResumed { .. }) {
+                if let EventKind::RequestResumed { keeps_ended, .. } = event.kind {
                     failed.extend(open_failures.drain());
-                    life = event.seq;
+                    (life, repeats) = (event.seq, repeats || !keeps_ended);
                 }
                 continue;
             };
@@ -72,6 +80,9 @@ impl ReplayOrder {
             match &event.kind {
                 EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. } => {
                     all.began.insert(key.clone(), event.seq);
+                    if let Some(before) = all.replaced(event, path, run).filter(|before| failed.remove(before)) {
+                        all.withdraw(before);
+                    }
                     let before = all.newest.insert(path.clone(), run).map(|before| (path.clone(), before));
                     if let Some(before) = before
                         && !waiting.contains(&before)
@@ -90,14 +101,14 @@ impl ReplayOrder {
                     waiting.insert(key);
                 }
                 EventKind::BlockFinished { outcome, .. } => {
-                    let order = all.order.entry(path.clone()).or_default();
-                    // A failure that a resume ran again is behind the request.
-                    while let Some(last) = order.last().copied()
-                        && failed.remove(&(path.clone(), last))
-                    {
-                        order.pop();
-                        all.ends.insert((path.clone(), last), End::Cut);
+                    let last = all.order.get(path).and_then(|order| order.last()).map(|last| (path.clone(), *last));
+                    if let Some(last) = last.filter(|last| repeats && failed.remove(last)) {
+                        all.withdraw(last);
                     }
+                    if all.begins_round.remove(path) {
+                        all.rounds.insert(key.clone());
+                    }
+                    let order = all.order.entry(path.clone()).or_default();
                     // A replay makes them in the order of their beginnings; one may outlast the next.
                     if let Err(at) = order.binary_search(&run) {
                         order.insert(at, run);
@@ -115,7 +126,9 @@ impl ReplayOrder {
                 _ => {}
             }
         }
-        all.withdraw(&failed);
+        if repeats {
+            all.withdraw_before_unfinished(&failed);
+        }
         all.find_second_tries(events);
         all
     }
@@ -126,16 +139,39 @@ impl ReplayOrder {
         (event.attempt, resumed.map_or(0, |resumed| resumed.partition_point(|seq| *seq <= event.seq) as u32))
     }
 
-    /// A failure that a resume ran again is behind the request, even if the new attempt was cut off.
-    fn withdraw(&mut self, failed: &HashSet<(Arc<str>, Run)>) {
-        let cut = self.newest.iter().filter(|(path, run)| self.is_unfinished(path, **run));
-        let cut: Vec<_> = cut.map(|(path, run)| (path.clone(), *run)).collect();
-        for (path, newest) in cut {
-            let order = self.order.entry(path.clone()).or_default();
-            while let Some(last) = order.pop_if(|last| *last < newest && failed.contains(&(path.clone(), *last))) {
-                self.ends.insert((path.clone(), last), End::Cut);
+    /// The run that a beginning one takes the place of, if that one failed: its own before it went on, or the newest
+    /// of the attempt before it.
+    fn replaced(&self, event: &Event, path: &Arc<str>, (attempt, resumed): Run) -> Option<(Arc<str>, Run)> {
+        let before = match event.kind {
+            EventKind::BlockResumed { .. } => (attempt, resumed.checked_sub(1)?),
+            EventKind::BlockStarted { replaces_failed: true, .. } => {
+                let before = attempt.checked_sub(1)?;
+                (before, self.resumed.get(&(path.clone(), before)).map_or(0, |resumed| resumed.len() as u32))
             }
+            _ => return None,
+        };
+        Some((path.clone(), before))
+    }
+
+    /// A failure that a resume ran again is behind the request, even if the new attempt was cut off. Its earlier tries
+    /// stay: what they ran inside them was done, and the tries are counted anew.
+    fn withdraw(&mut self, (path, run): (Arc<str>, Run)) {
+        if let Some(order) = self.order.get_mut(&path) {
+            order.retain(|known| *known != run);
         }
+        self.begins_round.insert(path.clone());
+        self.ends.insert((path, run), End::Cut);
+    }
+
+    /// The same of the newest attempts that have not ended, where no event names the failure that they replace.
+    fn withdraw_before_unfinished(&mut self, failed: &HashSet<(Arc<str>, Run)>) {
+        let cut = self.newest.iter().filter(|(path, run)| self.is_unfinished(path, **run));
+        let last = cut.filter_map(|(path, newest)| {
+            let last = self.order.get(path)?.last().filter(|last| *last < newest)?;
+            Some((path.clone(), *last))
+        });
+        let last: Vec<_> = last.filter(|last| failed.contains(last)).collect();
+        last.into_iter().for_each(|last| self.withdraw(last));
     }
 
     /// A chain that is gone through again is no such try: what ended inside it stays where it was.
@@ -198,6 +234,16 @@ impl ReplayOrder {
         newest.chain(left.filter_map(|((path, run), _)| {
             Some((path.clone(), self.order.get(path)?.iter().position(|other| other == run)?))
         }))
+    }
+
+    /// The attempts with which the tries of a block were counted anew, because a resume ran again what had failed: by
+    /// their numbers as [`place`](Self::place) tells them.
+    pub fn rounds(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
+        let ended = self.rounds.iter().filter_map(|(path, run)| {
+            Some((path.clone(), self.order.get(path)?.iter().position(|other| other == run)?))
+        });
+        let open = self.begins_round.iter();
+        ended.chain(open.map(|path| (path.clone(), self.order.get(path).map_or(0, Vec::len))))
     }
 
     fn is_unfinished(&self, path: &Arc<str>, run: Run) -> bool {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::Events;
 use super::attempts::rolled_back;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
-use crate::model::identity::InstanceId;
+use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::item::{ItemStatus, NewItem};
 use crate::model::path::path_below;
 use crate::model::scope::{ScopeKey, ScopeKind};
@@ -69,9 +69,9 @@ impl Snapshot {
     }
 }
 
-/// Every sequencer instance with state, by the event that gave it its initial state. `live` says whether what
-/// running blocks wrote counts.
-pub fn snapshots(events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
+/// Every sequencer instance of a request with state, by the event that gave it its initial state. `live` says whether
+/// what running blocks wrote counts.
+pub fn snapshots(request: &str, events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
     let gone = rolled_back(events.0, live);
     let mut found: HashMap<Seq, Snapshot> = HashMap::new();
     let mut begun: HashMap<&ScopeKey, Seq> = HashMap::new();
@@ -98,7 +98,7 @@ pub fn snapshots(events: Events<'_>, live: bool) -> HashMap<Seq, Snapshot> {
                 if scope.kind == ScopeKind::Sequencer =>
             {
                 begun.insert(scope, event.seq);
-                let mut snapshot = initial(event, scope, state, *durable);
+                let mut snapshot = initial(request, event, state, *durable);
                 let goes_on = owners.insert(place, event.seq);
                 // One that ran before, at the same place, is over.
                 let earlier = newest.insert(place.0, event.seq);
@@ -184,10 +184,13 @@ fn index_in<'p>(ran: &mut Vec<&'p str>, operation: Option<&'p str>) -> i64 {
     at as i64
 }
 
-fn initial(event: &Event, scope: &ScopeKey, state: &Value, durable: bool) -> Snapshot {
+fn initial(request: &str, event: &Event, state: &Value, durable: bool) -> Snapshot {
+    let path = event.path.clone().unwrap_or_default();
+    // Not the scope's: an instance that a fork shares has the scope of the other request.
+    let owner = StateOwner { request, instance: InstanceId { path: &path, attempt: event.attempt } };
     Snapshot {
-        instance: scope.id.clone(),
-        path: event.path.clone().unwrap_or_default(),
+        instance: owner.to_string().into(),
+        path,
         state: State::recorded(state),
         version: 0,
         step_name: INITIAL.into(),

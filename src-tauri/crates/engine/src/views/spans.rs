@@ -63,8 +63,8 @@ pub struct Spans {
     /// Where spans that ran on were cut off: the event with which the request ended or was taken up again, and the time
     /// of the newest fact before it.
     cuts: Vec<(Seq, i64)>,
-    /// The time of the newest fact.
-    last_at: i64,
+    /// The newest event that shows that something ran, and its time.
+    alive: (Seq, i64),
     /// How many spans failed, without those that failed only because a block inside them did.
     failure_causes: u64,
     /// Those of them that run others: they may go on.
@@ -183,9 +183,10 @@ impl Spans {
 
     /// Takes in the next fact. Returns the span that it changes.
     pub fn push(&mut self, event: SpanEvent) -> Option<SpanIndex> {
-        self.last = event.seq;
-        let before = std::mem::replace(&mut self.last_at, event.at);
+        self.last = self.last.max(event.seq);
+        let before = self.note_life(&event);
         match event.fact {
+            Fact::Lived => {}
             Fact::RequestResumed => {
                 self.resumes.push(event.seq);
                 self.cuts.push((event.seq, before));
@@ -391,10 +392,5 @@ impl Spans {
                 Some(end) => end.is_rolled_back(),
             };
         if is_rolled_back { span.changes - writes.revocable } else { span.changes }
-    }
-
-    /// Whether a resume brought writes from the log into force again in a span.
-    pub fn has_repeated(&self, index: SpanIndex) -> bool {
-        self.repeated.contains(&index)
     }
 }

@@ -36,6 +36,7 @@ const IS_REPEATED: u16 = 1 << 5;
 const IS_SUPERSEDED: u16 = 1 << 6;
 const IS_KEYED: u16 = 1 << 7;
 const IS_OUTPUT: u16 = 1 << 8;
+const IS_OF_RUN: u16 = 1 << 9;
 
 /// Which of the counts is an audience's, and which bit.
 fn index_of(audience: Audience) -> usize {
@@ -76,6 +77,7 @@ struct Attempt {
     is_memoized: bool,
     was_cut: bool,
     runs_again: bool,
+    went_on: bool,
 }
 
 /// What became of an item that was added in progress, or changed.
@@ -211,6 +213,8 @@ impl ItemList {
             is_repeated: has(IS_REPEATED),
             is_superseded: has(IS_SUPERSEDED),
             is_taken_from_log: attempt.is_some_and(|attempt| attempt.is_memoized && entry.seq <= attempt.finished),
+            is_of_run: has(IS_OF_RUN),
+            went_on: attempt.is_some_and(|attempt| attempt.went_on),
         }
     }
 

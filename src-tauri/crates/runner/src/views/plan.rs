@@ -15,7 +15,10 @@ pub struct PlanRow {
     /// How many blocks ended inside of those; absent where none did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inside_from_log: Option<u32>,
-    /// How many blocks that ran before run again.
+    /// How many blocks that had begun go on as the same attempt, because they run others; absent where none does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goes_on: Option<u32>,
+    /// How many blocks that ran before run again, as a new attempt.
     pub runs_again: u32,
     /// How many model calls these make that the log does not answer, if all goes as it went.
     pub models_asked: u32,
@@ -24,7 +27,7 @@ pub struct PlanRow {
     pub may_ask_more: bool,
     /// What began and has no end in the log: it may have happened, and is made again.
     pub may_have_happened: Vec<MayHaveHappened>,
-    /// The blocks that run again, in the order in which they began.
+    /// The blocks that run again or go on, in the order in which they began.
     pub again: Vec<AgainRow>,
     /// Why it cannot go on: the code, or the answer, does not fit the log.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,12 +49,15 @@ pub struct PlanRow {
     pub drift: Vec<String>,
 }
 
-/// A block that runs again.
+/// A block that runs again, or goes on.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct AgainRow {
     /// Its path.
     pub path: String,
+    /// Whether it goes on as the same attempt.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub goes_on: bool,
     /// How many of its model calls the log does not answer.
     pub models_asked: u32,
 }

@@ -117,14 +117,15 @@ impl Maker<'_> {
         let parent = block.parent.as_ref().map_or_else(|| root(self.request), |parent| self.instance(parent));
         let failure = block.error.map(|error: &FlowError| (error.name.as_str(), error.message.as_str()));
         let is_failed = matches!(block.status, BlockStatus::Failed);
+        let mut attributes = vec![
+            text("flowglass.path", &block.path),
+            text("flowglass.kind", block.kind.as_str()),
+            text("flowglass.status", &status_word(block.status)),
+            number("flowglass.attempt", block.attempt.into()),
+        ];
+        attributes.extend(block.memoized.then(|| flag("flowglass.memoized", true)));
         Span {
-            attributes: vec![
-                text("flowglass.path", &block.path),
-                text("flowglass.kind", block.kind.as_str()),
-                text("flowglass.status", &status_word(block.status)),
-                number("flowglass.attempt", block.attempt.into()),
-                flag("flowglass.memoized", block.memoized),
-            ],
+            attributes,
             kind: SpanKind::Internal.into(),
             status: Some(status(
                 failure.filter(|_| is_failed).map(|(_, message)| message),

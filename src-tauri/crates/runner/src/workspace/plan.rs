@@ -43,14 +43,20 @@ impl Workspace {
         let may_have_happened = may_have_happened(common).iter().map(MayHaveHappened::from).collect();
         let (config, store) = (self.config.clone(), self.store.clone());
         let (plan, error) = plan(&self.dir, PlanInput { loaded_flow, config, asked, before, recorded, store })?;
-        let row = |block: &RunsAgain| AgainRow { path: block.path.to_string(), models_asked: block.model_calls as u32 };
+        let row = |block: &RunsAgain| AgainRow {
+            path: block.path.to_string(),
+            goes_on: block.goes_on,
+            models_asked: block.model_calls as u32,
+        };
         let again: Vec<AgainRow> = plan.again.iter().map(row).collect();
+        let goes_on = again.iter().filter(|block| block.goes_on).count();
         let is_same = plan.new.is_empty() && plan.orphaned.is_empty() && plan.drift.is_empty();
         let paths = |of: &[Arc<str>]| of.iter().map(ToString::to_string).collect::<Vec<_>>();
         Ok(PlanRow {
             from_log: plan.from_log.len() as u32,
             inside_from_log: Some(plan.inside_from_log as u32).filter(|inside| *inside > 0),
-            runs_again: again.len() as u32,
+            goes_on: Some(goes_on as u32).filter(|blocks| *blocks > 0),
+            runs_again: (again.len() - goes_on) as u32,
             models_asked: again.iter().map(|block| block.models_asked).sum(),
             may_ask_more: plan.again.iter().any(|block| block.may_call_more),
             may_have_happened,

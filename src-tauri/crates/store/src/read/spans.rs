@@ -10,7 +10,7 @@ use crate::sql::{Connection, OptionalExtension};
 use engine::event::{Event, Seq};
 use engine::path;
 use engine::views::references::references;
-use engine::views::spans::{Names, PathNumber, SpanEvent, Spans, fact};
+use engine::views::spans::{Fact, Names, PathNumber, SpanEvent, Spans, fact};
 
 use crate::Store;
 use crate::read::events;
@@ -20,6 +20,8 @@ use crate::row::span_page::{self, KINDS_WITH_FACTS, NO_PATH, Numbers};
 
 /// More events than this are taken in by a thread of their own.
 const LONG: Seq = 4_096;
+/// Among how many events before a cut one is looked for that shows what ran.
+const SIGNS: i64 = 64;
 /// How many facts are handed over at a time, and how many times before the reader waits.
 const BATCH: usize = 1_024;
 const BATCHES: usize = 8;
@@ -202,6 +204,7 @@ impl Reader<'_> {
                     let known = facts[before..].iter().take_while(|fact| fact.seq <= self.last).count();
                     facts.drain(before..before + known);
                     self.last = last;
+                    self.add_signs_of_life(&mut facts, before)?;
                 }
                 Err(_) => {
                     facts.truncate(before);
@@ -213,12 +216,14 @@ impl Reader<'_> {
             }
         }
         self.read_events(newest, &mut facts)?;
+        facts.extend(self.sign_of_life(newest + 1)?);
         take((facts, self.last));
         Ok(())
     }
 
     /// Reads the events after [`Reader::last`] up to `last`.
     fn read_events(&mut self, last: Seq, facts: &mut Vec<SpanEvent>) -> Result<(), Error> {
+        let before = facts.len();
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT seq, at, path, attempt, kind, body FROM event
              WHERE request = ?1 AND seq BETWEEN ?2 AND ?3 AND kind IN ({KINDS_WITH_FACTS}) ORDER BY seq"
@@ -233,7 +238,41 @@ impl Reader<'_> {
             }
         }
         self.last = last;
+        self.add_signs_of_life(facts, before)
+    }
+
+    /// Adds, before each fact from `start` on that cuts off what runs, the newest event that shows that it ran.
+    fn add_signs_of_life(&self, facts: &mut Vec<SpanEvent>, start: usize) -> Result<(), Error> {
+        for at in (start..facts.len()).rev() {
+            if matches!(facts[at].fact, Fact::RequestResumed | Fact::RequestFinished)
+                && let Some(sign) = self.sign_of_life(facts[at].seq)?
+            {
+                facts.insert(at, sign);
+            }
+        }
         Ok(())
+    }
+
+    /// The newest event of a block before another event, if it shows that the block ran and nothing else.
+    fn sign_of_life(&self, before: Seq) -> Result<Option<SpanEvent>, Error> {
+        let mut statement = self.connection.prepare_cached(
+            "SELECT seq, at, path, attempt, kind, body FROM event WHERE request = ?1 AND seq < ?2 AND path IS NOT NULL
+             ORDER BY seq DESC LIMIT ?3",
+        )?;
+        let mut rows = statement.query((self.request, before, SIGNS))?;
+        while let Some(row) = rows.next()? {
+            let kind = body::event_if_readable(self.connection, &body::lossy(row, 4)?, &body::lossy(row, 5)?)?;
+            match kind.and_then(|kind| fact(&kind, |_| 0, |_| None)) {
+                None => {}
+                Some(Fact::Lived) => {
+                    let path = row.get::<_, Option<i64>>(2)?.and_then(|path| PathNumber::try_from(path).ok());
+                    let (seq, at, attempt) = (row.get(0)?, row.get(1)?, row.get(3)?);
+                    return Ok(Some(SpanEvent { seq, at, path, attempt, fact: Fact::Lived }));
+                }
+                Some(_) => return Ok(None),
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -288,7 +327,7 @@ fn siblings_below(connection: &Connection, begin: &str) -> Result<Vec<String>, E
 }
 
 /// The events of no block in a request.
-fn seqs_without_path(connection: &Connection, request: &str) -> Result<Vec<Seq>, Error> {
+pub(crate) fn seqs_without_path(connection: &Connection, request: &str) -> Result<Vec<Seq>, Error> {
     seqs_of(connection, request, NO_PATH)
 }
 

@@ -16,6 +16,7 @@ use engine::state::State;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::read::state_rollbacks::{AttemptRollback, by_attempt, resumes_that_forget, rollbacks, to_rollbacks};
 use crate::row::attempts::RolledBackAttempt;
 use crate::row::body;
 use crate::row::error::Error;
@@ -185,35 +186,6 @@ pub(crate) fn rolled_back_attempts(
     Ok(by_attempt(&rollbacks))
 }
 
-fn by_attempt(rollbacks: &[AttemptRollback]) -> HashMap<(i64, u32), i64> {
-    let mut last = HashMap::new();
-    for one in rollbacks {
-        let until = last.entry((one.path, one.attempt)).or_insert(one.event);
-        *until = one.event.max(*until);
-    }
-    last
-}
-
-/// Those of the attempts that wrote to a scope, as rollbacks at the event after `as_of`, so that keyframes with their
-/// writes are not used.
-fn to_rollbacks(
-    connection: &Connection,
-    scope: i64,
-    as_of: i64,
-    attempts: &[RolledBackAttempt],
-) -> Result<Vec<AttemptRollback>, Error> {
-    let mut found = Vec::new();
-    for RolledBackAttempt { attempt: (path, attempt), writes } in attempts {
-        let Some(first) = writes.iter().find(|(written, _)| *written == scope).map(|(_, first)| *first) else {
-            continue;
-        };
-        let path =
-            connection.prepare_cached("SELECT n FROM path WHERE text = ?1")?.query_row((&**path,), |row| row.get(0))?;
-        found.push(AttemptRollback { event: as_of.saturating_add(1), first, path, attempt: *attempt });
-    }
-    Ok(found)
-}
-
 /// The newest keyframe at or before an event that contains no writes that were rolled back by then.
 pub(crate) fn base_keyframe_at(connection: &Connection, scope: i64, as_of: i64) -> Result<Option<i64>, Error> {
     base_keyframe(connection, scope, as_of, &rollbacks(connection, scope, as_of)?)
@@ -232,30 +204,16 @@ pub(crate) fn standalone_keyframes(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// As [`standalone_keyframes`], and the events at which attempts were rolled back.
+/// As [`standalone_keyframes`], and the events at which attempts were rolled back or forgotten: see
+/// [`rollbacks`].
 pub(crate) fn discontinuities(connection: &Connection, scope: i64, from: i64, to: i64) -> Result<BTreeSet<i64>, Error> {
     let mut statement = connection.prepare_cached(&format!(
         "SELECT event FROM attempt_rollback WHERE scope = ?1 AND event BETWEEN ?2 AND ?3 UNION {STANDALONE_KEYFRAMES}"
     ))?;
     let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
-}
-
-/// A row of `attempt_rollback`: the writes before `event` do not count from it on; `first` is the first of them.
-struct AttemptRollback {
-    event: i64,
-    first: i64,
-    path: i64,
-    attempt: u32,
-}
-
-fn rollbacks(connection: &Connection, scope: i64, as_of: i64) -> Result<Vec<AttemptRollback>, Error> {
-    let mut statement = connection
-        .prepare_cached("SELECT event, first, path, attempt FROM attempt_rollback WHERE scope = ?1 AND event <= ?2")?;
-    let rows = statement.query_map((scope, as_of), |row| {
-        Ok(AttemptRollback { event: row.get(0)?, first: row.get(1)?, path: row.get(2)?, attempt: row.get(3)? })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let mut found: BTreeSet<i64> = rows.collect::<Result<_, _>>()?;
+    found.extend(resumes_that_forget(connection, scope)?.filter(|resume| (from..=to).contains(resume)));
+    Ok(found)
 }
 
 fn base_keyframe(

@@ -3,6 +3,8 @@
 //! A page covers the same events as a filter of search, and is made and stored with it. The same events always make the
 //! same bytes. A page that cannot be read is made from its events again by whoever reads it; nothing here writes one.
 //!
+//! That a block only still ran, [`Fact::Lived`], is in no page: readers look for it where it decides something.
+//!
 //! A page ends with a checksum of its bytes and of the events it covers, because a byte that changed may still be read
 //! as a page, of a tree that never was. Pages of before there were checksums have none, and are read as they are.
 
@@ -129,7 +131,8 @@ impl PageBuilder {
         let Some(kind) = kind else { return };
         self.numbered += u64::from(takes_number(kind, path.is_some()));
         self.has_repeats |= repeats(kind);
-        if let Some(fact) = fact(kind, |name| self.names.number(name), number) {
+        let fact = fact(kind, |name| self.names.number(name), number);
+        if let Some(fact) = fact.filter(|fact| *fact != Fact::Lived) {
             let path = path.and_then(|path| PathNumber::try_from(path).ok());
             self.facts.push(SpanEvent { seq, at, path, attempt, fact });
         }
@@ -210,6 +213,7 @@ fn encode((first, last): (Seq, Seq), facts: &[SpanEvent], texts: &Names) -> Resu
                 Said::CallbackReturned(*is_memoized, runs(one.seq, events), runs(one.seq, superseded))
             }
             Fact::WentOn => Said::WentOn,
+            Fact::Lived => continue,
             Fact::RequestResumed => Said::RequestResumed,
             Fact::RequestFinished => Said::RequestFinished,
         };

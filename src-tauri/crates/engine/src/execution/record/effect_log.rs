@@ -79,6 +79,8 @@ pub struct EffectLog {
     unawaited: HashSet<(Arc<str>, u32, EffectKind, u32)>,
     /// How often the request had been resumed when an attempt started; absent for 0.
     resume_counts: HashMap<(Arc<str>, u32), u32>,
+    /// The attempts with which the tries of a block were counted anew: a resume ran again what had failed.
+    rounds: HashSet<(Arc<str>, u32)>,
     /// What waits to become due.
     turns: Turns,
     now: Cell<i64>,
@@ -101,6 +103,7 @@ impl EffectLog {
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
         let own = edited_input(events).unwrap_or(0);
         let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();
+        let rounds = counting.rounds().map(|(path, nth)| (path, nth as u32)).collect();
         let (mut resumes, mut resume_counts) = (0, HashMap::new());
         for event in events {
             match (&event.kind, &event.path) {
@@ -202,6 +205,7 @@ impl EffectLog {
             callers: callers(events),
             resume_counts,
             unfinished,
+            rounds,
             seen: RefCell::new(seen),
             turns: Turns::default(),
             // The minimum: the events that a fork shares with another request are older than its first event.
@@ -307,6 +311,11 @@ impl EffectLog {
     /// Returns how often the request had been resumed when an attempt started.
     pub(crate) fn resumes(&self, path: &Arc<str>, attempt: u32) -> u32 {
         self.resume_counts.get(&(path.clone(), attempt)).copied().unwrap_or(0)
+    }
+
+    /// Returns whether the tries of a block are counted anew with an attempt.
+    pub(crate) fn begins_round(&self, path: &Arc<str>, attempt: u32) -> bool {
+        !self.rounds.is_empty() && self.rounds.contains(&(path.clone(), attempt))
     }
 
     /// Returns a future that completes when a callback of an attempt is due to return; `None` if it did not return.

@@ -17,9 +17,10 @@ use indexmap::{IndexMap, IndexSet};
 use crate::execution::core::abort::Abort;
 use crate::execution::record::alignment::Alignment;
 use crate::execution::record::gone::is_gone;
+use crate::execution::record::reuse::Reuse;
 use crate::execution::run::{PriorRun, Run, StartRequest};
 use crate::model::effects::{EffectKind, Effects};
-use crate::model::event::{Event, EventKind, Outcome, Seq};
+use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 use crate::model::flow::Flow;
 use crate::model::log::Log;
 use crate::model::path::{is_inside, parent, path_below, with_ancestors};
@@ -31,7 +32,7 @@ pub struct Plan {
     pub from_log: Vec<Arc<str>>,
     /// How many blocks ended inside of those.
     pub inside_from_log: usize,
-    /// The blocks that ran before and run again, in the order in which they began.
+    /// The blocks that ran before and run again or go on, in the order in which they began.
     pub again: Vec<RunsAgain>,
     /// The blocks that begin and never ran before, in the order in which they are reached; only those that are reached
     /// before something stops the plan.
@@ -42,11 +43,13 @@ pub struct Plan {
     pub drift: Vec<String>,
 }
 
-/// A block that runs again.
+/// A block that runs again, or goes on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunsAgain {
     /// Its path.
     pub path: Arc<str>,
+    /// Whether it goes on as the same attempt, because it runs others.
+    pub goes_on: bool,
     /// How many model calls it makes that the log does not answer, if it goes as it went.
     pub model_calls: usize,
     /// Whether their number depends on what the model or the loop around it answers.
@@ -97,6 +100,7 @@ impl Run {
     pub fn plan(&self, recorded: &[Event], planned: &[Event]) -> Plan {
         let mut reached = reached(&self.kept.borrow(), planned);
         let new_calls = new_calls(planned);
+        let went_on_as_it_was = first_to_go_on(planned);
         let translated = self.alignment.translate(recorded);
         let known = ran(&translated);
         let is_new = |path: &&Arc<str>| !known.contains_key(*path) && reached[*path] == Reached::Open;
@@ -154,10 +158,22 @@ impl Run {
             let may_call_more = ran.calls + ran.before > 1
                 || has_tools.contains(&**path)
                 || is_in_loop(path) && asking.contains(&**path);
-            plan.again.push(RunsAgain { path: path.clone(), model_calls: certain.max(expected), may_call_more });
+            let goes_on = went_on_as_it_was.contains(path) || (!was_reached && self.would_go_on(path));
+            plan.again.push(RunsAgain {
+                path: path.clone(),
+                goes_on,
+                model_calls: certain.max(expected),
+                may_call_more,
+            });
         }
         plan.orphaned = outermost(&gone, recorded, &translated);
         plan
+    }
+
+    /// Returns whether a block goes on as the same attempt, once the request comes to it.
+    fn would_go_on(&self, path: &str) -> bool {
+        let unfinished = self.replay_cache.unfinished(path).filter(|_| self.reuse == Reuse::ByReference);
+        unfinished.is_some_and(|known| known.kind != BlockKind::Handler)
     }
 
     /// Returns whether tools of a generator run again and none of them waits for an answer: the model is then asked
@@ -225,6 +241,23 @@ fn reached(kept: &IndexSet<Arc<str>>, planned: &[Event]) -> IndexMap<Arc<str>, R
         }
     }
     reached
+}
+
+/// Returns the blocks that went on as the attempt that they were, before anything else that they did.
+fn first_to_go_on(planned: &[Event]) -> HashSet<&Arc<str>> {
+    let (mut began, mut went_on) = (HashSet::new(), HashSet::new());
+    for event in planned {
+        let goes_on = match event.kind {
+            EventKind::BlockStarted { .. } => false,
+            EventKind::BlockResumed { .. } => true,
+            _ => continue,
+        };
+        let Some(path) = &event.path else { continue };
+        if began.insert(path) && goes_on {
+            went_on.insert(path);
+        }
+    }
+    went_on
 }
 
 /// Returns the texts of the drift that was found, each once.

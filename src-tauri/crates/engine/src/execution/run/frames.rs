@@ -86,6 +86,8 @@ impl Run {
                 self.next_stamp(),
             ))
         });
+        let begins_round = self.effect_log.as_ref().is_some_and(|log| log.begins_round(&path, attempt));
+        let tries = if begins_round { 0 } else { tries };
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
         frame.register(&self.roots);
         frame

@@ -124,6 +124,7 @@ pub(crate) fn try_block(
                 Some(instance) => run.frame_of(instance, block.clone(), path.clone(), around, data, tries),
                 None => run.frame(block.clone(), path.clone(), around, data, tries),
             };
+            tries = frame.tries;
             frame.is_over.set(given_before.is_some());
             if let Some(earlier) = superseded_effects.take() {
                 frame.effects.replace(AttemptEffects::after(earlier));

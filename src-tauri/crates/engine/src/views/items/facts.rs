@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::Provenance;
-use super::rules::{Mark, is_told_failure};
+use super::rules::{Mark, is_of_run, is_told_failure};
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Outcome, Recorded, RequestStatus, Seq};
 use crate::model::item::{ItemStatus, NewItem};
@@ -115,6 +115,8 @@ impl<'a> Facts<'a> {
             is_repeated: self.ends.is_repeated(event),
             is_superseded: self.ends.is_superseded(event),
             is_taken_from_log: self.ends.is_taken_from_log(event),
+            is_of_run: is_of_run(&event.kind),
+            went_on: self.ends.went_on(event),
         };
         mark.is_dropped(self.live)
     }

@@ -31,6 +31,8 @@ pub struct Candidate {
     pub is_question: bool,
     /// See [`Mark`](super::rules::Mark).
     pub is_told_failure: bool,
+    /// See [`Mark`](super::rules::Mark).
+    pub is_of_run: bool,
     /// What later ones with the same identity replace.
     pub identity: Option<String>,
     /// How many bytes its text has.
@@ -129,7 +131,7 @@ pub fn item_fact(kind: &EventKind, has_path: bool) -> Option<ItemFact> {
                 outcome: *outcome,
                 stopped: end(*outcome, error.as_ref()) == Verdict::RolledBack && *outcome == Outcome::Failed,
                 memoized: *memoized,
-                item: has_item.then(|| plain("block_output", *transient)),
+                item: has_item.then(|| Candidate { is_of_run: true, ..plain("block_output", *transient) }),
                 commits: commits(),
             }
         }
@@ -141,7 +143,7 @@ pub fn item_fact(kind: &EventKind, has_path: bool) -> Option<ItemFact> {
         },
         EventKind::Committed { .. } => ItemFact::Committed(commits()),
         EventKind::StateInitialized { scope, .. } if has_path && scope.kind == ScopeKind::Sequencer => {
-            ItemFact::Added(plain("state_snapshot", true))
+            ItemFact::Added(Candidate { is_of_run: true, ..plain("state_snapshot", true) })
         }
         EventKind::StateChanged { scope, .. } if has_path => {
             let waits_for_commit = scope.kind.is_durable();

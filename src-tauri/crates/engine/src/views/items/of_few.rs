@@ -29,7 +29,7 @@ pub fn item_of_few(request: &Arc<str>, events: Events<'_>, wanted: &Few) -> Opti
     if matches!(event.kind, EventKind::RequestResumed { .. }) {
         facts.continued.insert(event.seq, wanted.continued.as_deref());
     }
-    let new_of = |event| match snapshots(events, true).remove(&wanted.seq) {
+    let new_of = |event| match snapshots(request, events, true).remove(&wanted.seq) {
         Some(snapshot) => Some(snapshot.item()),
         None => facts.item_of(request, events, event),
     };

@@ -1,6 +1,7 @@
 //! Which events of attempts are items still: the one rule, for whoever reads a whole log and whoever follows it.
 
 use crate::model::event::{EventKind, Outcome};
+use crate::model::scope::ScopeKind;
 use crate::views::attempts::Stands;
 
 /// What decides whether an event of a block counts as an item.
@@ -28,6 +29,10 @@ pub struct Mark {
     pub is_superseded: bool,
     /// Whether a resume took its attempt from the log.
     pub is_taken_from_log: bool,
+    /// Whether it tells how a run of its attempt stood: the state that it began with, or its end.
+    pub is_of_run: bool,
+    /// Whether its attempt went on after it: a later run tells how the attempt stands.
+    pub went_on: bool,
 }
 
 impl Mark {
@@ -45,7 +50,9 @@ impl Mark {
             // All it did is without effect, but for what callbacks did that had returned.
             Some(Stands::Running | Stands::CutOff | Stands::Waited) => !self.is_kept && !self.is_told_failure,
         };
-        has_gone || self.is_repeated || self.is_superseded || self.is_rolled_back(live) || self.is_taken_from_log
+        let is_of_earlier_run = self.is_of_run && self.went_on;
+        let is_repeated = self.is_repeated || self.is_taken_from_log;
+        has_gone || is_repeated || self.is_superseded || self.is_rolled_back(live) || is_of_earlier_run
     }
 
     fn is_rolled_back(&self, live: bool) -> bool {
@@ -59,6 +66,16 @@ impl Mark {
     /// Whether the block of an item that is in progress has ended without ending it.
     pub fn has_ended(&self, live: bool) -> bool {
         self.stands.is_none_or(|stands| stands.has_ended(live))
+    }
+}
+
+/// Whether an event tells how a run of its attempt stood. An attempt that goes on after an interruption has one state
+/// and one end: those of its newest run.
+pub fn is_of_run(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::StateInitialized { scope, .. } => scope.kind == ScopeKind::Sequencer,
+        EventKind::BlockFinished { .. } => true,
+        _ => false,
     }
 }
 

@@ -105,6 +105,8 @@ pub enum Fact {
         /// What earlier calls of it did.
         superseded: Vec<Seq>,
     },
+    /// Nothing but that a block did something: it still ran. Not stored in pages.
+    Lived,
     /// The request was taken up again.
     RequestResumed,
     /// The request ended.
@@ -159,12 +161,29 @@ pub fn fact(
         }
         EventKind::CallbackReturned { events, superseded, memoized, .. } => {
             if events.is_empty() && superseded.is_empty() {
-                return None;
+                return Some(Fact::Lived);
             }
             Fact::CallbackReturned { is_memoized: *memoized, events: events.clone(), superseded: superseded.clone() }
         }
         EventKind::RequestResumed { .. } => Fact::RequestResumed,
         EventKind::RequestFinished { .. } => Fact::RequestFinished,
+        EventKind::BlockInput { .. }
+        | EventKind::ReactionsDue { .. }
+        | EventKind::Suspended(_)
+        | EventKind::CommitRefused { .. }
+        | EventKind::StateInitialized { .. }
+        | EventKind::RecordsSeen { .. }
+        | EventKind::ItemDelta { .. }
+        | EventKind::ItemUpdated { .. }
+        | EventKind::ItemDone { .. }
+        | EventKind::RouteDecided { .. }
+        | EventKind::EffectStarted { .. }
+        // A fork may write memoized ones before it runs.
+        | EventKind::EffectFinished { memoized: false, .. }
+        | EventKind::Logged { .. }
+        | EventKind::JournalAppended { .. }
+        | EventKind::MetadataSet { .. } => Fact::Lived,
+        // Neither an edit of a fork, nor an answer, nor an abort of the request shows that a block still ran.
         _ => return None,
     })
 }

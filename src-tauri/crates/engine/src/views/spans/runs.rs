@@ -1,6 +1,6 @@
 //! The runs of a span that went on after interruptions, and how it stood at any instant.
 
-use super::{SpanEnd, SpanIndex, Spans, Usage};
+use super::{Fact, SpanEnd, SpanEvent, SpanIndex, Spans, Usage};
 use crate::model::event::{BlockKind, Seq};
 use crate::views::blocks::BlockStatus;
 
@@ -54,6 +54,21 @@ impl Spans {
     /// The spans that went on after an interruption, as often as they did, in that order.
     pub fn went_on(&self) -> &[SpanIndex] {
         &self.went_on
+    }
+
+    /// Notes that something ran when an event was recorded, if it shows that. Returns when that was known of last.
+    pub(super) fn note_life(&mut self, event: &SpanEvent) -> i64 {
+        let (newest, before) = self.alive;
+        let shows_life = event.fact != Fact::Lived || event.path.is_some();
+        if shows_life && event.seq >= newest {
+            self.alive = (event.seq, event.at);
+        }
+        before
+    }
+
+    /// Whether a resume brought writes from the log into force again in a span.
+    pub fn has_repeated(&self, index: SpanIndex) -> bool {
+        self.repeated.contains(&index)
     }
 
     /// Notes that a span goes on that was interrupted, waited or failed.
@@ -133,7 +148,7 @@ impl Spans {
     pub fn cut_at(&self, index: SpanIndex) -> i64 {
         let start = self.run_start(index);
         let next = self.cuts.partition_point(|(seq, _)| *seq < start);
-        self.cuts.get(next).map_or(self.last_at, |(_, at)| *at).max(self.get(index).started_at)
+        self.cuts.get(next).map_or(self.alive.1, |(_, at)| *at).max(self.get(index).started_at)
     }
 
     /// How a span stands now.

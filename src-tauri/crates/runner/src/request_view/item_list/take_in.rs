@@ -115,6 +115,7 @@ impl ItemList {
             (new.is_told_failure, IS_TOLD_FAILURE),
             (new.is_shared_write, IS_SHARED_WRITE),
             (new.identity.is_some(), IS_KEYED),
+            (new.is_of_run, IS_OF_RUN),
         ] {
             flags |= if is_set { flag } else { 0 };
         }
@@ -216,6 +217,7 @@ impl ItemList {
             is_memoized: false,
             was_cut: false,
             runs_again: false,
+            went_on: false,
         });
         self.by_key.insert(key, at);
         at
@@ -236,6 +238,7 @@ impl ItemList {
             is_memoized: false,
             was_cut: false,
             runs_again: false,
+            went_on: false,
         };
         self.waiting.remove(&at);
         self.running.insert(at);
@@ -266,9 +269,10 @@ impl ItemList {
         (self.place.goes_on, self.place.failed_at) = (true, None);
         self.place.open.push(key);
         self.waiting.remove(&before);
-        if matches!(stands, Stands::Ended { .. }) {
-            self.run_again(seq, key);
-        }
+        let earlier = &mut self.attempts[before as usize];
+        earlier.went_on = true;
+        earlier.runs_again |= matches!(stands, Stands::Ended { .. });
+        self.look_at_all(before, seq);
         let at = self.unknown(key);
         self.attempts[at as usize].started = started;
         self.attempts[at as usize].stands = Stands::Running;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use engine::event::{Event, EventKind, Seq};
 use engine::views::Events;
 use engine::views::blocks::{BlockStatus, BlockView, blocks};
-use engine::views::spans::fact;
+use engine::views::spans::{Fact, fact};
 
 use crate::views::GroupOf;
 
@@ -176,7 +176,10 @@ impl<'a> Plain<'a> {
     pub(super) fn cut_at(&self, block: usize, as_of: Option<Seq>) -> i64 {
         let goes_on = self.newest(block, as_of, |kind| matches!(kind, EventKind::BlockResumed { .. }));
         let since = goes_on.map_or(self.blocks[block].seq_start, |event| event.seq);
-        let is_told = |event: &&Event| fact(&event.kind, |_| 0, |_| Some(0)).is_some();
+        let is_told = |event: &&Event| match fact(&event.kind, |_| 0, |_| Some(0)) {
+            Some(Fact::Lived) => event.path.is_some(),
+            fact => fact.is_some(),
+        };
         let mut newest = 0;
         for event in self.events.iter().filter(is_told) {
             match event.kind {

@@ -156,7 +156,7 @@ impl Workspace {
         drop(logs);
         let states: Vec<String> =
             tracks.into_iter().map(|track| values.document(states::document(track), TRACK_LEVELS)).collect();
-        let checkpoints = checkpoints_of(&events);
+        let checkpoints = checkpoints_of(request, &events);
         self.store.put_in_force(request, &mut events).map_err(Fault::internal)?;
         let requests = Requests::of(&events);
         let event_text = |event: &Event| {
