@@ -1889,7 +1889,9 @@ seq: number } |
 /**  The event that began the call that asked for it. */
 seq: number; 
 /**  The model's id for the tool's call. */
-id: string };
+id: string } | 
+/**  The log does not say. */
+{ from: "unknown" };
 
 /**  One call of a model. Its messages are `request.messages`, its answer is `result`. */
 export type ModelCallRow = {
