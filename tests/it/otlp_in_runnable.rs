@@ -243,7 +243,7 @@ fn a_trace_that_failed_after_its_calls_fails_again() {
     let ran = place.run(&["run", "again", "run", "--user", "me", "--request", "r", "--mock", "--json"]);
     let shown = place.get("show r");
     assert_eq!(shown["request"]["status"], "failed", "{ran}");
-    assert_eq!(shown["error"]["message"], "failed after all", "{shown:#}");
+    assert_eq!(shown["request"]["error"]["message"], "failed after all", "{shown:#}");
     asks_the_same(&place);
 }
 

@@ -1834,7 +1834,7 @@ export type LogLine = {
 export type MadeRunnable = {
 	/**  Its kind. */
 	flow: string,
-	/**  What was written: the flow, and its mock script. */
+	/**  What was written: the flow, its mock script, and the input if the request has one. */
 	files: string[],
 	/**  How many model calls it repeats. */
 	modelCalls: number,

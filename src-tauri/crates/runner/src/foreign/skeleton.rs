@@ -24,6 +24,8 @@ pub(crate) struct Skeleton {
     pub(crate) flow: String,
     /// The mock script.
     pub(crate) script: String,
+    /// The input of the request as JSON, if it has one.
+    pub(crate) input: Option<String>,
     /// How many model calls it repeats.
     pub(crate) model_calls: usize,
     /// The names of the tools that it has.
@@ -82,10 +84,18 @@ impl Skeleton {
         Some(Skeleton {
             flow: flow(name, about, &loops, &tools, &end.unwrap_or_default()),
             script: script(&loops),
+            input: input(events),
             model_calls,
             tools: tools.into_keys().collect(),
         })
     }
+}
+
+fn input(events: &[Event]) -> Option<String> {
+    events.iter().find_map(|event| match &event.kind {
+        EventKind::RequestStarted { input: Recorded::Value(input), .. } => Some(pretty(input) + "\n"),
+        _ => None,
+    })
 }
 
 fn calls(events: &[Event]) -> Vec<Call> {
