@@ -317,6 +317,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(Outcome::done(json!(entries), print::journal(&entries)))
         }
         Command::Checkpoints { request, page } => {
+            workspace.check_has_state(&request)?;
             let checkpoints = page.cut(workspace.checkpoints(&request)?);
             Ok(Outcome::done(json!(checkpoints), print::checkpoints(&checkpoints)))
         }

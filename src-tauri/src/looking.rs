@@ -92,7 +92,13 @@ pub(crate) fn events(
 pub(crate) fn diff(workspace: &Workspace, diff: &Diff, is_json: bool) -> Result<Outcome, Stop> {
     let Diff { request, from, to, with, page, .. } = diff;
     let changes = page.cut(workspace.diff(request, from.as_ref(), to.as_ref(), with.as_deref())?);
-    let mut text = print::changes(&changes);
+    // "No differences" would be false of a trace, which has no state.
+    let without_state = |request: &str| workspace.check_has_state(request).err();
+    let why = without_state(request).or_else(|| without_state(with.as_deref()?));
+    let mut text = match why.filter(|_| changes.is_empty()) {
+        Some(why) => format!("{why}\n"),
+        None => print::changes(&changes),
+    };
     for write in workspace.pending_writes(with.as_deref().unwrap_or(request), to.as_ref())? {
         tell(&write);
     }

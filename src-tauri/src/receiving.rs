@@ -35,8 +35,10 @@ pub(crate) fn serve(workspace: &Workspace, port: u16, is_json: bool) -> Result<O
 /// `flowglass runnable`.
 pub(crate) fn runnable(workspace: &Workspace, request: &str, name: &str, force: bool) -> Result<Outcome, Fault> {
     let made = workspace.make_runnable(request, name, force)?;
+    let input = made.files.iter().find(|file| file.ends_with(".input.json"));
+    let input = input.map(|file| format!(" --input @{file}")).unwrap_or_default();
     let text = format!(
-        "{}: {}, {}\nflowglass run {name} run --user me --mock\n",
+        "{}: {}, {}\nflowglass run {name} run --user me --mock{input}\n",
         made.files.join(", "),
         counted(made.model_calls, "model call"),
         counted(made.tools.len() as u64, "tool"),

@@ -14,6 +14,7 @@ mod table {
     pub(crate) mod size;
     pub(crate) mod starting;
     pub(crate) mod steps;
+    pub(crate) mod traces;
     pub(crate) mod trial;
     pub(crate) mod verify;
     pub(crate) mod window;
@@ -24,18 +25,19 @@ mod table {
 use std::path::PathBuf;
 
 use table::figure::{Table, as_json, print};
-use table::{inside, reading, resuming, size, starting, steps, verify, window};
+use table::{inside, reading, resuming, size, starting, steps, traces, verify, window};
 
 /// A part of the table: the name it is asked for, and what adds its lines.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 9] = [
     ("steps", steps::measure),
     ("size", size::measure),
     ("resuming", resuming::measure),
     ("reading", reading::measure),
     ("starting", starting::measure),
     ("inside", inside::measure),
+    ("traces", traces::measure),
     ("verify", verify::measure),
     ("window", window::measure),
 ];

@@ -85,6 +85,7 @@ mod orgs;
 mod otlp_in;
 mod otlp_in_forms;
 mod otlp_in_http;
+mod otlp_in_odd;
 mod otlp_in_runnable;
 mod otlp_in_window;
 mod ownership;

@@ -169,12 +169,16 @@ fn a_trace_becomes_a_flow_whose_run_repeats_its_model_calls() {
     for name in ["vercel-ai-5.jsonl", "openllmetry-0.30.jsonl", "logfire-pydantic-ai.jsonl", "vercel-ai-7.jsonl"] {
         let (place, request) = imported(name);
         let made = place.get(&format!("runnable {request} --as weather"));
-        assert_eq!(made["files"], json!(["flows/weather.ts", "flows/weather.mock.json"]), "{name}");
-        let ran = place.run(&["run", "weather", "run", "--user", "ada", "--request", "again", "--mock", "--json"]);
+        let files = ["flows/weather.ts", "flows/weather.mock.json", "flows/weather.input.json"];
+        assert_eq!(made["files"], json!(files), "{name}");
+        let run = ["run", "weather", "run", "--user", "ada", "--request", "again", "--mock", "--json"];
+        let ran = place.run(&[&run[..], &["--input", "@flows/weather.input.json"]].concat());
         let ran = ran.json();
         assert_eq!(ran["status"], "completed", "{name}: {ran}");
         let output = &place.get(&format!("show {request}"))["output"];
         assert_eq!(ran["output"], *output, "{name}");
+        let input = |request: &str| place.get(&format!("show {request}"))["input"].clone();
+        assert_eq!(input("again"), input(&request), "{name}");
         let (recorded, repeated) = (model_calls(&place, &request), model_calls(&place, "again"));
         assert_eq!(recorded.len(), repeated.len(), "{name}");
         for (recorded, repeated) in recorded.iter().zip(&repeated) {

@@ -457,6 +457,20 @@ fn hostile_spans_are_data() {
 }
 
 #[test]
+fn one_bad_text_does_not_lose_a_call() {
+    let place = Place::new();
+    let serving = Serving::new(&place);
+    let mut body = call(vec![span(7, 1, 0, "root", (1, 90)), span(7, 2, 1, "BAD name", (2, 3))]);
+    let at = body.windows(3).position(|bytes| bytes == b"BAD").expect("it is there");
+    body[at] = 0xff;
+    assert_eq!(serving.post(PROTOBUF, &[], &body).status, 200);
+    assert_eq!(serving.post(JSON, &[], b"{}").status, 200);
+    serving.end();
+    let shown = place.get(&format!("show {}", id(7)));
+    assert_eq!(shown["blocks"][1]["name"], "\u{fffd}AD name", "{shown:#}");
+}
+
+#[test]
 fn a_deleted_trace_does_not_come_back_with_late_spans() {
     let place = Place::new();
     let serving = Serving::new(&place);

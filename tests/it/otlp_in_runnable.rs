@@ -222,6 +222,32 @@ fn a_call_that_was_retried_is_made_once() {
 }
 
 #[test]
+fn a_failure_after_which_the_trace_went_on_is_caught() {
+    let asked = [said("user", "q")];
+    let mut failed = span(1, (2, 1), "chat a", (1, 10), &chat(&asked, &[]));
+    failed["status"] = json!({ "code": 2, "message": "overloaded" });
+    let other = with(chat(&asked, &[said("assistant", "fine")]), &json!({ "gen_ai.request.model": "other" }));
+    let good = span(1, (3, 1), "chat b", (20, 30), &other);
+    let place = imported(&call(&[span(1, (1, 0), AGENT, (0, 100), &json!({})), failed, good]));
+    assert_eq!(run(&place)["output"], "fine");
+    asks_the_same(&place);
+}
+
+#[test]
+fn a_trace_that_failed_after_its_calls_fails_again() {
+    let mut root = span(1, (1, 0), AGENT, (0, 100), &json!({}));
+    root["status"] = json!({ "code": 2, "message": "failed after all" });
+    let good = span(1, (2, 1), "chat", (20, 30), &chat(&[said("user", "q")], &[said("assistant", "fine")]));
+    let place = imported(&call(&[root, good]));
+    place.get(&format!("runnable {} --as again", trace_id(1)));
+    let ran = place.run(&["run", "again", "run", "--user", "me", "--request", "r", "--mock", "--json"]);
+    let shown = place.get("show r");
+    assert_eq!(shown["request"]["status"], "failed", "{ran}");
+    assert_eq!(shown["request"]["error"]["message"], "failed after all", "{shown:#}");
+    asks_the_same(&place);
+}
+
+#[test]
 fn generators_have_names_of_their_own() {
     let one = |id: u64, name: &str| {
         let fields = chat(&[said("user", &format!("q{id}"))], &[said("assistant", &format!("a{id}"))]);

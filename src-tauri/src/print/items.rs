@@ -13,6 +13,9 @@ const NOTHING: &Value = &Value::Null;
 /// How much of a line a tool's arguments may take: its result is what matters.
 const WIDEST_ARGUMENTS: usize = 48;
 
+/// Names of spans may be of any length.
+const WIDEST_NAME: usize = 48;
+
 pub(crate) fn items(items: &[ItemRow]) -> String {
     let rows: Vec<_> = items
         .iter()
@@ -29,7 +32,7 @@ pub(crate) fn items(items: &[ItemRow]) -> String {
             vec![
                 item.item_index.to_string(),
                 item.item_type.clone(),
-                item.provenance.block_name.clone(),
+                cut_to(&item.provenance.block_name, WIDEST_NAME),
                 audience.to_owned(),
                 if is_cut_off { format!("[cut off] {}", gist(item)) } else { gist(item) },
             ]
@@ -55,7 +58,11 @@ fn gist(item: &ItemRow) -> String {
             let said = if said.is_empty() { given("content") } else { said };
             cut(&format!("{}: {said}", text("role")))
         }
-        "reasoning" => cut(&joined_text(value("summary"))),
+        // Traces that were stored by earlier versions have its content.
+        "reasoning" => match joined_text(value("summary")) {
+            text if text.is_empty() => cut(&joined_text(value("content"))),
+            text => cut(&text),
+        },
         "block_tool_output" => tool(item),
         "status" => cut(text("message")),
         "error" | "step_error" => {

@@ -14,7 +14,7 @@ pub(crate) fn totals(totals: &Totals) -> String {
     if sums.model_calls > 0 {
         parts.push(counted(sums.model_calls, "model call"));
     }
-    if sums.prompt_tokens + sums.completion_tokens > 0 {
+    if sums.prompt_tokens > 0 || sums.completion_tokens > 0 {
         parts.push(format!("{} tokens in", thousands(sums.prompt_tokens)));
         parts.push(format!("{} out", thousands(sums.completion_tokens)));
     }
@@ -84,7 +84,8 @@ fn call(call: &ModelCallRow) -> String {
     let messages = effect.request.as_ref().and_then(|request| request.0["messages"].as_array());
     for (message, source) in messages.into_iter().flatten().zip(&call.sources) {
         let role = message["role"].as_str().unwrap_or("?");
-        let _ = writeln!(text, "  {role:<9} {}  [{}]", said(&message["content"]), origin(source));
+        let origin = origin(source).map(|origin| format!("  [{origin}]")).unwrap_or_default();
+        let _ = writeln!(text, "  {role:<9} {}{origin}", said(&message["content"]));
     }
     for retry in &call.retries {
         let _ = writeln!(text, "  failed before: #{} {}: {}", retry.seq, retry.model, cut(&retry.error.message));
@@ -134,15 +135,17 @@ fn part(part: &Value) -> String {
     }
 }
 
-fn origin(source: &MessageSource) -> String {
-    match source {
+/// Where a message comes from, if that is known.
+fn origin(source: &MessageSource) -> Option<String> {
+    Some(match source {
         MessageSource::System => "prompt".to_owned(),
         MessageSource::Context => "context".to_owned(),
         MessageSource::History { request_id, seq } => format!("history: item at #{seq} of {request_id}"),
         MessageSource::User => "user".to_owned(),
         MessageSource::Answer { seq } => format!("its answer to #{seq}"),
         MessageSource::Tool { seq, id } => format!("tool {id} of #{seq}"),
-    }
+        MessageSource::Unknown => return None,
+    })
 }
 
 #[cfg(test)]

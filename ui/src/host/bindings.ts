@@ -1838,7 +1838,7 @@ export type LogLine = {
 export type MadeRunnable = {
 	/**  Its kind. */
 	flow: string,
-	/**  What was written: the flow, and its mock script. */
+	/**  What was written: the flow, its mock script, and the input if the request has one. */
 	files: string[],
 	/**  How many model calls it repeats. */
 	modelCalls: number,
@@ -1893,7 +1893,9 @@ seq: number } |
 /**  The event that began the call that asked for it. */
 seq: number; 
 /**  The model's id for the tool's call. */
-id: string };
+id: string } | 
+/**  The log does not say. */
+{ from: "unknown" };
 
 /**  One call of a model. Its messages are `request.messages`, its answer is `result`. */
 export type ModelCallRow = {

@@ -194,7 +194,7 @@ impl Side {
             items: self.items(index),
             changes: self.changes(index),
             model_calls: usage.model_calls,
-            tokens: usage.prompt_tokens + usage.completion_tokens,
+            tokens: usage.prompt_tokens.saturating_add(usage.completion_tokens),
             seq_start: span.seq_start,
             seq_end: Some(span.seq_end).filter(|seq| *seq != 0),
         }

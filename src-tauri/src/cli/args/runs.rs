@@ -16,10 +16,10 @@ pub(super) const REMOVES: char = '\u{2212}';
   flowglass requests --status failed --since 24h
   flowglass requests --order cost --limit 10
   flowglass requests --filter 'flow:cart -tag:seen dur>1s \"out of stock\"'
-Fields of a filter: status flow action user project session tag dur tokens cost since until is:fork is:retry is:mock. In
-names * stands for anything, and - before a term means not. --search and a text of a filter look in what a list shows:
-title, first words of the input, note, tags, ids, user, project, flow, action and error. `flowglass search` looks in
-everything that was recorded.")]
+Fields of a filter: status flow action user project session tag dur tokens cost since until is:fork is:retry is:mock
+is:trace. In names * stands for anything, and - before a term means not. --search and a text of a filter look in what a
+list shows: title, first words of the input, note, tags, ids, user, project, flow, action and error. `flowglass search`
+looks in everything that was recorded.")]
 pub(crate) struct Requests {
     #[arg(long)]
     pub(crate) session: Option<String>,

@@ -48,8 +48,10 @@ export function sourceWords(source: MessageSource | null, block: string, own: st
       return source.requestId === own ? `this request, item #${source.seq}` : `earlier request, item #${source.seq}`;
     case 'answer':
       return `answer to #${source.seq}`;
-    default:
+    case 'tool':
       return `result for #${source.seq}`;
+    default:
+      return '';
   }
 }
 

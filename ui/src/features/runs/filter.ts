@@ -19,6 +19,7 @@ const TERMS: readonly Completion[] = [
   { text: 'is:fork', hint: 'a fork' },
   { text: 'is:retry', hint: 'a retry' },
   { text: 'is:mock', hint: 'with mock models' },
+  { text: 'is:trace', hint: 'a trace of another program' },
 ];
 
 /** What a folder has of what can be asked for. */

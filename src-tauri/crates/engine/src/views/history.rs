@@ -250,7 +250,7 @@ pub fn of_item(item: &Item) -> Vec<Message> {
             let role = item.payload.get("role").and_then(Value::as_str).unwrap_or("assistant");
             spoken(role, item.payload.get("content"))
         }
-        "reasoning" => spoken("assistant", item.payload.get("summary")),
+        "reasoning" => spoken("assistant", item.payload.get("summary").or_else(|| item.payload.get("content"))),
         "block_tool_output" => tool_messages(item),
         _ => Vec::new(),
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::model::event::Seq;
-use crate::views::history::of_item;
+use crate::views::history::{joined_text, of_item};
 use crate::views::items::Item;
 
 /// Where one message comes from.
@@ -43,6 +43,8 @@ pub enum PromptSource {
         /// The model's id for the tool's call.
         id: String,
     },
+    /// The log does not say.
+    Unknown,
 }
 
 /// An earlier call of the same execution of a block: the event that began it, and the ids of the tools it asked for.
@@ -95,6 +97,39 @@ pub fn sources(messages: &[Value], earlier: &[EarlierCall], history: &[Said]) ->
     sources.extend(between(&messages[begin..end], history));
     sources.extend(messages[end..].iter().filter_map(|message| of_step(message, &tools)));
     sources
+}
+
+/// The same for a call of another program, which does not say where its messages come from: one is known by the id of a
+/// tool's call in it, or by its words if these were said before. `history` is what was said before, oldest first.
+pub fn foreign_sources(messages: &[Value], history: &[Said]) -> Vec<PromptSource> {
+    let key = |role: &str, content: &Value| -> Option<String> {
+        let mut ids = content.as_array().into_iter().flatten().filter_map(|part| part["toolCallId"].as_str());
+        let id = ids.find(|id| !id.is_empty()).map(|id| format!("{role} call {id}"));
+        let text = || Some(joined_text(content)).filter(|text| !text.is_empty()).map(|text| format!("{role} {text}"));
+        id.or_else(text)
+    };
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, said) in history.iter().enumerate() {
+        if let Some(key) = key(&said.role, &said.content) {
+            places.entry(key).or_default().push(at);
+        }
+    }
+    // From the newest on: of what was said several times, the last is the last here, too.
+    let mut found: Vec<PromptSource> = Vec::with_capacity(messages.len());
+    for (n, message) in messages.iter().enumerate().rev() {
+        let key = key(message["role"].as_str().unwrap_or_default(), &message["content"]);
+        let at = key.and_then(|key| {
+            let all = places.get_mut(&key)?;
+            if all.len() > 1 { all.pop() } else { all.first().copied() }
+        });
+        found.push(match at {
+            Some(at) => PromptSource::History { request: history[at].request.clone(), seq: history[at].seq },
+            None if n == 0 && message["role"] == "system" => PromptSource::Prompt,
+            None => PromptSource::Unknown,
+        });
+    }
+    found.reverse();
+    found
 }
 
 /// What a message is that an earlier step of the same block left.
@@ -176,6 +211,25 @@ mod tests {
                 PromptSource::Tool { call: 40, id: "c1".to_owned() },
             ]
         );
+    }
+
+    #[test]
+    fn messages_of_other_programs_are_known_by_ids_and_words_or_not_at_all() {
+        let tool = |role: &str, kind: &str| json!({ "role": role, "content": [{ "type": kind, "toolCallId": "c1" }] });
+        let messages = [
+            json!({ "role": "system", "content": "Answer." }),
+            json!({ "role": "user", "content": [{ "type": "text", "text": "hi" }] }),
+            json!({ "role": "assistant", "content": "never recorded" }),
+            tool("assistant", "tool-call"),
+            tool("tool", "tool-result"),
+            json!({ "role": "user", "content": "and now?" }),
+        ];
+        let mut known = history(&[("user", "hi"), ("assistant", "hello"), ("assistant", ""), ("tool", "")]);
+        known[2].content = tool("assistant", "tool-call")["content"].clone();
+        known[3].content = tool("tool", "tool-result")["content"].clone();
+        let of = |seq| PromptSource::History { request: "r".into(), seq };
+        let wanted = [PromptSource::Prompt, of(10), PromptSource::Unknown, of(12), of(13), PromptSource::Unknown];
+        assert_eq!(foreign_sources(&messages, &known), wanted);
     }
 
     #[test]

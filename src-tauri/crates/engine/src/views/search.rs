@@ -74,6 +74,9 @@ pub fn texts(kind: &EventKind, tell: &mut dyn FnMut(Where, &str)) {
         Value::String(text) => tell(place, text),
         value => tell(place, &plain(value)),
     };
+    if let EventKind::RequestStarted { foreign: Some(foreign), .. } = kind {
+        foreign.resources.iter().chain(&foreign.scopes).for_each(|shared| of(Where::Span, shared));
+    }
     match kind {
         EventKind::RequestStarted { input: Recorded::Value(input), .. }
         | EventKind::InputEdited { input: Recorded::Value(input) }

@@ -120,8 +120,8 @@ impl Spans {
     pub fn whole_usage(&self) -> Usage {
         self.usage.values().fold(Usage::default(), |sum, one| Usage {
             model_calls: sum.model_calls + one.model_calls,
-            prompt_tokens: sum.prompt_tokens + one.prompt_tokens,
-            completion_tokens: sum.completion_tokens + one.completion_tokens,
+            prompt_tokens: sum.prompt_tokens.saturating_add(one.prompt_tokens),
+            completion_tokens: sum.completion_tokens.saturating_add(one.completion_tokens),
         })
     }
 
@@ -262,8 +262,8 @@ impl Spans {
                     Fact::ModelCalled { prompt, completion } => {
                         let usage = self.usage.entry(index).or_default();
                         usage.model_calls += 1;
-                        usage.prompt_tokens += prompt;
-                        usage.completion_tokens += completion;
+                        usage.prompt_tokens = usage.prompt_tokens.saturating_add(prompt);
+                        usage.completion_tokens = usage.completion_tokens.saturating_add(completion);
                         self.model_calls.push((event.seq, index));
                     }
                     _ => {}

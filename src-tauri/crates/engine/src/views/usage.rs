@@ -54,14 +54,16 @@ impl Usage {
         let Some(json) = usage else { return };
         let count = |name: &str| json[name].as_u64().unwrap_or(0);
         let (prompt, completion) = (count("promptTokens"), count("completionTokens"));
-        let total = json["totalTokens"].as_u64().unwrap_or(prompt + completion);
+        let total = json["totalTokens"].as_u64().unwrap_or(prompt.saturating_add(completion));
         let sum = self.by_model.entry(model.to_owned()).or_default();
-        sum.prompt += prompt;
-        sum.completion += completion;
-        sum.total += total;
-        sum.cache_read_tokens += count("cacheReadInputTokens");
-        sum.cache_creation_tokens += count("cacheCreationInputTokens");
-        self.total_consumed += total;
+        // A provider's number may be anything.
+        let more = |sum: &mut u64, count: u64| *sum = sum.saturating_add(count);
+        more(&mut sum.prompt, prompt);
+        more(&mut sum.completion, completion);
+        more(&mut sum.total, total);
+        more(&mut sum.cache_read_tokens, count("cacheReadInputTokens"));
+        more(&mut sum.cache_creation_tokens, count("cacheCreationInputTokens"));
+        more(&mut self.total_consumed, total);
     }
 
     /// What a budget says of this usage.
@@ -90,4 +92,22 @@ pub enum Verdict {
     Stop(String),
     /// The request fails.
     Fail(FlowError),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_count_that_cannot_be_ends_no_sum() {
+        let mut usage = Usage::default();
+        let absurd =
+            json!({ "promptTokens": u64::MAX, "completionTokens": u64::MAX, "cacheReadInputTokens": u64::MAX });
+        usage.add("m", Some(&absurd));
+        usage.add("m", Some(&absurd));
+        let most = u64::MAX;
+        assert_eq!((usage.total_consumed, usage.by_model["m"].prompt, usage.by_model["m"].total), (most, most, most));
+    }
 }

@@ -213,7 +213,10 @@ impl Config {
     pub(crate) fn cost(&self, asked: &str, reply: &serde_json::Value) -> Option<f64> {
         let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
         let names = [Some(asked), configured, reply.get("model").and_then(serde_json::Value::as_str)];
-        self.prices.cost(names.into_iter().flatten(), CallTokens::read(reply)?)
+        let tokens = CallTokens::read(reply);
+        let priced = tokens.and_then(|tokens| self.prices.cost(names.into_iter().flatten(), tokens));
+        // Another program may say what its call cost.
+        priced.or_else(|| reply.get("cost")?.as_f64())
     }
 
     /// What so many tokens of a model cost in US dollars; `None` without a price. `asked` is the name in the flow.

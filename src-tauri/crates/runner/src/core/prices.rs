@@ -42,6 +42,11 @@ impl CallTokens {
         let (input, cached) = (count("promptTokens"), count("cacheReadInputTokens"));
         Some(CallTokens { input, cached, output: count("completionTokens") })
     }
+
+    /// All of them. A provider's numbers may be anything.
+    pub(crate) fn sum(&self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
 }
 
 impl Prices {

@@ -11,6 +11,10 @@ use engine::path::{Numbering, ROOT, encode, join};
 use super::packed::PackedSpan;
 use super::span::hex;
 
+/// A span that takes longer did not end when it says.
+const LONGEST_NANOS: u64 = 366 * 24 * 3_600 * 1_000_000_000;
+/// A span without a start does not end after this: the year 2200.
+const LAST_END_NANOS: u64 = 7_258_118_400_000_000_000;
 /// Longer names of spans are cut in paths.
 const MAX_NAME_CHARS: usize = 80;
 /// A longer path does not grow with the depth any more.
@@ -25,6 +29,9 @@ pub(super) struct Placed {
     /// By what it is ordered, in nanoseconds.
     start: u64,
     end: u64,
+    /// When it ended, in nanoseconds since the epoch, 0 if it has not: as it says, or with what is inside it if that
+    /// cannot be.
+    pub(super) ended: u64,
     /// What is odd about it.
     pub(super) notes: Vec<String>,
 }
@@ -104,7 +111,7 @@ impl Arrangement {
         self.placed = around
             .into_iter()
             .zip(notes)
-            .map(|(around, notes)| Placed { around, path: "".into(), start: 0, end: 0, notes })
+            .map(|(around, notes)| Placed { around, path: "".into(), start: 0, end: 0, ended: 0, notes })
             .collect();
         let mut rest: Vec<usize> =
             inside.get(&None).map(|tops| tops.iter().rev().copied().collect()).unwrap_or_default();
@@ -128,9 +135,32 @@ impl Arrangement {
             let start = span.start.max(outer.map_or(first, |outer| self.placed[outer].start));
             let notes = odd_times(span, outer.map(|outer| &spans[outer]));
             let placed = &mut self.placed[at];
-            (placed.path, placed.start, placed.end) = (path.into(), start, span.end.max(start));
+            (placed.path, placed.start) = (path.into(), start);
             placed.notes.extend(notes);
             rest.extend(inside.get(&Some(at)).into_iter().flatten().rev());
+        }
+        self.place_ends(spans);
+    }
+
+    /// Places the ends of spans: one that cannot be is where the last end inside it is.
+    fn place_ends(&mut self, spans: &[PackedSpan]) {
+        let mut last_inside: Vec<u64> = vec![0; spans.len()];
+        for at in self.order.iter().rev().copied() {
+            let (span, placed) = (&spans[at], &mut self.placed[at]);
+            placed.ended = span.end;
+            if !can_end(span) {
+                placed.ended = last_inside[at].max(placed.start).max(1);
+                let text = match span.start {
+                    0 => "it ends after the year 2200".to_owned(),
+                    start => format!("it ends {} years after it starts", (span.end - start) / LONGEST_NANOS),
+                };
+                placed.notes.push(format!("{text}, which cannot be: here it ends with what is inside it"));
+            }
+            placed.end = placed.ended.max(placed.start);
+            let (ended, around) = (placed.ended, placed.around);
+            if let Some(around) = around {
+                last_inside[around] = last_inside[around].max(ended);
+            }
         }
     }
 
@@ -175,6 +205,12 @@ fn places(spans: &[PackedSpan], notes: &mut [Vec<String>]) -> HashMap<u64, usize
     places
 }
 
+/// Whether a span can end when it says.
+fn can_end(span: &PackedSpan) -> bool {
+    let longest = if span.start == 0 { LAST_END_NANOS } else { span.start.saturating_add(LONGEST_NANOS) };
+    span.end <= longest
+}
+
 fn short(name: &str) -> String {
     let name = if name.is_empty() { "unnamed" } else { name };
     name.chars().take(MAX_NAME_CHARS).collect()
@@ -217,7 +253,7 @@ fn odd_times(span: &PackedSpan, outer: Option<&PackedSpan>) -> Vec<String> {
     if span.start < outer.start {
         let early = length(outer.start - span.start);
         notes.push(format!("it starts {early} before its parent: the clocks of the two differ"));
-    } else if outer.end >= outer.start && span.start > outer.end {
+    } else if outer.end >= outer.start && span.start > outer.end && can_end(outer) {
         let late = length(span.start - outer.end);
         notes.push(format!("it starts {late} after its parent ended: it ran on, or the clocks of the two differ"));
     }

@@ -2,13 +2,21 @@
 //! `{"resourceSpans":[…]}` a line.
 //!
 //! A call that is no OTLP is refused as a whole. In one that is, a span that cannot be one is left out and counted, as
-//! the protocol's partial success tells its sender.
+//! the protocol's partial success tells its sender. Text that is not Unicode is replaced, and its span says so.
 
 mod json;
 mod logs;
+mod mended;
 mod protobuf;
+mod wire;
 
+use serde_json::{Map, Value};
+
+use super::exact::EXACT;
 use super::span::ArrivedSpan;
+
+/// The mark of a span some of whose text was not Unicode, in the field of what is exact of it.
+pub(super) const REPLACED: &str = "isTextReplaced";
 
 /// The id of a trace.
 pub(crate) type TraceId = u128;
@@ -28,6 +36,26 @@ impl Decoded {
     fn reject(&mut self, why: String) {
         self.rejected += 1;
         self.why.get_or_insert(why);
+    }
+
+    /// Counts spans that were left out before the call was read.
+    fn leave_out(&mut self, count: u64, why: &str) {
+        if count > 0 {
+            self.rejected += count;
+            self.why = Some(why.to_owned());
+        }
+    }
+
+    /// Marks the spans of a call whose text was not all Unicode, if they have what stands for such text.
+    fn mark_replaced(&mut self) {
+        for (_, span) in &mut self.spans {
+            if span.to_json(0, 0).to_string().contains(char::REPLACEMENT_CHARACTER) {
+                let exact = span.rest.entry(EXACT).or_insert_with(|| Value::Object(Map::new()));
+                if let Some(fields) = exact.as_object_mut() {
+                    fields.insert(REPLACED.to_owned(), true.into());
+                }
+            }
+        }
     }
 
     /// Adds what another call brought.

@@ -1,6 +1,9 @@
 //! The events that the spans of a trace become, one after the other: a log is never whole in memory.
 
 mod conversation;
+mod counted;
+mod lines;
+mod shared;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -11,11 +14,14 @@ use engine::generator::stored_messages::StoredMessages;
 use engine::path::ROOT;
 use serde_json::Value;
 
-use self::conversation::{OpenTool, answer, counted_calls};
+use self::conversation::{OpenTool, answer};
+use self::counted::counted_calls;
+use self::lines::lines;
+use self::shared::Shared;
 use super::arrangement::{Arrangement, Edge};
 use super::decode::trace_hex;
 use super::facts::Facts;
-use super::span::{ArrivedSpan, ERROR, SpanEvent};
+use super::span::{ArrivedSpan, ERROR};
 use super::tables::Role;
 use super::trace::Trace;
 use crate::core::id;
@@ -26,15 +32,13 @@ const UNNAMED: &str = "trace";
 const NOBODY: &str = "otlp";
 /// Sessions of other programs are not those of flows: their ids begin so here.
 const SESSIONS: &str = "otlp-";
-/// How many events of a span become lines of its block's log; all are in the span itself.
-const MAX_LINES: usize = 50;
 
 impl Trace {
     /// The log of the request that the trace is, as of the spans that arrived; run, so to speak, by `owner`. Its events
     /// are handed to `take` in order, until that returns false.
     pub(crate) fn events(&self, owner: &str, take: &mut dyn FnMut(Event) -> bool) {
-        let arrangement = Arrangement::of(&self.spans, self.is_settled);
-        let calls = counted_calls(&arrangement, &self.spans);
+        let mut arrangement = Arrangement::of(&self.spans, self.is_settled);
+        let calls = counted_calls(&mut arrangement, &self.spans);
         let mut log = LogOfTrace {
             trace: self,
             is_call: calls,
@@ -53,30 +57,6 @@ impl Trace {
             arrangement,
         };
         log.write(owner);
-    }
-}
-
-/// Values that many spans share, each once.
-#[derive(Default)]
-struct Shared {
-    all: Vec<Value>,
-    by_address: HashMap<*const Value, usize>,
-    by_value: HashMap<blake3::Hash, usize>,
-}
-
-impl Shared {
-    /// The place of a value in the list, which is added if it is new. The value must live as long as this.
-    fn number(&mut self, shared: &Arc<Value>) -> usize {
-        if let Some(known) = self.by_address.get(&Arc::as_ptr(shared)) {
-            return *known;
-        }
-        let hash = blake3::hash(shared.to_string().as_bytes());
-        let at = *self.by_value.entry(hash).or_insert_with(|| {
-            self.all.push((**shared).clone());
-            self.all.len() - 1
-        });
-        self.by_address.insert(Arc::as_ptr(shared), at);
-        at
     }
 }
 
@@ -127,7 +107,8 @@ impl LogOfTrace<'_> {
 
     fn write(&mut self, owner: &str) {
         let spans = &self.trace.spans;
-        let times = spans.iter().flat_map(|span| [span.start, span.end]).filter(|time| *time > 0);
+        let ends = self.arrangement.placed.iter().map(|placed| placed.ended);
+        let times = spans.iter().map(|span| span.start).chain(ends).filter(|time| *time > 0);
         let (first, last) = times.fold((u64::MAX, 0), |(first, last), time| (first.min(time), last.max(time)));
         let (first, last) = (if first == u64::MAX { 0 } else { millis(first) }, millis(last));
         let input = self.input();
@@ -232,19 +213,20 @@ impl LogOfTrace<'_> {
         }
     }
 
-    /// What was asked: the input of the root, or what a user said first.
+    /// What was asked: the input of the root, or what a user said last before the first call of a model. What users
+    /// said before that is of earlier turns.
     fn input(&self) -> Option<Value> {
         let of_top = |at: usize| self.facts(at).input;
         let root = self.arrangement.root.map_or_else(|| self.arrangement.tops.iter().copied().find_map(of_top), of_top);
-        let first_said = || {
+        let last_said = || {
             let mut order = self.arrangement.order.iter().copied().filter(|at| self.is_call[*at]);
             order.find_map(|at| {
                 let mut request = self.facts(at).call?.request;
-                let mut messages = request["messages"].as_array_mut()?.iter_mut();
+                let mut messages = request["messages"].as_array_mut()?.iter_mut().rev();
                 messages.find(|message| message["role"] == "user").map(|message| message["content"].take())
             })
         };
-        root.or_else(first_said)
+        root.or_else(last_said)
     }
 
     fn output(&self) -> Option<Value> {
@@ -277,23 +259,13 @@ impl LogOfTrace<'_> {
             Some(input) => Recorded::Value(input),
             None => Recorded::Undefined,
         };
-        let notes = placed.notes.clone();
+        let notes = [placed.notes.clone(), std::mem::take(&mut facts.notes)].concat();
         let name: Arc<str> = if packed.name.is_empty() { "unnamed".into() } else { (*packed.name).into() };
         self.push(time, Some(path.clone()), block_started(name, kind, parent, input));
         let json = span.to_json(self.resources.number(&span.resource), self.scopes.number(&span.scope));
         self.push(time, Some(path.clone()), EventKind::SpanReceived { span: json });
-        for text in notes {
-            self.push(time, Some(path.clone()), EventKind::Logged { level: "warn".to_owned(), text });
-        }
-        let told = span.events.iter().filter(|event| is_line(event)).take(MAX_LINES);
-        for event in told {
-            let text = if event.attributes.is_empty() {
-                event.name.clone()
-            } else {
-                format!("{} {}", event.name, Value::Object(event.attributes.clone()))
-            };
-            let at = if event.at > 0 { millis(event.at) } else { time };
-            self.push(at, Some(path.clone()), EventKind::Logged { level: "info".to_owned(), text });
+        for (at, line) in lines(&span, notes) {
+            self.push(if at > 0 { millis(at) } else { time }, Some(path.clone()), line);
         }
         let call = facts.call.as_mut().filter(|_| self.is_call[at]);
         let begun = call.map(|call| call.request.take()).map(|request| self.ask(time, path, request));
@@ -305,8 +277,8 @@ impl LogOfTrace<'_> {
     fn end(&mut self, at: usize, first: i64) {
         let Some(OpenSpan { facts, error, begun }) = self.open.remove(&at) else { return };
         let span = &self.trace.spans[at];
-        let time = millis(span.end.max(span.start)).max(first);
-        let path = self.arrangement.placed[at].path.clone();
+        let placed = &self.arrangement.placed[at];
+        let (time, path) = (millis(placed.ended.max(span.start)).max(first), placed.path.clone());
         let call = facts.call.filter(|_| self.is_call[at]);
         let of_call = call.as_ref().and_then(|call| answer(&call.result));
         if let (Some(started), Some(call)) = (begun, call) {
@@ -349,11 +321,6 @@ fn block_finished(outcome: Outcome, output: Option<Recorded>, error: Option<Flow
         timed_out_ms: None,
         commits: Vec::new(),
     }
-}
-
-/// Whether an event of a span is a line of its log: exceptions are its error, and messages are in its model call.
-fn is_line(event: &SpanEvent) -> bool {
-    event.name != "exception" && !event.name.starts_with("gen_ai.")
 }
 
 /// What failed a span, if it failed.

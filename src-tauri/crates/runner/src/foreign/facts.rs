@@ -14,6 +14,8 @@ use super::messages::{self, opened};
 use super::span::{ArrivedSpan, ERROR};
 use super::tables::{Keys, Role, Table, first};
 
+/// No call of a model uses more tokens of a kind.
+const MOST_TOKENS: u64 = 1_000_000_000_000;
 /// The event of a span with the messages of its call.
 const DETAILS: &str = "gen_ai.client.inference.operation.details";
 
@@ -39,6 +41,8 @@ pub(super) struct Facts {
     pub(super) output: Option<Value>,
     pub(super) tool_call_id: Option<String>,
     pub(super) call: Option<Call>,
+    /// What it says that cannot be.
+    pub(super) notes: Vec<String>,
 }
 
 /// A call of a model, as the log records one.
@@ -51,7 +55,7 @@ pub(super) struct Call {
 impl Outline {
     pub(super) fn of(span: &ArrivedSpan) -> Outline {
         let Some(table) = Table::of(span) else { return Outline::default() };
-        let has_usage = !usage(table, &completed(span)).is_empty();
+        let has_usage = !usage(table, &completed(span), &mut Vec::new()).is_empty();
         let has = |keys: &Keys| first(&span.attributes, keys).is_some_and(Value::is_string);
         Outline {
             table: Some(table),
@@ -108,15 +112,19 @@ impl Facts {
         let completed = completed(span);
         let attributes = &*completed;
         let told = Told { span, attributes };
-        let tool = |value: Option<&Value>| value.map(opened);
+        let open = if table.are_values_json { messages::opened_json } else { opened };
+        let documents = table.documents.as_ref().map(|key| messages::list(attributes, key));
+        let documents = documents.filter(|all| !all.is_empty()).map(Value::Array);
         let mut facts = Facts {
-            input: tool(first(attributes, &table.input)),
-            output: tool(first(attributes, &table.output)),
+            input: first(attributes, &table.input).map(open),
+            output: first(attributes, &table.output).map(open).or(documents),
             tool_call_id: first(attributes, &table.tool_call_id).and_then(Value::as_str).map(str::to_owned),
             call: None,
+            notes: Vec::new(),
         };
         if outline.asks_model() {
-            facts.call = Some(model_call(table, outline.role, told, usage(table, attributes)));
+            let usage = usage(table, attributes, &mut facts.notes);
+            facts.call = Some(model_call(table, outline.role, told, usage));
         }
         if outline.role == Role::Agent {
             let all = first(attributes, &table.conversation).map(|all| messages::messages(all, None));
@@ -155,14 +163,25 @@ fn spoken(message: &Value) -> Value {
     if texts.is_empty() { message["content"].clone() } else { texts.concat().into() }
 }
 
-fn usage(table: &Table, attributes: &Map<String, Value>) -> Map<String, Value> {
+/// The tokens that a span says were used. Counts that cannot be are left out and noted.
+fn usage(table: &Table, attributes: &Map<String, Value>, notes: &mut Vec<String>) -> Map<String, Value> {
     let keys = [
         ("promptTokens", &table.prompt_tokens),
         ("completionTokens", &table.completion_tokens),
         ("cacheReadInputTokens", &table.cache_read_input_tokens),
         ("cacheCreationInputTokens", &table.cache_creation_input_tokens),
     ];
-    let count = |value: &Value| value.as_u64().or_else(|| Some(value.as_f64().filter(|n| *n >= 0.0)? as u64));
-    let found = keys.into_iter().filter_map(|(name, keys)| Some((name, first(attributes, keys).and_then(count)?)));
-    found.map(|(name, count)| (name.to_owned(), count.into())).collect()
+    let mut used = Map::new();
+    for (name, keys) in keys {
+        let Some(value) = first(attributes, keys) else { continue };
+        let count = value.as_u64().or_else(|| Some(value.as_f64().filter(|count| *count >= 0.0)? as u64));
+        match count.filter(|count| *count <= MOST_TOKENS) {
+            Some(count) => drop(used.insert(name.to_owned(), count.into())),
+            None if value.is_number() => {
+                notes.push(format!("it says that {name} are {value}, which cannot be: they are not counted"));
+            }
+            None => {}
+        }
+    }
+    used
 }

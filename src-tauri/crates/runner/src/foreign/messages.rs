@@ -37,6 +37,13 @@ pub(super) fn opened(value: &Value) -> Value {
     }
 }
 
+/// The same of an attribute that is always JSON: also a text in quotes is what is between them.
+pub(super) fn opened_json(value: &Value) -> Value {
+    let text = value.as_str().filter(|text| text.trim_start().starts_with('"'));
+    let text = text.and_then(|text| parse_within(text, MAX_TEXT_DEPTH).ok());
+    text.unwrap_or_else(|| opened(value))
+}
+
 fn collect(value: &Value, role: &str, depth: usize, found: &mut Vec<Value>) {
     if depth > MAX_DEPTH {
         return;

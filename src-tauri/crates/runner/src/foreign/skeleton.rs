@@ -10,6 +10,7 @@ mod schema;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use engine::effects::EffectKind;
+use engine::error::FlowError;
 use engine::event::{Event, EventKind, Recorded};
 use engine::views::model_requests::Requests;
 use serde_json::{Map, Number, Value, json};
@@ -23,6 +24,8 @@ pub(crate) struct Skeleton {
     pub(crate) flow: String,
     /// The mock script.
     pub(crate) script: String,
+    /// The input of the request as JSON, if it has one.
+    pub(crate) input: Option<String>,
     /// How many model calls it repeats.
     pub(crate) model_calls: usize,
     /// The names of the tools that it has.
@@ -43,6 +46,20 @@ struct Loop {
     is_answered: bool,
 }
 
+/// How the request ended.
+#[derive(Default)]
+struct End {
+    output: Option<Value>,
+    error: Option<FlowError>,
+}
+
+impl Loop {
+    /// What failed its last call, if it failed.
+    fn error(&self) -> Option<&Value> {
+        self.calls.last()?.reply.get("error")
+    }
+}
+
 impl Skeleton {
     /// Of a request's whole log, as a flow of this name; `None` if it called no model.
     pub(crate) fn of(name: &str, about: &str, events: &[Event]) -> Option<Skeleton> {
@@ -53,18 +70,32 @@ impl Skeleton {
         // A call that is split off has the answers of the tools before it.
         let tools = tools(&loops);
         let loops: Vec<Loop> = loops.into_iter().flat_map(|one| ended(one, &mut names)).collect();
-        let output = events.iter().rev().find_map(|event| match &event.kind {
-            EventKind::RequestFinished { output: Some(Recorded::Value(output)), .. } => Some(output.clone()),
+        let end = events.iter().rev().find_map(|event| match &event.kind {
+            EventKind::RequestFinished { output, error, .. } => {
+                let output = output.as_ref().and_then(|output| match output {
+                    Recorded::Value(output) => Some(output.clone()),
+                    _ => None,
+                });
+                Some(End { output, error: error.clone() })
+            }
             _ => None,
         });
         let model_calls = loops.iter().map(|one| one.calls.len()).sum();
         Some(Skeleton {
-            flow: flow(name, about, &loops, &tools, output),
+            flow: flow(name, about, &loops, &tools, &end.unwrap_or_default()),
             script: script(&loops),
+            input: input(events),
             model_calls,
             tools: tools.into_keys().collect(),
         })
     }
+}
+
+fn input(events: &[Event]) -> Option<String> {
+    events.iter().find_map(|event| match &event.kind {
+        EventKind::RequestStarted { input: Recorded::Value(input), .. } => Some(pretty(input) + "\n"),
+        _ => None,
+    })
 }
 
 fn calls(events: &[Event]) -> Vec<Call> {

@@ -75,6 +75,12 @@ pub(super) struct Table {
     pub(super) input: Keys,
     #[serde(default)]
     pub(super) output: Keys,
+    /// Whether inputs and outputs are always JSON, so that a text has quotes.
+    #[serde(default)]
+    pub(super) are_values_json: bool,
+    /// The list of what a search found, `key.0.…`, `key.1.…`.
+    #[serde(default)]
+    pub(super) documents: Option<String>,
     #[serde(default)]
     pub(super) asked: Keys,
     #[serde(default)]
@@ -93,6 +99,9 @@ pub(super) struct Table {
     pub(super) cache_read_input_tokens: Keys,
     #[serde(default)]
     pub(super) cache_creation_input_tokens: Keys,
+    /// US dollars that the call cost.
+    #[serde(default)]
+    pub(super) cost: Keys,
     /// Instructions that are not among the messages.
     #[serde(default)]
     pub(super) system: Keys,

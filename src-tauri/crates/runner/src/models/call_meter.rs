@@ -164,7 +164,7 @@ impl CallMeter {
         let mut ledger = lock(&self.ledger);
         let tokens = ledger.largest;
         let usd = (self.cost)(model, tokens);
-        let wanted = Spent { calls: 1, tokens: (tokens.input + tokens.output) as f64, usd: usd.unwrap_or_default() };
+        let wanted = Spent { calls: 1, tokens: tokens.sum() as f64, usd: usd.unwrap_or_default() };
         let Ledger { settled, reserved, on_their_way, .. } = &*ledger;
         // Without any figure calls are made one after another, so that the next one is known.
         let is_alone = *on_their_way == 0;
@@ -202,7 +202,7 @@ impl CallMeter {
         let tokens = answer.as_ref().ok().and_then(usage);
         let used = tokens.unwrap_or_default();
         let usd = (self.cost)(model, used).unwrap_or_default();
-        (Spent { calls: 1, tokens: (used.input + used.output) as f64, usd }, tokens)
+        (Spent { calls: 1, tokens: used.sum() as f64, usd }, tokens)
     }
 }
 
@@ -336,7 +336,7 @@ impl MeteredCalls {
             {
                 let mut ledger = lock(&meter.ledger);
                 let tokens = tokens.unwrap_or_default();
-                if tokens.input + tokens.output > ledger.largest.input + ledger.largest.output {
+                if tokens.sum() > ledger.largest.sum() {
                     ledger.largest = tokens;
                 }
                 let gate = ledger.gates.entry(call.model.clone()).or_default();

@@ -185,7 +185,7 @@ impl Filter {
                     Figure::Writes => view.spans.changes(index, view.is_live).into(),
                     Figure::Tokens => {
                         let usage = view.spans.usage(index);
-                        (usage.prompt_tokens + usage.completion_tokens) as f64
+                        usage.prompt_tokens.saturating_add(usage.completion_tokens) as f64
                     }
                 };
                 compare.holds(value, *wanted)

@@ -55,17 +55,20 @@ struct Below {
 
 impl Below {
     fn add(&mut self, before: &Figures, now: &Figures) {
-        let more = |before: u64, now: u64| now as i64 - before as i64;
-        self.model_calls += more(before.model_calls.into(), now.model_calls.into());
-        self.prompt_tokens += more(before.prompt_tokens, now.prompt_tokens);
-        self.completion_tokens += more(before.completion_tokens, now.completion_tokens);
-        self.changes += more(before.changes.into(), now.changes.into());
+        let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let more = |sum: &mut i64, before: u64, now: u64| {
+            *sum = sum.saturating_add(count(now).saturating_sub(count(before)));
+        };
+        more(&mut self.model_calls, before.model_calls.into(), now.model_calls.into());
+        more(&mut self.prompt_tokens, before.prompt_tokens, now.prompt_tokens);
+        more(&mut self.completion_tokens, before.completion_tokens, now.completion_tokens);
+        more(&mut self.changes, before.changes.into(), now.changes.into());
     }
 
     fn add_all(&mut self, other: &Below) {
         self.model_calls += other.model_calls;
-        self.prompt_tokens += other.prompt_tokens;
-        self.completion_tokens += other.completion_tokens;
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
         self.changes += other.changes;
     }
 }

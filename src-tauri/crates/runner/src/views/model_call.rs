@@ -81,6 +81,8 @@ pub enum MessageSource {
         /// The model's id for the tool's call.
         id: String,
     },
+    /// The log does not say.
+    Unknown,
 }
 
 /// A tool that a model asked for.

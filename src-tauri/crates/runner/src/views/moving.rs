@@ -52,7 +52,7 @@ pub struct Imported {
 pub struct MadeRunnable {
     /// Its kind.
     pub flow: String,
-    /// What was written: the flow, and its mock script.
+    /// What was written: the flow, its mock script, and the input if the request has one.
     pub files: Vec<String>,
     /// How many model calls it repeats.
     pub model_calls: u64,

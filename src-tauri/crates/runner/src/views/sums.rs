@@ -27,8 +27,8 @@ impl Sums {
     /// Adds others.
     pub(crate) fn add(&mut self, other: &Sums) {
         self.model_calls += other.model_calls;
-        self.prompt_tokens += other.prompt_tokens;
-        self.completion_tokens += other.completion_tokens;
+        self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
+        self.completion_tokens = self.completion_tokens.saturating_add(other.completion_tokens);
         self.changes += other.changes;
         self.unpriced += other.unpriced;
         self.cost = match (self.cost, other.cost) {

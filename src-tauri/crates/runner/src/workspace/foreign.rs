@@ -108,6 +108,10 @@ impl Workspace {
                 "{shown} is too large: limits.importBytes in {FILE} allows {most} bytes; nothing was imported"
             ))
         };
+        if std::fs::metadata(file).is_ok_and(|of| !of.is_file()) {
+            let need = "spans are read from a regular file: write them into one first";
+            return Err(Fault::invalid(format!("{shown} is a pipe or a device, and {need}")));
+        }
         let bytes = match std::fs::File::open(file).and_then(|file| ordinary_files::read_to(file, most)) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => return Err(too_large()),
@@ -125,8 +129,8 @@ impl Workspace {
         } else {
             bytes
         };
-        let text = String::from_utf8(bytes).map_err(|error| wrong(format!("it is not UTF-8: {error}")))?;
-        let mut decoded = json_lines(text.trim_start_matches('\u{feff}')).map_err(&wrong)?;
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+        let mut decoded = json_lines(bytes).map_err(&wrong)?;
         decoded.redact(&self.redaction_of_spans());
         if decoded.spans.is_empty() {
             return Err(wrong(match &decoded.why {

@@ -8,7 +8,7 @@ use engine::item::ItemStatus;
 use engine::views::Events;
 use engine::views::history::tool_alias;
 use engine::views::items::{Item, items};
-use engine::views::prompt_sources::{EarlierCall, PromptSource, Said, said, sources};
+use engine::views::prompt_sources::{EarlierCall, PromptSource, Said, foreign_sources, said, sources};
 use serde_json::Value;
 
 use super::Workspace;
@@ -48,7 +48,11 @@ impl Workspace {
             let known = history.as_deref().unwrap_or_default();
             // The conversation of a block is put together when it begins.
             let known = &known[..known.partition_point(|said| !said.is_after(&row.id, began))];
-            let found = sources(messages, &earlier, known).into_iter().map(MessageSource::from).collect();
+            let found = match row.received_from {
+                Some(_) => foreign_sources(messages, known),
+                None => sources(messages, &earlier, known),
+            };
+            let found = found.into_iter().map(MessageSource::from).collect();
             let model = request["model"].as_str().unwrap_or_default().to_owned();
             let streamed = pieces(own, &effect);
             let tokens = CallTokens::read(reply);
@@ -106,6 +110,7 @@ impl From<PromptSource> for MessageSource {
             PromptSource::User => MessageSource::User,
             PromptSource::Answer { call } => MessageSource::Answer { seq: call },
             PromptSource::Tool { call, id } => MessageSource::Tool { seq: call, id },
+            PromptSource::Unknown => MessageSource::Unknown,
         }
     }
 }

@@ -71,6 +71,8 @@ pub enum RunCondition {
     IsRetry,
     /// Its models are mocked.
     IsMock,
+    /// It was received as a trace of another program.
+    IsTrace,
 }
 
 /// A term of a filter.
@@ -206,6 +208,7 @@ impl RunFilter {
             RunCondition::IsFork => "r.forked_from IS NOT NULL".to_owned(),
             RunCondition::IsRetry => "r.retry_of IS NOT NULL".to_owned(),
             RunCondition::IsMock => "r.mock IS NOT NULL".to_owned(),
+            RunCondition::IsTrace => "r.emitter IS NOT NULL".to_owned(),
         }
     }
 

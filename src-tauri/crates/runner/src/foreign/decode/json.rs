@@ -9,54 +9,74 @@ use base64::engine::general_purpose::STANDARD;
 use engine::json::{DEFAULT_MAX_DEPTH, parse_within};
 use serde_json::{Map, Value, json};
 
+use super::mended::{mended_json, text_of as text_of_bytes};
 use super::{Decoded, TraceId, json_logs, open_form};
 use crate::foreign::exact::{self, MAX_DEPTH, Marks};
 use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus, put, span_id};
 
 /// Reads a file of lines, each a call. Empty lines are skipped. An error names the line.
-pub(crate) fn json_lines(text: &str) -> Result<Decoded, String> {
+pub(crate) fn json_lines(bytes: &[u8]) -> Result<Decoded, String> {
     let mut decoded = Decoded::default();
-    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        decoded.extend(json_text(line).map_err(|why| format!("line {}: {why}", at + 1))?);
+    let lines = bytes.split(|byte| *byte == b'\n');
+    for (at, line) in lines.enumerate().filter(|(_, line)| !line.trim_ascii().is_empty()) {
+        let of_line = read_call(line, |_| Ok(()));
+        decoded.extend(of_line.map_err(|why| format!("line {}: {why}", at + 1))?);
     }
     Ok(decoded)
 }
 
 /// Reads a call of spans. An error says what is wrong with it.
-pub(crate) fn json_spans(text: &str) -> Result<Decoded, String> {
-    json_call(text, "resourceSpans")
+pub(crate) fn json_spans(body: &[u8]) -> Result<Decoded, String> {
+    json_call(body, "resourceSpans")
 }
 
 /// Reads a call of log records. An error says what is wrong with it.
-pub(crate) fn json_log_records(text: &str) -> Result<Decoded, String> {
-    json_call(text, "resourceLogs")
+pub(crate) fn json_log_records(body: &[u8]) -> Result<Decoded, String> {
+    json_call(body, "resourceLogs")
 }
 
 /// Reads a call. It must have this list; its other lists are skipped and counted.
-fn json_call(text: &str, needed: &str) -> Result<Decoded, String> {
+fn json_call(body: &[u8], needed: &str) -> Result<Decoded, String> {
     const LISTS: [&str; 3] = ["resourceSpans", "resourceLogs", "resourceMetrics"];
-    let mut call = parsed(text)?;
-    if !call.get(needed).is_some_and(Value::is_array) {
-        return Err(format!("not an OTLP call of this address: an object with a list \"{needed}\" is needed"));
-    }
     let mut skipped = 0;
-    if let Some(fields) = call.as_object_mut() {
-        for name in LISTS.iter().filter(|name| **name != needed) {
-            skipped += u64::from(fields.shift_remove(*name).is_some());
+    let mut decoded = read_call(body, |call| {
+        // A call without a field is an empty one, as it is in protobuf.
+        if call.as_object().is_some_and(Map::is_empty) {
+            call[needed] = Value::Array(Vec::new());
         }
-    }
-    let mut decoded = of_call(&call)?;
+        if !call.get(needed).is_some_and(Value::is_array) {
+            return Err(format!("not an OTLP call of this address: an object with a list \"{needed}\" is needed"));
+        }
+        if let Some(fields) = call.as_object_mut() {
+            for name in LISTS.iter().filter(|name| **name != needed) {
+                skipped += u64::from(fields.shift_remove(*name).is_some());
+            }
+        }
+        Ok(())
+    })?;
     decoded.skipped += skipped;
     Ok(decoded)
 }
 
-fn parsed(text: &str) -> Result<Value, String> {
-    parse_within(text, DEFAULT_MAX_DEPTH).map_err(|error| format!("not JSON: {error}"))
-}
-
-/// Reads a line of a file. An error says what is wrong with it.
-fn json_text(text: &str) -> Result<Decoded, String> {
-    of_call(&parsed(text)?)
+/// Reads a call once it is `checked`. What cannot be read of it is mended or left out if that is possible. An error
+/// says what is wrong with it.
+fn read_call(body: &[u8], checked: impl FnOnce(&mut Value) -> Result<(), String>) -> Result<Decoded, String> {
+    let (text, is_lossy) = text_of_bytes(body);
+    let (mut is_replaced, mut too_deep) = (is_lossy, 0);
+    let mut call = parse_within(&text, DEFAULT_MAX_DEPTH).or_else(|error| {
+        let wrong = |error| format!("not JSON: {error}");
+        let Some(mended) = mended_json(&text) else { return Err(wrong(error)) };
+        is_replaced |= mended.is_replaced;
+        too_deep = mended.too_deep;
+        parse_within(&mended.text, DEFAULT_MAX_DEPTH).map_err(wrong)
+    })?;
+    checked(&mut call)?;
+    let mut decoded = of_call(&call)?;
+    decoded.leave_out(too_deep, &format!("a span is nested deeper than {DEFAULT_MAX_DEPTH} levels"));
+    if is_replaced {
+        decoded.mark_replaced();
+    }
+    Ok(decoded)
 }
 
 fn of_call(call: &Value) -> Result<Decoded, String> {
@@ -79,7 +99,9 @@ fn of_call(call: &Value) -> Result<Decoded, String> {
             let exact = shared_exact(scope, &of_scope["schemaUrl"]);
             let parts = (text_of(&scope["name"]), text_of(&scope["version"]), object(&scope["attributes"], 0));
             let scope = Arc::new(exact::scope(parts, exact, exact_resource.clone()));
-            for span in of_scope["spans"].as_array().into_iter().flatten() {
+            // Those that are nested too deep are null here, and counted already.
+            let spans = of_scope["spans"].as_array().into_iter().flatten().filter(|span| !span.is_null());
+            for span in spans {
                 match read(span, &resource, &scope) {
                     Ok(span) => decoded.spans.push(span),
                     Err(why) => decoded.reject(why),

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, any_value};
 use opentelemetry_proto::tonic::logs::v1::LogRecord;
-use prost::Message;
 use serde_json::{Map, Value};
 
+use super::wire::Kind;
 use super::{Decoded, TraceId, json, protobuf};
 use crate::foreign::span::{ArrivedSpan, SpanEvent, span_id};
 
@@ -22,9 +22,11 @@ const NAME: &str = "event.name";
 
 /// Reads a call of log records as protobuf.
 pub(crate) fn protobuf_logs(body: &[u8]) -> Result<Decoded, String> {
-    let call = ExportLogsServiceRequest::decode(body).map_err(|error| format!("not an OTLP logs call: {error}"))?;
-    let scopes = call.resource_logs.into_iter().flat_map(|all| all.scope_logs);
-    Ok(decoded(scopes.flat_map(|scope| scope.log_records).map(of_protobuf)))
+    let of_call = |call: ExportLogsServiceRequest| {
+        let scopes = call.resource_logs.into_iter().flat_map(|all| all.scope_logs);
+        decoded(scopes.flat_map(|scope| scope.log_records).map(of_protobuf))
+    };
+    protobuf::read_call(Kind::Logs, body, "not an OTLP logs call", of_call)
 }
 
 /// Reads the `resourceLogs` of a call as JSON.

@@ -8,13 +8,38 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use serde_json::{Map, Value, json};
 
+use super::wire::{Kind, mended_call};
 use super::{Decoded, TraceId, open_form};
 use crate::foreign::exact::{self, Marks};
 use crate::foreign::span::{ArrivedSpan, SpanEvent, SpanStatus, put};
 
 /// Reads a call. An error says what is wrong with it.
 pub(crate) fn protobuf(body: &[u8]) -> Result<Decoded, String> {
-    let call = ExportTraceServiceRequest::decode(body).map_err(|error| format!("not an OTLP trace call: {error}"))?;
+    read_call(Kind::Spans, body, "not an OTLP trace call", of_call)
+}
+
+/// Reads a call. What cannot be read of it is mended or left out if that is possible.
+pub(super) fn read_call<C: Message + Default>(
+    kind: Kind,
+    body: &[u8],
+    wrong: &str,
+    of_call: impl FnOnce(C) -> Decoded,
+) -> Result<Decoded, String> {
+    let error = match C::decode(body) {
+        Ok(call) => return Ok(of_call(call)),
+        Err(error) => error,
+    };
+    let again = mended_call(kind, body).and_then(|mended| Some((C::decode(&*mended.body).ok()?, mended)));
+    let Some((call, mended)) = again else { return Err(format!("{wrong}: {error}")) };
+    let mut decoded = of_call(call);
+    decoded.leave_out(mended.left_out, "a span is nested deeper than 30 levels, or is not a span");
+    if mended.is_replaced {
+        decoded.mark_replaced();
+    }
+    Ok(decoded)
+}
+
+fn of_call(call: ExportTraceServiceRequest) -> Decoded {
     let mut decoded = Decoded::default();
     for all in call.resource_spans {
         let resource = all.resource.unwrap_or_default();
@@ -34,13 +59,17 @@ pub(crate) fn protobuf(body: &[u8]) -> Result<Decoded, String> {
             }
         }
     }
-    Ok(decoded)
+    decoded
 }
 
 fn read(span: Span, resource: &Arc<Value>, scope: &Arc<Value>) -> Result<(TraceId, ArrivedSpan), String> {
     let wrong = |what: &str, bytes: &[u8], right: usize| {
         let name: String = span.name.chars().take(60).collect();
-        format!("span {name:?} has a {what} of {} bytes that are not all zero; {right} are needed", bytes.len())
+        let count = bytes.len();
+        if count == right {
+            return format!("span {name:?} has a {what} that is all zero");
+        }
+        format!("span {name:?} has a {what} of {count} bytes; {right} are needed")
     };
     let trace = <[u8; 16]>::try_from(&*span.trace_id).map(u128::from_be_bytes).ok().filter(|id| *id != 0);
     let trace = trace.ok_or_else(|| wrong("traceId", &span.trace_id, 16))?;

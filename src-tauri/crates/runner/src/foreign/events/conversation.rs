@@ -1,6 +1,6 @@
 //! What was said: the calls of models, the messages of users and models, and the calls of tools.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use engine::effects::EffectKind;
@@ -10,55 +10,6 @@ use engine::item::{ItemStatus, NewItem};
 use serde_json::{Map, Value, json};
 
 use super::LogOfTrace;
-use crate::foreign::arrangement::Arrangement;
-use crate::foreign::packed::PackedSpan;
-use crate::foreign::tables::Role;
-
-/// Which spans are the calls of models. Several spans may tell of one call, each with the tokens that it took: the
-/// innermost one that has them counts, or the outermost one if none has. An agent counts if no call is inside it.
-pub(super) fn counted_calls(arrangement: &Arrangement, spans: &[PackedSpan]) -> Vec<bool> {
-    let role = |at: usize| spans[at].outline.role;
-    let is_text = |at: usize| role(at) != Role::Embedding;
-    let asks = |at: usize| spans[at].outline.asks_model();
-    // Of texts, of vectors.
-    let mut has_counted_inside = vec![[false; 2]; spans.len()];
-    let mut has_model_inside = vec![false; spans.len()];
-    for at in arrangement.order.iter().rev().copied() {
-        let Some(outer) = arrangement.placed[at].around else { continue };
-        let [text, vector] = has_counted_inside[at];
-        let counts = asks(at) && spans[at].outline.has_usage;
-        has_counted_inside[outer][0] |= text || counts && is_text(at);
-        has_counted_inside[outer][1] |= vector || counts && !is_text(at);
-        has_model_inside[outer] |= has_model_inside[at] || role(at) == Role::Model;
-    }
-    let streamed = streamed_elsewhere(arrangement, spans);
-    let mut is_call = vec![false; spans.len()];
-    let mut is_in_call = vec![false; spans.len()];
-    for at in arrangement.order.iter().copied() {
-        let outer = arrangement.placed[at].around;
-        is_in_call[at] = outer.is_some_and(|outer| is_in_call[outer] || is_call[outer]);
-        let is_told_inside = has_counted_inside[at][usize::from(!is_text(at))];
-        let is_around = role(at) == Role::Agent && has_model_inside[at];
-        is_call[at] = asks(at) && !is_told_inside && !is_around && !is_in_call[at] && !streamed.contains(&at);
-    }
-    is_call
-}
-
-/// Calls whose answer another span beside them tells, because it was streamed.
-fn streamed_elsewhere(arrangement: &Arrangement, spans: &[PackedSpan]) -> HashSet<usize> {
-    let mut waiting: HashMap<Option<usize>, VecDeque<usize>> = HashMap::new();
-    let mut found = HashSet::new();
-    // Within a span, those inside it are in the order of their times.
-    for at in arrangement.order.iter().copied().filter(|at| spans[*at].outline.role == Role::Model) {
-        let (outline, around) = (&spans[at].outline, arrangement.placed[at].around);
-        if outline.is_end_of_stream {
-            found.extend(waiting.get_mut(&around).and_then(VecDeque::pop_front));
-        } else if !outline.has_usage && !outline.is_failed {
-            waiting.entry(around).or_default().push_back(at);
-        }
-    }
-    found
-}
 
 /// The item of a call of a tool that has no result yet.
 pub(super) struct OpenTool {
@@ -217,8 +168,8 @@ impl LogOfTrace<'_> {
             self.push(time, Some(path.clone()), EventKind::Logged { level: "info".to_owned(), text });
         }
         if let Some(text) = result["reasoning"].as_str() {
-            let content = json!([{ "type": "reasoning_text", "text": text }]);
-            self.add_item(time, path, "reasoning", Map::from_iter([("content".to_owned(), content)]));
+            let summary = json!([{ "type": "reasoning_text", "text": text }]);
+            self.add_item(time, path, "reasoning", Map::from_iter([("summary".to_owned(), summary)]));
         }
         if let Some(text) = result.get("text") {
             self.add_item(time, path, "message", said("assistant", "output_text", text));

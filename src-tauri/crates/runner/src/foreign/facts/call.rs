@@ -57,6 +57,8 @@ pub(super) fn model_call(table: &Table, role: Role, told: Told<'_>, usage: Map<S
     if !usage.is_empty() {
         result.insert("usage".to_owned(), usage.into());
     }
+    let cost = first(attributes, &table.cost).and_then(Value::as_f64).filter(|cost| *cost >= 0.0);
+    result.extend(cost.map(|cost| ("cost".to_owned(), cost.into())));
     result.extend(answered.map(|model| ("model".to_owned(), model.into())));
     let reason = first(attributes, &table.finish).map(opened);
     let reason = reason.and_then(|reason| reason.as_str().or_else(|| reason[0].as_str()).map(str::to_owned));

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::{Map, Value, json};
 
 use super::schema::zod;
-use super::{Call, Loop, Tool, asked_tools, has_answer, messages};
+use super::{Call, End, Loop, Tool, asked_tools, has_answer, messages};
 
 /// What tools answered, for tools whose answers do not depend on their arguments alone.
 const NTH_ANSWER: &str = r#"/** What a tool answered to these arguments the first time, the second time, and so on. */
@@ -44,20 +44,21 @@ const FOUND: &str = r#"  if (!found) throw new Error(`no answer of ${tool} is re
 "#;
 
 /// The flow of this name.
-pub(super) fn flow(
-    name: &str,
-    about: &str,
-    loops: &[Loop],
-    tools: &BTreeMap<String, Tool>,
-    output: Option<Value>,
-) -> String {
+pub(super) fn flow(name: &str, about: &str, loops: &[Loop], tools: &BTreeMap<String, Tool>, end: &End) -> String {
     let mut text = format!(
         "/**\n * {}\n *\n * It asks each model for what the trace shows that it was asked. `{name}.mock.json` \
          answers as the models did:\n * `flowglass run {name} run --user me --mock`. Put your own code where values \
          are only recorded ones.\n */\n\n",
         about.replace("*/", "* /").replace(['\n', '\r'], " ")
     );
-    let handler = if tools.is_empty() { "" } else { "handler, " };
+    // A step fails the run only as it failed the trace: with its last step, and with the same error.
+    let fails_run = |number: usize, error: &Value| {
+        let failed = end.error.as_ref().filter(|_| number == loops.len());
+        failed.is_some_and(|failed| error["name"] == *failed.name && error["message"] == *failed.message)
+    };
+    let is_caught = |number: usize| loops[number - 1].error().is_some_and(|error| !fails_run(number, error));
+    let catches = (1..=loops.len()).any(is_caught);
+    let handler = if tools.is_empty() && !catches { "" } else { "handler, " };
     let _ = writeln!(text, "import {{ defineFlow, generator, {handler}sequencer }} from \"@flow-state-dev/core\";");
     let _ = writeln!(text, "import {{ z }} from \"zod\";\n");
     let repeats = tools.values().any(|tool| has_several_answers(&tool.answers));
@@ -73,14 +74,34 @@ pub(super) fn flow(
     for (number, one) in loops.iter().enumerate() {
         write_generator(&mut text, number + 1, one, &variables, repeats);
     }
+    if catches {
+        text.push_str("/** After a call of a model that failed, the program went on. */\n");
+        text.push_str("const caught = handler({ name: \"caught\", execute: (): any => null });\n\n");
+    }
     let _ = writeln!(text, "const root = sequencer({{ name: {}, inputSchema: z.any() }})", literal(&json!(name)));
     for number in 1..=loops.len() {
-        let _ = writeln!(text, "  .step(step{number})");
+        let rescue = if is_caught(number) { ".rescue([{ block: caught }])" } else { "" };
+        let _ = writeln!(text, "  .step(step{number}{rescue})");
     }
     let said = loops.last().and_then(said);
-    if let Some(output) = output.filter(|output| said.as_ref() != Some(output)) {
-        let _ =
-            writeln!(text, "  // What the program made of it, as recorded.\n  .map((): any => ({}))", literal(&output));
+    let last = loops.last().and_then(Loop::error);
+    match (&end.error, &end.output) {
+        (Some(error), _) if !last.is_some_and(|last| fails_run(loops.len(), last)) => {
+            let (name, message) = (literal(&json!(error.name)), literal(&json!(error.message)));
+            let _ = writeln!(
+                text,
+                "  // How the program failed, as recorded.\n  .map((): any => {{\n    throw Object.assign(new \
+                 Error({message}), {{ name: {name} }});\n  }})"
+            );
+        }
+        (None, Some(output)) if said.as_ref() != Some(output) => {
+            let _ = writeln!(
+                text,
+                "  // What the program made of it, as recorded.\n  .map((): any => ({}))",
+                literal(output)
+            );
+        }
+        _ => {}
     }
     text.truncate(text.trim_end().len());
     let _ = writeln!(
@@ -199,7 +220,7 @@ fn parameters(call: &Call) -> (Option<u64>, Map<String, Value>) {
 
 /// What a generator that runs a loop returns.
 fn said(one: &Loop) -> Option<Value> {
-    let last = one.calls.last()?;
+    let last = one.calls.last().filter(|_| one.error().is_none())?;
     if let Some(output) = last.reply.get("structuredOutput") {
         return Some(output.clone());
     }

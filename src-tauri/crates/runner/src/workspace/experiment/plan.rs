@@ -95,7 +95,7 @@ impl Workspace {
     /// Refuses a budget that has no room for one call, by what was recorded.
     fn check_budget(&self, experiment: &Experiment) -> Result<(), Fault> {
         let calls = experiment.place.calls(&experiment.events);
-        let tokens = calls.iter().filter_map(|call| call.tokens).map(|tokens| tokens.input + tokens.output).max();
+        let tokens = calls.iter().filter_map(|call| call.tokens).map(|tokens| tokens.sum()).max();
         let price = |call: &RecordedCall| self.config.price_of(&call.model, call.tokens?);
         let cheapest = calls.iter().filter_map(price).min_by(f64::total_cmp);
         match (experiment.query.budget, tokens, cheapest) {

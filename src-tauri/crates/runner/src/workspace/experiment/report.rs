@@ -113,13 +113,13 @@ impl Workspace {
             };
             usage.model_calls += 1;
             let tokens = CallTokens::read(result).unwrap_or_default();
-            usage.prompt_tokens += tokens.input;
-            usage.completion_tokens += tokens.output;
+            usage.prompt_tokens = usage.prompt_tokens.saturating_add(tokens.input);
+            usage.completion_tokens = usage.completion_tokens.saturating_add(tokens.output);
             let model = view.effect_request(&event.kind).and_then(|request| request["model"].as_str());
             let price = self.config.cost(model.unwrap_or_default(), result);
             cost = cost.zip(price).map(|(cost, price)| added(cost, price));
         }
-        usage.total_tokens = usage.prompt_tokens + usage.completion_tokens;
+        usage.total_tokens = usage.prompt_tokens.saturating_add(usage.completion_tokens);
         (usage, cost.filter(|_| !self.config.prices.is_empty()))
     }
 
@@ -127,7 +127,7 @@ impl Workspace {
     /// with one number share (`shares`) counts once.
     pub(super) fn spent(&self, rows: &[SampleRow], shares: bool) -> Result<(u32, u64, f64), Fault> {
         let mut counted: HashSet<(u32, blake3::Hash, u32)> = HashSet::new();
-        let mut spent = (0, 0, 0.0);
+        let mut spent = (0, 0_u64, 0.0);
         for row in rows {
             let Some(read) = self.read_run(&row.request)? else { continue };
             let view = Events::new(&read.events);
@@ -150,7 +150,7 @@ impl Workspace {
                 }
                 let tokens = CallTokens::read(result).unwrap_or_default();
                 let usd = self.config.cost(request["model"].as_str().unwrap_or_default(), result).unwrap_or_default();
-                spent = (spent.0 + 1, spent.1 + tokens.input + tokens.output, spent.2 + usd);
+                spent = (spent.0 + 1, spent.1.saturating_add(tokens.sum()), spent.2 + usd);
             }
         }
         Ok(spent)

@@ -234,7 +234,7 @@ impl Intake {
         let plain = if is_compressed { unpacked(&body).map_err(|why| why.unwrap_or_else(too_large))? } else { body };
         let mut decoded = match (signal, encoding) {
             (Signal::Logs, Encoding::Protobuf) => protobuf_logs(&plain),
-            (Signal::Logs, Encoding::Json) => text_of(&plain).and_then(json_log_records),
+            (Signal::Logs, Encoding::Json) => json_log_records(&plain),
             (Signal::Traces, _) => encoding.decode(&plain),
         };
         let decoded = decoded.as_mut().map_err(|why| bad(std::mem::take(why)))?;
@@ -317,11 +317,7 @@ impl Encoding {
     fn decode(self, body: &[u8]) -> Result<Decoded, String> {
         match self {
             Encoding::Protobuf => protobuf(body),
-            Encoding::Json => json_spans(text_of(body)?),
+            Encoding::Json => json_spans(body),
         }
     }
-}
-
-fn text_of(body: &[u8]) -> Result<&str, String> {
-    std::str::from_utf8(body).map_err(|error| format!("not UTF-8: {error}"))
 }

@@ -14,7 +14,7 @@ use crate::workspace::{Workspace, export_format};
 const MAX_NAME: usize = 60;
 
 impl Workspace {
-    /// Writes a flow and a mock script whose run repeats what a foreign request asked of models, and what they
+    /// Writes a flow, a mock script and an input whose run repeats what a foreign request asked of models, and what they
     /// answered. Files that are there are replaced only if `replace` says so.
     pub fn make_runnable(&self, request: &str, name: &str, replace: bool) -> Result<MadeRunnable, Fault> {
         check_name(name)?;
@@ -35,7 +35,8 @@ impl Workspace {
         let folder =
             self.dir.join(self.config.flows.as_ref().and_then(|all| all.first()).map_or(Path::new("flows"), |f| f));
         let file = |end: &str| folder.join(format!("{name}{end}"));
-        let files = [(file(".ts"), &skeleton.flow), (file(".mock.json"), &skeleton.script)];
+        let mut files = vec![(file(".ts"), &skeleton.flow), (file(".mock.json"), &skeleton.script)];
+        files.extend(skeleton.input.as_ref().map(|input| (file(".input.json"), input)));
         if let Some((there, _)) = files.iter().find(|(file, _)| !replace && file.exists()) {
             return Err(Fault::refused(format!(
                 "{} is there already: choose another name, or replace it with --force",

@@ -94,7 +94,8 @@ fn field(name: &str, rest: &str, at: usize) -> Result<RunCondition, Fault> {
             "fork" => Ok(RunCondition::IsFork),
             "retry" => Ok(RunCondition::IsRetry),
             "mock" => Ok(RunCondition::IsMock),
-            _ => Err(wrong(value_at, format!("\"{value}\" is not known; there are fork, retry and mock"))),
+            "trace" => Ok(RunCondition::IsTrace),
+            _ => Err(wrong(value_at, format!("\"{value}\" is not known; there are fork, retry, mock and trace"))),
         },
     }
 }
@@ -155,7 +156,7 @@ mod tests {
             ("user>x", "letter 5: \"user\" cannot be compared with \">\"; write user:ada"),
             ("since:soon", "letter 7: write a time before now, like 2h or 7d"),
             ("tag:", "letter 5: there is nothing after \"tag:\"; write tag:seen"),
-            ("is:red", "letter 4: \"red\" is not known; there are fork, retry and mock"),
+            ("is:red", "letter 4: \"red\" is not known; there are fork, retry, mock and trace"),
             ("a \"b c", "letter 3: this quote does not end"),
         ] {
             let told = terms(text).map(|terms| panic!("{text} is read as {terms:?}")).unwrap_or_else(|fault| fault);
