@@ -17,6 +17,7 @@ mod bad_input;
 mod block;
 mod causes;
 mod chance;
+mod changed_code;
 mod clearing;
 mod cli;
 mod client_data;

@@ -107,10 +107,10 @@ export const commands = {
 	openLog: () => typedError<string, Fault>(__TAURI_INVOKE("open_log")),
 	/**  Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor. */
 	openInEditor: (file: string, line: number, column: number | null) => typedError<string, Fault>(__TAURI_INVOKE("open_in_editor", { file, line, column })),
-	/**  The file that a block of a request was defined in, as it ran, and the block's lines. */
-	blockSource: (requestId: string, path: string) => typedError<BlockSource, Fault>(__TAURI_INVOKE("block_source", { requestId, path })),
-	/**  The author's files that a request ran, as they were; its flow's file first. */
-	filesThatRan: (requestId: string) => typedError<ImportedSource[], Fault>(__TAURI_INVOKE("files_that_ran", { requestId })),
+	/**  The file that a block of a request was defined in, as an attempt ran, and the block's lines. */
+	blockSource: (requestId: string, path: string, attempt: number | null) => typedError<BlockSource, Fault>(__TAURI_INVOKE("block_source", { requestId, path, attempt })),
+	/**  The author's files that a request ran, as they were in one of the codes that it ran; its flow's file first. */
+	filesThatRan: (requestId: string, code: string | null) => typedError<ImportedSource[], Fault>(__TAURI_INVOKE("files_that_ran", { requestId, code })),
 	/**  The values of expressions at a statement, in every request that reached it. */
 	printAt: (query: PrintQuery) => typedError<Printed, Fault>(__TAURI_INVOKE("print_at", { query })),
 	/**  An instant inside a block. */
@@ -1447,6 +1447,13 @@ export type FileCoverage = {
 	file: string,
 	/**  Every line on which a statement begins. */
 	lines: LineHits[],
+	/**
+	 *  The hash of the code, if the file was changed before the request was resumed: then there is one entry for each
+	 *  text.
+	 */
+	code?: string | null,
+	/**  The first event of the part of the request that ran this text, if there are several. */
+	fromSeq?: number | null,
 };
 
 /**  How many rows are left by a filter. */
@@ -1617,6 +1624,8 @@ export type InsideQuery = {
 export type Instant = {
 	/**  `PATH#ATTEMPT+TICK`. */
 	instant: string,
+	/**  The hash of the code that ran, whose files these are. */
+	code: string,
 	/**  Relative to the workspace. */
 	file: string,
 	/**  Where the statement begins, from 1. */
@@ -1639,6 +1648,8 @@ export type Instant = {
 	ticks: number,
 	/**  The names in scope except those of the whole file, the nearest first. */
 	locals: Local[],
+	/**  The state of every scope as the block sees it, if it was asked for. */
+	state?: ScopeSeen[],
 	/**  Watch expressions that were given, in their order. */
 	watches?: PrintedValue[],
 	/**  The functions that run, the newest first. */
@@ -2028,7 +2039,7 @@ export type Move =
 /**  To the next statement at which an expression holds. */
 ({ until: string }) & { backTo?: never; to?: never };
 
-/**  A request that a question was not asked of, or not to its end. */
+/**  A request that a question was not asked of. */
 export type NotAsked = {
 	/**  The request. */
 	requestId: string,
@@ -2344,8 +2355,10 @@ export type Printed = {
 	total: number,
 	/**  Whether the limit ended the search. */
 	truncated: boolean,
-	/**  Requests that were not asked, or not to their end. */
+	/**  Requests that were not asked. */
 	notAsked: NotAsked[],
+	/**  What must be known of requests that were asked. */
+	notes?: RequestNote[],
 	/**  What is to be said of the place: that the line holds no statement, or was never reached. */
 	note?: string | null,
 };
@@ -2466,6 +2479,14 @@ export type Reply =
 "submit" | 
 /**  With nothing: `SUSPENSION_SKIPPED` in the flow. */
 "skip";
+
+/**  What must be known of the hits of a request. */
+export type RequestNote = {
+	/**  The request. */
+	requestId: string,
+	/**  That its run differs from the recording, how a condition failed, or that its code was changed. */
+	note: string,
+};
 
 /**  Which requests. */
 export type RequestQuery = {
@@ -2737,6 +2758,16 @@ export type ScopeParts = {
 	version?: number | null,
 	/**  What it holds; of a resource with a text, that is under `$content`. */
 	value: Payload,
+};
+
+/**  The state of a scope as a block sees it. */
+export type ScopeSeen = {
+	/**  `session`, `user`, `project`, `request` or `sequencer[PATH]`. */
+	scope: string,
+	/**  Its state, with what the block has written itself. */
+	value: Json,
+	/**  The fields that the block has written and that take effect when it ends. */
+	notInForce?: string[],
 };
 
 /**  The scopes of an instant. */
