@@ -36,7 +36,7 @@ impl Workspace {
     pub fn schedule(&self, request: &str) -> Result<Schedule, Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let parts = self.parts(&events)?;
-        Ok(Schedule::clone(&*self.schedule_of(&row, &events, &parts)?))
+        Ok(Arc::unwrap_or_clone(self.schedule_of(&row, &events, &parts)?))
     }
 
     /// What is added to the number of a statement, which a replay with the code of a part counts, so that statements
