@@ -27,8 +27,9 @@ pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop
 /// `flowglass step`.
 pub(crate) fn step(workspace: &Workspace, asked: Step) -> Result<Outcome, Stop> {
     let (request, query) = asked.query();
-    let at = workspace.step(&request, &query)?;
-    let files = workspace.files_that_ran(&request)?;
+    let mut at = workspace.step(&request, &query)?;
+    at.state = workspace.scopes_seen(&request, &at)?;
+    let files = workspace.files_that_ran(&request, Some(&at.code))?;
     let text = files.iter().find(|file| file.file == at.file).map(|file| file.text.as_str()).unwrap_or_default();
     let line = text.lines().nth(at.line as usize - 1).unwrap_or_default();
     Ok(Outcome::done(json!(at), print::inside::instant(&at, line, &query.watches)))

@@ -18,6 +18,7 @@ mod bad_input;
 mod block;
 mod causes;
 mod chance;
+mod changed_code;
 mod circles;
 mod clearing;
 mod cli;

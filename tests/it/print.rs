@@ -199,7 +199,8 @@ fn refused(place: &Place, expression: &str, column: u32, message: &str) {
 fn what_is_no_expression_is_refused_at_its_column() {
     let place = cart();
     refused(&place, "sum +", 5, "has a syntax error");
-    refused(&place, "sum) + (1", 1, "has a syntax error");
+    refused(&place, "sum) + (1", 4, "a bracket is closed that is not opened");
+    refused(&place, "sum) => (1", 1, "a bracket is closed that is not opened");
     refused(&place, "if (sum) 1", 1, "has a syntax error");
     refused(&place, "sum; item", 4, "has a syntax error");
     refused(&place, "1 + await item", 5, "cannot wait");
@@ -212,6 +213,11 @@ fn what_is_no_expression_is_refused_at_its_column() {
     refused(&place, "Object.assign(item, { a: 1 })", 1, "calls Object.assign, which changes what it is given");
     refused(&place, "Object.freeze(input[0])", 1, "calls Object.freeze");
     refused(&place, "Reflect.set(item, 'a', 1)", 1, "calls Reflect.set");
+    refused(&place, "[].push.call(input, item)", 1, "calls push, which changes what it is called on");
+    refused(&place, "Array.prototype.sort.apply(input)", 1, "write it.toSorted(…)");
+    refused(&place, "1 + eval('sum = 1000')", 5, "cannot run `sum = 1000`: it cannot change anything: it writes");
+    refused(&place, "eval('su' + 'm')", 1, "runs a text that is not known before");
+    refused(&place, "new Function('return 1')()", 1, "makes a function of a text");
     refused(&place, "1 + require('fs').x", 5, "cannot import");
     refused(&place, "import('fs')", 1, "cannot import");
     for own in [
@@ -220,6 +226,8 @@ fn what_is_no_expression_is_refused_at_its_column() {
         "input.map((one) => one.price).sort()",
         "[...input].reverse()",
         "((all) => all.push(1))([])",
+        "[].concat.call(input, item).length",
+        "eval('1 + 1')",
     ] {
         assert_eq!(place.print(&["flows/main.ts:8", own]).code, Some(0), "{own}");
     }
@@ -241,6 +249,7 @@ fn an_expression_that_fails_fails_alone() {
     );
     assert_eq!(at("unknown"), json!(["ReferenceError: unknown is not defined", "13"]));
     assert_eq!(at("(() => { throw 'a text'; })()"), json!(["Error: \"a text\"", "13"]));
+    assert_eq!(at("(() => { throw { a: 1 }; })()"), json!(["Error: {a: 1}", "13"]));
     assert_eq!(at("(() => { for (;;); })()"), json!(["LimitError: the expression ran for 1000 ms", "13"]));
     for huge in ["'z'.repeat(2 ** 29).length", "new Uint8Array(2 ** 30).length"] {
         let found = at(huge);
@@ -336,12 +345,49 @@ fn an_expression_that_changes_what_it_looks_at_is_told_of() {
     let note = |expression: &str| {
         let answer = place.print(&["flows/main.ts:7", expression, "--request", "one"]);
         assert_eq!(answer.code, Some(0), "{answer}");
-        answer.json()["notAsked"][0]["why"].as_str().unwrap_or_default().to_owned()
+        answer.json()["notes"][0]["note"].as_str().unwrap_or_default().to_owned()
     };
     let changed = note("((one: any) => { one.price += 5; return one; })(item)");
     assert!(changed.starts_with("an expression changed item at "), "{changed}");
     assert_eq!(note("input.map((one) => one.price)"), "");
     assert_eq!(note("((one: any) => { one.price += 5; return one; })({ ...item })"), "");
+}
+
+/// What an expression would do later would change what the statements after it see.
+#[test]
+fn an_expression_does_nothing_after_its_statement() {
+    let flow = r#"const later = async (o: any) => {
+  await null;
+  o.n += 1000;
+};
+const turns = handler({ name: "turns", inputSchema: z.any(), execute: async () => {
+  const o = { n: 1 };
+  for (let i = 0; i < 3; i++) {
+    await null;
+    o.n += i;
+  }
+  return o.n;
+} });
+export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), block: turns } } });
+"#;
+    let place = Place::with_flow(flow);
+    place.get("run f go --user ada --request r");
+    let found = |expression: &str| {
+        let answer = place.print(&["flows/main.ts:11", expression, "o.n", "--request", "r"]);
+        let values: Value = hits(&answer).as_array().into_iter().flatten().map(|hit| hit[2][1].clone()).collect();
+        values
+    };
+    for expression in [
+        "later(o)",
+        "Promise.resolve().then(() => later(o))",
+        "Promise.resolve().then(() => { for (;;); })",
+        "queueMicrotask(() => { for (;;); })",
+        "(async () => { await null; await later(o); })()",
+        "Promise.reject(new Error('no')).catch(() => later(o))",
+    ] {
+        assert_eq!(found(expression), json!(["1", "1", "2"]), "{expression}");
+    }
+    assert_eq!(place.get("replay r")["identical"], true);
 }
 
 #[test]
@@ -381,7 +427,7 @@ export default defineFlow({ kind: 'main', actions: { go: { block: sequencer({ na
     place.write("node_modules/rates/index.js", package(7));
     let answer = place.print(&["flows/main.ts:9", "doubled"]);
     assert_eq!(hits(&answer), json!([]), "{answer}");
-    let why = answer.json()["notAsked"][0]["why"].as_str().unwrap_or_default().to_owned();
+    let why = answer.json()["notes"][0]["note"].as_str().unwrap_or_default().to_owned();
     assert!(why.starts_with("packages, data files, tsconfig.json") && why.contains("does something else"), "{why}");
 }
 

@@ -185,6 +185,12 @@ fn what_is_not_there_is_said() {
     let expected = "block root ran no statement of a function: step into a handler, like root/step:fails";
     assert_eq!(said("root", &[]), (Some(6), format!("request \"r\": {expected}")));
     assert_eq!(said("nowhere", &[]), (Some(6), "request \"r\" has no block at nowhere".to_owned()));
+    let near = "request \"r\" has no block at root/fails; there are: root/step:fails".to_owned();
+    assert_eq!(said("root/fails", &[]), (Some(6), near));
+    for line in ["0", "900", "49"] {
+        let (code, message) = said("root/step:fails#0+1", &["--to", line]);
+        assert!(code == Some(2) && message.contains("main.ts"), "{line}: {message}");
+    }
     assert_eq!(said("root/step:fails#7", &[]).0, Some(6));
     let (code, message) = said("root/step:fails#0+900", &[]);
     assert_eq!(code, Some(6));
@@ -194,6 +200,69 @@ fn what_is_not_there_is_said() {
     assert_eq!(said("root/step:fails", &["--into", "--back"]).0, Some(2));
     let never = at(&place, "root/step:fails#0+1", &["--until", "false"]);
     assert_eq!(never["ended"], "error", "it never holds, so the block ends");
+}
+
+/// The state as the block sees it: what it wrote itself is there before it is in force.
+#[test]
+fn a_step_shows_the_state_that_the_block_sees() {
+    let place = Place::with_flow(
+        r#"const write = handler({ name: "write", inputSchema: z.any(), sessionStateSchema: z.object({ sum: z.number().default(0) }),
+  execute: async (input, ctx) => {
+    await ctx.session.incState({ sum: -17 });
+    const after = ctx.session.state.sum;
+    return after;
+  } });
+export default defineFlow({ kind: "f", session: { stateSchema: z.object({ sum: z.number().default(0) }) },
+  actions: { go: { inputSchema: z.any(), block: write } } });
+"#,
+    );
+    place.get("run f go --user ada --request r");
+    let session = |at: &str| {
+        let instant = place.get(&format!("step r --at {at}"));
+        let scopes = instant["state"].as_array().cloned().unwrap_or_default();
+        scopes.into_iter().find(|scope| scope["scope"] == "session").unwrap_or_default()
+    };
+    assert_eq!(session("root#0+1")["value"]["sum"], 0);
+    let pending = session("root#0+3");
+    assert_eq!((&pending["value"]["sum"], &pending["notInForce"]), (&json!(-17), &json!(["sum"])), "{pending}");
+    let told = place.ask("step r --at root#0+3").stdout;
+    assert!(told.contains("session state  {\"sum\":-17}  (not in force yet: sum)"), "{told}");
+    let prompt = place.run_with(&["debug", "r", "--at", "root#0+3"], "where\nlocals\n").stdout;
+    assert_eq!(prompt.matches("not in force yet: sum").count(), 2, "{prompt}");
+}
+
+/// Who called a function is known also after an `await`, when the runtime's stack has forgotten it.
+#[test]
+fn the_stack_leads_through_await() {
+    let place = Place::with_flow(
+        r#"const inner = async (n: number) => {
+  await null;
+  throw new Error("no " + n);
+};
+const outer = async (n: number) => {
+  await null;
+  const got = await inner(n);
+  return got;
+};
+const fails = handler({ name: "fails", inputSchema: z.number(), execute: async (n) => {
+  const got = await outer(n);
+  return got;
+} });
+const short = handler({ name: "short", inputSchema: z.number(), execute: async (n) => n + 1 });
+export default defineFlow({ kind: "f", actions: {
+  go: { inputSchema: z.number(), block: fails }, short: { inputSchema: z.number(), block: short } } });
+"#,
+    );
+    place.ask("run f go --user ada --request r --input 3");
+    let stack = |instant: &Value| -> Value {
+        let frames = instant["stack"].as_array().into_iter().flatten();
+        frames.map(|frame| json!([frame["function"], frame["line"]])).collect()
+    };
+    let thrown = at(&place, "root", &[]);
+    assert_eq!(stack(&thrown), json!([["inner", 5], ["outer", 9], ["execute", 13]]), "{thrown}");
+    place.ask("run f short --user ada --request s --input 3");
+    let short = place.get("step s --at root#0+1");
+    assert_eq!(stack(&short), json!([["execute", 16]]), "{short}");
 }
 
 #[test]

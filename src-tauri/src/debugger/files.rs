@@ -2,11 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use runner::ImportedSource;
+use runner::{ImportedSource, Instant};
 
-/// The files that a request ran.
+/// The files that a request ran: of one that was resumed after a change, of each version of its code.
 pub(super) struct Files {
+    /// Every text once.
     all: Vec<ImportedSource>,
+    /// The versions of the code by their hashes, the oldest first: the places of their files in `all`.
+    versions: Vec<(String, Vec<usize>)>,
     /// The workspace.
     dir: PathBuf,
 }
@@ -18,12 +21,31 @@ pub(super) struct SourceLine<'f> {
 }
 
 impl Files {
-    pub(super) fn new(all: Vec<ImportedSource>, dir: &Path) -> Files {
-        Files { all, dir: std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()) }
+    pub(super) fn new(ran: Vec<(String, Vec<ImportedSource>)>, dir: &Path) -> Files {
+        let mut all: Vec<ImportedSource> = Vec::new();
+        let mut versions = Vec::new();
+        for (code, sources) in ran {
+            let mut places = Vec::new();
+            for source in sources {
+                let known = all.iter().position(|one| one.file == source.file && one.text == source.text);
+                places.push(known.unwrap_or(all.len()));
+                if known.is_none() {
+                    all.push(source);
+                }
+            }
+            versions.push((code, places));
+        }
+        Files { all, versions, dir: std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()) }
     }
 
-    /// Finds a file by its name, or by a full path in the workspace: its number, and its name. Fails with the files
-    /// that the request ran.
+    /// The number of a file in a version of the code.
+    pub(super) fn in_version(&self, code: &str, file: &str) -> Option<usize> {
+        let (_, places) = self.versions.iter().find(|(hash, _)| hash == code)?;
+        places.iter().copied().find(|at| self.all[*at].file == file)
+    }
+
+    /// Finds a file by its name, or by a full path in the workspace: its number, and its name. Of several texts the
+    /// newest. Fails with the files that the request ran.
     pub(super) fn find(&self, name: &str) -> Result<(usize, &str), String> {
         let path = Path::new(name);
         let real = if path.is_absolute() { std::fs::canonicalize(path).ok() } else { None };
@@ -33,12 +55,20 @@ impl Files {
         let is_it = |source: &&ImportedSource| source.file == inside;
         // A name without its folders is enough if one file has it.
         let ends_so = |source: &&ImportedSource| source.file.ends_with(&format!("/{inside}"));
-        let found = match self.all.iter().position(|source| is_it(&source)) {
-            None if self.all.iter().filter(ends_so).count() == 1 => self.all.iter().position(|source| ends_so(&source)),
+        let found = match self.all.iter().rposition(|source| is_it(&source)) {
+            None => self.all.iter().rposition(|source| ends_so(&source)).filter(|at| {
+                let mut alike = self.all.iter().filter(ends_so);
+                alike.all(|source| source.file == self.all[*at].file)
+            }),
             found => found,
         };
         found.map(|at| (at, self.all[at].file.as_str())).ok_or_else(|| {
-            let known: Vec<&str> = self.all.iter().map(|source| source.file.as_str()).collect();
+            let mut known: Vec<&str> = Vec::new();
+            for source in &self.all {
+                if !known.contains(&source.file.as_str()) {
+                    known.push(&source.file);
+                }
+            }
             format!("this request did not run {inside}; it ran {}", known.join(", "))
         })
     }
@@ -58,9 +88,10 @@ impl Files {
         std::fs::read(self.on_disk(&source.file)).is_ok_and(|today| today == source.text.as_bytes())
     }
 
-    /// The lines of a file around one of them.
-    pub(super) fn around(&self, file: &str, line: u32, reach: u32) -> Vec<SourceLine<'_>> {
-        let Some(source) = self.all.iter().find(|source| source.file == file) else { return Vec::new() };
+    /// The lines around the statement of an instant, as they ran.
+    pub(super) fn around(&self, here: &Instant, reach: u32) -> Vec<SourceLine<'_>> {
+        let Some(source) = self.in_version(&here.code, &here.file).map(|at| &self.all[at]) else { return Vec::new() };
+        let line = here.line;
         let first = line.saturating_sub(reach).max(1);
         let numbered = source.text.lines().zip(1..).skip(first as usize - 1);
         let near = numbered.take_while(|(_, number)| *number <= line.saturating_add(reach));

@@ -86,8 +86,8 @@ impl Prompt {
             Word::GoOn(direction) => session.go_on(direction)?,
             Word::RunTo(line, direction) => session.run_to(line, direction)?,
             Word::Where => {
-                let lines = session.files.around(&session.here().file, session.here().line, REACH);
-                return Ok(Answer::lines(session.here(), &lines));
+                let lines = session.files.around(session.here(), REACH);
+                return Ok(Answer::lines(session.here(), &lines, session.scopes()?));
             }
             Word::Break(place, condition) => {
                 let at = line_of(session, place, condition)?;
@@ -109,7 +109,7 @@ impl Prompt {
                 return Ok(values.into_iter().next().map(Answer::value).unwrap_or_default());
             }
             Word::Stack => return Ok(Answer::stack(session)),
-            Word::Locals => return Ok(Answer::locals(&session.here().locals)),
+            Word::Locals => return Ok(Answer::locals(&session.here().locals, session.scopes()?)),
             Word::Tick => {
                 let here = session.here();
                 let ticks = Ticks { tick: here.tick, ticks: here.ticks, order: here.order, end: session.end() };

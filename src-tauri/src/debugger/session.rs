@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use engine::views::blocks::BlockStatus;
 use runner::{
-    BlockRow, Breakpoint, EndOfBlock, Fault, InsideAt, Instant, Move, PrintedValue, Schedule, ShownBlock, StepQuery,
-    Stopped, Stops, Workspace,
+    BlockRow, Breakpoint, EndOfBlock, Fault, InsideAt, Instant, Move, PrintedValue, Schedule, ScopeSeen, ShownBlock,
+    StepQuery, Stopped, Stops, Workspace,
 };
 
 use super::breakpoints::Held;
@@ -69,7 +69,7 @@ impl Session {
         request: &str,
         at: Option<&InsideAt>,
     ) -> Result<Session, Fault> {
-        let files = Files::new(workspace.files_that_ran(request)?, dir);
+        let files = Files::new(workspace.versions_that_ran(request)?, dir);
         let blocks = workspace.show(request)?.blocks;
         let schedule = workspace.schedule(request)?;
         let first = schedule.after(0).map(|first| first.at);
@@ -213,6 +213,11 @@ impl Session {
         self.go_to(&found.at)?;
         let said = self.said_between(from, place(&self.here));
         Ok(Reached { stopped_by: self.stops_here(), said, ..Reached::default() })
+    }
+
+    /// The state of every scope as the block sees it where the session is.
+    pub(super) fn scopes(&self) -> Result<Vec<ScopeSeen>, Fault> {
+        self.workspace.scopes_seen(&self.request, &self.here)
     }
 
     /// The values of expressions where the session is, or at another instant.

@@ -40,23 +40,25 @@ pub(super) async fn open_in_editor(
     .await
 }
 
-/// The file that a block of a request was defined in, as it ran, and the block's lines.
+/// The file that a block of a request was defined in, as an attempt ran, and the block's lines.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn block_source(
     state: State<'_, WindowState>,
     request_id: String,
     path: String,
+    attempt: Option<u32>,
 ) -> Result<BlockSource, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.block_source(&request_id, &path)).await
+    off_the_main_thread(state, move |workspace| workspace.block_source(&request_id, &path, attempt)).await
 }
 
-/// The author's files that a request ran, as they were; its flow's file first.
+/// The author's files that a request ran, as they were in one of the codes that it ran; its flow's file first.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn files_that_ran(
     state: State<'_, WindowState>,
     request_id: String,
+    code: Option<String>,
 ) -> Result<Vec<ImportedSource>, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.files_that_ran(&request_id)).await
+    off_the_main_thread(state, move |workspace| workspace.files_that_ran(&request_id, code.as_deref())).await
 }

@@ -34,7 +34,9 @@ pub(super) async fn step_inside(
 ) -> Result<Instant, Fault> {
     off_the_main_thread(state, move |workspace| {
         let at = query.at.parse().map_err(|message| Fault::Invalid { message, details: Vec::new() })?;
-        workspace.step(&request_id, &StepQuery { at, to: query.to, watches: query.watches })
+        let mut instant = workspace.step(&request_id, &StepQuery { at, to: query.to, watches: query.watches })?;
+        instant.state = workspace.scopes_seen(&request_id, &instant)?;
+        Ok(instant)
     })
     .await
 }

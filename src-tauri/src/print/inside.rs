@@ -1,6 +1,9 @@
 //! Answers about the inside of blocks, for people.
 
-use runner::{EndOfBlock, FileCoverage, Instant, OpenedValue, Printed, PrintedValue};
+use runner::{EndOfBlock, FileCoverage, Instant, OpenedValue, Printed, PrintedValue, ScopeSeen};
+
+/// How many letters of a scope's state are shown.
+const MAX_STATE: usize = 400;
 
 /// The hits of `print`: one a line, under their request.
 pub(crate) fn printed(found: &Printed, expressions: &[String]) -> String {
@@ -24,10 +27,30 @@ pub(crate) fn printed(found: &Printed, expressions: &[String]) -> String {
     for not_asked in &found.not_asked {
         text.push_str(&format!("{}: {}\n", not_asked.request_id, not_asked.why));
     }
+    for known in &found.notes {
+        text.push_str(&format!("{}: {}\n", known.request_id, known.note));
+    }
     if let Some(note) = &found.note {
         text.push_str(&format!("{note}\n"));
     }
     text
+}
+
+/// The state of every scope, one a line.
+pub(crate) fn state(scopes: &[ScopeSeen]) -> String {
+    let line = |scope: &ScopeSeen| {
+        let pending = &scope.not_in_force;
+        let pending =
+            if pending.is_empty() { String::new() } else { format!("  (not in force yet: {})", pending.join(", ")) };
+        format!("  {} state  {}{pending}\n", scope.scope, short(&scope.value.0.to_string()))
+    };
+    scopes.iter().map(line).collect()
+}
+
+/// A text that fits on a line.
+fn short(text: &str) -> String {
+    let cut: String = text.chars().take(MAX_STATE).collect();
+    if cut.len() < text.len() { format!("{cut}…") } else { cut }
 }
 
 /// A value on a line.
@@ -69,6 +92,7 @@ pub(crate) fn instant(at: &Instant, line: &str, watches: &[String]) -> String {
     for local in &at.locals {
         text.push_str(&format!("  {:width$}  {}\n", local.name, value(&local.value)));
     }
+    text.push_str(&state(&at.state));
     for (watch, expression) in at.watches.iter().zip(watches) {
         text.push_str(&format!("  {expression} = {}\n", value(watch)));
     }
@@ -85,7 +109,8 @@ pub(crate) fn instant(at: &Instant, line: &str, watches: &[String]) -> String {
 pub(crate) fn coverage(files: &[FileCoverage]) -> String {
     let mut text = String::new();
     for file in files {
-        text.push_str(&format!("{}\n", file.file));
+        let from = file.from_seq.map(|seq| format!("  as it ran from event {seq} on")).unwrap_or_default();
+        text.push_str(&format!("{}{from}\n", file.file));
         for line in &file.lines {
             text.push_str(&format!(
                 "{:>7}  {}\n",

@@ -1451,6 +1451,13 @@ export type FileCoverage = {
 	file: string,
 	/**  Every line on which a statement begins. */
 	lines: LineHits[],
+	/**
+	 *  The hash of the code, if the file was changed before the request was resumed: then there is one entry for each
+	 *  text.
+	 */
+	code?: string | null,
+	/**  The first event of the part of the request that ran this text, if there are several. */
+	fromSeq?: number | null,
 };
 
 /**  How many rows are left by a filter. */
@@ -1621,6 +1628,8 @@ export type InsideQuery = {
 export type Instant = {
 	/**  `PATH#ATTEMPT+TICK`. */
 	instant: string,
+	/**  The hash of the code that ran, whose files these are. */
+	code: string,
 	/**  Relative to the workspace. */
 	file: string,
 	/**  Where the statement begins, from 1. */
@@ -1643,6 +1652,8 @@ export type Instant = {
 	ticks: number,
 	/**  The names in scope except those of the whole file, the nearest first. */
 	locals: Local[],
+	/**  The state of every scope as the block sees it, if it was asked for. */
+	state?: ScopeSeen[],
 	/**  Watch expressions that were given, in their order. */
 	watches?: PrintedValue[],
 	/**  The functions that run, the newest first. */
@@ -2034,7 +2045,7 @@ export type Move =
 /**  To the next statement at which an expression holds. */
 ({ until: string }) & { backTo?: never; to?: never };
 
-/**  A request that a question was not asked of, or not to its end. */
+/**  A request that a question was not asked of. */
 export type NotAsked = {
 	/**  The request. */
 	requestId: string,
@@ -2352,8 +2363,10 @@ export type Printed = {
 	total: number,
 	/**  Whether the limit ended the search. */
 	truncated: boolean,
-	/**  Requests that were not asked, or not to their end. */
+	/**  Requests that were not asked. */
 	notAsked: NotAsked[],
+	/**  What must be known of requests that were asked. */
+	notes?: RequestNote[],
 	/**  What is to be said of the place: that the line holds no statement, or was never reached. */
 	note?: string | null,
 };
@@ -2474,6 +2487,14 @@ export type Reply =
 "submit" | 
 /**  With nothing: `SUSPENSION_SKIPPED` in the flow. */
 "skip";
+
+/**  What must be known of the hits of a request. */
+export type RequestNote = {
+	/**  The request. */
+	requestId: string,
+	/**  That its run differs from the recording, how a condition failed, or that its code was changed. */
+	note: string,
+};
 
 /**  Which requests. */
 export type RequestQuery = {
@@ -2745,6 +2766,16 @@ export type ScopeParts = {
 	version?: number | null,
 	/**  What it holds; of a resource with a text, that is under `$content`. */
 	value: Payload,
+};
+
+/**  The state of a scope as a block sees it. */
+export type ScopeSeen = {
+	/**  `session`, `user`, `project`, `request` or `sequencer[PATH]`. */
+	scope: string,
+	/**  Its state, with what the block has written itself. */
+	value: Json,
+	/**  The fields that the block has written and that take effect when it ends. */
+	notInForce?: string[],
 };
 
 /**  The scopes of an instant. */

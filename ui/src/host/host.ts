@@ -62,6 +62,7 @@ import type {
   RowsQuery,
   RunFileRow,
   RunOptions,
+  ScopeSeen,
   SearchPage,
   SessionQuery,
   Started,
@@ -125,10 +126,10 @@ export interface Host extends ConversationHost, ExperimentHost, RunsHost, Settin
   planResume(requestId: string, options: ResumeOptions): Promise<PlanRow>;
   planRetry(requestId: string, models: Models): Promise<PlanRow>;
   planFork(requestId: string, options: ForkOptions): Promise<PlanRow>;
-  /** The file that a block was defined in, as it ran. */
-  blockSource(requestId: string, path: string): Promise<BlockSource>;
-  /** The author's files as a request ran them; the file of its flow first. */
-  filesThatRan(requestId: string): Promise<ImportedSource[]>;
+  /** The file that a block was defined in, as an attempt of it ran; the newest one if none is named. */
+  blockSource(requestId: string, path: string, attempt: number | null): Promise<BlockSource>;
+  /** The author's files as a request ran them in one of its codes, the newest if none is named; the flow's first. */
+  filesThatRan(requestId: string, code: string | null): Promise<ImportedSource[]>;
   /** How often the lines of a request's code ran, of one file or of all. Replays the request. */
   coverage(requestId: string, file: string | null): Promise<FileCoverage[]>;
   /** An instant inside a block, and the values there. Replays the block. */

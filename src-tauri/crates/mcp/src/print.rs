@@ -79,6 +79,10 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
         let text = format!("{} was not asked: {}", name(&not_asked.request_id), quoted(&not_asked.why, 300));
         answer.row(text, json!({ "request": not_asked.request_id, "notAsked": not_asked.why }));
     }
+    for known in &printed.notes {
+        let text = format!("{}: {}", name(&known.request_id), quoted(&known.note, 300));
+        answer.row(text, json!({ "request": known.request_id, "note": known.note }));
+    }
     Ok(match printed.hits.first() {
         Some(hit) => answer.then("look", json!({ "request": hit.request_id, "at": hit.path })),
         None => answer,

@@ -161,7 +161,7 @@ fn value(door: &Door, address: &Address) -> Result<Value, Refused> {
             events.into_iter().find(|event| event.seq == *seq).map(|event| json!(event))
         }
         Address::Source { request, file } => {
-            let files = workspace.files_that_ran(request).map_err(on("uri"))?;
+            let files = workspace.files_that_ran(request, None).map_err(on("uri"))?;
             files.into_iter().find(|one| one.file == *file).map(|one| Value::String(one.text))
         }
     };

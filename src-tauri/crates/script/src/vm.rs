@@ -5,6 +5,7 @@
 //! know what a call means: that is `host`.
 
 pub(crate) mod calls;
+pub(crate) mod deadline;
 pub(crate) mod expression;
 pub(crate) mod fields;
 pub(crate) mod load_time;
@@ -18,7 +19,7 @@ pub(crate) mod words;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use engine::context::Context as Cx;
 use engine::error::FlowError;
@@ -30,6 +31,7 @@ use crate::bundle::Bundle;
 use crate::bundle::embedded::Modules;
 use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::trace::{BUNDLE, Trace};
+use crate::vm::deadline::Deadline;
 use crate::vm::load_time::LoadTime;
 use crate::vm::memory::Meter;
 use crate::vm::probe::{Asked, Probe};
@@ -121,7 +123,7 @@ pub(crate) struct Vm {
     runtime: Runtime,
     pub(crate) shared: Rc<Shared>,
     pub(crate) async_calls: RefCell<Option<mpsc::UnboundedReceiver<AsyncCall>>>,
-    deadline: Rc<Cell<Option<Instant>>>,
+    deadline: Rc<Cell<Option<Deadline>>>,
     memory: Rc<Meter>,
     limits: Limits,
     failed: RefCell<Option<FlowError>>,
@@ -149,13 +151,13 @@ impl Vm {
         let runtime = Runtime::new_with_alloc(memory.allocator()).map_err(internal)?;
         runtime.set_max_stack_size(STACK_BYTES);
         runtime.set_loader(Modules, Modules);
-        let deadline: Rc<Cell<Option<Instant>>> = Rc::default();
+        let deadline: Rc<Cell<Option<Deadline>>> = Rc::default();
         let (watched, counted) = (deadline.clone(), memory.clone());
         let probe = asked.map(|asked| Rc::new(Probe::new(asked, memory.clone())));
         let probes = probe.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || {
             counted.is_exceeded()
-                || watched.get().is_some_and(|end| Instant::now() > end)
+                || watched.get().is_some_and(Deadline::is_past)
                 || probes.as_ref().is_some_and(|probe| probe.is_late() || probe.is_done())
         })));
         let context = Context::full(&runtime).map_err(internal)?;
@@ -272,14 +274,16 @@ impl Vm {
     }
 
     fn start_clock(&self) {
-        self.deadline.set(Some(Instant::now() + Duration::from_millis(self.limits.yield_ms)));
+        let time = Duration::from_millis(self.limits.yield_ms);
+        let is_question = self.shared.probe.is_some();
+        self.deadline.set(Some(if is_question { Deadline::of_processor(time) } else { Deadline::of_clock(time) }));
     }
 
     /// Returns which limit the script has reached, if it has.
     fn limit_reached(&self) -> Option<String> {
         if self.memory.is_exceeded() {
             Some(format!("used more than {} MB of memory (limits.memoryMb)", self.limits.memory_bytes >> 20))
-        } else if self.deadline.get().is_some_and(|end| Instant::now() > end) {
+        } else if self.deadline.get().is_some_and(Deadline::is_past) {
             Some(format!("ran for {} ms without yielding (limits.yieldMs)", self.limits.yield_ms))
         } else {
             None
@@ -359,24 +363,10 @@ fn describe(caught: rquickjs::CaughtError<'_>) -> String {
         }
         rquickjs::CaughtError::Value(value) => match value.as_string().and_then(|text| text.to_string().ok()) {
             Some(text) => text,
-            None => format!("it threw {}", without_error(&value)),
+            None => format!("it threw {}", words::without_error(&value)),
         },
         rquickjs::CaughtError::Error(error) => error.to_string(),
     }
-}
-
-/// Returns a thrown value that is no error as text: its JSON, or what it is.
-fn without_error(value: &rquickjs::Value<'_>) -> String {
-    let ctx = value.ctx();
-    let json = ctx.json_stringify(value.clone());
-    if json.is_err() {
-        // What its `toJSON` threw.
-        ctx.catch();
-    }
-    let json = json.ok().flatten().and_then(|json| json.to_string().ok());
-    json.unwrap_or_else(
-        || if value.is_undefined() { "undefined".to_owned() } else { format!("a {}", value.type_name()) },
-    )
 }
 
 /// The SDK's host object, which has the functions that Rust calls.

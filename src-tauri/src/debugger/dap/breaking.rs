@@ -21,7 +21,7 @@ impl Adapter<'_> {
         };
         let of_file = |kind: &Kind| matches!(kind, Kind::Line(at) if at.file == file);
         self.debugged()?.session.breakpoints.retain(|held| !of_file(&held.kind));
-        let source = self.source_of(&file)?;
+        let source = self.source_of(&file, None)?;
         let mut breakpoints = Vec::new();
         for one in asked.breakpoints {
             let set = self.set_one(&file, one);

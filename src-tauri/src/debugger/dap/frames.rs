@@ -92,7 +92,7 @@ impl Adapter<'_> {
             let is_newest = nth == 0;
             let known = Frame { at: Some(at.clone()), is_newest, path: at.path.clone(), attempt: at.attempt };
             let id = self.debugged()?.add_frame(known);
-            let source = Some(self.source_of(&frame.file)?);
+            let source = Some(self.source_of(&frame.file, Some(&at.code))?);
             let mut shown = StackFrame {
                 id,
                 name: frame.function.clone(),
@@ -136,10 +136,12 @@ impl Adapter<'_> {
         body(&Scopes { scopes })
     }
 
-    /// A file for the editor: the one on the disk, or the text that ran if the disk has another.
-    pub(super) fn source_of(&mut self, file: &str) -> Result<Source, String> {
+    /// A file for the editor: the one on the disk, or the text that ran if the disk has another. `code` is the hash of
+    /// the code that has it; without it the newest text.
+    pub(super) fn source_of(&mut self, file: &str, code: Option<&str>) -> Result<Source, String> {
         let session = &self.debugged()?.session;
-        let (at, _) = session.files.find(file)?;
+        let at = code.and_then(|code| session.files.in_version(code, file));
+        let at = at.map_or_else(|| session.files.find(file).map(|(at, _)| at), Ok)?;
         let found = session.files.get(at).ok_or_else(|| format!("there is no {file}"))?;
         let name = file.rsplit('/').next().unwrap_or(file).to_owned();
         let path = Some(session.files.on_disk(file).display().to_string());
@@ -154,9 +156,10 @@ impl Adapter<'_> {
     pub(super) fn source(&mut self, asked: &SourceArguments) -> Answer {
         let given = asked.source.clone().unwrap_or_default();
         let reference = Some(asked.source_reference).filter(|reference| *reference > 0).or(given.source_reference);
+        let by_number = reference.and_then(index);
         let (file, _) = self.file_of(&Source { source_reference: reference, ..given })?;
         let files = &self.debugged()?.session.files;
-        let (at, _) = files.find(&file)?;
+        let at = by_number.map_or_else(|| files.find(&file).map(|(at, _)| at), Ok)?;
         let content = files.get(at).map(|source| source.text.clone()).unwrap_or_default();
         body(&SourceText { content, mime_type: "text/typescript" })
     }

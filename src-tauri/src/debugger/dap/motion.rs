@@ -130,7 +130,7 @@ impl Adapter<'_> {
         stopped.description = reached.note.or(here.note.clone()).map(|note| sentence(&note));
         stopped.thread_id = debugged.thread((here.path.clone(), here.attempt));
         for said in reached.said {
-            let source = self.source_of(&said.file).ok();
+            let source = self.source_of(&said.file, None).ok();
             let line = Some(self.line(said.line));
             let output = format!("{}\n", said.text);
             self.tell("output", &Output { category: "console", output, source, line });

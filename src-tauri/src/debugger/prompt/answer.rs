@@ -1,12 +1,13 @@
 //! What the prompt answers: a text for people, and the same as a JSON document.
 
-use runner::{EndOfBlock, Fault, Instant, Local, PrintedValue, StackFrame};
+use runner::{EndOfBlock, Fault, Instant, Local, PrintedValue, ScopeSeen, StackFrame};
 use serde::Serialize;
 
 use super::super::breakpoints::Held;
 use super::super::files::SourceLine;
 use super::super::session::{Reached, Session};
 use super::{local, value};
+use crate::print;
 
 /// The answer to a line.
 #[derive(Default, Serialize)]
@@ -32,6 +33,9 @@ pub(super) struct Answer {
     value: Option<PrintedValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     locals: Option<Vec<Local>>,
+    /// The state of every scope as the block sees it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<Vec<ScopeSeen>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blocks: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +112,7 @@ impl Answer {
             }
         }
         text.push_str(&place(here));
-        for line in session.files.around(&here.file, here.line, 0) {
+        for line in session.files.around(here, 0) {
             text.push_str(&format!("{:>6}  {}\n", line.line, line.text));
         }
         text.push_str(&error(here));
@@ -122,30 +126,32 @@ impl Answer {
         }
     }
 
-    /// The statement with the lines around it.
-    pub(super) fn lines(here: &Instant, lines: &[SourceLine<'_>]) -> Answer {
+    /// The statement with the lines around it, and the state of every scope.
+    pub(super) fn lines(here: &Instant, lines: &[SourceLine<'_>], state: Vec<ScopeSeen>) -> Answer {
         let mut text = place(here);
         for line in lines {
             let mark = if line.line == here.line { '>' } else { ' ' };
             text.push_str(&format!("{mark}{:>5}  {}\n", line.line, line.text));
         }
         text.push_str(&error(here));
+        text.push_str(&print::inside::state(&state));
         let row = |line: &SourceLine<'_>| LineRow { line: line.line, text: line.text.to_owned() };
         let lines = Some(lines.iter().map(row).collect());
-        Answer { text, at: Some(Box::new(here.clone())), lines, ..Answer::default() }
+        Answer { text, at: Some(Box::new(here.clone())), lines, state: Some(state), ..Answer::default() }
     }
 
     pub(super) fn value(printed: PrintedValue) -> Answer {
         Answer { text: format!("{}\n", value(&printed)), value: Some(printed), ..Answer::default() }
     }
 
-    pub(super) fn locals(locals: &[Local]) -> Answer {
+    pub(super) fn locals(locals: &[Local], state: Vec<ScopeSeen>) -> Answer {
         let width = locals.iter().map(|local| local.name.chars().count()).max().unwrap_or(0).min(24);
         let mut text: String = locals.iter().map(|one| local(one, width)).collect();
         if locals.is_empty() {
             text = "no names in scope but those of the whole file\n".to_owned();
         }
-        Answer { text, locals: Some(locals.to_vec()), ..Answer::default() }
+        text.push_str(&print::inside::state(&state));
+        Answer { text, locals: Some(locals.to_vec()), state: Some(state), ..Answer::default() }
     }
 
     /// The blocks from the root down, and below them the functions that run.

@@ -24,6 +24,7 @@ pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>, page: Pag
     let hits: HashMap<u32, u64> = covered
         .iter()
         .flat_map(|covered| covered.files.iter().filter(|file| file.file == source.file))
+        .filter(|file| file.code.as_ref().is_none_or(|code| *code == source.hash))
         .flat_map(|file| file.lines.iter().map(|line| (line.line, line.hits)))
         .collect();
     let mut sentence = format!("{} as it ran", name(&source.file));

@@ -72,7 +72,7 @@ pub struct PrintedHit {
     pub values: Vec<PrintedValue>,
 }
 
-/// A request that a question was not asked of, or not to its end.
+/// A request that a question was not asked of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct NotAsked {
@@ -80,6 +80,16 @@ pub struct NotAsked {
     pub request_id: String,
     /// Why.
     pub why: String,
+}
+
+/// What must be known of the hits of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestNote {
+    /// The request.
+    pub request_id: String,
+    /// That its run differs from the recording, how a condition failed, or that its code was changed.
+    pub note: String,
 }
 
 /// The answer of `print`.
@@ -92,8 +102,11 @@ pub struct Printed {
     pub total: u32,
     /// Whether the limit ended the search.
     pub truncated: bool,
-    /// Requests that were not asked, or not to their end.
+    /// Requests that were not asked.
     pub not_asked: Vec<NotAsked>,
+    /// What must be known of requests that were asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<RequestNote>,
     /// What is to be said of the place: that the line holds no statement, or was never reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -134,12 +147,27 @@ pub enum EndOfBlock {
     Error,
 }
 
+/// The state of a scope as a block sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct ScopeSeen {
+    /// `session`, `user`, `project`, `request` or `sequencer[PATH]`.
+    pub scope: String,
+    /// Its state, with what the block has written itself.
+    pub value: Json,
+    /// The fields that the block has written and that take effect when it ends.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub not_in_force: Vec<String>,
+}
+
 /// An instant inside a block: the values are those before its statement runs.
 #[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct Instant {
     /// `PATH#ATTEMPT+TICK`.
     pub instant: String,
+    /// The hash of the code that ran, whose files these are.
+    pub code: String,
     /// Relative to the workspace.
     pub file: String,
     /// Where the statement begins, from 1.
@@ -164,6 +192,9 @@ pub struct Instant {
     pub ticks: u64,
     /// The names in scope except those of the whole file, the nearest first.
     pub locals: Vec<Local>,
+    /// The state of every scope as the block sees it, if it was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub state: Vec<ScopeSeen>,
     /// Watch expressions that were given, in their order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub watches: Vec<PrintedValue>,
@@ -204,6 +235,13 @@ pub struct FileCoverage {
     pub file: String,
     /// Every line on which a statement begins.
     pub lines: Vec<LineHits>,
+    /// The hash of the code, if the file was changed before the request was resumed: then there is one entry for each
+    /// text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The first event of the part of the request that ran this text, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_seq: Option<u64>,
 }
 
 /// How often the lines of a request's code ran.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind};
+use engine::event::{Event, EventKind, Seq};
 use engine::views::Events;
 use engine::views::blocks::blocks;
 use script::Code;
@@ -30,17 +30,21 @@ impl Workspace {
         })
     }
 
-    /// The file in which a block of a request was defined, as it ran, and its lines there.
-    pub fn block_source(&self, request: &str, path: &str) -> Result<BlockSource, Fault> {
+    /// The file in which a block of a request was defined, as an attempt of it ran, and its lines there. Without an
+    /// attempt: as the newest one ran.
+    pub fn block_source(&self, request: &str, path: &str, attempt: Option<u32>) -> Result<BlockSource, Fault> {
         self.request(request)?;
         let events = self.store.events_of_block(request, path).map_err(Fault::internal)?;
-        let name = events.iter().rev().find_map(|event| match &event.kind {
-            EventKind::BlockStarted { name, .. } if event.path.as_deref() == Some(path) => Some(name.clone()),
+        let is_it = |event: &&Event| {
+            event.path.as_deref() == Some(path) && attempt.is_none_or(|attempt| event.attempt == attempt)
+        };
+        let begun = events.iter().rev().filter(is_it).find_map(|event| match &event.kind {
+            EventKind::BlockStarted { name, .. } => Some((name.clone(), event.seq)),
             _ => None,
         });
         let missing = || Fault::not_found(format!("request \"{request}\" has no block at {path}"));
-        let name = name.ok_or_else(missing)?;
-        let (hash, code) = self.code_that_ran(request, &events)?;
+        let (name, begun) = begun.ok_or_else(missing)?;
+        let (hash, code) = self.code_that_ran(request, &events, begun)?;
         let Some((source, line, text)) = code.definition(&name) else {
             let text = code.sources.iter().find(|source| source.file == code.file);
             let text = text.map(|source| source.text.clone()).unwrap_or_default();
@@ -51,25 +55,34 @@ impl Workspace {
         Ok(BlockSource { file, hash, text, from: Some(line), to: Some(line + lines - 1) })
     }
 
-    /// The author's files that a request ran, as they were; its flow's file first.
-    pub fn files_that_ran(&self, request: &str) -> Result<Vec<ImportedSource>, Fault> {
+    /// The author's files that a request ran, as they were; its flow's file first. `code` is the hash of one of the
+    /// codes that it ran; without it the newest.
+    pub fn files_that_ran(&self, request: &str, code: Option<&str>) -> Result<Vec<ImportedSource>, Fault> {
+        if let Some(code) = code {
+            let mut versions = self.versions_that_ran(request)?;
+            let found = versions.iter().position(|(hash, _)| hash == code);
+            let missing = || Fault::not_found(format!("request \"{request}\" did not run the code {code}"));
+            return Ok(versions.swap_remove(found.ok_or_else(missing)?).1);
+        }
         let (_, events) = self.log_of(request)?;
-        let (_, code) = self.code_that_ran(request, &events)?;
+        let (_, code) = self.code_that_ran(request, &events, Seq::MAX)?;
         let (of_flow, others): (Vec<_>, Vec<_>) = code.sources.into_iter().partition(|source| source.file == code.file);
         let all = of_flow.into_iter().chain(others);
         Ok(all.map(|source| ImportedSource { file: source.file, text: source.text }).collect())
     }
 
-    /// The newest code that a request ran, and its hash.
-    fn code_that_ran(&self, request: &str, events: &[Event]) -> Result<(String, Code), Fault> {
+    /// The code that a request ran at an event, and its hash.
+    fn code_that_ran(&self, request: &str, events: &[Event], at: Seq) -> Result<(String, Code), Fault> {
         Self::check_not_foreign(&self.request(request)?)?;
-        let hash = events.iter().rev().find_map(|event| match &event.kind {
-            EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
-                Some(code_hash.clone())
+        let mut hash = String::new();
+        for event in events {
+            if let EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } =
+                &event.kind
+                && (hash.is_empty() || event.seq <= at)
+            {
+                hash.clone_from(code_hash);
             }
-            _ => None,
-        });
-        let hash = hash.unwrap_or_default();
+        }
         let code = self.store.code(&hash).map_err(Fault::internal)?.ok_or_else(|| {
             Fault::not_found(format!(
                 "the code that request \"{request}\" ran is not in this database: it was recorded by a version that \
@@ -79,8 +92,8 @@ impl Workspace {
         Ok((hash, engine::json::from_value(code).map_err(Fault::internal)?))
     }
 
-    /// The code that a request ran, newest life: the file of its flow and those that it imported, or what defines the
-    /// block at a path.
+    /// The newest code that a request ran: the file of its flow and those that it imported; or the code that the newest
+    /// execution of the block at a path ran: what defines it.
     pub fn code_of(&self, request: &str, path: Option<&str>) -> Result<SourceView, Fault> {
         let (row, events) = self.log_of(request)?;
         let block = match path {
@@ -89,11 +102,13 @@ impl Workspace {
                 let known = blocks(Events::new(&events), !row.status.is_terminal());
                 let found = known.iter().rev().find(|block| *block.path == *path);
                 let missing = || Fault::not_found(format!("request \"{request}\" has no block at {path}"));
-                Some(found.ok_or_else(missing)?.name.to_string())
+                let found = found.ok_or_else(missing)?;
+                Some((found.name.to_string(), found.seq_start))
             }
         };
-        let (hash, code) = self.code_that_ran(request, &events)?;
-        if let Some((source, line, text)) = block.as_deref().and_then(|name| code.definition(name)) {
+        let at = block.as_ref().map_or(Seq::MAX, |(_, begun)| *begun);
+        let (hash, code) = self.code_that_ran(request, &events, at)?;
+        if let Some((source, line, text)) = block.as_ref().and_then(|(name, _)| code.definition(name)) {
             let (file, text) = (source.file.clone(), text.to_owned());
             return Ok(SourceView { file, hash, line: Some(line), text, imports: Vec::new() });
         }

@@ -44,7 +44,7 @@ use variant::Variant;
 pub use crate::models::call_meter::Budget;
 pub use axes::{ModelsBy, ParameterAxis, PromptText, SetAxis, TryQuery};
 pub use culprit::CulpritQuery;
-pub(super) use place::AnsweredBeside;
+pub(super) use place::{AnsweredBeside, nearest};
 pub use score::Score;
 
 /// How many forks that ask real models run at once: they wait for the network most of the time.

@@ -5,13 +5,17 @@
 
 mod at;
 mod coverage;
+mod executions;
 mod handle;
+mod parts;
 mod print;
 mod probed_code;
 mod recorded_seq;
 mod schedule;
+mod scopes;
 mod step;
 mod stops;
+mod trace;
 
 pub use at::{InsideAt, Move};
 pub use print::PrintQuery;
@@ -23,14 +27,15 @@ pub(super) use probed_code::ProbedCodes;
 
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, Seq};
-use script::{Asked, Execution, Question};
+use engine::event::{Event, Seq};
+use script::{Asked, Question};
 use store::EventQuery;
 
 use super::Workspace;
 use crate::core::fault::Fault;
 use crate::run::replay::{Replayed, ReplayedCode, replay};
 use crate::views::RequestRow;
+use parts::Parts;
 pub(super) use probed_code::ProbedCode;
 use recorded_seq::RecordedAttempts;
 
@@ -43,6 +48,8 @@ struct Answer {
     note: Option<String>,
     /// From which event on the run is another one, because what its code is made of has changed since.
     is_another_from: Option<Seq>,
+    /// The limit that ended the replay, in words: then what was found is not all.
+    ended_by: Option<String>,
 }
 
 impl Workspace {
@@ -74,62 +81,27 @@ impl Workspace {
         let note =
             difference(&replayed, has_changed).or_else(|| has_changed.then(|| format!("{CHANGED}: values may differ")));
         let divergence = replayed.result.first.as_ref().map(|first| first.divergence.seq);
-        Ok(Answer { replayed, recorded, note, is_another_from: divergence.filter(|_| has_changed) })
+        let ended_by = ended_by(&replayed);
+        Ok(Answer { replayed, recorded, note, is_another_from: divergence.filter(|_| has_changed), ended_by })
     }
 }
 
 /// The code of a part of a request, or why nothing can be asked of it.
 pub(super) type Known = Result<Arc<ProbedCode>, String>;
 
-/// A part of a request that ran one version of its code.
-struct Part {
-    /// Its first event, and the first of the part after it.
-    seqs: std::ops::Range<Seq>,
-    code: Known,
-}
-
 impl Workspace {
-    /// Returns the parts of a request by the versions of its code, the oldest first.
-    fn parts(&self, events: &[Event]) -> Result<Vec<Part>, Fault> {
-        let mut parts: Vec<(Seq, &str)> = Vec::new();
-        for event in events {
-            if let EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } =
-                &event.kind
-                && parts.last().is_none_or(|(_, last)| last != code_hash)
-            {
-                parts.push((event.seq, code_hash));
-            }
-        }
-        let ends: Vec<Seq> = parts.iter().skip(1).map(|(seq, _)| *seq).chain([Seq::MAX]).collect();
-        let missing = "its code is not in this database: it came in a .run file, which holds no code, it was recorded \
-                       by a version that kept none, or the database is damaged";
-        let part = |((from, hash), end): ((Seq, &str), Seq)| {
-            let missing = if hash.is_empty() { "it was received as a trace, without code" } else { missing };
-            let code = self.probed_code(hash)?.ok_or_else(|| missing.to_owned());
-            Ok(Part { seqs: from..end, code })
-        };
-        parts.into_iter().zip(ends).map(part).collect()
+    /// Returns the parts of a request by the versions of its code, without reading all of its log.
+    fn parts_of_request(&self, request: &str) -> Result<Parts, Fault> {
+        let query = |kind: &str| EventQuery { kind: Some(kind.to_owned()), ..EventQuery::default() };
+        let mut events = self.store.events(request, &query("request_started")).map_err(Fault::internal)?;
+        events.extend(self.store.events(request, &query("request_resumed")).map_err(Fault::internal)?);
+        self.parts(&events)
     }
 
     /// Returns the newest code that a request ran.
     pub(super) fn code_of_request(&self, request: &str) -> Result<Known, Fault> {
-        let query = |kind: &str| EventQuery { kind: Some(kind.to_owned()), ..EventQuery::default() };
-        let mut events = self.store.events(request, &query("request_started")).map_err(Fault::internal)?;
-        events.extend(self.store.events(request, &query("request_resumed")).map_err(Fault::internal)?);
-        let newest = self.parts(&events)?.pop();
+        let newest = self.parts_of_request(request)?.all.pop();
         Ok(newest.map_or_else(|| Err("it has not begun".to_owned()), |part| part.code))
-    }
-
-    /// Returns the code that an execution of a block ran when it began.
-    fn code_of_execution(&self, events: &[Event], execution: &Execution) -> Result<Known, Fault> {
-        let is_begin = |event: &&Event| {
-            matches!(event.kind, EventKind::BlockStarted { .. })
-                && event.path.as_ref() == Some(&execution.path)
-                && event.attempt == execution.attempt
-        };
-        let begin = events.iter().find(is_begin).map_or(0, |event| event.seq);
-        let part = self.parts(events)?.into_iter().find(|part| part.seqs.contains(&begin));
-        Ok(part.map_or_else(|| Err("it has not begun".to_owned()), |part| part.code))
     }
 }
 
@@ -137,11 +109,16 @@ impl Workspace {
 const CHANGED: &str = "packages, data files, tsconfig.json or the bundler of this program have changed since the \
                        request ran";
 
+/// The limit that ended a replay and not the recording, in words.
+fn ended_by(replayed: &Replayed) -> Option<String> {
+    let error = &replayed.result.first.as_ref()?.divergence.found.0["error"];
+    (error["code"] == "limit_exceeded").then(|| error["message"].as_str().unwrap_or_default().to_owned())
+}
+
 /// Says where a replay differs from the recording; what was found before that holds.
 fn difference(replayed: &Replayed, has_changed: bool) -> Option<String> {
     let divergence = &replayed.result.first.as_ref()?.divergence;
-    if divergence.found.0["error"]["code"] == "limit_exceeded" {
-        let message = divergence.found.0["error"]["message"].as_str().unwrap_or_default();
+    if let Some(message) = ended_by(replayed) {
         return Some(format!(
             "the question was ended by a limit: {message}; what was found before that holds, and --limit ends it sooner"
         ));

@@ -7,12 +7,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rquickjs::{Coerced, Ctx, Function, Object, Value as JsValue};
 use serde_json::{Value, json};
 
 use crate::vm::Shared;
+use crate::vm::deadline::Deadline;
 use crate::vm::memory::Meter;
 
 /// How long one expression may run.
@@ -55,7 +56,10 @@ pub struct Execution {
 #[derive(Clone, Debug)]
 pub enum Asked {
     /// How often each statement ran, in all executions.
-    Counts,
+    Counts {
+        /// Whether they are counted apart for every event of the replay before them.
+        by_event: bool,
+    },
     /// The first `most` statements of one execution, in their order.
     Trace {
         /// The execution.
@@ -126,8 +130,9 @@ pub struct Stretch {
 /// What probes recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Probed {
-    /// How often statements ran, by their numbers.
-    pub counts: HashMap<u32, u64>,
+    /// How often statements ran, by their numbers and the newest event of the replay then, which is 0 if they are not
+    /// counted apart.
+    pub counts: HashMap<(u32, u64), u64>,
     /// The traced statements.
     pub trace: Vec<Traced>,
     /// How many ticks the traced execution had.
@@ -161,7 +166,7 @@ pub(crate) struct Probe {
     ticks: RefCell<HashMap<u32, u64>>,
     probed: RefCell<Probed>,
     /// When the expression that runs now must have ended.
-    expression_ends: Cell<Option<Instant>>,
+    expression_ends: Cell<Option<Deadline>>,
     memory: Rc<Meter>,
 }
 
@@ -180,7 +185,7 @@ impl Probe {
 
     /// Whether an expression has run for too long.
     pub(crate) fn is_late(&self) -> bool {
-        self.expression_ends.get().is_some_and(|end| Instant::now() > end)
+        self.expression_ends.get().is_some_and(|end| end.is_past())
     }
 
     /// Whether all that was asked for is recorded.
@@ -213,7 +218,7 @@ impl Probe {
         });
         let (mut reports, mut traces, mut ticks) = (false, false, (u64::from(u32::MAX), 0));
         match &self.asked {
-            Asked::Counts | Asked::Order => reports = true,
+            Asked::Counts { .. } | Asked::Order => reports = true,
             Asked::Trace { of, .. } if *of == execution => (reports, traces) = (true, true),
             Asked::Values { of, ticks: asked, .. } if of.as_ref().is_none_or(|of| *of == execution) => ticks = *asked,
             _ => {}
@@ -238,9 +243,14 @@ impl Probe {
         if matches!(self.asked, Asked::Order) {
             return self.ran(&mut probed.stretches, order, id);
         }
-        let Asked::Trace { most, .. } = &self.asked else {
-            *probed.counts.entry(site).or_default() += 1;
-            return;
+        let most = match &self.asked {
+            Asked::Trace { most, .. } => most,
+            asked => {
+                let by_event = matches!(asked, Asked::Counts { by_event: true });
+                let seq = if by_event { shared.newest_event() } else { 0 };
+                *probed.counts.entry((site, seq)).or_default() += 1;
+                return;
+            }
         };
         probed.ticks += 1;
         // More is refused.
@@ -293,7 +303,7 @@ impl Probe {
         ctx: &Ctx<'_>,
         run: impl FnOnce() -> rquickjs::Result<T>,
     ) -> (rquickjs::Result<T>, Option<String>) {
-        self.expression_ends.set(Some(Instant::now() + EXPRESSION_TIME));
+        self.expression_ends.set(Some(Deadline::of_processor(EXPRESSION_TIME)));
         let result = run();
         let is_late = self.is_late();
         self.expression_ends.set(None);
@@ -346,7 +356,10 @@ impl Probe {
             probed.failed_conditions += 1;
             probed.is_full |= limit.is_some() && probed.failed_conditions >= MAX_LATE;
             let text = |name: &str| thrown.as_object().and_then(|error| error.get::<_, String>(name).ok());
-            let said = || format!("{}: {}", text("name").unwrap_or_default(), text("message").unwrap_or_default());
+            let said = || match (text("name"), text("message")) {
+                (None, None) => "it threw what is no error".to_owned(),
+                (name, message) => format!("{}: {}", name.unwrap_or_default(), message.unwrap_or_default()),
+            };
             probed.condition_error.get_or_insert_with(|| limit.unwrap_or_else(said));
         }
         result.is_ok_and(|holds| holds.0)

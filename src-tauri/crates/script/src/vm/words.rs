@@ -47,3 +47,17 @@ pub(crate) fn at_load(trace: &Trace, code: &str, thrown: &str) -> (String, Optio
         None => (message.to_owned(), of_thrown(trace, code, stack, said, &classes)),
     }
 }
+
+/// Returns a thrown value that is no error as text: its JSON, or what it is.
+pub(crate) fn without_error(value: &rquickjs::Value<'_>) -> String {
+    let ctx = value.ctx();
+    let json = ctx.json_stringify(value.clone());
+    if json.is_err() {
+        // What its `toJSON` threw.
+        ctx.catch();
+    }
+    let json = json.ok().flatten().and_then(|json| json.to_string().ok());
+    json.unwrap_or_else(
+        || if value.is_undefined() { "undefined".to_owned() } else { format!("a {}", value.type_name()) },
+    )
+}

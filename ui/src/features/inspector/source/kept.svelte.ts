@@ -31,8 +31,9 @@ export class KeptInside {
     return once(this.#coverage, `${request} ${seq}`, () => app.host.coverage(request, null));
   }
 
-  files(app: AppModel, request: string, seq: number): Promise<ImportedSource[]> {
-    return once(this.#files, `${request} ${seq}`, () => app.host.filesThatRan(request));
+  /** The files of a code that a request ran. */
+  files(app: AppModel, request: string, code: string): Promise<ImportedSource[]> {
+    return once(this.#files, `${request} ${code}`, () => app.host.filesThatRan(request, code || null));
   }
 }
 

@@ -21,6 +21,7 @@ const value = (preview: string, kind = 'number'): PrintedValue => ({ kind, previ
 const instant = (more: Partial<Instant>): Instant =>
   ({
     instant: 'root#0+1',
+    code: '',
     file: 'a.ts',
     line: 2,
     column: 5,
@@ -52,9 +53,15 @@ test('lines below a statement that never ran belong to it as far as they are dee
   const hits = hitsOf(
     [{ file: 'a.ts', lines: [1, 2, 7, 8].map((line) => ({ line, hits: line === 1 ? 1 : 0 })) }],
     'a.ts',
+    '',
   );
   expect([...unreachedLines(lines, hits)]).toEqual([2, 3, 7, 8, 9]);
-  expect([...unreachedLines(lines, hitsOf(null, 'a.ts'))]).toEqual([]);
+  expect([...unreachedLines(lines, hitsOf(null, 'a.ts', ''))]).toEqual([]);
+});
+
+test('of a file that was changed the lines of the text that is shown are counted', () => {
+  const of = (code: string, hits: number) => ({ file: 'a.ts', code, lines: [{ line: 1, hits }] });
+  expect([...hitsOf([of('one', 3), of('two', 4)], 'a.ts', 'two')]).toEqual([[1, 4]]);
 });
 
 test('a long file shows the part around a line, and another part only for a line outside of it', () => {

@@ -17,9 +17,15 @@ export function hitTitle(hits: number | undefined): string | undefined {
   return hits === 1 ? 'Ran once in this request' : `Ran ${thousands(hits)} times in this request`;
 }
 
-/** How often the lines of a file ran, by line. */
-export const hitsOf = (coverage: readonly FileCoverage[] | null, file: string): ReadonlyMap<number, number> =>
-  new Map(coverage?.find((one) => one.file === file)?.lines.map(({ line, hits }) => [line, hits]));
+/** How often the lines of a file ran, by line. `code` is the hash of the code whose text is shown. */
+export function hitsOf(
+  coverage: readonly FileCoverage[] | null,
+  file: string,
+  code: string,
+): ReadonlyMap<number, number> {
+  const of = coverage?.find((one) => one.file === file && (one.code == null || one.code === code));
+  return new Map(of?.lines.map(({ line, hits }) => [line, hits]));
+}
 
 const indentOf = (line: string): number => /^\s*/.exec(line)?.[0].length ?? 0;
 

@@ -62,7 +62,7 @@ export class SourceView {
       (found) => (this.coverage = found),
       (thrown) => (this.coverageFault = asFault(thrown)),
     );
-    kept.files(app, request, seq).then(
+    kept.files(app, request, this.source.hash).then(
       (found) => (this.files = found),
       // The file of the block is shown all the same.
       () => {},
@@ -138,7 +138,7 @@ export class SourceView {
 
   async #textOf(file: string): Promise<string | null> {
     if (file === this.source.file) return this.source.text;
-    const files = await this.kept.files(this.app, this.request, this.app.request.seq).catch(() => []);
+    const files = await this.kept.files(this.app, this.request, this.source.hash).catch(() => []);
     return files.find((one) => one.file === file)?.text ?? null;
   }
 

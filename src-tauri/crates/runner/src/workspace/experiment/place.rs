@@ -235,7 +235,7 @@ impl Place {
 }
 
 /// What may have been meant by a path that is not there.
-fn nearest(events: &[Event], path: &str) -> String {
+pub(in super::super) fn nearest(events: &[Event], path: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or(path);
     let name = last.split_once(':').map_or(last, |(_, name)| name);
     let mut found: Vec<&str> = Vec::new();

@@ -9,13 +9,16 @@ use serde_json::Value;
 use store::RequestQuery;
 
 use super::super::Workspace;
+use super::Answer;
 use super::handle::Handle;
+use super::parts::Part;
 use super::probed_code::ProbedCode;
 use super::recorded_seq::RecordedSeq;
 use super::stops::failed_condition;
-use super::{Answer, Part};
 use crate::core::fault::{Detail, Fault};
-use crate::views::{Captured, NotAsked, OpenedEntry, OpenedValue, Printed, PrintedHit, PrintedValue, RequestRow};
+use crate::views::{
+    Captured, NotAsked, OpenedEntry, OpenedValue, Printed, PrintedHit, PrintedValue, RequestNote, RequestRow,
+};
 
 /// How many requests are asked if none is named.
 const MAX_REQUESTS: usize = 100;
@@ -23,6 +26,8 @@ const MAX_REQUESTS: usize = 100;
 const MAX_LOOKED_AT: u64 = 10_000;
 /// How many letters of a wrong expression are repeated.
 const SHOWN: usize = 80;
+/// How many hits are taken from changed code, of which only those of its own part count.
+const MAX_HITS_OF_CHANGED: usize = 100_000;
 /// How many hits are found if no limit is given.
 const USUAL_LIMIT: usize = 1000;
 
@@ -86,24 +91,25 @@ impl Workspace {
                 break;
             }
             let not_asked = |why: String| NotAsked { request_id: row.id.clone(), why };
-            let newest = match self.code_of_request(&row.id)? {
-                Ok(code) => code,
-                Err(why) if is_one => {
-                    found.not_asked.push(not_asked(why));
-                    continue;
-                }
-                Err(_) => continue,
-            };
-            if !newest.table.has_file(&file) {
+            let parts = self.parts_of_request(&row.id)?;
+            let Some((_, newest)) = parts.codes().next_back() else {
                 if is_one {
-                    found.not_asked.push(not_asked(format!("its code does not have {file}: {}", files_of(&newest))));
+                    found.not_asked.push(not_asked(parts.missing()));
                 }
                 continue;
-            }
+            };
+            let with_file = parts.codes().map(|(_, code)| code).rfind(|code| code.table.has_file(&file));
+            let Some(with_file) = with_file else {
+                if is_one {
+                    found.not_asked.push(not_asked(format!("its code does not have {file}: {}", files_of(newest))));
+                }
+                continue;
+            };
             has_file += 1;
             let place = Place { file: &file, names: &names, query };
-            if newest.table.find(&file, query.line, query.column, &names).is_none() {
-                nearest.get_or_insert_with(|| no_statement(&newest, &file, query.line));
+            let mut codes = parts.codes();
+            if !codes.any(|(_, code)| code.table.find(&file, query.line, query.column, &names).is_some()) {
+                nearest.get_or_insert_with(|| no_statement(with_file, &file, query.line));
             } else if found.hits.len() >= limit {
                 found.truncated = true;
                 break;
@@ -111,7 +117,7 @@ impl Workspace {
             match self.printed_in(&row, &place, limit - found.hits.len()) {
                 Ok(Some(PrintedIn { mut hits, note })) => {
                     let left = limit - found.hits.len();
-                    found.not_asked.extend(note.map(not_asked));
+                    found.notes.extend(note.map(|note| RequestNote { request_id: row.id.clone(), note }));
                     found.truncated |= hits.len() > left;
                     hits.truncate(left);
                     found.hits.extend(hits);
@@ -132,7 +138,7 @@ impl Workspace {
             } else {
                 format!("no request{which} is recorded")
             });
-        } else if found.hits.is_empty() && has_statement > found.not_asked.len() {
+        } else if found.hits.is_empty() && has_statement > found.notes.len() {
             let condition = if query.condition.is_some() { " while the condition holds" } else { "" };
             let asked = if has_statement == 1 { "the request".to_owned() } else { format!("{has_statement} requests") };
             found.note = Some(format!("{file}:{} was never reached{condition} by {asked} that ran it", query.line));
@@ -153,8 +159,9 @@ impl Workspace {
         let Place { file, names, query } = place;
         let (row, events) = self.whole_log_of(&row.id)?;
         let mut found: Option<PrintedIn> = None;
-        for Part { seqs, code } in self.parts(&events)? {
-            let Ok(code) = code else { continue };
+        let parts = self.parts(&events)?;
+        for (at, code) in parts.codes() {
+            let Part { seqs, .. } = &parts.all[at];
             let Some(site) = code.table.find(file, query.line, query.column, names) else { continue };
             let question = Question {
                 condition: query.condition.clone(),
@@ -164,18 +171,18 @@ impl Workspace {
             };
             let question = question.watching(names, file);
             let watched = question.watched.clone();
-            let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: limit + 1, open: None };
-            let answer = self.ask(&row, events.clone(), &code, question, asked)?;
+            // What a later code does in the time of an earlier one is left out, and must not use up the limit.
+            let most = if at == 0 { limit + 1 } else { MAX_HITS_OF_CHANGED.max(limit + 1) };
+            let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: most, open: None };
+            let answer = self.ask(&row, events.clone(), code, question, asked)?;
             let found = found.get_or_insert_default();
             let probed = &answer.replayed.probed;
             let failed = failed_condition(probed);
             let changed = changed(probed, &watched);
             let is_another_from = answer.is_another_from.unwrap_or(Seq::MAX);
-            // What an older code does later is of no interest.
-            let divergence = answer.replayed.result.first.as_ref().map(|first| first.divergence.seq);
-            let note = answer.note.clone().filter(|_| divergence.is_none_or(|seq| seqs.contains(&seq)));
+            let note = parts.all[at].note(&answer);
             found.note = found.note.take().or(changed).or(failed).or(note);
-            let hits = self.hits(&row, &code, query, answer);
+            let hits = self.hits(&row, code, query, answer);
             found.hits.extend(hits.into_iter().filter(|hit| seqs.contains(&hit.seq) && hit.seq < is_another_from));
         }
         Ok(found)
@@ -320,10 +327,11 @@ impl Workspace {
         if hit.line != query.line {
             return Some(format!("line {} is inside the statement that begins on line {}", query.line, hit.line));
         }
-        let code = self.code_of_request(&hit.request_id).ok()?.ok()?;
+        let parts = self.parts_of_request(&hit.request_id).ok()?;
+        let part = parts.all.iter().find(|part| part.seqs.contains(&hit.seq))?;
+        let code = part.code.as_ref().ok()?;
         let line_of = |text: &str| text.lines().nth(query.line as usize - 1).map(str::trim).map(str::to_owned);
-        let ran =
-            code.code.sources.iter().find(|source| source.file == file).and_then(|source| line_of(&source.text))?;
+        let ran = code.text(file).and_then(line_of)?;
         let today = std::fs::read_to_string(self.dir.join(file)).ok().and_then(|text| line_of(&text));
         (today.as_deref() != Some(&ran))
             .then(|| format!("{file} has changed since: line {} was `{ran}` when it ran", query.line))
@@ -365,8 +373,8 @@ fn files_of(code: &ProbedCode) -> String {
     format!("it ran {}", files.join(", "))
 }
 
-fn no_statement(code: &ProbedCode, file: &str, line: u32) -> String {
-    let text = code.code.sources.iter().find(|source| source.file == file).map(|source| source.text.as_str());
+pub(super) fn no_statement(code: &ProbedCode, file: &str, line: u32) -> String {
+    let text = code.text(file);
     let lines = text.map_or(0, |text| text.lines().count());
     if line as usize > lines {
         return format!("{file} has {lines} lines, not {line}");

@@ -9,7 +9,8 @@ use script::{Bundle, Bundler, Code, LoadErrorKind, Question, SiteTable, Source};
 use serde::{Deserialize, Serialize};
 
 use super::super::{Workspace, lock};
-use super::step::Traces;
+use super::schedule::Schedules;
+use super::trace::Traces;
 use crate::catalogue::loading::{hash_of, is_current, keep};
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;
@@ -26,6 +27,7 @@ pub(crate) struct ProbedCodes {
     bundles: Mutex<VecDeque<(String, Arc<Cached>)>>,
     bundler: OnceLock<Option<Bundler>>,
     pub(super) traces: Traces,
+    pub(super) schedules: Schedules,
 }
 
 /// The code of a bundle that ran, and its statements.
@@ -33,6 +35,13 @@ pub(crate) struct ProbedCode {
     pub(super) hash: String,
     pub(super) code: Code,
     pub(super) table: Arc<SiteTable>,
+}
+
+impl ProbedCode {
+    /// The text of a file as it ran.
+    pub(super) fn text(&self, file: &str) -> Option<&str> {
+        self.code.sources.iter().find(|source| source.file == file).map(|source| source.text.as_str())
+    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,25 +1,90 @@
 //! Which block's statements of a request ran when. A debugger uses it to go from the end of one block to the next one.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use engine::event::Event;
 use script::{Asked, Question, Stretch};
 
-use super::super::Workspace;
+use super::super::{Workspace, lock};
 use super::at::InsideAt;
+use super::parts::Parts;
 use super::stops::Stopped;
 use crate::core::fault::Fault;
+use crate::views::RequestRow;
 
 /// The statements of all blocks of a request in the order that they ran.
 #[derive(Clone, Debug, Default)]
 pub struct Schedule {
     stretches: Vec<Stretch>,
+    /// By part: what is added to the order that a replay with the part's code counts.
+    shifts: Vec<i64>,
 }
+
+/// The schedules of requests whose code was changed, as they were made last.
+#[derive(Default)]
+pub(crate) struct Schedules(Mutex<VecDeque<(ScheduleKey, Arc<Schedule>)>>);
+
+/// A request, and how many events it had.
+type ScheduleKey = (String, usize);
+
+/// How many schedules a process keeps.
+const KEPT: usize = 4;
 
 impl Workspace {
     /// Runs a request again, and returns the order of its statements. Writes nothing to the database.
     pub fn schedule(&self, request: &str) -> Result<Schedule, Fault> {
-        let code = self.code_of_request(request)?.map_err(Fault::not_found)?;
         let (row, events) = self.whole_log_of(request)?;
-        let answer = self.ask(&row, events, &code, Question::default(), Asked::Order)?;
-        Ok(Schedule { stretches: answer.replayed.probed.stretches })
+        let parts = self.parts(&events)?;
+        Ok(Arc::unwrap_or_clone(self.schedule_of(&row, &events, &parts)?))
+    }
+
+    /// What is added to the number of a statement, which a replay with the code of a part counts, so that statements
+    /// of all parts are in one order.
+    pub(super) fn order_shift(
+        &self,
+        row: &RequestRow,
+        events: &[Event],
+        parts: &Parts,
+        part: usize,
+    ) -> Result<i64, Fault> {
+        if parts.is_one() || part == 0 {
+            return Ok(0);
+        }
+        Ok(self.schedule_of(row, events, parts)?.shifts.get(part).copied().unwrap_or(0))
+    }
+
+    fn schedule_of(&self, row: &RequestRow, events: &[Event], parts: &Parts) -> Result<Arc<Schedule>, Fault> {
+        let key = (row.id.clone(), events.len());
+        if let Some((_, known)) = lock(&self.probed.schedules.0).iter().find(|(known, _)| *known == key) {
+            return Ok(known.clone());
+        }
+        let mut schedule = Schedule { stretches: Vec::new(), shifts: vec![0; parts.all.len()] };
+        let mut is_asked = false;
+        for (at, code) in parts.codes() {
+            is_asked = true;
+            let answer = self.ask(row, events.to_vec(), code, Question::default(), Asked::Order)?;
+            let all = answer.replayed.probed.stretches.into_iter();
+            let mut own: Vec<Stretch> = all.filter(|stretch| parts.has(at, &stretch.execution)).collect();
+            if let Some(first) = own.first().filter(|_| at > 0) {
+                schedule.shifts[at] = schedule.end() as i64 + 1 - first.order as i64;
+            }
+            let shift = schedule.shifts[at];
+            own.iter_mut().for_each(|stretch| stretch.order = stretch.order.saturating_add_signed(shift));
+            schedule.stretches.extend(own);
+        }
+        if !is_asked {
+            return Err(Fault::not_found(parts.missing()));
+        }
+        let schedule = Arc::new(schedule);
+        if !parts.is_one() {
+            let mut kept = lock(&self.probed.schedules.0);
+            kept.push_back((key, schedule.clone()));
+            if kept.len() > KEPT {
+                kept.pop_front();
+            }
+        }
+        Ok(schedule)
     }
 }
 

@@ -1,27 +1,22 @@
 //! Steps through a block of a recorded request, forward and back. The statements of one execution are traced once; a
 //! step is a place in that trace, and the values there come from one more run that stops at it.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use engine::error::FlowError;
-use engine::event::{Event, EventKind, Seq};
-use script::{Asked, Execution, Hit, Question, Site, SiteTable, Traced};
+use engine::event::{Event, Seq};
+use script::{Asked, Execution, Hit, Question, Site};
 use serde_json::Value;
 
-use super::super::{Workspace, lock};
+use super::super::Workspace;
 use super::at::{InsideAt, Move};
+use super::executions::{deepest, error_of, execution_of};
 use super::handle::Handle;
-use super::print::checked;
+use super::print::{checked, no_statement};
 use super::probed_code::ProbedCode;
-use super::recorded_seq::RecordedSeq;
+use super::trace::Trace;
 use crate::core::fault::Fault;
-use crate::views::{EndOfBlock, Instant, Local, PrintedValue, RequestRow, StackFrame, ThrownByExpression};
-
-/// How many statements of one execution can be stepped through.
-const MAX_TICKS: usize = 4_000_000;
-/// How many traces a process keeps.
-const KEPT: usize = 4;
+use crate::views::{EndOfBlock, Instant, Local, PrintedValue, RequestRow, ThrownByExpression};
 
 /// An instant to show.
 #[derive(Clone, Debug)]
@@ -33,22 +28,6 @@ pub struct StepQuery {
     /// Expressions whose values are wanted, too.
     pub watches: Vec<String>,
 }
-
-/// The statements of one execution, in their order.
-pub(super) struct Trace {
-    statements: Vec<Traced>,
-    callers: HashMap<u32, u32>,
-    /// The recorded events before the statements, in the order of `statements`.
-    seqs: Vec<Seq>,
-    note: Option<String>,
-}
-
-/// The traces that were made last.
-#[derive(Default)]
-pub(crate) struct Traces(Mutex<VecDeque<(TraceKey, Arc<Trace>)>>);
-
-/// A request, the hash of the bundle, how many events it had, and the execution.
-type TraceKey = (String, String, Seq, Execution);
 
 /// One block of a request.
 struct Inside<'q> {
@@ -68,8 +47,7 @@ impl Workspace {
         let (row, events) = self.whole_log_of(request)?;
         let missing = |why: String| Fault::not_found(format!("request \"{request}\": {why}"));
         let execution = execution_of(request, &events, &query.at)?;
-        let code = self.code_of_execution(&events, &execution)?.map_err(missing)?;
-        let trace = self.trace(&row, &events, &code, &execution)?;
+        let (code, trace) = self.trace(&row, &events, &execution)?;
         let error = error_of(&events, &execution);
         if trace.statements.is_empty() {
             return Err(missing(format!(
@@ -80,7 +58,8 @@ impl Workspace {
         }
         let inside = Inside { row, events, code, execution, trace, error, query };
         let from = inside.from()?;
-        let (tick, failed) = match &query.to {
+        let to = inside.on_statement(from, &query.to)?;
+        let (tick, failed) = match &to {
             Move::Until(expression) => self.until(&inside, from, expression)?,
             to => (inside.moved(from, to), None),
         };
@@ -93,54 +72,10 @@ impl Workspace {
     /// The last statement of an execution that began before an event was written: its tick and its order.
     pub(super) fn tick_before(&self, request: &str, at: &InsideAt, seq: Seq) -> Result<Option<(u64, u64)>, Fault> {
         let (row, events) = self.whole_log_of(request)?;
-        let code = self.code_of_request(request)?.map_err(Fault::not_found)?;
         let execution = execution_of(request, &events, at)?;
-        let trace = self.trace(&row, &events, &code, &execution)?;
+        let (_, trace) = self.trace(&row, &events, &execution)?;
         let ticks = trace.seqs.partition_point(|before| *before < seq);
         Ok(ticks.checked_sub(1).map(|at| (ticks as u64, trace.statements[at].order)))
-    }
-
-    /// Traces an execution, or returns the trace that was made of it.
-    fn trace(
-        &self,
-        row: &RequestRow,
-        events: &[Event],
-        code: &Arc<ProbedCode>,
-        execution: &Execution,
-    ) -> Result<Arc<Trace>, Fault> {
-        let bundle = self.probed_bundle(code, Some(Question::default()))?;
-        let key = (row.id.clone(), bundle.hash.clone(), events.len() as Seq, execution.clone());
-        if let Some((_, known)) = lock(&self.probed.traces.0).iter().find(|(known, _)| *known == key) {
-            return Ok(known.clone());
-        }
-        let asked = Asked::Trace { of: execution.clone(), most: MAX_TICKS };
-        let answer = self.ask(row, events.to_vec(), code, Question::default(), asked)?;
-        let probed = &answer.replayed.probed;
-        if probed.ticks as usize > MAX_TICKS {
-            return Err(Fault::refused(format!(
-                "block {} ran {} statements: at most {MAX_TICKS} can be stepped through; print its values with a \
-                 condition instead",
-                execution.path, probed.ticks
-            )));
-        }
-        let numbers = RecordedSeq::new(&answer.recorded, &answer.replayed.events);
-        let mut seqs: Vec<Seq> = Vec::with_capacity(probed.trace.len());
-        let mut last = (0, 0);
-        for traced in &probed.trace {
-            if traced.seq != last.0 {
-                last = (traced.seq, numbers.of(traced.seq).0);
-            }
-            seqs.push(last.1);
-        }
-        let note = answer.note;
-        let trace = Trace { statements: probed.trace.clone(), callers: probed.callers.clone(), seqs, note };
-        let trace = Arc::new(trace);
-        let mut kept = lock(&self.probed.traces.0);
-        kept.push_back((key, trace.clone()));
-        if kept.len() > KEPT {
-            kept.pop_front();
-        }
-        Ok(trace)
     }
 
     /// The first tick after another at which an expression holds, behind the last without one; and how it failed.
@@ -161,7 +96,8 @@ impl Workspace {
         let failed = probed.condition_error.as_ref().filter(|_| is_wrong);
         let failed =
             failed.map(|error| format!("the expression failed {} times, first: {error}", probed.failed_conditions));
-        Ok((probed.hits.first().map_or(inside.ticks() + 1, |hit| hit.tick), failed))
+        let end = inside.ticks() + 1;
+        Ok((probed.hits.first().map_or(end, |hit| hit.tick.min(end)), failed))
     }
 
     fn instant_inside(&self, inside: Inside<'_>, tick: u64) -> Result<Instant, Fault> {
@@ -203,12 +139,14 @@ impl Workspace {
             instant: format!("{}#{}+{tick}", execution.path, execution.attempt),
             locals: locals.collect(),
             watches,
-            stack: hit.as_ref().map(|hit| stack_of(hit, &site, &code.table)).unwrap_or_default(),
+            stack: hit.as_ref().map(|hit| trace.stack(at, &code.table, &hit.stack)).unwrap_or_default(),
             seq: trace.seqs[at],
             order: statement.order,
             ended,
             error: thrown.map(|error| ThrownByExpression { name: error.name.clone(), message: error.message.clone() }),
             note: trace.note.clone(),
+            code: code.hash.clone(),
+            state: Vec::new(),
             file: site.file,
             line: site.line,
             column: site.column,
@@ -298,7 +236,7 @@ impl Inside<'_> {
         let before = (1..from.min(end)).rev();
         let call = |tick: u64| self.trace.statements[tick as usize - 1].call;
         let own = (1..=ticks).contains(&from).then(|| call(from));
-        let outer = own.map(|own| self.outer(own)).unwrap_or_default();
+        let outer: Vec<u32> = own.map(|own| self.trace.outer(own).collect()).unwrap_or_default();
         let is_own = |tick: &u64| own.is_none_or(|own| call(*tick) == own) || outer.contains(&call(*tick));
         let is_outer = |tick: &u64| own.is_none() || outer.contains(&call(*tick));
         let file = |tick: u64| (self.site(tick).file.clone(), self.site(tick).line);
@@ -317,84 +255,18 @@ impl Inside<'_> {
         }
     }
 
-    /// The calls that a call was made from.
-    fn outer(&self, call: u32) -> Vec<u32> {
-        let calls = std::iter::successors(self.trace.callers.get(&call), |call| self.trace.callers.get(*call));
-        calls.copied().filter(|outer| *outer != call).collect()
+    /// A move to a line as one to the statement that is on it. Fails if the line has none.
+    fn on_statement(&self, from: u64, to: &Move) -> Result<Move, Fault> {
+        let (Move::To(line) | Move::BackTo(line)) = to else { return Ok(to.clone()) };
+        let file = &self.site(from.clamp(1, self.ticks())).file;
+        let found = self.code.table.find(file, *line, None, &[]);
+        let line = found.map(|at| self.code.table.sites[at as usize].line);
+        let line = line.ok_or_else(|| Fault::invalid(no_statement(&self.code, file, *line)))?;
+        Ok(if matches!(to, Move::To(_)) { Move::To(line) } else { Move::BackTo(line) })
     }
 }
 
 /// Whether a name has no value because its declaration has not run.
 fn is_not_declared_yet(value: &Value) -> bool {
     value["error"]["name"] == "ReferenceError"
-}
-
-/// The execution that an instant names.
-fn execution_of(request: &str, events: &[Event], at: &InsideAt) -> Result<Execution, Fault> {
-    // As it is written where the request is not known: REQUEST@PATH.
-    let at_path = at.path.strip_prefix(request).and_then(|rest| rest.strip_prefix('@')).unwrap_or(&at.path);
-    let begun = events.iter().filter_map(|event| match (&event.kind, &event.path) {
-        (EventKind::BlockStarted { .. }, Some(path)) if **path == *at_path => Some((path.clone(), event.attempt)),
-        _ => None,
-    });
-    let begun: Vec<_> = begun.collect();
-    let Some((path, last)) = begun.last() else {
-        return Err(Fault::not_found(format!("request \"{request}\" has no block at {at_path}")));
-    };
-    let attempt = at.attempt.unwrap_or(*last);
-    if !begun.iter().any(|(_, known)| *known == attempt) {
-        let known: Vec<String> = begun.iter().map(|(_, known)| known.to_string()).collect();
-        return Err(Fault::not_found(format!(
-            "block {at_path} of request \"{request}\" has no attempt {attempt}; it has {}",
-            known.join(", ")
-        )));
-    }
-    Ok(Execution { path: path.clone(), attempt })
-}
-
-/// What a block threw; `None` if a block inside it threw it.
-fn error_of(events: &[Event], execution: &Execution) -> Option<FlowError> {
-    let inside = format!("{}/", execution.path);
-    let is_inner = |event: &Event| event.path.as_deref().is_some_and(|path| path.starts_with(&inside));
-    let own = events.iter().rev().find_map(|event| match &event.kind {
-        EventKind::BlockFinished { error, .. }
-            if event.path.as_ref() == Some(&execution.path) && event.attempt == execution.attempt =>
-        {
-            Some(error.clone())
-        }
-        _ => None,
-    })??;
-    let is_of_inner = events.iter().filter(|event| is_inner(event)).any(|event| match &event.kind {
-        EventKind::BlockFinished { error: Some(error), .. } => {
-            error.message == own.message && error.location == own.location
-        }
-        _ => false,
-    });
-    (!is_of_inner).then_some(own)
-}
-
-/// The deepest block inside another, one that failed before others.
-fn deepest(events: &[Event], path: &str) -> String {
-    let inside = format!("{path}/");
-    let failed = |event: &Event| matches!(event.kind, EventKind::BlockFinished { error: Some(_), .. });
-    let known = events.iter().filter_map(|event| Some((failed(event), event.path.as_deref()?)));
-    let found = known.filter(|(_, path)| path.starts_with(&inside));
-    let deepest = found.max_by_key(|(failed, path)| (*failed, path.matches('/').count()));
-    deepest.map_or("one of its steps", |(_, path)| path).to_owned()
-}
-
-/// The stack at a statement; its newest frame is the statement itself.
-fn stack_of(hit: &Hit, site: &Site, table: &SiteTable) -> Vec<StackFrame> {
-    let own = StackFrame { function: site.function.to_string(), file: site.file.clone(), line: site.line };
-    let frames = hit.stack.lines().filter_map(|line| {
-        let (function, place) = line.trim().strip_prefix("at ")?.split_once(" (")?;
-        let (place, _column) = place.trim_end_matches(')').rsplit_once(':')?;
-        let (file, line) = place.rsplit_once(':')?;
-        let line = line.parse().ok()?;
-        // Frames of the runtime, and of what an `async` function was lowered to, stand at no statement.
-        let is_statement = |at: usize| table.sites[at].line <= line && line <= table.sites[at].end_line;
-        let is_known = table.of_file(file).any(is_statement);
-        is_known.then(|| StackFrame { function: function.to_owned(), file: file.to_owned(), line })
-    });
-    std::iter::once(own).chain(frames.skip(1)).collect()
 }

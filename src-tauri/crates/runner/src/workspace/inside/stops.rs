@@ -7,6 +7,7 @@ use store::EventQuery;
 use super::super::Workspace;
 use super::at::InsideAt;
 use super::print::checked;
+use super::probed_code::ProbedCode;
 use crate::core::fault::Fault;
 
 /// How many times a request stops at one breakpoint at the most.
@@ -57,47 +58,64 @@ impl Workspace {
         for text in breakpoint.expressions.iter().chain(&breakpoint.condition) {
             names.extend(checked(text, &file)?);
         }
-        let code = self.code_of_request(request)?.map_err(Fault::not_found)?;
-        let Some(site) = code.table.find(&file, breakpoint.line, breakpoint.column, &names) else {
-            return Ok(Stops::default());
-        };
         let expressions = match &breakpoint.expressions[..] {
             [] => vec!["undefined".to_owned()],
             some => some.to_vec(),
         };
-        let condition = breakpoint.condition.clone();
-        let question = Question { condition, expressions, sites: Some(vec![site]), ..Question::default() };
-        let stops = self.stops(request, question, MAX_STOPS)?;
-        Ok(Stops { line: Some(code.table.sites[site as usize].line), ..stops })
+        self.stops(request, MAX_STOPS, |code| {
+            let site = code.table.find(&file, breakpoint.line, breakpoint.column, &names)?;
+            let (condition, expressions) = (breakpoint.condition.clone(), expressions.clone());
+            let question = Question { condition, expressions, sites: Some(vec![site]), ..Question::default() };
+            Some((Some(code.table.sites[site as usize].line), question))
+        })
     }
 
     /// The first statement that a request ran; `None` if it ran none.
     pub fn first_statement(&self, request: &str) -> Result<Option<Stopped>, Fault> {
-        let question = Question { expressions: vec!["undefined".to_owned()], ..Question::default() };
-        Ok(self.stops(request, question, 1)?.stops.into_iter().next())
+        let question = |_: &ProbedCode| {
+            Some((None, Question { expressions: vec!["undefined".to_owned()], ..Question::default() }))
+        };
+        Ok(self.stops(request, 1, question)?.stops.into_iter().next())
     }
 
-    fn stops(&self, request: &str, question: Question, limit: usize) -> Result<Stops, Fault> {
-        let code = self.code_of_request(request)?.map_err(Fault::not_found)?;
+    /// Finds stops in every part of a request with the code that it ran. `question` is asked of the codes for which it
+    /// is something, with the line of its statement.
+    fn stops(
+        &self,
+        request: &str,
+        limit: usize,
+        question: impl Fn(&ProbedCode) -> Option<(Option<u32>, Question)>,
+    ) -> Result<Stops, Fault> {
         let (row, events) = self.whole_log_of(request)?;
-        let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit, open: None };
-        let hidden = self.hidden_env(question.expressions.iter().chain(&question.condition));
-        let answer = self.ask(&row, events, &code, question, asked)?;
-        let stop = |hit: &script::Hit| Stopped {
-            at: InsideAt {
-                path: hit.execution.path.to_string(),
-                attempt: Some(hit.execution.attempt),
-                tick: Some(hit.tick),
-            },
-            order: hit.order,
-            said: hit.values.as_array().into_iter().flatten().map(said).collect(),
-        };
-        let probed = &answer.replayed.probed;
-        Ok(Stops {
-            line: None,
-            stops: probed.hits.iter().map(stop).collect(),
-            note: failed_condition(probed).or(hidden),
-        })
+        let parts = self.parts(&events)?;
+        if parts.codes().next().is_none() {
+            return Err(Fault::not_found(parts.missing()));
+        }
+        let mut found = Stops::default();
+        for (at, code) in parts.codes() {
+            let left = limit.saturating_sub(found.stops.len());
+            let Some((line, question)) = question(code).filter(|_| left > 0) else { continue };
+            found.line = found.line.or(line);
+            // What a later code does in the time of an earlier one is left out, and must not use up the limit.
+            let most = if at == 0 { left } else { MAX_STOPS.max(left) };
+            let hidden = self.hidden_env(question.expressions.iter().chain(&question.condition));
+            let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: most, open: None };
+            let answer = self.ask(&row, events.clone(), code, question, asked)?;
+            let shift = self.order_shift(&row, &events, &parts, at)?;
+            let probed = &answer.replayed.probed;
+            let own = probed.hits.iter().filter(|hit| parts.has(at, &hit.execution)).take(left);
+            found.stops.extend(own.map(|hit| Stopped {
+                at: InsideAt {
+                    path: hit.execution.path.to_string(),
+                    attempt: Some(hit.execution.attempt),
+                    tick: Some(hit.tick),
+                },
+                order: hit.order.saturating_add_signed(shift),
+                said: hit.values.as_array().into_iter().flatten().map(said).collect(),
+            }));
+            found.note = found.note.or_else(|| failed_condition(probed)).or(hidden);
+        }
+        Ok(found)
     }
 
     /// The statement that wrote an event: the last one of the event's block that began before it.

@@ -107,8 +107,8 @@ impl Workspace {
         let replayed = || {
             let code = self.code_of_request(&row.id)?.map_err(Fault::internal)?;
             let bundle = self.probed_bundle(&code, None)?;
-            let end_record = None;
-            let code = ReplayedCode::Probed { bundle, kind: row.flow.clone(), asked: Asked::Counts, end_record };
+            let (end_record, asked) = (None, Asked::Counts { by_event: false });
+            let code = ReplayedCode::Probed { bundle, kind: row.flow.clone(), asked, end_record };
             replay(&self.dir, self.replay_input(row, events.to_vec(), code)?)
         };
         replayed().map_or(true, |replayed| replayed.saw_earlier_requests)

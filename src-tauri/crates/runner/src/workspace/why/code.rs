@@ -23,7 +23,7 @@ impl Definitions {
     fn of(&mut self, workspace: &Workspace, request: &str, path: &str) -> Option<&BlockSource> {
         let key = (request.to_owned(), path.to_owned());
         // Code that was not kept leaves the file unknown.
-        self.known.entry(key).or_insert_with(|| workspace.block_source(request, path).ok()).as_ref()
+        self.known.entry(key).or_insert_with(|| workspace.block_source(request, path, None).ok()).as_ref()
     }
 
     /// The block at a path, with its file and line if they are known.

@@ -486,5 +486,8 @@ export function failure(thrown: unknown): Failed {
     return { error: { name: 'Error', message: capture(thrown).preview } };
   }
   const name = text(inherited(thrown, 'name')) || 'Error';
-  return { error: { name, message: cut(text(inherited(thrown, 'message')), MAX_TEXT) } };
+  const message = text(inherited(thrown, 'message'));
+  // A thrown object that is no error says nothing of itself but what is in it.
+  if (message === '' && !isError(thrown)) return { error: { name, message: capture(thrown).preview } };
+  return { error: { name, message: cut(message, MAX_TEXT) } };
 }

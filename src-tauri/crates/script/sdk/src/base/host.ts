@@ -44,6 +44,9 @@ export const native: Native = __flowglass;
 /** The token of code that runs while a flow file loads. */
 export const LOAD = 0;
 
+/** The token of an expression of a question, and of all that it starts: of no block. */
+export const ASIDE = 2 ** 32 - 1;
+
 export let current = LOAD;
 /** Whose code ran last. */
 let latest = LOAD;
@@ -68,6 +71,14 @@ const MOST_BRANCHES = 2 ** 20;
 
 function blockOf(code: number): number {
   return code < LOAD ? -code % TOKENS : code;
+}
+
+/**
+ * Whether code is an expression's of a question. What such code would do later must not happen: it would change what the
+ * statements after it see.
+ */
+function isAside(code: number): boolean {
+  return code === ASIDE || (code < LOAD && blockOf(code) === ASIDE);
 }
 
 /** Which code runs now: to go on as it later, where it carries something. */
@@ -126,9 +137,13 @@ export function askerBy(token: number): number {
   return asks === token || running.has(token) || !running.has(asks) ? token : asks;
 }
 
+/** How often code went on as a block: after each of these the stack may be another one. */
+export let entries = 0;
+
 /** Goes on as the block behind `token`. Answers whose code ran before, which the caller puts back. */
 export function enter(token: number): number {
   const before = current;
+  entries++;
   current = token;
   latest = token;
   return before;
@@ -150,7 +165,7 @@ export function leave(before: number): void {
 }
 
 /** What waits by the runtime's own `await`. */
-const waits = native.waiting({ currentCode, enter, leave, own, isProxy: native.isProxy });
+const waits = native.waiting({ currentCode, enter, leave, own, isProxy: native.isProxy, isAside });
 
 /** Tells how a promise ended, as the block behind `token`; `of` says of what. */
 export function tellAs<T>(
@@ -309,15 +324,19 @@ export function saidOf(error: object): string | undefined {
 
 const nativeThen = Promise.prototype.then;
 
+const nothing = (): void => undefined;
+
 /** Continuations run as the block that registered them. */
 function carrying(callback: unknown, token: number): unknown {
   if (typeof callback !== 'function') return callback;
+  if (isAside(token)) return nothing;
   return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
 }
 
 /** As `carrying`, for a function that gets what was thrown. */
 function catching(callback: unknown, token: number): unknown {
   if (typeof callback !== 'function') return callback;
+  if (isAside(token)) return nothing;
   return (value: unknown) => {
     caught(value);
     return runAs(token, () => (callback as (v: unknown) => unknown)(value));

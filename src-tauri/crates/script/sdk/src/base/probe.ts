@@ -5,7 +5,7 @@
 // expressions that were asked for.
 
 import { capture, failure, opened } from './capture';
-import { caught, current, currentToken, enter as goOnAs, leave, native, sound } from './host';
+import { ASIDE, caught, current, currentToken, enter as goOnAs, entries, leave, native, sound } from './host';
 
 // Kept from before an author could replace them.
 const { parse, stringify } = JSON;
@@ -16,9 +16,6 @@ const { setPrototypeOf, getOwnPropertyDescriptor, defineProperty } = Object;
 const REDACTED = '[redacted]';
 /** The names of those values; read once. */
 let secretNames: string[] | undefined;
-
-/** Whose code an expression is, with all that it starts: of no block, so that it is neither counted nor answered. */
-const ASIDE = 2 ** 32 - 1;
 
 /** The counter of one execution of a block. */
 interface Counter {
@@ -82,7 +79,10 @@ export function tick(site: number, call: number): boolean {
   if (current !== code) follow();
   const at = ++counter.tick;
   order++;
-  if (counter.traces && call !== counter.call) depths[call] = depthNow();
+  if (counter.traces && (call !== counter.call || entries !== seenEntries)) {
+    seenEntries = entries;
+    depths[call] = depthNow();
+  }
   counter.call = call;
   if (counter.reports) native.traced(site, call, order, counter.id);
   return at >= counter.from && at <= counter.to;
@@ -91,6 +91,8 @@ export function tick(site: number, call: number): boolean {
 /** Of each call of the execution that is traced: how deep in the stack it runs, and the call that made it. */
 const depths: number[] = [];
 const callers: number[] = [];
+/** A call that went on after an `await` has another depth. */
+let seenEntries = 0;
 
 function depthNow(): number {
   const stack = new OwnError().stack ?? '';

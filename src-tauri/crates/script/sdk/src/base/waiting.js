@@ -3,7 +3,7 @@
 // Evaluated by itself before any bundle, because bundles are lowered to no native async functions. Must not:
 // run a line of a flow without having said as which block.
 
-({ currentCode, enter, leave, own, isProxy }) => {
+({ currentCode, enter, leave, own, isProxy, isAside }) => {
   const asPromise = Promise.resolve.bind(Promise);
   const { getPrototypeOf, getOwnPropertyDescriptor, hasOwn } = Object;
   const PLAIN = [Object.prototype, Array.prototype, Promise.prototype];
@@ -48,6 +48,8 @@
           told = error;
           isKept = false;
         }
+        // An expression of a question goes no further: what it did later would change what the statements after see.
+        if (isAside(code)) await new Promise(() => {});
         const before = enter(code);
         try {
           part = step(parts, isKept, told);
@@ -69,6 +71,7 @@
         told = error;
         isKept = false;
       }
+      if (isAside(token)) return;
       const before = enter(token);
       try {
         (isKept ? kept : broken)(of, told);

@@ -5,12 +5,13 @@
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{
     Argument, AssignmentTargetPropertyIdentifier, CallExpression, Expression, IdentifierReference, ImportExpression,
-    NewExpression, SimpleAssignmentTarget, Statement, TaggedTemplateExpression, UnaryExpression,
+    NewExpression, ParenthesizedExpression, SimpleAssignmentTarget, Statement, TaggedTemplateExpression,
+    UnaryExpression,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::parser::Parser;
 use oxc::semantic::{Scoping, SemanticBuilder};
-use oxc::span::{GetSpan, SourceType};
+use oxc::span::{GetSpan, SourceType, Span};
 use oxc::syntax::reference::ReferenceId;
 
 /// The methods that change what they are called on, and what gives the same without.
@@ -72,13 +73,15 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
                 let at = error.labels.first().map_or(1, |label| label.offset());
                 return Err(wrong(&format!("has a syntax error: {}", error.message), column(at).min(end.max(1))));
             }
-            let [Statement::ExpressionStatement(it)] = &parsed.program.body[..] else {
+            let body = &parsed.program.body[..];
+            if let Some(at) = first_of(body).and_then(|first| closed_early(first, whole.len())) {
+                return Err(wrong("has a syntax error: a bracket is closed that is not opened", column(at)));
+            }
+            let [Statement::ExpressionStatement(it)] = body else {
                 return Err(wrong("has a syntax error: write one expression, and no statement", 1));
             };
-            let Expression::ParenthesizedExpression(inner) = &it.expression else {
-                return Err(wrong("has a syntax error: a bracket is closed that is not opened", 1));
-            };
-            if inner.span.end as usize != whole.len() {
+            // The brackets may also be those of an arrow function's parameters.
+            if !matches!(it.expression, Expression::ParenthesizedExpression(_)) {
                 return Err(wrong("has a syntax error: a bracket is closed that is not opened", 1));
             }
             let mut waits = Waits::default();
@@ -87,7 +90,7 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
                 return Err(wrong("cannot wait: an expression has no await and no yield of its own", column(at)));
             }
             let scoping = SemanticBuilder::new().build(&parsed.program).semantic.into_scoping();
-            let mut writes = Writes { scoping: &scoping, found: None };
+            let mut writes = Writes { scoping: &scoping, file, found: None };
             writes.visit_expression(&it.expression);
             if let Some((at, what)) = writes.found {
                 return Err(wrong(&what, column(at)));
@@ -102,6 +105,33 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
         let ended = thread.ok().and_then(|thread| thread.join().ok());
         ended.unwrap_or_else(|| Err(wrong("cannot be parsed", 1)))
     })
+}
+
+/// The expression that a text begins with.
+fn first_of<'a, 'b>(body: &'b [Statement<'a>]) -> Option<&'b Expression<'a>> {
+    match body.first()? {
+        Statement::ExpressionStatement(first) => Some(&first.expression),
+        _ => None,
+    }
+}
+
+/// Where the bracket that was put before an expression is closed, if that is before the end.
+fn closed_early(expression: &Expression<'_>, end: usize) -> Option<u32> {
+    let mut leftmost = Leftmost(None);
+    leftmost.visit_expression(expression);
+    let span = leftmost.0?;
+    (span.start == 0 && (span.end as usize) < end).then(|| span.end - 1)
+}
+
+/// Finds the brackets that an expression begins with: of several the outermost.
+struct Leftmost(Option<Span>);
+
+impl<'a> Visit<'a> for Leftmost {
+    fn visit_parenthesized_expression(&mut self, it: &ParenthesizedExpression<'a>) {
+        if it.span.start == 0 {
+            self.0.get_or_insert(it.span);
+        }
+    }
 }
 
 /// Finds what waits, outside of functions.
@@ -124,6 +154,7 @@ impl<'a> Visit<'a> for Waits {
 /// Finds what changes something that an expression did not make.
 struct Writes<'s> {
     scoping: &'s Scoping,
+    file: &'s str,
     /// Where, and what it does there.
     found: Option<(u32, String)>,
 }
@@ -150,6 +181,45 @@ impl Writes<'_> {
     fn check_import(&mut self, at: u32) {
         let what = "cannot import: an expression has what its statement has in scope";
         self.found.get_or_insert_with(|| (at, what.to_owned()));
+    }
+
+    /// `[].push.call(items, one)`: a method that changes what it is called on, called on what is there for others.
+    fn check_called_on(&mut self, it: &CallExpression<'_>) {
+        let Some(member) = it.callee.get_inner_expression().as_member_expression() else { return };
+        if !member.static_property_name().is_some_and(|name| ["call", "apply", "bind"].contains(&name)) {
+            return;
+        }
+        let method = member.object().get_inner_expression().as_member_expression();
+        let Some(name) = method.and_then(|method| method.static_property_name()) else { return };
+        let changed = it.arguments.first().and_then(Argument::as_expression);
+        if let Some((_, instead)) = CHANGING.iter().find(|(changing, _)| *changing == name)
+            && changed.is_some_and(|changed| self.is_shared(changed))
+        {
+            self.tell(it.span.start, &format!("calls {name}, which changes what it is called on; write {instead}"));
+        }
+    }
+
+    /// `eval("sum = 1")` has the names of the statement: its text must only look, as the expression.
+    fn check_eval(&mut self, it: &CallExpression<'_>) {
+        let name = match it.callee.get_inner_expression() {
+            Expression::Identifier(name) if !self.is_own(name) => name.name.as_str(),
+            _ => return,
+        };
+        if name == "Function" {
+            return self.tell(it.span.start, "makes a function of a text; write the function");
+        }
+        if name != "eval" {
+            return;
+        }
+        let text = match it.arguments.first().and_then(Argument::as_expression) {
+            None => return,
+            Some(Expression::StringLiteral(text)) => text.value.to_string(),
+            Some(_) => return self.tell(it.span.start, "runs a text that is not known before; write the expression"),
+        };
+        if let Err(wrong) = check_expression(&text, self.file) {
+            let message = format!("cannot run `{text}`: it {}", wrong.message);
+            self.found.get_or_insert((it.span.start, message));
+        }
     }
 
     /// Whether something is there for others, too: a name, and what hangs on it.
@@ -255,6 +325,18 @@ impl<'a> Visit<'a> for Writes<'_> {
         {
             self.tell(it.span.start, &format!("calls {name}, which changes what it is called on; write {instead}"));
         }
+        self.check_called_on(it);
+        self.check_eval(it);
         walk::walk_call_expression(self, it);
+    }
+
+    fn visit_new_expression(&mut self, it: &NewExpression<'a>) {
+        if let Expression::Identifier(name) = it.callee.get_inner_expression()
+            && name.name == "Function"
+            && !self.is_own(name)
+        {
+            self.tell(it.span.start, "makes a function of a text; write the function");
+        }
+        walk::walk_new_expression(self, it);
     }
 }

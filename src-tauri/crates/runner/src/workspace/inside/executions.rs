@@ -1,0 +1,64 @@
+//! The executions of blocks in a log: which one an instant names, and what it threw.
+
+use engine::error::FlowError;
+use engine::event::{Event, EventKind};
+use script::Execution;
+
+use super::super::experiment::nearest;
+use super::at::InsideAt;
+use crate::core::fault::Fault;
+
+/// The execution that an instant names.
+pub(super) fn execution_of(request: &str, events: &[Event], at: &InsideAt) -> Result<Execution, Fault> {
+    // As it is written where the request is not known: REQUEST@PATH.
+    let at_path = at.path.strip_prefix(request).and_then(|rest| rest.strip_prefix('@')).unwrap_or(&at.path);
+    let begun = events.iter().filter_map(|event| match (&event.kind, &event.path) {
+        (EventKind::BlockStarted { .. }, Some(path)) if **path == *at_path => Some((path.clone(), event.attempt)),
+        _ => None,
+    });
+    let begun: Vec<_> = begun.collect();
+    let Some((path, last)) = begun.last() else {
+        let near = nearest(events, at_path);
+        return Err(Fault::not_found(format!("request \"{request}\" has no block at {at_path}{near}")));
+    };
+    let attempt = at.attempt.unwrap_or(*last);
+    if !begun.iter().any(|(_, known)| *known == attempt) {
+        let known: Vec<String> = begun.iter().map(|(_, known)| known.to_string()).collect();
+        return Err(Fault::not_found(format!(
+            "block {at_path} of request \"{request}\" has no attempt {attempt}; it has {}",
+            known.join(", ")
+        )));
+    }
+    Ok(Execution { path: path.clone(), attempt })
+}
+
+/// What a block threw; `None` if a block inside it threw it.
+pub(super) fn error_of(events: &[Event], execution: &Execution) -> Option<FlowError> {
+    let inside = format!("{}/", execution.path);
+    let is_inner = |event: &Event| event.path.as_deref().is_some_and(|path| path.starts_with(&inside));
+    let own = events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::BlockFinished { error, .. }
+            if event.path.as_ref() == Some(&execution.path) && event.attempt == execution.attempt =>
+        {
+            Some(error.clone())
+        }
+        _ => None,
+    })??;
+    let is_of_inner = events.iter().filter(|event| is_inner(event)).any(|event| match &event.kind {
+        EventKind::BlockFinished { error: Some(error), .. } => {
+            error.message == own.message && error.location == own.location
+        }
+        _ => false,
+    });
+    (!is_of_inner).then_some(own)
+}
+
+/// The deepest block inside another, one that failed before others.
+pub(super) fn deepest(events: &[Event], path: &str) -> String {
+    let inside = format!("{path}/");
+    let failed = |event: &Event| matches!(event.kind, EventKind::BlockFinished { error: Some(_), .. });
+    let known = events.iter().filter_map(|event| Some((failed(event), event.path.as_deref()?)));
+    let found = known.filter(|(_, path)| path.starts_with(&inside));
+    let deepest = found.max_by_key(|(failed, path)| (*failed, path.matches('/').count()));
+    deepest.map_or("one of its steps", |(_, path)| path).to_owned()
+}
