@@ -1,7 +1,6 @@
 //! The commands about recorded runs as tests: `verify`, `keep`.
 
 use std::io::IsTerminal;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -17,8 +16,14 @@ use crate::print;
 /// How often a terminal is told how far it is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 
+/// The suite of the runs without a verdict.
+const NOT_RUN: &str = "not run";
+
 /// `flowglass verify`.
 pub(crate) fn verify(workspace: &Arc<Workspace>, verify: &Verify, as_json: bool) -> Result<Outcome, Stop> {
+    if let Some(file) = &verify.junit {
+        workspace.check_report_file(file)?;
+    }
     let (query, cancel) = (verify.query(), Cancel::default());
     let signals = crate::runs::listen()?;
     signals.stop_with("ending what runs; once more to end at once", {
@@ -28,12 +33,33 @@ pub(crate) fn verify(workspace: &Arc<Workspace>, verify: &Verify, as_json: bool)
     if verify.watch {
         return watch(workspace, verify, &query, &cancel, as_json);
     }
-    let verified = once(workspace, verify, &query, &cancel)?;
-    let code = if verified.is_good() { exit::DONE } else { exit::FAILURE };
-    Ok(Outcome { code, ..Outcome::done(json!(verified), print::verified(&verified)) })
+    let verified = once(workspace, &query, &cancel)?;
+    show(&verified, as_json, "");
+    // The verdicts are printed by now: a report that cannot be written loses none of them.
+    let code = match write_junit(workspace, verify, &verified) {
+        Ok(()) => code_of(&verified),
+        Err(fault) => {
+            tell(&format!("flowglass: {fault}"));
+            Stop::from(fault).code
+        }
+    };
+    Ok(Outcome { code, ..Outcome::done(serde_json::Value::Null, String::new()) })
 }
 
-fn once(workspace: &Arc<Workspace>, verify: &Verify, query: &VerifyQuery, cancel: &Cancel) -> Result<Verified, Fault> {
+fn code_of(verified: &Verified) -> u8 {
+    if verified.is_good() { exit::DONE } else { exit::FAILURE }
+}
+
+/// Prints verdicts, and in the text what comes after them.
+fn show(verified: &Verified, as_json: bool, after: &str) {
+    if as_json {
+        say(&json!(verified));
+    } else {
+        crate::cli::print(&print::harmless(&format!("{}{after}", print::verified(verified))));
+    }
+}
+
+fn once(workspace: &Arc<Workspace>, query: &VerifyQuery, cancel: &Cancel) -> Result<Verified, Fault> {
     let shows = std::io::stderr().is_terminal();
     let mut told = Instant::now();
     let mut is_line_begun = false;
@@ -47,11 +73,7 @@ fn once(workspace: &Arc<Workspace>, verify: &Verify, query: &VerifyQuery, cancel
     if is_line_begun {
         eprint!("\r\x1b[K");
     }
-    let verified = verified?;
-    if let Some(file) = &verify.junit {
-        write_junit(file, &verified)?;
-    }
-    Ok(verified)
+    verified
 }
 
 /// Verifies, and again whenever a file of the workspace changes, until a signal.
@@ -73,17 +95,13 @@ fn watch(
     let mut code;
     loop {
         let begin = Instant::now();
-        match once(workspace, verify, query, cancel) {
-            Ok(verified) => {
-                code = if verified.is_good() { exit::DONE } else { exit::FAILURE };
-                if as_json {
-                    say(&json!(verified));
-                } else {
-                    let seconds = begin.elapsed().as_secs_f64();
-                    let text = format!("{}in {seconds:.1} s; waiting for a change\n", print::verified(&verified));
-                    crate::cli::print(&print::harmless(&text));
-                }
-            }
+        let round = once(workspace, query, cancel).and_then(|verified| {
+            let seconds = begin.elapsed().as_secs_f64();
+            show(&verified, as_json, &format!("in {seconds:.1} s; waiting for a change\n"));
+            write_junit(workspace, verify, &verified).map(|()| verified)
+        });
+        match round {
+            Ok(verified) => code = code_of(&verified),
             // What is half saved now may be whole at the next change.
             Err(fault) => {
                 code = exit::FAILURE;
@@ -110,25 +128,32 @@ pub(crate) fn keep(workspace: &Workspace, keep: &Keep) -> Result<Outcome, Stop> 
     Ok(Outcome::done(json!(kept), text))
 }
 
-/// Writes the verdicts as JUnit's XML.
-fn write_junit(file: &Path, verified: &Verified) -> Result<(), Fault> {
-    let mut report = Report::new("flowglass verify");
-    let mut suites: Vec<(String, TestSuite)> = Vec::new();
-    for run in &verified.results {
-        let flow = run.flow.clone().unwrap_or_else(|| "unknown flow".to_owned());
-        let at = suites.iter().position(|(known, _)| *known == flow).unwrap_or_else(|| {
-            suites.push((flow.clone(), TestSuite::new(flow.clone())));
-            suites.len() - 1
-        });
-        suites[at].1.add_test_case(test_case(&flow, run));
-    }
-    report.add_test_suites(suites.into_iter().map(|(_, suite)| suite));
-    let unwritable = |error: &dyn std::fmt::Display| Fault::Invalid {
-        message: format!("{} cannot be written ({error}): name a file in a folder that is there", file.display()),
-        details: Vec::new(),
+/// Writes the verdicts as JUnit's XML, if that is wanted.
+fn write_junit<'v>(workspace: &Workspace, verify: &Verify, verified: &'v Verified) -> Result<(), Fault> {
+    let Some(file) = &verify.junit else { return Ok(()) };
+    let mut suites: Vec<(&str, TestSuite)> = Vec::new();
+    let mut add = |flow: &'v str, case: TestCase| {
+        let at = suites.iter().position(|(known, _)| *known == flow).unwrap_or(suites.len());
+        if at == suites.len() {
+            suites.push((flow, TestSuite::new(flow)));
+        }
+        suites[at].1.add_test_case(case);
     };
-    let text = report.to_string().map_err(|error| unwritable(&error))?;
-    std::fs::write(file, text).map_err(|error| unwritable(&error))
+    for run in &verified.results {
+        let flow = run.flow.as_deref().unwrap_or("unknown flow");
+        add(flow, test_case(flow, run));
+    }
+    for missing in &verified.missing {
+        let mut skipped = TestCaseStatus::skipped();
+        skipped.set_message("not run: the verification was cancelled");
+        let mut case = TestCase::new(missing.as_str(), skipped);
+        case.set_classname(NOT_RUN);
+        add(NOT_RUN, case);
+    }
+    let mut report = Report::new("flowglass verify");
+    report.add_test_suites(suites.into_iter().map(|(_, suite)| suite));
+    let text = report.to_string().map_err(|error| Fault::Internal { message: error.to_string() })?;
+    workspace.write_report(file, &text)
 }
 
 fn test_case(flow: &str, run: &VerifiedRun) -> TestCase {

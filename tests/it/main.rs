@@ -153,6 +153,7 @@ mod values;
 mod verify;
 mod verify_edits;
 mod verify_law;
+mod verify_reports;
 mod verify_window;
 mod warnings;
 mod why;

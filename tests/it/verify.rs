@@ -341,7 +341,7 @@ fn a_batch_that_is_ended_says_what_was_not_run() {
         "flows/cart.ts",
         CART.replace("const total", "if (input[0] === 7) for (;;) input.length;\n  const total"),
     );
-    let mut verify = place.start("verify --jobs 1");
+    let mut verify = place.start("verify --jobs 1 --junit out.xml");
     // Nothing but the loop of the newest run takes that long.
     let process = Processes { program: verify.id(), others: Vec::new() };
     place.until("the newest run loops", |_| (process.program_ms() > 2_500.0).then_some(()));
@@ -352,6 +352,11 @@ fn a_batch_that_is_ended_says_what_was_not_run() {
     assert_eq!(ended.code, Some(1), "{ended}");
     let judged = found["results"].as_array().map_or(0, Vec::len) as u64;
     assert_eq!(found["notRun"].as_u64(), Some(17 - judged), "{ended}");
+    let missing = found["missing"].as_array().cloned().unwrap_or_default();
+    assert_eq!(missing.len() as u64, 17 - judged, "those without a verdict are named: {ended}");
+    assert_eq!(missing.last(), Some(&json!("one")), "in the order in which they were selected: {ended}");
+    let report = std::fs::read_to_string(place.dir().join("out.xml")).expect("it is written");
+    assert!(report.contains("the verification was cancelled"), "{report}");
     assert!(judged < 17, "{ended}");
 }
 

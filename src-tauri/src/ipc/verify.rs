@@ -34,6 +34,7 @@ pub(super) async fn verify(
         };
         verified.results.iter_mut().filter_map(|run| run.file.as_mut()).for_each(named);
         verified.groups.iter_mut().map(|group| &mut group.example).for_each(named);
+        verified.missing.iter_mut().for_each(named);
         Ok(verified)
     })
     .await

@@ -1,11 +1,15 @@
 //! Verdicts on recorded runs, for people: what differs for one reason is one line.
 
-use runner::{Verdict, Verified, VerifiedGroup, VerifiedRun};
+use runner::{CutValue, Verdict, Verified, VerifiedGroup, VerifiedRun};
+use serde_json::Value;
 
-use super::{counted, cut_to, unset_variables};
+use super::{counted, unset_variables};
 
-/// How much is shown of each side.
+/// How many characters are shown of each side, and how many of them before the first that differs.
 const SIDE: usize = 240;
+const BEFORE: usize = 80;
+/// How many flows of a group, and runs without a verdict, are named.
+const NAMED: usize = 10;
 
 /// The counts, and each group with one of its runs.
 pub(crate) fn verified(verified: &Verified) -> String {
@@ -32,7 +36,8 @@ pub(crate) fn verified(verified: &Verified) -> String {
         ));
     }
     if verified.not_run > 0 {
-        text.push_str(&format!("cancelled: {} not run\n", counted(verified.not_run.into(), "run")));
+        let runs = counted(verified.not_run.into(), "run");
+        text.push_str(&format!("cancelled: {runs} not run: {}\n", some_of(&verified.missing)));
     }
     text.push_str(&unset_variables(&verified.unset_variables));
     text
@@ -54,9 +59,10 @@ fn words(verdict: Verdict, count: u32) -> &'static str {
 }
 
 fn group_text(group: &VerifiedGroup, example: Option<&VerifiedRun>) -> String {
-    let VerifiedGroup { verdict, flow, path, field, count, .. } = group;
+    let VerifiedGroup { verdict, flows, path, field, count, .. } = group;
     let mut head = format!("{count:>5}  {}", words(*verdict, *count));
-    for part in [flow.as_deref(), path.as_deref(), field.map(|field| field.as_str())].into_iter().flatten() {
+    let flows = (!flows.is_empty()).then(|| some_of(flows));
+    for part in [flows.as_deref(), path.as_deref(), field.map(|field| field.as_str())].into_iter().flatten() {
         head.push_str(&format!("  {part}"));
     }
     let Some(example) = example else { return format!("{head}\n") };
@@ -79,17 +85,87 @@ pub(crate) fn verdict_line(run: &VerifiedRun) -> String {
     line
 }
 
+/// Some of many names, and how many more there are.
+fn some_of(names: &[String]) -> String {
+    let mut text = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if names.len() > NAMED {
+        text.push_str(&format!(" and {} more", names.len() - NAMED));
+    }
+    text
+}
+
 /// What was recorded and what is found, each on a line; and why there is no better verdict.
 pub(crate) fn both_sides(run: &VerifiedRun) -> String {
     let mut text = String::new();
-    if let Some(recorded) = &run.recorded {
-        text.push_str(&format!("then  {}\n", cut_to(&recorded.0.to_string(), SIDE)));
-    }
-    if let Some(found) = &run.found {
-        text.push_str(&format!("now   {}\n", cut_to(&found.0.to_string(), SIDE)));
+    let [recorded, found] = [&run.recorded, &run.found].map(|side| side.as_ref().map(|side| Side::of(&side.0)));
+    // Long sides are cut around their first difference: their beginnings are the same.
+    let same = match (&recorded, &found) {
+        (Some(recorded), Some(found)) => {
+            let both = recorded.text.chars().zip(found.text.chars());
+            both.take_while(|(recorded, found)| recorded == found).count()
+        }
+        _ => 0,
+    };
+    let from = same.saturating_sub(BEFORE);
+    for (word, side) in [("then  ", recorded), ("now   ", found)] {
+        if let Some(side) = side {
+            text.push_str(&format!("{word}{}\n", side.cut_from(from)));
+        }
     }
     if let Some(why) = &run.why {
         text.push_str(&format!("{why}\n"));
     }
     text
+}
+
+/// One side of a difference, on one line.
+struct Side {
+    text: String,
+    /// How long all of it is.
+    bytes: usize,
+    /// Whether something comes before the text, and after it.
+    is_begun: bool,
+    goes_on: bool,
+}
+
+impl Side {
+    fn of(value: &Value) -> Side {
+        if let Some(CutValue { part, bytes, from }) = CutValue::of(value) {
+            let goes_on = from.saturating_add(part.len()) < bytes;
+            return Side { text: part.replace(['\r', '\n'], " "), bytes, is_begun: from > 0, goes_on };
+        }
+        let text = value.to_string();
+        Side { bytes: text.len(), text, is_begun: false, goes_on: false }
+    }
+
+    /// All of it, or if it is too long for a line what comes from a character on.
+    fn cut_from(self, from: usize) -> String {
+        let Side { text, bytes, is_begun, goes_on } = self;
+        let length = text.chars().count();
+        // A side that ends before the other one differs shows its end.
+        let from = from.min(length.saturating_sub(SIDE));
+        let shown: String = text.chars().skip(from).take(SIDE).collect();
+        let before = if is_begun || from > 0 { "…" } else { "" };
+        let after = if goes_on || from + SIDE < length { "…" } else { "" };
+        let size = if before.is_empty() && after.is_empty() { String::new() } else { format!(" ({bytes} bytes)") };
+        format!("{before}{shown}{after}{size}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_long_side_is_cut_around_the_first_difference() {
+        let side = |total: u32| Side::of(&json!({ "long": "x".repeat(400), "total": total }));
+        let shown = side(4).cut_from(330);
+        assert!(shown.starts_with("…xxx") && shown.ends_with("x\",\"total\":4} (422 bytes)"), "{shown}");
+        assert_eq!(Side::of(&json!({ "total": 4 })).cut_from(330), "{\"total\":4}");
+        let cut = |from: usize, bytes: usize| Side::of(&json!({ "$cut": "a\nb", "from": from, "bytes": bytes }));
+        assert_eq!(cut(0, 3).cut_from(0), "a b");
+        assert_eq!(cut(7, 20).cut_from(0), "…a b… (20 bytes)");
+    }
 }

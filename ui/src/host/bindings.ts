@@ -3377,6 +3377,8 @@ export type Verified = {
 	groups: VerifiedGroup[],
 	/**  How many were not run because it was cancelled. */
 	notRun?: number,
+	/**  Those: requests, or files, in the order in which they were selected. */
+	missing?: string[],
 	/**
 	 *  If something differs: the variables that the settings name for secrets and that this environment does not have.
 	 *  A flow that reads one of them does something else than it did.
@@ -3388,8 +3390,10 @@ export type Verified = {
 export type VerifiedGroup = {
 	/**  What they do with the code of today. */
 	verdict: Verdict,
-	/**  Their flow; absent if their files cannot be read. */
+	/**  Their flow, if all are of one; absent if their files cannot be read. */
 	flow?: string | null,
+	/**  All their flows, in the order of their names. */
+	flows: string[],
 	/**  The block, with `*` for the numbers of turns and branches. */
 	path?: string | null,
 	/**  What of it differs. */
@@ -3426,7 +3430,8 @@ export type VerifiedRun = {
 	place?: string | null,
 	/**
 	 *  The expected value of the field: the recorded one, or the accepted one. If it is long, only the value at
-	 *  `place`; if that is long, too, the beginning of its JSON as a text.
+	 *  `place`; if that is long, too, `{"$cut", "bytes", "from"}`: a part of its JSON around the first difference, how
+	 *  long all of it is, and at which byte the part begins.
 	 */
 	recorded?: Json | null,
 	/**  The value of the field in the replay, in the same form. */

@@ -36,13 +36,14 @@ test('runs that differ for one reason are one group, the largest first, and good
     run('b', { path: 'root/forEach:line[12]/step:tax' }),
     run('c', { path: 'root/forEach:line[1]/step:tax', field: 'state' }),
     run('d', { path: 'root/step:sum', flow: 'other' }),
+    run('e', { path: 'root/step:sum', flow: 'other', verdict: 'asks_new' }),
     run('unaffected', { verdict: 'unaffected', path: null, field: null }),
   ]);
-  expect(groups.map(({ path, field, flow, runs }) => [path, field, flow, idsOf(runs)])).toEqual([
-    ['root/forEach:line[*]/step:tax', 'output', 'cart', ['a', 'b']],
-    ['root/step:sum', 'output', 'cart', ['one']],
-    ['root/forEach:line[*]/step:tax', 'state', 'cart', ['c']],
-    ['root/step:sum', 'output', 'other', ['d']],
+  expect(groups.map(({ path, field, flow, flows, runs }) => [path, field, flow, flows, idsOf(runs)])).toEqual([
+    ['root/step:sum', 'output', null, ['cart', 'other'], ['one', 'd']],
+    ['root/forEach:line[*]/step:tax', 'output', 'cart', ['cart'], ['a', 'b']],
+    ['root/forEach:line[*]/step:tax', 'state', 'cart', ['cart'], ['c']],
+    ['root/step:sum', 'output', 'other', ['other'], ['e']],
   ]);
 });
 

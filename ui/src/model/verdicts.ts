@@ -1,10 +1,17 @@
 // The verdicts on recorded runs: counted, grouped by their first difference, and merged with newer ones. Pure.
-import type { DifferingField, Verdict, VerifiedRun } from '../host/host';
+import type { DifferingField, Verdict, Verified, VerifiedRun } from '../host/host';
 import { plural } from '../base/json';
 import type { Look } from './status';
 
-/** Verdicts that are shown. `notRun` runs were left without one, because it was cancelled. */
-export type Shown = { runs: VerifiedRun[]; notRun: number };
+/** Verdicts that are shown. `notRun` runs were left without one, because it was cancelled: those that are `missing`. */
+export type Shown = { runs: VerifiedRun[]; notRun: number; missing?: readonly string[] | undefined };
+
+/** These runs, and what was left out of an answer. */
+export const shownOf = ({ notRun = 0, missing }: Pick<Verified, 'notRun' | 'missing'>, runs: VerifiedRun[]): Shown => ({
+  runs,
+  notRun,
+  missing,
+});
 
 /** From what a person looks at first to what needs no look. */
 export const VERDICTS: readonly Verdict[] = [
@@ -51,7 +58,10 @@ export function countsOf(runs: readonly VerifiedRun[]): Counts {
 export type RunGroup = {
   key: string;
   verdict: Verdict;
+  /** Null if the runs are of several flows: one change of a shared module makes them differ in the same place. */
   flow: string | null;
+  /** In the order of their names. */
+  flows: readonly string[];
   /** With `*` for the numbers of turns and branches. */
   path: string | null;
   field: DifferingField | null;
@@ -71,10 +81,15 @@ export function groupsOf(runs: readonly VerifiedRun[]): RunGroup[] {
     const path = run.path == null ? null : withoutNumbers(run.path);
     const why = run.why == null ? null : withoutIds(run.why, run);
     const { verdict, flow = null, field = null } = run;
-    const key = JSON.stringify([verdict, flow, path, field, why]);
+    const owner = verdict === 'differs' ? null : flow;
+    const key = JSON.stringify([verdict, owner, path, field, why]);
     const group = groups.get(key);
     if (group) group.runs.push(run);
-    else groups.set(key, { key, verdict, flow, path, field, why, runs: [run] });
+    else groups.set(key, { key, verdict, flow, flows: [], path, field, why, runs: [run] });
+  }
+  for (const group of groups.values()) {
+    group.flows = [...new Set(group.runs.flatMap(({ flow }) => flow ?? []))].sort();
+    if (group.flows.length > 1) group.flow = null;
   }
   return [...groups.values()].sort((a, b) => b.runs.length - a.runs.length);
 }

@@ -2,7 +2,7 @@
 // for the badges of the flows. The host verifies one thing at a time, so this is the only place that asks it to.
 import { asFault, type Fault, type Host, type RunFileRow, type VerifiedRun } from '../host/host';
 import type { Verified, VerifyProgress, VerifyQuery } from '../host/host';
-import { badgesOf, keyOfRun, merged, type Badge, type Shown } from './verdicts';
+import { badgesOf, keyOfRun, merged, shownOf, type Badge, type Shown } from './verdicts';
 
 export type Source = 'requests' | 'files';
 
@@ -101,7 +101,7 @@ export class Verification {
       const query = source === 'files' ? { files } : this.only ? { requests: [...this.only], all: true } : {};
       // No file at all is no question: it would mean the requests of the database.
       const found = source === 'files' && files.length === 0 ? { results: [], notRun: 0 } : await ask(query);
-      if (found) this.#show(source, { runs: found.results, notRun: found.notRun ?? 0 });
+      if (found) this.#show(source, shownOf(found, found.results));
     });
   }
 
@@ -112,7 +112,7 @@ export class Verification {
     await this.#work(async (ask) => {
       const found = await ask({ all: true, ...(flow !== null && { flow }) });
       const known = this.#shown[source]?.runs ?? [];
-      if (found) this.#show(source, { runs: merged(known, found.results), notRun: found.notRun ?? 0 }, flow === null);
+      if (found) this.#show(source, shownOf(found, merged(known, found.results)), flow === null);
     });
   }
 

@@ -74,7 +74,7 @@ pub use row::annotation::{Annotated, Annotation, AnnotationKind, Subject};
 pub use row::error::{Error, OpenError};
 pub use row::waiting::OnBusy;
 pub use sql::place::{DataPlace, Server};
-pub use transfer::bundle::{BundleRecord, ImportError};
+pub use transfer::bundle::{BundleRecord, ImportError, Unfit};
 pub use transfer::compact::Compacted;
 pub use transfer::delete::{Cleared, Deleted};
 pub use write::annotations::Annotating;

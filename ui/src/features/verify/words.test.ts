@@ -1,7 +1,18 @@
 import { expect, test } from 'vitest';
 import type { VerifiedRun } from '../../host/host';
 import { countsOf } from '../../model/verdicts';
-import { placeOf, progressWords, proposedFile, restOf, rowAfter, runName, summaryWords, titleOf } from './words';
+import {
+  missingWords,
+  placeOf,
+  progressWords,
+  proposedFile,
+  restOf,
+  rowAfter,
+  runName,
+  sideOf,
+  summaryWords,
+  titleOf,
+} from './words';
 
 const run = (more: Partial<VerifiedRun>): VerifiedRun => ({ requestId: 'r', verdict: 'differs', ...more });
 
@@ -53,3 +64,17 @@ test.each([
   ['a/b', '../up', 'r..\\e', 'tests/a-b-up-r..-e.run'],
   ['über', 'größe', '******', 'tests/über-größe-run.run'],
 ])('%s.%s of %s is kept in %s', (flow, action, id, file) => expect(proposedFile(flow, action, id)).toBe(file));
+
+test('a part of a long value stands as a text, and says of how much it is', () => {
+  expect(sideOf({ $cut: 'tal":4}', bytes: 9000, from: 8993 })).toBe('…tal":4} (9,000 bytes)');
+  expect(sideOf({ $cut: 'xxx', bytes: 9000, from: 0 })).toBe('xxx… (9,000 bytes)');
+  const value = { $cut: 1 };
+  expect(sideOf(value)).toBe(value);
+  expect(sideOf(null)).toBe(null);
+});
+
+test('what a cancelled verification left out is named', () => {
+  expect(missingWords([])).toBe('What has a verdict is shown.');
+  expect(missingWords(['a', 'b'])).toContain('Not verified: a, b.');
+  expect(missingWords(['a', 'b', 'c', 'd', 'e', 'f'])).toContain('a, b, c, d, e and 1 more.');
+});

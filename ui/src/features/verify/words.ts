@@ -30,6 +30,23 @@ export function placeOf({ field, place }: VerifiedRun): string {
   return `${field}${place.startsWith('[') ? '' : '.'}${place}`;
 }
 
+/** One side of a difference. Of a long value only a part is known, which stands as a text. */
+export function sideOf(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('$cut' in value)) return value;
+  const { $cut: part, bytes, from } = value as Record<string, unknown>;
+  if (typeof part !== 'string' || typeof bytes !== 'number' || typeof from !== 'number') return value;
+  const end = from + new TextEncoder().encode(part).length;
+  return `${from > 0 ? '…' : ''}${part}${end < bytes ? '…' : ''} (${thousands(bytes)} bytes)`;
+}
+
+/** What a cancelled verification left out, by some of the names. */
+export function missingWords(missing: readonly string[]): string {
+  const NAMED = 5;
+  const more = missing.length - NAMED;
+  const names = missing.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${thousands(more)} more` : '');
+  return `What has a verdict is shown.${names ? ` Not verified: ${names}.` : ''}`;
+}
+
 export const runName = ({ flow, action }: VerifiedRun): string => [flow, action].filter(Boolean).join('.');
 
 export function progressWords(progress: VerifyProgress | null): string {

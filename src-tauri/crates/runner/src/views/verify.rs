@@ -1,6 +1,7 @@
 //! What recorded runs do with the code of today.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::Json;
 
@@ -107,7 +108,8 @@ pub struct VerifiedRun {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// The expected value of the field: the recorded one, or the accepted one. If it is long, only the value at
-    /// `place`; if that is long, too, the beginning of its JSON as a text.
+    /// `place`; if that is long, too, `{"$cut", "bytes", "from"}`: a part of its JSON around the first difference, how
+    /// long all of it is, and at which byte the part begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recorded: Option<Json>,
     /// The value of the field in the replay, in the same form.
@@ -121,15 +123,37 @@ pub struct VerifiedRun {
     pub accepted: bool,
 }
 
+/// What is shown in place of a long value: a part of its JSON, or of the text if it is one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CutValue {
+    /// The part.
+    #[serde(rename = "$cut")]
+    pub part: String,
+    /// How many bytes all of it has.
+    pub bytes: usize,
+    /// At which byte the part begins.
+    pub from: usize,
+}
+
+impl CutValue {
+    /// Reads it; `None` if a value is shown whole.
+    pub fn of(value: &Value) -> Option<CutValue> {
+        value.get("$cut").and_then(|_| engine::json::from_value(value.clone()).ok())
+    }
+}
+
 /// Runs that differ for one reason.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct VerifiedGroup {
     /// What they do with the code of today.
     pub verdict: Verdict,
-    /// Their flow; absent if their files cannot be read.
+    /// Their flow, if all are of one; absent if their files cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
+    /// All their flows, in the order of their names.
+    pub flows: Vec<String>,
     /// The block, with `*` for the numbers of turns and branches.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -170,6 +194,9 @@ pub struct Verified {
     /// How many were not run because it was cancelled.
     #[serde(skip_serializing_if = "is_none_left")]
     pub not_run: u32,
+    /// Those: requests, or files, in the order in which they were selected.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
     /// If something differs: the variables that the settings name for secrets and that this environment does not have.
     /// A flow that reads one of them does something else than it did.
     #[serde(skip_serializing_if = "Vec::is_empty")]

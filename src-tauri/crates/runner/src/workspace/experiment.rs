@@ -33,7 +33,7 @@ use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
 use crate::effects::outside::now_ms;
 use crate::models::call_meter::{CallMeter, ExpectedCall};
-use crate::run::batch::{Cancel, batch, cores};
+use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
 use place::Place;
@@ -215,14 +215,13 @@ impl Workspace {
         let (mut done, mut failed, mut errors) = (0, 0, Vec::new());
         let mut tell = |done, failed| progress(TryProgress { experiment_id: Some(id.clone()), done, of, failed });
         tell(0, 0);
+        // What has ended is scored without a call.
+        let has_room = |job: &Job<'_>| !meter.is_exhausted() || matches!(job.begun, Some((_, Begun::Ended)));
         batch(
             &jobs,
-            workers,
+            &Bounds { has_room: &has_room, ..Bounds::workers(workers) },
             cancel,
             |job| {
-                if meter.is_exhausted() && !matches!(job.begun, Some((_, Begun::Ended))) {
-                    return JobEnd { arm: job.arm, result: Ok(None) };
-                }
                 let result = self.run_job(experiment, job, &meter, scorer.as_ref(), cancel);
                 JobEnd { arm: job.arm, result }
             },

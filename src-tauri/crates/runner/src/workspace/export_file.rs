@@ -1,11 +1,12 @@
-//! Where an export may be written: a new file, or one that its owner gives up for it.
+//! Where an export or a report may be written: a new file, or one that its owner gives up for it.
 //!
 //! What the workspace lives on is never given up, by whatever name or link it is reached: the database with what
 //! SQLite and this program keep beside it, and the author's files.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::Workspace;
+use super::{Workspace, export_format};
 use crate::core::fault::Fault;
 
 /// Files with these endings are code.
@@ -36,6 +37,38 @@ impl Workspace {
         Ok(())
     }
 
+    /// Refuses a file that a JUnit report must not be written to. Only an older report is replaced: every other file
+    /// holds something that a verification cannot write again.
+    pub fn check_report_file(&self, file: &Path) -> Result<(), Fault> {
+        let shown = file.display();
+        let refused = |what: &str| {
+            Err(Fault::refused(format!("{shown} is {what}, and is never replaced by a report: name another file")))
+        };
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) || file.is_dir() {
+            return Err(Fault::invalid(format!("{shown} cannot be written: name a file in a folder that is there")));
+        }
+        if let Some(what) = self.kept_there(file) {
+            return refused(what);
+        }
+        if file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("run")) {
+            return refused("the name of a kept run");
+        }
+        match file.symlink_metadata() {
+            Err(_) => Ok(()),
+            Ok(there) if !there.is_file() => refused("a link, a device or a pipe"),
+            Ok(_) if is_report(file) => Ok(()),
+            Ok(_) => refused("there already, and is no JUnit report"),
+        }
+    }
+
+    /// Writes a JUnit report: whole, or not at all.
+    pub fn write_report(&self, file: &Path, text: &str) -> Result<(), Fault> {
+        // Another program may have put a file there while the runs were verified.
+        self.check_report_file(file)?;
+        export_format::put(file, true, text.as_bytes())
+    }
+
     /// What of the workspace a file is, if it is of it.
     fn kept_there(&self, file: &Path) -> Option<&'static str> {
         let real = real(file);
@@ -58,6 +91,20 @@ impl Workspace {
         let is_setting = SETTINGS.contains(&&*name) || name.ends_with(".mock.json");
         is_setting.then_some("a file that flows need, by its name")
     }
+}
+
+/// Whether a file that is there is a JUnit report, or empty.
+fn is_report(file: &Path) -> bool {
+    /// The root element comes after a declaration and comments.
+    const BEGINNING: u64 = 4 << 10;
+    let mut beginning = Vec::new();
+    let read = std::fs::File::open(file).and_then(|file| file.take(BEGINNING).read_to_end(&mut beginning));
+    if read.is_err() {
+        return false;
+    }
+    let text = String::from_utf8_lossy(&beginning);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    text.is_empty() || text.starts_with('<') && text.contains("<testsuite")
 }
 
 /// The path without links, of a file that need not be there.

@@ -21,12 +21,12 @@ use engine::event::RequestStatus;
 use super::{Workspace, lock};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
-use crate::run::batch::{Cancel, batch, cores};
+use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::run::replay::comparison::Expectation;
 use crate::views::{Verdict, Verified, VerifiedRun, VerifyProgress};
 use judge::{Judged, failed};
 use resumable::Resumables;
-use run_file::RunFile;
+use run_file::Source;
 
 /// Which recorded runs to verify, and how.
 #[derive(Clone, Debug, Default, serde::Deserialize, specta::Type)]
@@ -64,6 +64,25 @@ enum Job {
     Known(Box<VerifiedRun>),
 }
 
+impl Job {
+    /// How many bytes are read for it, as far as that is known before.
+    fn weight(&self) -> u64 {
+        match self {
+            Job::File(file) => std::fs::metadata(file).map_or(0, |about| about.len()),
+            Job::Request { .. } | Job::Known(_) => 0,
+        }
+    }
+
+    /// What the run is known by: its file, or its request.
+    fn name(&self) -> String {
+        match self {
+            Job::Request { id, .. } => id.clone(),
+            Job::File(file) => file.display().to_string(),
+            Job::Known(run) => run.file.clone().or_else(|| run.request_id.clone()).unwrap_or_default(),
+        }
+    }
+}
+
 /// What was found out in this process: by request, with what the verdict depends on.
 #[derive(Default)]
 pub(crate) struct Verdicts {
@@ -82,6 +101,8 @@ struct Basis {
     expected_at: Option<i64>,
 }
 
+/// How long the files may be together that are read at once: a replay takes a few times as much memory.
+const MOST_BYTES_AT_ONCE: u64 = 64 << 20;
 /// How many verdicts a process remembers.
 const MAX_REMEMBERED: usize = 50_000;
 
@@ -126,7 +147,7 @@ impl Workspace {
         let of = jobs.len() as u32;
         batch(
             &jobs,
-            workers,
+            &Bounds { weight: &Job::weight, most_weight: MOST_BYTES_AT_ONCE, ..Bounds::workers(workers) },
             cancel,
             |job| self.judge_job(job),
             |number, judged: Judged| {
@@ -147,8 +168,8 @@ impl Workspace {
                 progress(VerifyProgress { done, of, bad });
             },
         )?;
-        let not_run = runs.iter().filter(|run| run.is_none()).count() as u32;
-        let mut verified = groups::summary(runs.into_iter().flatten().collect(), not_run);
+        let missing = jobs.iter().zip(&runs).filter(|(_, run)| run.is_none()).map(|(job, _)| job.name()).collect();
+        let mut verified = groups::summary(runs.into_iter().flatten().collect(), missing);
         if verified.differs > 0 {
             verified.unset_variables = self.missing_secrets();
         }
@@ -194,9 +215,9 @@ impl Workspace {
     }
 
     /// Stores what a run does now as what is expected of it.
-    fn accept(&self, run: &VerifiedRun, accepted: &Expectation, source: Option<RunFile>) -> Result<(), Fault> {
+    fn accept(&self, run: &VerifiedRun, accepted: &Expectation, source: Option<Source>) -> Result<(), Fault> {
         if let Some(source) = source {
-            return source.accept(accepted);
+            return source.accept(accepted, &self.config.limits);
         }
         run.request_id.as_ref().map_or(Ok(()), |request| self.expect(request, accepted))
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::sql::Connection;
-use engine::event::Event;
+use engine::event::{Event, Seq};
 use engine::resource::record;
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value};
@@ -58,6 +58,35 @@ pub enum BundleRecord {
     },
 }
 
+/// What of a bundle does not fit, and where that is, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unfit {
+    /// What is wrong, for people.
+    pub what: String,
+    /// The event that it is at.
+    pub event: Option<(Arc<str>, Seq)>,
+    /// The record, and its version, that it is at.
+    pub record: Option<(ScopeKey, u64)>,
+}
+
+impl Unfit {
+    /// What is wrong somewhere.
+    pub(crate) fn new(what: String) -> Unfit {
+        Unfit { what, ..Unfit::default() }
+    }
+
+    /// What is wrong with an event of a request.
+    pub(crate) fn at(request: &Arc<str>, seq: Seq, what: String) -> Unfit {
+        Unfit { what, event: Some((request.clone(), seq)), record: None }
+    }
+}
+
+impl std::fmt::Display for Unfit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
 /// Why a bundle was not imported. Nothing of it is stored.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -77,7 +106,7 @@ pub enum ImportError {
     },
     /// Its events are inconsistent.
     #[error("the events do not fit together: {0}")]
-    Unfit(String),
+    Unfit(Unfit),
     /// The database failed.
     #[error(transparent)]
     Store(#[from] Error),
@@ -168,7 +197,8 @@ pub(crate) fn names(records: &[BundleRecord]) -> Result<Vec<(&'static str, Arc<s
             continue;
         }
         let engine::event::EventKind::RequestStarted { session, .. } = &event.kind else {
-            return Err(ImportError::Unfit(format!("request \"{request}\" does not begin with its first event")));
+            let what = format!("request \"{request}\" does not begin with its first event");
+            return Err(ImportError::Unfit(Unfit::at(request, event.seq, what)));
         };
         names.push(("request", request.clone()));
         if sessions.insert(session) {

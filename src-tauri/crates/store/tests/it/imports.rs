@@ -91,7 +91,7 @@ fn a_fork_does_not_come_in_whose_origin_is_deleted_meanwhile() {
     let (imported, deleted) = during(&there.store, brought.clone(), true, || there.delete_session("before").unwrap());
     assert!(matches!(deleted, Cleared::Done(_)), "{deleted:?}");
     let Err(ImportError::Unfit(why)) = imported else { panic!("{imported:?}") };
-    assert!(why.contains("deleted meanwhile"), "{why}");
+    assert!(why.what.contains("deleted meanwhile"), "{why}");
     assert!(there.request("fork").unwrap().is_none() && there.session("after").unwrap().is_none());
     assert_eq!(there.check().unwrap().problems, Vec::new());
     // With its origin it comes in as before.
@@ -192,7 +192,7 @@ fn import(bed: &Bed, edit: impl Fn(&mut engine::event::Event)) -> Result<(), Str
         Err(ImportError::Unfit(why)) => {
             assert!(there.request("r").unwrap().is_none());
             assert!(there.events("r", &EventQuery::default()).unwrap().is_empty());
-            Err(why)
+            Err(why.what)
         }
         Err(other) => panic!("{other:?}"),
     }

@@ -3,6 +3,7 @@
 //! Pure functions of the two logs. Must not know why a replay was made.
 
 mod dispatches;
+mod entry;
 mod outside_of_blocks;
 mod questions;
 mod refused;
@@ -193,13 +194,20 @@ impl Expectation {
     }
 
     /// Reads what one block is expected to do; `None` if it is not to run.
-    pub(crate) fn read_did(did: Value) -> Result<Option<Vec<Value>>, String> {
+    fn read_did(did: Value) -> Result<Option<Vec<Value>>, String> {
         match did {
             Value::Null => Ok(None),
             Value::Array(did) if !did.is_empty() => Ok(Some(did)),
             _ => Err("\"did\" is a list of what a block does, with at least one entry, or null if it does not run"
                 .to_owned()),
         }
+    }
+
+    /// Reads what a person may have written of one block.
+    pub(crate) fn read_did_of_file(did: Value) -> Result<Option<Vec<Value>>, String> {
+        let did = Expectation::read_did(did)?;
+        did.iter().flatten().try_for_each(entry::check)?;
+        Ok(did)
     }
 
     /// Hides secrets that are known by now.

@@ -20,7 +20,7 @@ use super::statistics::rate;
 use super::variant::Variant;
 use super::{Budget, Experiment, ModelsBy, TryQuery, Unlogged};
 use crate::core::fault::Fault;
-use crate::run::batch::{Cancel, batch};
+use crate::run::batch::{Bounds, Cancel, batch};
 use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, TryProgress, WhereDecided};
 use crate::workspace::{Edits, Mock, Workspace, new_request};
 use search::{Next, Search, Tally};
@@ -118,7 +118,7 @@ impl Workspace {
             let jobs: Vec<u32> = (0..forks).collect();
             batch(
                 &jobs,
-                workers,
+                &Bounds { has_room: &|_| !meter.is_exhausted(), ..Bounds::workers(workers) },
                 cancel,
                 |_| -> Result<Option<bool>, String> {
                     let id = new_request();

@@ -1,14 +1,15 @@
 //! What of a block differs first, where inside of it, and how much of that is shown.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::views::DifferingField;
+use crate::views::{CutValue, DifferingField};
 
 /// How long a value may be that is shown whole, as JSON, and of how many parts: many thousands of them are kept.
 const SHOWN: usize = 4 << 10;
 const SHOWN_PARTS: usize = 64;
-/// How much is shown of a longer one.
+/// How many characters are shown of a longer one, and how many of them before the first that differs.
 const CUT: usize = 400;
+const BEFORE: usize = 80;
 
 /// What of a block differs, by what it did then and does now, in the words of [`engine::views::trace`].
 pub(super) fn field(recorded: &Value, found: &Value, is_asked: bool) -> DifferingField {
@@ -68,7 +69,11 @@ pub(super) struct FirstPlace {
 }
 
 pub(super) fn first_place(recorded: &Value, found: &Value) -> FirstPlace {
-    let whole = |place| FirstPlace { place, recorded: shown(recorded), found: shown(found) };
+    let at = |place, was, is| {
+        let (recorded, found) = shown(was, is);
+        FirstPlace { place, recorded, found }
+    };
+    let whole = |place| at(place, recorded, found);
     let (Value::Object(was), Value::Object(is)) = (recorded, found) else { return whole(None) };
     if both(was, is, "state").is_some() {
         // Which state, and where in it, is what is told of a write.
@@ -82,8 +87,7 @@ pub(super) fn first_place(recorded: &Value, found: &Value) -> FirstPlace {
         if let Some((was, is)) = both(was, is, name).filter(|(was, is)| was != is) {
             let (place, inner_was, inner_is) = innermost(was, is);
             let (was, is) = if is_short(was) && is_short(is) { (was, is) } else { (inner_was, inner_is) };
-            let place = Some(place).filter(|place| !place.is_empty());
-            return FirstPlace { place, recorded: shown(was), found: shown(is) };
+            return at(Some(place).filter(|place| !place.is_empty()), was, is);
         }
     }
     whole(None)
@@ -131,14 +135,30 @@ fn is_word(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$' || c == '-')
 }
 
-/// A value, or the beginning of its JSON if it is long.
-fn shown(value: &Value) -> Value {
-    if is_short(value) {
-        return value.clone();
+/// Two values that differ. Of a long one only the part around the first difference.
+fn shown(was: &Value, is: &Value) -> (Value, Value) {
+    if is_short(was) && is_short(is) {
+        return (was.clone(), is.clone());
     }
-    let text = value.to_string();
-    let end = text.char_indices().nth(CUT).map_or(text.len(), |(end, _)| end);
-    Value::String(format!("{}… ({} bytes)", &text[..end], text.len()))
+    // Of two texts, the texts; a text beside anything else is JSON as that is.
+    let text = |value: &Value, other: &Value| match (value, other) {
+        (Value::String(text), Value::String(_)) => text.clone(),
+        _ => value.to_string(),
+    };
+    let (was_text, is_text) = (text(was, is), text(is, was));
+    let same = was_text.chars().zip(is_text.chars()).take_while(|(was, is)| was == is).count();
+    let from = same.saturating_sub(BEFORE);
+    let part = |value: &Value, text: &str| {
+        if is_short(value) { value.clone() } else { json!(cut_from(text, from)) }
+    };
+    (part(was, &was_text), part(is, &is_text))
+}
+
+/// The part of a text that begins at a character.
+fn cut_from(text: &str, from: usize) -> CutValue {
+    let byte_of = |nth: usize| text.char_indices().nth(nth).map_or(text.len(), |(at, _)| at);
+    let (begin, end) = (byte_of(from), byte_of(from + CUT));
+    CutValue { part: text[begin..end].to_owned(), bytes: text.len(), from: begin }
 }
 
 fn is_short(value: &Value) -> bool {
@@ -177,6 +197,22 @@ mod tests {
         ] {
             assert_eq!(innermost(&was, &is).0, place, "{was} {is}");
         }
+    }
+
+    #[test]
+    fn of_a_long_value_the_part_that_differs_is_shown() {
+        let long = |end: &str| json!({ "long": "é".repeat(5_000), "end": end });
+        let (was, is) = shown(&long("one"), &long("two"));
+        let (was, is) = (CutValue::of(&was).expect("it is cut"), CutValue::of(&is).expect("it is cut"));
+        assert!(was.part.ends_with("\"one\"}") && is.part.ends_with("\"two\"}"), "{} {}", was.part, is.part);
+        assert_eq!((was.from, was.bytes), (is.from, is.bytes));
+        assert!(was.from > 9_000 && was.bytes > 10_000, "{was:?}");
+        // A short one stays as it is.
+        assert_eq!(shown(&long("one"), &json!(null)).1, json!(null));
+        let (was, _) = shown(&json!("x".repeat(9_000)), &json!("y".repeat(9_000)));
+        let was = CutValue::of(&was).expect("it is cut");
+        assert_eq!((was.part, was.from, was.bytes), ("x".repeat(CUT), 0, 9_000), "a text has no quotes");
+        assert_eq!(CutValue::of(&json!({ "$cut": 1 })), None);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The summary of many verdicts: what differs for one reason is one group.
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 
 use crate::views::{DifferingField, Verdict, Verified, VerifiedGroup, VerifiedRun};
@@ -8,8 +10,8 @@ use crate::views::{DifferingField, Verdict, Verified, VerifiedGroup, VerifiedRun
 #[derive(PartialEq, Eq, Hash)]
 struct Key {
     verdict: Verdict,
-    flow: Option<String>,
-    action: Option<String>,
+    /// `None` where one change of a shared module makes runs of several flows and actions differ in the same place.
+    owner: Option<(Option<String>, Option<String>)>,
     path: Option<String>,
     field: Option<DifferingField>,
     /// Where in the field. Values are left out: those of one reason differ by the input of each run.
@@ -17,10 +19,10 @@ struct Key {
     why: Option<String>,
 }
 
-/// Counts verdicts, and groups those that are not good by their first difference.
-pub(super) fn summary(results: Vec<VerifiedRun>, not_run: u32) -> Verified {
-    let mut verified = Verified { not_run, ..Verified::default() };
-    let mut groups: IndexMap<Key, VerifiedGroup> = IndexMap::new();
+/// Counts verdicts, and groups those that are not good by their first difference. `missing` have none.
+pub(super) fn summary(results: Vec<VerifiedRun>, missing: Vec<String>) -> Verified {
+    let mut verified = Verified { not_run: missing.len() as u32, missing, ..Verified::default() };
+    let mut groups: IndexMap<Key, (VerifiedGroup, BTreeSet<&String>)> = IndexMap::new();
     for (index, run) in results.iter().enumerate() {
         *count_of(&mut verified, run.verdict) += 1;
         if run.verdict.is_good() {
@@ -29,30 +31,40 @@ pub(super) fn summary(results: Vec<VerifiedRun>, not_run: u32) -> Verified {
         let path = run.path.as_deref().map(without_numbers);
         // A flow that does not load has one reason, and so has what was stopped by a limit.
         let why = run.why.as_deref().map(|why| without_ids(why, run));
+        // A flow that does not load has one reason for all its actions.
+        let owner = || (run.flow.clone(), run.action.clone().filter(|_| run.path.is_some()));
         let key = Key {
             verdict: run.verdict,
-            flow: run.flow.clone(),
-            // A flow that does not load has one reason for all its actions.
-            action: run.action.clone().filter(|_| run.path.is_some()),
+            owner: (run.verdict != Verdict::Differs).then(owner),
             path: path.clone(),
             field: run.field,
             place: run.place.as_deref().map(without_numbers),
             why: why.clone(),
         };
-        let example = run.request_id.clone().filter(|_| run.file.is_none()).or_else(|| run.file.clone());
-        let group = groups.entry(key).or_insert_with(|| VerifiedGroup {
-            verdict: run.verdict,
-            flow: run.flow.clone(),
-            path,
-            field: run.field,
-            count: 0,
-            example: example.unwrap_or_default(),
-            example_index: index as u32,
-            why,
+        let (group, flows) = groups.entry(key).or_insert_with(|| {
+            let example = run.request_id.clone().filter(|_| run.file.is_none()).or_else(|| run.file.clone());
+            let group = VerifiedGroup {
+                verdict: run.verdict,
+                flow: None,
+                flows: Vec::new(),
+                path,
+                field: run.field,
+                count: 0,
+                example: example.unwrap_or_default(),
+                example_index: index as u32,
+                why,
+            };
+            (group, BTreeSet::new())
         });
         group.count += 1;
+        flows.extend(&run.flow);
     }
-    verified.groups = groups.into_values().collect();
+    let with_flows = |(mut group, flows): (VerifiedGroup, BTreeSet<&String>)| {
+        group.flow = flows.first().filter(|_| flows.len() == 1).map(|flow| (*flow).clone());
+        group.flows = flows.into_iter().cloned().collect();
+        group
+    };
+    verified.groups = groups.into_values().map(with_flows).collect();
     // The order of the first ones is kept among equals.
     verified.groups.sort_by_key(|group| std::cmp::Reverse(group.count));
     verified.results = results;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::{OpenOptions, Workspace};
 use super::differing::{FirstPlace, field, first_place};
-use super::run_file::RunFile;
+use super::run_file::{RunFile, Source};
 use super::selection::is_running;
 use crate::catalogue::LoadedFlow;
 use crate::catalogue::trust::Consent;
@@ -24,7 +24,7 @@ pub(super) struct Judged {
     /// Why it cannot be accepted.
     pub(super) unacceptable: Option<Unacceptable>,
     /// The file that it was read from.
-    pub(super) source: Option<RunFile>,
+    pub(super) source: Option<Source>,
 }
 
 impl Judged {
@@ -109,7 +109,7 @@ impl Workspace {
             Ok(read) => {
                 let (flow, action) = (Some(read.label.flow.clone()), Some(read.label.action.clone()));
                 let request_id = Some(read.label.request.clone());
-                let judged = self.compared_file(file, read);
+                let judged = self.compared_file(read);
                 let judged = judged.unwrap_or_else(|fault| Judged::settled(failed(&fault)));
                 Judged { run: VerifiedRun { request_id, flow, action, ..judged.run }, ..judged }
             }
@@ -120,13 +120,15 @@ impl Workspace {
         judged
     }
 
-    fn compared_file(&self, file: &Path, read: RunFile) -> Result<Judged, Fault> {
-        let flow = self.with_catalogue(|catalogue| catalogue.find_as_it_is(&read.label.flow))?;
+    fn compared_file(&self, read: RunFile) -> Result<Judged, Fault> {
+        let RunFile { label, pieces, expectation, lines, source } = read;
+        let flow = self.with_catalogue(|catalogue| catalogue.find_as_it_is(&label.flow))?;
         let folder = tempfile::tempdir().map_err(Fault::internal)?;
         let apart = self.apart(folder.path())?;
-        apart.take_in(&read, file)?;
-        let judged = apart.compared(&read.label.request, &flow, read.expectation.clone())?;
-        Ok(Judged { source: Some(read), ..judged })
+        // From here on its events are in the database, and not in memory twice.
+        apart.take_in(pieces, &lines, &source)?;
+        let judged = apart.compared(&label.request, &flow, expectation)?;
+        Ok(Judged { source: Some(source), ..judged })
     }
 
     /// This workspace with a database of its own in a folder.

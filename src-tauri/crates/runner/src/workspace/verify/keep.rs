@@ -16,7 +16,7 @@ use store::{BundleRecord, ImportError};
 
 use super::super::moving::scopes_of;
 use super::super::{Workspace, export_format};
-use super::run_file::RunFile;
+use super::run_file::{Lines, RunFile, Source};
 use crate::core::fault::Fault;
 use crate::run::replay::{ReplayedCode, replay};
 use crate::views::{Kept, RequestRow, RunFileRow};
@@ -115,11 +115,16 @@ impl Workspace {
     }
 
     /// Takes the pieces of a file into a database that has nothing else.
-    pub(super) fn take_in(&self, run: &RunFile, file: &Path) -> Result<(), Fault> {
-        self.store.import(run.pieces.clone()).map_err(|error| match error {
+    pub(super) fn take_in(&self, pieces: Vec<BundleRecord>, lines: &Lines, source: &Source) -> Result<(), Fault> {
+        let shown = source.file.display();
+        self.store.import(pieces).map_err(|error| match error {
             ImportError::Store(error) => Fault::of_write(error),
-            ImportError::Exists { .. } | ImportError::Reserved { .. } | ImportError::Unfit(_) => {
-                Fault::refused(format!("{} is damaged: {error}", file.display()))
+            ImportError::Unfit(unfit) => {
+                let line = lines.of(&unfit).map(|line| format!(", line {line}")).unwrap_or_default();
+                Fault::refused(format!("{shown}{line}: it does not fit the other lines: {unfit}"))
+            }
+            ImportError::Exists { .. } | ImportError::Reserved { .. } => {
+                Fault::refused(format!("{shown} is damaged: {error}"))
             }
         })
     }

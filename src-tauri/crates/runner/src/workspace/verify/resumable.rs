@@ -10,7 +10,7 @@ use store::RequestQuery;
 
 use super::super::{Mock, Workspace, lock};
 use crate::core::fault::Fault;
-use crate::run::batch::{Cancel, batch, cores};
+use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{PlanRow, RequestRow, Resumable};
 
 /// How many requests are judged at once, the newest first: each costs as much as its replay.
@@ -52,7 +52,7 @@ impl Workspace {
         let jobs: Vec<(usize, RequestRow)> = open.into_iter().map(|at| (at, rows[at].clone())).collect();
         batch(
             &jobs,
-            cores(),
+            &Bounds::workers(cores()),
             &Cancel::default(),
             |(_, row)| self.resumable(row),
             |number, verdict| {

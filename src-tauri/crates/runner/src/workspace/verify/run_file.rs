@@ -14,6 +14,7 @@
 //! A long value stands where it belongs as `{"$long":2}`. The same run always gives the same bytes. Must not know the
 //! database, nor what an event means.
 
+mod field_order;
 mod long_values;
 
 use std::collections::HashMap;
@@ -21,12 +22,12 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, Seq};
+use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::json::from_value;
 use engine::scope::ScopeKey;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use store::BundleRecord;
+use store::{BundleRecord, Unfit};
 
 use super::super::export_format;
 use crate::core::config::{FILE, Limits};
@@ -67,8 +68,46 @@ pub(crate) struct RunFile {
     pub(crate) pieces: Vec<BundleRecord>,
     /// What it is expected to do where that is not what its events say.
     pub(crate) expectation: Expectation,
+    /// The line of each piece.
+    pub(crate) lines: Lines,
     /// Where it was read from.
-    file: PathBuf,
+    pub(crate) source: Source,
+}
+
+/// The lines of events and records, counted from 1.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    events: HashMap<(Arc<str>, Seq), usize>,
+    records: HashMap<(ScopeKey, u64), usize>,
+}
+
+impl Lines {
+    /// The line of what does not fit, if it is of one.
+    pub(crate) fn of(&self, unfit: &Unfit) -> Option<usize> {
+        let event = unfit.event.as_ref().and_then(|event| self.events.get(event));
+        event.or_else(|| self.records.get(unfit.record.as_ref()?)).copied()
+    }
+}
+
+/// A file, and what was read from it.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) file: PathBuf,
+    hash: blake3::Hash,
+}
+
+impl Source {
+    /// Writes the file anew with another expectation: whole, or not at all. It is read again, so that a verdict that
+    /// waits to be accepted does not hold all of it; what was changed meanwhile is not what the verdict is of.
+    pub(crate) fn accept(&self, expectation: &Expectation, limits: &Limits) -> Result<(), Fault> {
+        let mut read = RunFile::read(&self.file, limits)?;
+        if read.source.hash != self.hash {
+            let shown = self.file.display();
+            return Err(Fault::refused(format!("{shown} was changed while it was verified: verify it again")));
+        }
+        read.expectation = expectation.clone();
+        export_format::put_in_place(&self.file, read.text()?.as_bytes())
+    }
 }
 
 /// A line that is no label and no long value.
@@ -113,7 +152,8 @@ impl RunFile {
             request: row.id.clone(),
             status: row.status.as_str().to_owned(),
         };
-        RunFile { label, pieces, expectation, file: PathBuf::new() }
+        let source = Source { file: PathBuf::new(), hash: blake3::hash(b"") };
+        RunFile { label, pieces, expectation, lines: Lines::default(), source }
     }
 
     /// Its bytes.
@@ -130,6 +170,7 @@ impl RunFile {
                 BundleRecord::Code { .. } | BundleRecord::Annotation { .. } => {}
                 BundleRecord::Record { scope, version, state } => {
                     let state = long.take_out_of(Value::Object(state.clone()));
+                    let scope = field_order::by_name(json!(scope));
                     line(json!({ "record": scope, "state": state, "version": version }));
                 }
                 BundleRecord::Event { request, event } => line(self.event_line(request, event, &mut long)?),
@@ -144,16 +185,16 @@ impl RunFile {
 
     fn event_line(&self, request: &str, event: &Event, long: &mut LongValues) -> Result<Value, Fault> {
         let kind = export_format::with_kind(&event.kind, serde_json::value::Serializer).map_err(Fault::internal)?;
-        let Value::Object(fields) = kind else { return Err(Fault::internal("an event is no object")) };
-        let mut fields: Vec<(String, Value)> =
-            fields.into_iter().map(|(name, field)| (name, long.take_out_of(field))).collect();
-        fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let Value::Object(fields) = field_order::by_name(kind) else {
+            return Err(Fault::internal("an event is no object"));
+        };
+        let fields = fields.into_iter().map(|(name, field)| (name, long.take_out_of(field)));
         let mut line = Map::new();
         line.insert("at".to_owned(), event.at.into());
         if event.attempt > 0 {
             line.insert("attempt".to_owned(), event.attempt.into());
         }
-        line.insert("event".to_owned(), Value::Object(fields.into_iter().collect()));
+        line.insert("event".to_owned(), Value::Object(fields.collect()));
         line.extend(event.path.iter().map(|path| ("path".to_owned(), json!(path))));
         if *request != self.label.request {
             line.insert("request".to_owned(), request.into());
@@ -201,14 +242,14 @@ impl RunFile {
         let (placed, rest) = long_values::read(text, limits)?;
         let (mut pieces, mut expectation) = (Vec::new(), Expectation::default());
         let mut last: HashMap<Arc<str>, Seq> = HashMap::new();
-        let mut records: HashMap<(ScopeKey, u64), usize> = HashMap::new();
+        let mut lines = Lines::default();
         for (number, line) in rest.into_iter().skip(1) {
             let wrong = |what: String| (number, what);
             let value: Value = parse_line(line, limits.depth + export_format::ENVELOPE_DEPTH).map_err(wrong)?;
             let value = placed.put_into(value).map_err(wrong)?;
             match from_value::<Line>(value) {
                 Ok(Line::Record { record, state, version }) => {
-                    if let Some(first) = records.insert((record.clone(), version), number) {
+                    if let Some(first) = lines.records.insert((record.clone(), version), number) {
                         return Err(wrong(format!(
                             "version {version} of the record of {record} is in line {first} already: remove one of them"
                         )));
@@ -218,12 +259,13 @@ impl RunFile {
                 Ok(Line::Event { at, attempt, event, path, request, seq }) => {
                     let request = request.unwrap_or_else(|| label.request.as_str().into());
                     follows(&mut last, &request, seq).map_err(wrong)?;
+                    lines.events.insert((request.clone(), seq), number);
                     let kind = kind(event).map_err(wrong)?;
                     pieces
                         .push(BundleRecord::Event { request, event: Box::new(Event { seq, at, path, attempt, kind }) });
                 }
                 Ok(Line::Expected { did, expected }) => {
-                    let did = Expectation::read_did(did).map_err(wrong)?;
+                    let did = Expectation::read_did_of_file(did).map_err(wrong)?;
                     if expectation.0.contains_key(&expected) {
                         return Err(wrong(format!("what is expected of \"{expected}\" is in the file twice")));
                     }
@@ -240,13 +282,8 @@ impl RunFile {
             return Err((1, format!("the file is of request \"{}\", and no event of it is there", label.request)));
         }
         fits(&label, &pieces).map_err(|what| (1, what))?;
-        Ok(RunFile { label, pieces, expectation, file: file.to_owned() })
-    }
-
-    /// Writes the file anew with another expectation: whole, or not at all.
-    pub(crate) fn accept(mut self, expectation: &Expectation) -> Result<(), Fault> {
-        self.expectation = expectation.clone();
-        export_format::put_in_place(&self.file, self.text()?.as_bytes())
+        let source = Source { file: file.to_owned(), hash: blake3::hash(text.as_bytes()) };
+        Ok(RunFile { label, pieces, expectation, lines, source })
     }
 }
 
@@ -264,6 +301,11 @@ fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
             },
             _ => {}
         }
+    }
+    const WITHOUT_END: [RequestStatus; 4] =
+        [RequestStatus::Queued, RequestStatus::InProgress, RequestStatus::Suspended, RequestStatus::Interrupted];
+    if ended.is_none() && !WITHOUT_END.iter().any(|status| status.as_str() == label.status) {
+        return Err(format!("the status is \"{}\" here, and the request has no end in its events", label.status));
     }
     for (name, said, is) in [("action", &label.action, began), ("status", &label.status, ended)] {
         if let Some(is) = is.filter(|is| is != said) {
@@ -305,7 +347,31 @@ fn kind(fields: Map<String, Value>) -> Result<EventKind, String> {
     if !engine::event::KINDS.contains(&&*name) {
         return Err(format!("there is no event \"{name}\": one of {}", engine::event::KINDS.join(", ")));
     }
-    from_value(Value::Object(fields)).map_err(|error| format!("this is no {name} event: {error}"))
+    let read = |fields: &Map<String, Value>| from_value::<EventKind>(Value::Object(fields.clone()));
+    let kind = read(&fields).map_err(|error| format!("this is no {name} event: {error}"))?;
+    match unknown_field(&kind, fields, read) {
+        Some(field) => Err(format!("a {name} event has no field \"{field}\"")),
+        None => Ok(kind),
+    }
+}
+
+/// A field that reading an event leaves out. A known one is left out, too, where it has the value that it would have
+/// without being there; so each is tried with another value: that is refused, or not left out.
+fn unknown_field<E>(
+    kind: &EventKind,
+    mut fields: Map<String, Value>,
+    read: impl Fn(&Map<String, Value>) -> Result<EventKind, E>,
+) -> Option<String> {
+    let has = |kind: &EventKind, name: &str| {
+        let written = export_format::with_kind(kind, serde_json::value::Serializer);
+        written.is_ok_and(|written| written.get(name).is_some())
+    };
+    let written = export_format::with_kind(kind, serde_json::value::Serializer).ok()?;
+    let left_out = fields.keys().filter(|name| written.get(*name).is_none()).cloned().collect::<Vec<_>>();
+    left_out.into_iter().find(|name| {
+        fields.insert(name.clone(), json!([{ "unlike": "any" }]));
+        read(&fields).is_ok_and(|kind| !has(&kind, name))
+    })
 }
 
 /// Checks the number of an event: each request counts its events from 1, and a fork goes on from where it branched off.

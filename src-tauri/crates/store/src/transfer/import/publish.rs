@@ -12,7 +12,7 @@ use crate::row::{body, measure};
 use crate::sql::Connection;
 use crate::sql::params_from_iter;
 use crate::transfer::bundle;
-use crate::transfer::bundle::ImportError;
+use crate::transfer::bundle::{ImportError, Unfit};
 use engine::scope::ScopeKey;
 use engine::scope::ScopeKind;
 use std::collections::BTreeSet;
@@ -115,7 +115,7 @@ impl BundleCopy<'_> {
             for (fork, from) in forks {
                 if !is_there.exists((&from,))? {
                     let what = format!("\"{fork}\" is a fork of \"{from}\", which was deleted meanwhile");
-                    return Err(ImportError::Unfit(what));
+                    return Err(ImportError::Unfit(Unfit::new(what)));
                 }
             }
             Ok(())

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::sql::Connection;
-use engine::event::{Event, ScopeCommit};
+use engine::event::{Event, EventKind, ScopeCommit};
 use engine::log::Record;
 use engine::scope::ScopeKey;
 use engine::state::State;
@@ -21,9 +21,9 @@ use crate::row::annotation::{Subject, row_of};
 use crate::row::error::Error;
 use crate::row::filter_block;
 use crate::row::totals::{self, Sums};
-use crate::transfer::bundle::{BundleRecord, ImportError};
+use crate::transfer::bundle::{BundleRecord, ImportError, Unfit};
 use crate::write::annotations;
-use crate::write::append_batch::AppendBatch;
+use crate::write::append_batch::{AppendBatch, Draft};
 use crate::write::transaction::TransactionRows;
 use crate::write::writer_cache::WriterCache;
 
@@ -85,8 +85,9 @@ impl StagedBundle {
         let (after, last) = (totals_without_payloads(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
         // References between events can be checked only when all are there.
         if let Some(problem) = check::first_problem(&connection) {
-            let place = problem.request.map(|request| format!("request \"{request}\": ")).unwrap_or_default();
-            return Err(ImportError::Unfit(format!("{place}{}", problem.what)));
+            let place = problem.request.as_ref().map(|request| format!("request \"{request}\": ")).unwrap_or_default();
+            let event = problem.request.map(Arc::from).zip(problem.seq);
+            return Err(ImportError::Unfit(Unfit { what: format!("{place}{}", problem.what), event, record: None }));
         }
         connection.execute_batch("COMMIT")?;
         let totals = Sums {
@@ -124,10 +125,14 @@ fn write(
             }
             Group::Events(batch) => batch,
         };
-        transaction.add(&mut batch)?.map_err(|refusal| ImportError::Unfit(refusal.to_string()))?;
+        let (request, first) = (batch.request.clone(), batch.drafts.first().map_or(1, |draft| draft.event.seq));
+        let unfit = |seq, what| ImportError::Unfit(Unfit::at(&request, seq, what));
+        transaction.add(&mut batch)?.map_err(|refusal| unfit(first, refusal.to_string()))?;
         if let Some(scopes) = batch.conflict {
             let names: Vec<String> = scopes.iter().map(ToString::to_string).collect();
-            return Err(ImportError::Unfit(format!("{} are at other versions", names.join(", "))));
+            let is_refused = |draft: &&Draft| matches!(draft.event.kind, EventKind::CommitRefused { .. });
+            let refused = batch.drafts.iter().find(is_refused).map_or(first, |draft| draft.event.seq);
+            return Err(unfit(refused, format!("{} are at other versions", names.join(", "))));
         }
         let events: Arc<[Event]> = batch.drafts.into_iter().map(|draft| draft.event).collect();
         committed.push(Committed { request: batch.request, events });
@@ -145,7 +150,8 @@ fn annotate(connection: &Connection, origin: &OriginEnd, records: Vec<BundleReco
             Subject::Request => ("request", origin.request),
             Subject::Session => ("session", origin.session),
         };
-        let unfit = |why: &str| ImportError::Unfit(format!("an annotation of {what} \"{id}\" is wrong: {why}"));
+        let unfit =
+            |why: &str| ImportError::Unfit(Unfit::new(format!("an annotation of {what} \"{id}\" is wrong: {why}")));
         annotation.check().map_err(|why| unfit(&why))?;
         let n = row_of(connection, subject, &id)?.filter(|n| *n > after);
         let n = n.ok_or_else(|| unfit(&format!("the {what} is not in the file")))?;
@@ -177,7 +183,8 @@ fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
         match record {
             BundleRecord::Record { scope, version, state } => {
                 if version > MAX_VERSION {
-                    return Err(ImportError::Unfit(format!("record {scope} is at version {version}")));
+                    let what = format!("record {scope} is at version {version}");
+                    return Err(ImportError::Unfit(Unfit { what, event: None, record: Some((scope, version)) }));
                 }
                 run.push((scope, Record { version, state: Arc::new(State::from(state)) }));
             }
@@ -186,17 +193,17 @@ fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
             BundleRecord::Event { request, event } => {
                 if event.at.unsigned_abs() > LATEST_MS {
                     let what = format!("event {} of \"{request}\" is at {} ms, which is no date", event.seq, event.at);
-                    return Err(ImportError::Unfit(what));
+                    return Err(ImportError::Unfit(Unfit::at(&request, event.seq, what)));
                 }
                 if event.attempt > MAX_ATTEMPT {
                     let what = format!("event {} of \"{request}\" is of attempt {}", event.seq, event.attempt);
-                    return Err(ImportError::Unfit(what));
+                    return Err(ImportError::Unfit(Unfit::at(&request, event.seq, what)));
                 }
                 let is_beyond = |commit: &&ScopeCommit| commit.version.max(commit.from) > MAX_VERSION;
                 if let Some(commit) = event.kind.commits().iter().find(is_beyond) {
                     let (scope, version) = (&commit.scope, commit.version);
                     let what = format!("event {} of \"{request}\" commits version {version} of {scope}", event.seq);
-                    return Err(ImportError::Unfit(what));
+                    return Err(ImportError::Unfit(Unfit::at(&request, event.seq, what)));
                 }
                 if !run.is_empty() {
                     groups.push(Group::Records(std::mem::take(&mut run)));
