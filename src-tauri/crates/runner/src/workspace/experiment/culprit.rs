@@ -123,9 +123,9 @@ impl Workspace {
                 |_| -> Result<Option<bool>, String> {
                     let id = new_request();
                     let calls = meter.sample(numbers.fetch_add(1, Ordering::Relaxed));
-                    let run = self.begin_sample(&id, &experiment, &variant, &calls);
-                    let ended = run.and_then(|running| self.finish_sample(running, &calls, cancel));
-                    ended.map_err(|fault| fault.to_string())?;
+                    let run = self.begin_sample(&id, &experiment, &variant, &calls, cancel);
+                    let Some(running) = run.map_err(|fault| fault.to_string())? else { return Ok(None) };
+                    self.finish_sample(running, &calls, cancel).map_err(|fault| fault.to_string())?;
                     let read = self.read_run(&id).map_err(|fault| fault.to_string())?;
                     let Some(read) = read.filter(|read| Begun::is_over(read.row.status)) else {
                         return Ok(None);
