@@ -15,6 +15,7 @@ mod table {
     pub(crate) mod starting;
     pub(crate) mod steps;
     pub(crate) mod trial;
+    pub(crate) mod trying;
     pub(crate) mod verify;
     pub(crate) mod window;
     mod window_commands;
@@ -24,12 +25,12 @@ mod table {
 use std::path::PathBuf;
 
 use table::figure::{Table, as_json, print};
-use table::{inside, reading, resuming, size, starting, steps, verify, window};
+use table::{inside, reading, resuming, size, starting, steps, trying, verify, window};
 
 /// A part of the table: the name it is asked for, and what adds its lines.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 8] = [
+const SECTIONS: [Section; 9] = [
     ("steps", steps::measure),
     ("size", size::measure),
     ("resuming", resuming::measure),
@@ -37,6 +38,7 @@ const SECTIONS: [Section; 8] = [
     ("starting", starting::measure),
     ("inside", inside::measure),
     ("verify", verify::measure),
+    ("trying", trying::measure),
     ("window", window::measure),
 ];
 
