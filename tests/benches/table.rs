@@ -16,6 +16,7 @@ mod table {
     pub(crate) mod steps;
     pub(crate) mod traces;
     pub(crate) mod trial;
+    pub(crate) mod trying;
     pub(crate) mod verify;
     pub(crate) mod window;
     mod window_commands;
@@ -25,12 +26,12 @@ mod table {
 use std::path::PathBuf;
 
 use table::figure::{Table, as_json, print};
-use table::{inside, reading, resuming, size, starting, steps, traces, verify, window};
+use table::{inside, reading, resuming, size, starting, steps, traces, trying, verify, window};
 
 /// A part of the table: the name it is asked for, and what adds its lines.
 type Section = (&'static str, fn(&mut Table));
 
-const SECTIONS: [Section; 9] = [
+const SECTIONS: [Section; 10] = [
     ("steps", steps::measure),
     ("size", size::measure),
     ("resuming", resuming::measure),
@@ -39,6 +40,7 @@ const SECTIONS: [Section; 9] = [
     ("inside", inside::measure),
     ("traces", traces::measure),
     ("verify", verify::measure),
+    ("trying", trying::measure),
     ("window", window::measure),
 ];
 

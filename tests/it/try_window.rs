@@ -48,7 +48,7 @@ fn try_two(window: &Window) {
     window.clear(&hook("try-samples"));
     window.press(&hook("try-samples"), "2");
     window.press(&hook("score-expression"), "output.text.length > 3");
-    window.wait_for_text(&hook("try-plan-words"), "2 arms × 2 samples: about 6 model calls (2 with nothing changed)");
+    window.wait_for_text(&hook("try-plan-words"), "2 arms × 2 samples: at most 6 model calls (2 with nothing changed)");
 }
 
 /// Waits until nothing runs and all arms have their samples.

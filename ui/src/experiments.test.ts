@@ -17,7 +17,7 @@ const sample = (requestId: string, number: number, more: Partial<SampleView> = {
   status: 'completed',
   output: { eur: 40 * number },
   score: number === 1,
-  usage: { modelCalls: 1, promptTokens: 100, completionTokens: 20, totalTokens: 120 },
+  usage: { modelCalls: 1, promptTokens: 100, completionTokens: 20, totalTokens: 120, sharedCalls: 0, sharedTokens: 0 },
   costUsd: 0.002,
   durationMs: 900,
   differs: { output: true, state: false },
@@ -40,6 +40,7 @@ const arm = (id: string, axes: object, samples: SampleView[], more: Partial<ArmV
     highMs: 1000,
     medianTokens: 120,
     costUsd: 0.004,
+    unscored: 0,
     differing: samples.length,
     besideBase: id === 'base' ? null : 'not_enough_samples',
   },
@@ -48,6 +49,7 @@ const arm = (id: string, axes: object, samples: SampleView[], more: Partial<ArmV
 const VIEW: ExperimentView = {
   id: 'exp_1',
   requestId: 'req-2',
+  isRequestGone: false,
   at: 'root/step:write#0',
   startedAt: Date.now() - 60_000,
   base: arm('base', {}, [sample('b1', 1), sample('b2', 2)]),
@@ -83,6 +85,7 @@ const PLAN: TryPlan = {
   otherModels: [],
   cannotRun: [],
   mock: false,
+  notes: [],
 };
 
 async function open(hash: string, view: ExperimentView = VIEW, rows: ExperimentRow[] = [ROW]) {
@@ -215,7 +218,7 @@ test('the sheet says the cost first, tells what is wrong at its field, and opens
   await type('try-samples', '2');
   await type('score-expression', 'output.eur <= 100');
   await waitFor(() =>
-    expect(text('try-plan-words')).toBe('2 arms × 2 samples: about 6 model calls (2 with nothing changed), 720 tokens'),
+    expect(text('try-plan-words')).toBe('2 arms × 2 samples: at most 6 model calls (2 with nothing changed), 720 tokens'),
   );
   expect(text('try-plan-asks')).toContain('Hosts: api.example.com');
   await waitFor(() => expect((screen.getByTestId('do-try') as HTMLButtonElement).disabled).toBe(false));

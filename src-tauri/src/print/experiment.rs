@@ -21,7 +21,7 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     let mut text = format!("{arms} × {}: ", counted((*samples).into(), "sample"));
     match model_calls {
         0 => text.push_str("no model call"),
-        calls => text.push_str(&format!("about {}", counted((*calls).into(), "model call"))),
+        calls => text.push_str(&format!("at most {}", counted((*calls).into(), "model call"))),
     }
     let parts = [(base_model_calls, "with nothing changed"), (score_model_calls, "to score samples")];
     let parts: Vec<String> =
@@ -51,6 +51,9 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     }
     for reason in &plan.cannot_run {
         text.push_str(&format!("cannot be run: {reason}\n"));
+    }
+    for note in &plan.notes {
+        text.push_str(&format!("note: {note}\n"));
     }
     text
 }
@@ -139,7 +142,8 @@ fn row(arm: &ArmView, names: &[String], has_score: bool) -> Vec<String> {
     cells.push(summary.differing.to_string());
     cells.push(summary.median_tokens.map_or_else(String::new, |tokens| format!("{tokens:.0}")));
     cells.push(summary.median_ms.map_or_else(String::new, |ms| duration(Some(ms as i64))));
-    cells.push(summary.cost_usd.map_or_else(String::new, |cost| format!("{cost:.4} $")));
+    let shared = summary.shared_usd.map_or_else(String::new, |cost| format!(" + {cost:.4} $ shared"));
+    cells.push(summary.cost_usd.map_or_else(String::new, |cost| format!("{cost:.4} ${shared}")));
     cells
 }
 
@@ -151,8 +155,7 @@ fn score(arm: &ArmView) -> String {
     let summary = &arm.summary;
     let told = match (summary.passed, summary.rate, summary.mean) {
         (Some(passed), Some(rate), _) => {
-            let of = arm.samples.iter().filter(|sample| sample.score.is_some()).count();
-            format!("{passed}/{of} {:.0} %", rate * 100.0)
+            format!("{passed}/{} {:.0} %", summary.n - summary.unscored, rate * 100.0)
         }
         (_, _, Some(mean)) => number(mean),
         _ => return "none".to_owned(),
@@ -169,7 +172,11 @@ fn score(arm: &ArmView) -> String {
         Some(BesideBase::Same) => ", same",
         None => "",
     };
-    format!("{told}{interval}{beside}")
+    let left_out = match summary.unscored {
+        0 => String::new(),
+        left => format!("; {} of {}, {left} without score", summary.n - left, summary.n),
+    };
+    format!("{told}{interval}{beside}{left_out}")
 }
 
 fn number(value: f64) -> String {

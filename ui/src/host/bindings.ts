@@ -388,8 +388,10 @@ export type ArmSummary = {
 	failed: number,
 	/**  How many pass, if the score says whether one does. */
 	passed?: number | null,
-	/**  How many of those with a score pass: 0 to 1. */
+	/**  How many of them pass: 0 to 1. A sample that did not complete, so that it cannot be scored, does not pass. */
 	rate?: number | null,
+	/**  How many samples have ended and are not counted in the rate or the mean, because they have no score. */
+	unscored: number,
 	/**  The mean score, if it is a number. */
 	mean?: number | null,
 	/**  The lower end of the interval that holds the true rate or mean in 95 of 100 cases. */
@@ -406,8 +408,10 @@ export type ArmSummary = {
 	highMs?: number | null,
 	/**  The median of the tokens. */
 	medianTokens?: number | null,
-	/**  What all samples cost together, if all calls have a price. */
+	/**  What all samples cost together, if all calls have a price; an answer that samples share counts once. */
 	costUsd?: number | null,
+	/**  What shared answers cost that a sample of another arm has paid for. */
+	sharedUsd?: number | null,
 	/**  How many came to something else than the request. */
 	differing: number,
 };
@@ -1362,6 +1366,8 @@ export type ExperimentView = {
 	id: string,
 	/**  The request. */
 	requestId: string,
+	/**  Whether the request was deleted, so that nothing of it can be run or scored any more. */
+	isRequestGone: boolean,
 	/**  The path of the block that the forks begin with. */
 	at: string,
 	/**  When it was begun, in milliseconds since the epoch. */
@@ -2412,8 +2418,19 @@ export type ProblemRow = {
 	what: string,
 };
 
+/**  A text of a generator that another text can take the place of. */
+export type PromptField = 
+/**  What the system says. */
+"prompt" | 
+/**  What the user says. */
+"user" | 
+/**  What the model is told beside the prompt. */
+"context";
+
 /**  A text in place of a prompt. */
 export type PromptText = {
+	/**  The option of the generator that it takes the place of. */
+	field?: PromptField,
 	/**  The file it was read from, or another name for it. */
 	name: string,
 	/**  It. */
@@ -2726,6 +2743,10 @@ export type SampleUsage = {
 	completionTokens: number,
 	/**  Both. */
 	totalTokens: number,
+	/**  How many of the answers another sample had asked for. */
+	sharedCalls: number,
+	/**  How many of the tokens are those of shared answers, which count once in what was spent. */
+	sharedTokens: number,
 };
 
 /**  One fork. */
@@ -2746,9 +2767,11 @@ export type SampleView = {
 	scoreError?: string | null,
 	/**  What it asked of models itself. */
 	usage: SampleUsage,
-	/**  What that cost in US dollars, if all calls have a price. */
+	/**  What that cost in US dollars, if all calls have a price; without answers that it shares with another sample. */
 	costUsd?: number | null,
-	/**  How long it ran. */
+	/**  What the shared answers cost that another sample has paid for. */
+	sharedUsd?: number | null,
+	/**  How long it ran, with the time that shared answers took. */
 	durationMs: number,
 	/**  Whether it came to something else than the request. */
 	differs: SampleDiffers,
@@ -3220,7 +3243,7 @@ export type TryPlan = {
 	arms: number,
 	/**  How many samples of each. */
 	samples: number,
-	/**  How many model calls all samples are expected to make, with those of the base arm, by what was recorded. */
+	/**  How many model calls all samples are expected to make at most, with those of the base arm, by what was recorded. */
 	modelCalls: number,
 	/**  How many of them are those of the base arm, if it is sampled beside the arms. */
 	baseModelCalls: number,
@@ -3247,6 +3270,8 @@ export type TryPlan = {
 	cannotRun: string[],
 	/**  Whether models are mocked. */
 	mock: boolean,
+	/**  What one must know to read the figures. */
+	notes: string[],
 };
 
 /**  How far an experiment is. */
@@ -3269,7 +3294,7 @@ export type TryQuery = {
 	at?: string,
 	/**  Models that the generator there asks. */
 	models?: string[],
-	/**  Texts in place of the generator's `prompt`. */
+	/**  Texts in place of the generator's `prompt`, `user` or `context`; each of these fields is an axis of its own. */
 	prompts?: PromptText[],
 	/**  Other parameters of its model calls. */
 	parameters?: ParameterAxis[],

@@ -92,7 +92,9 @@ use resume::Next;
 
 pub use answers::{Answered, Resolution};
 pub use dispatch::DispatchEnd;
-pub use experiment::{Budget, CulpritQuery, ModelsBy, ParameterAxis, PromptText, Score, SetAxis, TryQuery};
+pub use experiment::{
+    Budget, CulpritQuery, ModelsBy, ParameterAxis, PromptField, PromptText, Score, SetAxis, TryQuery,
+};
 pub use fork::Edits;
 pub use inside::{Breakpoint, InsideAt, Move, PrintQuery, Schedule, StepQuery, Stopped, Stops};
 pub use trigger::TriggerOptions;

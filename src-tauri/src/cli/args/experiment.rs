@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use engine::json::parse_input;
-use runner::{Budget, CulpritQuery, Fault, ModelsBy, ParameterAxis, PromptText, Score, SetAxis, TryQuery};
+use runner::{Budget, CulpritQuery, Fault, ModelsBy, ParameterAxis, PromptField, PromptText, Score, SetAxis, TryQuery};
 use serde_json::Value;
 
 use super::value::file;
@@ -16,6 +16,7 @@ use crate::cli::given::{end_of_place, read_json};
 #[command(after_help = "Examples:
   flowglass try req_3f2a --at root/step:ask --model gpt-5-mini,claude-haiku-4-5 --samples 5 --score 'output.eur <= 100'
   flowglass try req_3f2a --at root/step:ask --prompt short.md,long.md --plan
+  flowglass try req_3f2a --at root/step:ask --prompt short.md --prompt user:question.md,order.md
   flowglass try req_3f2a --at root/step:ask --set session.mode=strict,free --budget 20
   flowglass try --go-on exp_7c1e --samples 20 --score 'output.lines.length'
 An arm is one combination of the values; beside the arms the base arm is sampled, in which everything is as it was. What
@@ -30,8 +31,9 @@ pub(crate) struct Try {
     /// Models that the generator there asks, one arm each
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "go_on")]
     model: Vec<String>,
-    /// Files with other prompts of the generator; ${…} in them is code if the prompt is a function or a template
-    #[arg(long, alias = "prompt-file", value_name = "FILE,…", conflicts_with = "go_on")]
+    /// Files with other prompts of the generator; ${…} in them is code if the prompt is a function or a template. With
+    /// user: or context: before them the files take the place of its user or context
+    #[arg(long, alias = "prompt-file", value_name = "[user:|context:]FILE,…", conflicts_with = "go_on")]
     prompt: Vec<String>,
     /// A parameter of its model calls, like temperature=0,1
     #[arg(long, value_name = "NAME=A,B", conflicts_with = "go_on")]
@@ -54,7 +56,8 @@ pub(crate) struct Try {
     /// An action that gets these as its input, and returns the score
     #[arg(long, value_name = "FLOW.ACTION", group = "scoring")]
     score_block: Option<String>,
-    /// A command that gets these as JSON on stdin, and prints the score; without output exit code 0 passes
+    /// A command that gets these as JSON on stdin, and prints the score; without output exit code 0 passes. It is ended
+    /// after 60 seconds
     #[arg(long, value_name = "CMD", group = "scoring")]
     score_command: Option<String>,
     /// A file with a JSON Schema that the output must fit
@@ -166,14 +169,24 @@ impl Try {
     }
 }
 
-/// Files with prompts, separated by commas; one that has a comma in its name stands alone.
+/// Files with prompts, separated by commas; one that has a comma in its name stands alone. `user:` or `context:` before
+/// the first one is about all of them.
 fn prompts(given: &[String]) -> Result<Vec<PromptText>, Fault> {
     let mut prompts = Vec::new();
     for text in given {
-        let whole = PathBuf::from(text);
-        let files = if whole.is_file() { vec![whole] } else { text.split(',').map(PathBuf::from).collect() };
+        let is_file = |text: &str| std::path::Path::new(text).is_file();
+        let named = PromptField::ALL.into_iter().find_map(|field| {
+            let files = text.strip_prefix(field.name())?.strip_prefix(':')?;
+            Some((field, files))
+        });
+        let (field, files) = named.filter(|_| !is_file(text)).unwrap_or((PromptField::Prompt, text.as_str()));
+        let flag = match field {
+            PromptField::Prompt => "--prompt".to_owned(),
+            other => format!("--prompt {}", other.name()),
+        };
+        let files = if is_file(files) { vec![files] } else { files.split(',').collect() };
         for file in files {
-            prompts.push(prompt("--prompt", &file)?);
+            prompts.push(PromptText { field, ..prompt(&flag, std::path::Path::new(file))? });
         }
     }
     Ok(prompts)
@@ -186,7 +199,8 @@ fn prompt(flag: &str, file: &std::path::Path) -> Result<PromptText, Fault> {
     }
     let text = runner::read_text(file).map_err(|error| invalid(format!("{flag} {name}: {error}")))?;
     // Editors end a file with a newline.
-    Ok(PromptText { name, text: text.trim_end_matches(['\n', '\r']).to_owned() })
+    let text = text.trim_end_matches(['\n', '\r']).to_owned();
+    Ok(PromptText { name, text, ..PromptText::default() })
 }
 
 /// JSON values with commas between them; a plain word is a text.
@@ -311,6 +325,30 @@ mod tests {
         for text in ["", "much", "-1", "0.5", "5eur", "0.5tokens"] {
             assert!(budget(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_of_a_generator_is_named_before_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, format!("{name}\n")).unwrap();
+            path.display().to_string()
+        };
+        let (a, b) = (file("a.md"), file("b,c.md"));
+        let given = [a.clone(), format!("user:{a},{a}"), format!("context:{b}"), format!("prompt:{a}")];
+        let texts: Vec<(PromptField, String)> =
+            prompts(&given).unwrap().into_iter().map(|prompt| (prompt.field, prompt.text)).collect();
+        let expected = [
+            (PromptField::Prompt, "a.md"),
+            (PromptField::User, "a.md"),
+            (PromptField::User, "a.md"),
+            (PromptField::Context, "b,c.md"),
+            (PromptField::Prompt, "a.md"),
+        ];
+        assert_eq!(texts, expected.map(|(field, text)| (field, text.to_owned())));
+        let refused = prompts(&["user:".to_owned()]).unwrap_err().to_string();
+        assert!(refused.contains("--prompt user: the name of a file is missing"), "{refused}");
     }
 
     #[test]

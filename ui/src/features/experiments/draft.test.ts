@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { budgetOf } from '../../model/budget';
-import { newDraft, newScore, queryOf, scoreOf, valuesOf, type Draft, type Wrong } from './draft';
+import { newDraft, newScore, queryOf, scoreOf, valuesOf, type Draft, type PromptDraft, type Wrong } from './draft';
 
 const TARGET = { request: 'req_1', at: 'root/step:ask#0' };
 const RECORDED = 'Answer in one sentence.';
@@ -55,21 +55,23 @@ test('what is wrong is said at its field', () => {
 });
 
 test('a prompt has a name of its own and another text than the recorded one', () => {
-  expect(wrongOf({ prompts: [{ name: 'a', text: RECORDED }] })['prompt 0']).toContain('recorded');
-  expect(wrongOf({ prompts: [{ name: ' ', text: 'x' }] })).toHaveProperty('prompt 0 name');
-  const same = [
-    { name: 'a', text: 'x' },
-    { name: 'a', text: 'y' },
+  expect(wrongOf({ prompts: [{ field: 'prompt', name: 'a', text: RECORDED }] })['prompt 0']).toContain('recorded');
+  expect(wrongOf({ prompts: [{ field: 'prompt', name: ' ', text: 'x' }] })).toHaveProperty('prompt 0 name');
+  const same: PromptDraft[] = [
+    { field: 'prompt', name: 'a', text: 'x' },
+    { field: 'prompt', name: 'a', text: 'y' },
   ];
   expect(wrongOf({ prompts: same })).toEqual({ 'prompt 1 name': 'Another prompt has this name.' });
-  expect(ask({ prompts: [{ name: 'short', text: 'Be short.' }] }).query.prompts).toEqual([
-    { name: 'short', text: 'Be short.' },
+  // Another field is another axis.
+  expect(wrongOf({ prompts: same.map((one, n) => (n === 0 ? one : { ...one, field: 'user' })) })).toEqual({});
+  expect(ask({ prompts: [{ field: 'prompt', name: 'short', text: 'Be short.' }] }).query.prompts).toEqual([
+    { field: 'prompt', name: 'short', text: 'Be short.' },
   ]);
 });
 
 test('what the engine would refuse together is refused here', () => {
   expect(wrongOf({ outputs: '1', models: 'a' }).outputs).toContain('does not run');
-  expect(wrongOf({ code: 'HEAD~1', prompts: [{ name: 'a', text: 'x' }] }).code).toContain('separately');
+  expect(wrongOf({ code: 'HEAD~1', prompts: [{ field: 'user', name: 'a', text: 'x' }] })).toEqual({});
   expect(wrongOf({ code: 'HEAD~1', models: 'a' })).toEqual({});
 });
 

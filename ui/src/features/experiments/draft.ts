@@ -1,5 +1,5 @@
 // What a person typed for an experiment, as what it is asked with; what is wrong is said at its field. Pure.
-import type { ModelsBy, Score, TryQuery } from '../../host/host';
+import type { ModelsBy, PromptField, Score, TryQuery } from '../../host/host';
 import { budgetOf, countOf, type BudgetDraft } from '../../model/budget';
 
 export type ScoreKind = 'expression' | 'block' | 'command' | 'schema' | 'model';
@@ -14,7 +14,7 @@ export type ScoreDraft = {
   model: string;
   prompt: string;
 };
-export type PromptDraft = { name: string; text: string };
+export type PromptDraft = { field: PromptField; name: string; text: string };
 /** Values are JSON, with commas or new lines between them. */
 export type ValuesDraft = { name: string; values: string };
 
@@ -145,14 +145,14 @@ export function queryOf(draft: Draft, target: { request: string; at: string }, r
     }
     return { name, values };
   };
-  const prompts = draft.prompts.map(({ name, text }, n, all) => {
+  const prompts = draft.prompts.map(({ field, name, text }, n, all) => {
     const title = name.trim();
     if (!title) wrong[`prompt ${n} name`] = 'Type a name for this prompt.';
-    else if (all.findIndex((other) => other.name.trim() === title) < n)
+    else if (all.findIndex((other) => other.field === field && other.name.trim() === title) < n)
       wrong[`prompt ${n} name`] = 'Another prompt has this name.';
     if (!text.trim()) wrong[`prompt ${n}`] = 'Type the prompt.';
-    else if (text === recorded) wrong[`prompt ${n}`] = 'This is the recorded prompt: change it.';
-    return { name: title, text };
+    else if (field === 'prompt' && text === recorded) wrong[`prompt ${n}`] = 'This is the recorded prompt: change it.';
+    return { field, name: title, text };
   });
   let outputs: unknown[] = [];
   try {
@@ -165,8 +165,6 @@ export function queryOf(draft: Draft, target: { request: string; at: string }, r
   const parameters = draft.parameters.map(axis('parameter', 'name of a parameter'));
   if (outputs.length > 0 && (models.length > 0 || prompts.length > 0 || parameters.length > 0))
     wrong.outputs ??= 'With a given output the block does not run, so no model, prompt or parameter can be tried.';
-  if (code.length > 0 && prompts.length > 0)
-    wrong.code = 'A revision has its own prompt: try revisions and prompts separately.';
   const query: TryQuery = {
     ...target,
     models,

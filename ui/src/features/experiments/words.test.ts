@@ -27,16 +27,24 @@ const PLAN: TryPlan = {
   otherModels: [],
   cannotRun: [],
   mock: false,
+  notes: [],
 };
-const summary = (more: Partial<ArmSummary>): ArmSummary => ({ n: 5, failed: 0, waiting: 0, differing: 0, ...more });
+const summary = (more: Partial<ArmSummary>): ArmSummary => ({
+  n: 5,
+  failed: 0,
+  waiting: 0,
+  unscored: 0,
+  differing: 0,
+  ...more,
+});
 
 test('a plan is one sentence', () => {
   expect(planWords(PLAN)).toBe(
-    '3 arms × 5 samples: about 20 model calls (5 with nothing changed), 12,400 tokens, 0.040 US dollars',
+    '3 arms × 5 samples: at most 20 model calls (5 with nothing changed), 12,400 tokens, 0.040 US dollars',
   );
   expect(
     planWords({ ...PLAN, arms: 1, samples: 1, modelCalls: 1, baseModelCalls: 0, tokens: null, costUsd: null }),
-  ).toBe('1 arm × 1 sample: about 1 model call');
+  ).toBe('1 arm × 1 sample: at most 1 model call');
   expect(planWords({ ...PLAN, modelCalls: 0, baseModelCalls: 0, tokens: null, costUsd: null })).toContain(
     'no model calls',
   );
@@ -48,6 +56,8 @@ test('a rate is a percentage with its interval, a mean is a number', () => {
   const mean = summary({ mean: 12.3456, low: 10, high: 15.5 });
   expect([scoreWords(mean), intervalWords(mean), countWords(mean)]).toEqual(['12.35', '10 to 15.5', 'mean of 5']);
   expect([scoreWords(summary({})), intervalWords(summary({})), countWords(summary({}))]).toEqual([null, '', '']);
+  expect(countWords(summary({ rate: 1, passed: 3, unscored: 2 }))).toBe('3 of 3 pass, 2 without score');
+  expect(countWords(summary({ mean: 1, unscored: 2 }))).toBe('mean of 3, 2 without score');
   expect(latencyWords(summary({ lowMs: 900, highMs: 2100 }))).toBe('900 ms to 2.10 s');
   expect(latencyWords(summary({ lowMs: 900, highMs: 900 }))).toBe('');
 });
@@ -73,7 +83,7 @@ test('progress and why it stopped', () => {
   expect(progressWords({ done: 12, of: 20, failed: 0 })).toBe('12 of 20 samples');
   expect(progressWords({ done: 12, of: 20, failed: 2 })).toBe('12 of 20 samples, 2 failed');
   expect(progressWords({ done: 0, of: 0, failed: 0 })).toBe('Starting…');
-  const view = { missing: 8, unscored: 0, arms: [] as ExperimentView['arms'] };
+  const view = { missing: 8, unscored: 0, arms: [] as ExperimentView['arms'], isRequestGone: false };
   expect(stoppedWords({ ...view, stopped: 'budget' })).toEqual({
     title: 'The budget is spent',
     message: '8 samples are missing. What has ended is shown.',
@@ -83,6 +93,7 @@ test('progress and why it stopped', () => {
   expect(stoppedWords({ ...view, missing: 0, unscored: 2, stopped: 'budget' }).message).toBe(
     '2 samples have no score yet. What has ended is shown.',
   );
+  expect(stoppedWords({ ...view, isRequestGone: true }).message).toContain('cannot go on');
 });
 
 test('lines of an edit have signs', () => {

@@ -26,7 +26,7 @@ export function planWords(plan: TryPlan): string {
     ...(scoreModelCalls > 0 ? [`${thousands(scoreModelCalls)} to score samples`] : []),
   ];
   const beside = parts.length > 0 ? ` (${parts.join(', ')})` : '';
-  const calls = modelCalls === 0 ? 'no model calls' : `about ${plural(modelCalls, 'model call', 'model calls')}`;
+  const calls = modelCalls === 0 ? 'no model calls' : `at most ${plural(modelCalls, 'model call', 'model calls')}`;
   const rest = [
     ...(tokens == null ? [] : [plural(Math.round(tokens), 'token', 'tokens')]),
     ...(costUsd == null ? [] : [money(costUsd)]),
@@ -89,10 +89,14 @@ export function intervalWords({ rate, low, high }: ArmSummary): string {
 }
 
 /** What the score of an arm counts: `4 of 5 pass`, or how many samples the mean is of. */
-export function countWords({ n, passed, mean }: ArmSummary): string {
-  if (passed != null) return `${thousands(passed)} of ${thousands(n)} pass`;
-  return mean == null ? '' : `mean of ${thousands(n)}`;
+export function countWords({ n, passed, mean, unscored }: ArmSummary): string {
+  const left = unscored > 0 ? `, ${thousands(unscored)} without score` : '';
+  if (passed != null) return `${thousands(passed)} of ${thousands(n - unscored)} pass${left}`;
+  return mean == null ? '' : `mean of ${thousands(n - unscored)}${left}`;
 }
+
+/** What answers cost that another sample has paid for: `+ $0.018 shared`. */
+export const sharedWords = (usd: number | null | undefined): string => (usd == null ? '' : `+ ${dollars(usd)} shared`);
 
 export function latencyWords({ lowMs, highMs }: ArmSummary): string {
   return lowMs == null || highMs == null || lowMs === highMs ? '' : `${duration(lowMs)} to ${duration(highMs)}`;
@@ -125,7 +129,8 @@ export function stoppedWords({
   unscored,
   stopped,
   arms,
-}: Pick<ExperimentView, 'missing' | 'unscored' | 'stopped' | 'arms'>) {
+  isRequestGone,
+}: Pick<ExperimentView, 'missing' | 'unscored' | 'stopped' | 'arms' | 'isRequestGone'>) {
   const parts = [
     ...(missing > 0 ? [`${plural(missing, 'sample is', 'samples are')} missing`] : []),
     ...(unscored > 0 ? [`${plural(unscored, 'sample has', 'samples have')} no score yet`] : []),
@@ -133,6 +138,8 @@ export function stoppedWords({
   const count = parts.join(', ');
   if (stopped === 'budget') return { title: 'The budget is spent', message: `${count}. What has ended is shown.` };
   if (stopped === 'cancelled') return { title: 'Stopped', message: `${count}. What has ended is shown.` };
+  if (isRequestGone)
+    return { title: count, message: 'The request was deleted, so the experiment cannot go on. What has ended is shown.' };
   const isRefused = arms.some((arm) => arm.error);
   return {
     title: count,

@@ -363,6 +363,10 @@ pub struct ModelReply {
     /// Sources that the answer cites: `{ id?, url, title? }`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::model::json::exact")]
     pub sources: Vec<Value>,
+    /// Set if an identical call of another run was given this reply, and nothing was asked or paid for it: how much
+    /// longer the model took than this run waited, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_ms: Option<u64>,
 }
 
 impl ModelReply {

@@ -104,6 +104,13 @@ type CostOf = Box<dyn Fn(&str, CallTokens) -> Option<f64> + Send + Sync>;
 /// Who asks what: the number of the sample, the call, and how often the sample has made that call before.
 type AskedBy = (u32, blake3::Hash, u32);
 
+/// An answer that identical calls share.
+struct Answered {
+    reply: ModelReply,
+    /// How long it took from the first call to the answer.
+    took: Duration,
+}
+
 /// Shared by the samples of an experiment.
 pub(crate) struct CallMeter {
     budget: Option<Budget>,
@@ -112,7 +119,7 @@ pub(crate) struct CallMeter {
     /// Told whenever a call has ended.
     ended: Notify,
     /// The answers.
-    answers: Mutex<HashMap<AskedBy, Arc<OnceCell<ModelReply>>>>,
+    answers: Mutex<HashMap<AskedBy, Arc<OnceCell<Answered>>>>,
     is_exhausted: AtomicBool,
 }
 
@@ -286,21 +293,22 @@ impl MeteredCalls {
         }
         let cell = lock(&meter.answers).entry((self.of.sample, hash, nth)).or_default().clone();
         let is_first = RefCell::new(false);
-        let answer = cell
+        let waiting = Instant::now();
+        let Answered { reply, took } = cell
             .get_or_try_init(|| async {
                 is_first.replace(true);
-                self.ask(call, listener.clone(), &ask).await
+                let asked = Instant::now();
+                let reply = self.ask(call, listener.clone(), &ask).await?;
+                Ok::<_, FlowError>(Answered { reply, took: asked.elapsed() })
             })
-            .await;
-        match answer {
-            Ok(reply) => {
-                if !is_first.take() {
-                    tell(listener.as_ref(), reply);
-                }
-                Ok(reply.clone())
-            }
-            Err(error) => Err(error),
+            .await?;
+        if is_first.take() {
+            return Ok(reply.clone());
         }
+        // Before the listener, which may be slow.
+        let left = took.saturating_sub(waiting.elapsed());
+        tell(listener.as_ref(), reply);
+        Ok(ModelReply { shared_ms: Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)), ..reply.clone() })
     }
 
     async fn ask(

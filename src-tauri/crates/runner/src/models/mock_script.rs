@@ -210,6 +210,7 @@ impl Entry {
             model: self.model,
             finish_reason: self.finish_reason,
             sources: self.sources,
+            shared_ms: None,
         }
     }
 }

@@ -13,6 +13,8 @@ pub struct ExperimentView {
     pub id: String,
     /// The request.
     pub request_id: String,
+    /// Whether the request was deleted, so that nothing of it can be run or scored any more.
+    pub is_request_gone: bool,
     /// The path of the block that the forks begin with.
     pub at: String,
     /// When it was begun, in milliseconds since the epoch.
@@ -83,10 +85,13 @@ pub struct SampleView {
     pub score_error: Option<String>,
     /// What it asked of models itself.
     pub usage: SampleUsage,
-    /// What that cost in US dollars, if all calls have a price.
+    /// What that cost in US dollars, if all calls have a price; without answers that it shares with another sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// How long it ran.
+    /// What the shared answers cost that another sample has paid for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_usd: Option<f64>,
+    /// How long it ran, with the time that shared answers took.
     pub duration_ms: i64,
     /// Whether it came to something else than the request.
     pub differs: SampleDiffers,
@@ -104,6 +109,10 @@ pub struct SampleUsage {
     pub completion_tokens: u64,
     /// Both.
     pub total_tokens: u64,
+    /// How many of the answers another sample had asked for.
+    pub shared_calls: u32,
+    /// How many of the tokens are those of shared answers, which count once in what was spent.
+    pub shared_tokens: u64,
 }
 
 /// What of a sample's end is not as the request's.
@@ -128,9 +137,11 @@ pub struct ArmSummary {
     /// How many pass, if the score says whether one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub passed: Option<u32>,
-    /// How many of those with a score pass: 0 to 1.
+    /// How many of them pass: 0 to 1. A sample that did not complete, so that it cannot be scored, does not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
+    /// How many samples have ended and are not counted in the rate or the mean, because they have no score.
+    pub unscored: u32,
     /// The mean score, if it is a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
@@ -155,9 +166,12 @@ pub struct ArmSummary {
     /// The median of the tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_tokens: Option<f64>,
-    /// What all samples cost together, if all calls have a price.
+    /// What all samples cost together, if all calls have a price; an answer that samples share counts once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// What shared answers cost that a sample of another arm has paid for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_usd: Option<f64>,
     /// How many came to something else than the request.
     pub differing: u32,
 }
@@ -184,7 +198,7 @@ pub struct TryPlan {
     pub arms: u32,
     /// How many samples of each.
     pub samples: u32,
-    /// How many model calls all samples are expected to make, with those of the base arm, by what was recorded.
+    /// How many model calls all samples are expected to make at most, with those of the base arm, by what was recorded.
     pub model_calls: u32,
     /// How many of them are those of the base arm, if it is sampled beside the arms.
     pub base_model_calls: u32,
@@ -212,6 +226,8 @@ pub struct TryPlan {
     pub cannot_run: Vec<String>,
     /// Whether models are mocked.
     pub mock: bool,
+    /// What one must know to read the figures.
+    pub notes: Vec<String>,
 }
 
 /// An experiment in a list.

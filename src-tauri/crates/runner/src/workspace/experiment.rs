@@ -8,12 +8,14 @@ mod adopt;
 mod axes;
 mod code;
 mod culprit;
+mod edit_check;
 mod place;
 mod plan;
 mod report;
 mod revision;
 mod sample;
 mod score;
+mod scores;
 mod statistics;
 mod variant;
 mod view;
@@ -42,7 +44,7 @@ use score::Scored;
 use variant::Variant;
 
 pub use crate::models::call_meter::Budget;
-pub use axes::{ModelsBy, ParameterAxis, PromptText, SetAxis, TryQuery};
+pub use axes::{ModelsBy, ParameterAxis, PromptField, PromptText, SetAxis, TryQuery};
 pub use culprit::CulpritQuery;
 pub(super) use place::{AnsweredBeside, nearest};
 pub use score::Score;
@@ -187,7 +189,7 @@ impl Workspace {
     ) -> Result<ExperimentView, Fault> {
         let Experiment { id, query, arms, .. } = experiment;
         let of_arms: Vec<Arm> = arms.iter().map(|(_, arm)| arm.clone()).collect();
-        let variants = self.variants(experiment, &of_arms)?;
+        let variants = self.variants(experiment, &of_arms, cancel)?;
         let meter = self.meter_of(experiment)?;
         let known = self.store.samples(id).map_err(Fault::internal)?;
         let known: HashMap<(u32, u32), SampleRow> = known.into_iter().map(|row| ((row.arm, row.number), row)).collect();
@@ -276,6 +278,9 @@ impl Workspace {
         let calls = meter.sample(job.number);
         let request = match &job.begun {
             Some((request, begun)) => {
+                if *begun == Begun::Stopped && cancel.is_cancelled() {
+                    return Ok(None);
+                }
                 if *begun == Begun::Stopped {
                     let running = self.resume_sample(request, job.variant, &calls)?;
                     self.finish_sample(running, &calls, cancel)?;
@@ -290,7 +295,9 @@ impl Workspace {
                 if !is_ours {
                     return Ok(None);
                 }
-                let running = self.begin_sample(&request, experiment, job.variant, &calls)?;
+                let Some(running) = self.begin_sample(&request, experiment, job.variant, &calls, cancel)? else {
+                    return Ok(None);
+                };
                 self.finish_sample(running, &calls, cancel)?;
                 request
             }

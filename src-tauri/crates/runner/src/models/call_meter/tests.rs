@@ -86,6 +86,29 @@ fn samples_with_one_number_share_identical_calls() {
     assert_eq!(asked.get(), 7);
 }
 
+/// An arm that shared an answer looked faster than the one that had asked for it.
+#[test]
+fn a_shared_answer_says_how_much_longer_it_took() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let meter = meter(None);
+    let ask = async |call, listener| {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        reply(call, listener)
+    };
+    let answer = |sample| {
+        let calls = MeteredCalls::new(meter.sample(sample), true, Arc::default());
+        let ask = &ask;
+        async move { calls.answer(call("a"), None, ask).await.unwrap().shared_ms }
+    };
+    let (first, late) = runtime.block_on(async { (answer(1).await, answer(1).await) });
+    assert_eq!(first, None);
+    assert!(late.is_some_and(|ms| ms > 0), "{late:?}");
+    // Who waits beside the one that asks has waited as long.
+    let (first, beside) = runtime.block_on(async { futures_util::future::join(answer(2), answer(2)).await });
+    assert_eq!(first, None);
+    assert!(beside.is_some_and(|ms| ms < 100), "{beside:?}");
+}
+
 #[test]
 fn a_provider_that_refuses_is_asked_again_after_its_pause() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

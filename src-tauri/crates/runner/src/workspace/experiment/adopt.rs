@@ -21,13 +21,13 @@ impl Workspace {
         let query = super::StoredBody::of(&stored)?.query;
         let arms = query.arms()?;
         let number = arm.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let Some(Arm { model, prompt, options, set, output, code }) = number.and_then(|at| arms.get(at)) else {
+        let Some(Arm { model, prompts, options, set, output, code }) = number.and_then(|at| arms.get(at)) else {
             let count = arms.len();
             return Err(Fault::not_found(format!(
                 "experiment \"{experiment}\" has no arm \"{arm}\": it has 1 to {count}"
             )));
         };
-        if model.is_none() && prompt.is_none() && options.is_empty() {
+        if model.is_none() && prompts.is_empty() && options.is_empty() {
             return Err(Fault::invalid(match (set.is_empty() && output.is_none(), code) {
                 (_, Some(revision)) => format!("arm {arm} runs revision {revision}: check it out with Git"),
                 (false, _) => format!("arm {arm} changes state or output, not source code; nothing to write"),
@@ -40,7 +40,7 @@ impl Workspace {
         let mut code = Code::of(&loaded_flow.bundle, &self.dir);
         let mut edits: Vec<(Vec<&str>, OptionValue)> = Vec::new();
         edits.extend(model.as_ref().map(|model| (vec!["model"], OptionValue::Json(Value::from(model.as_str())))));
-        edits.extend(prompt.as_ref().map(|prompt| (vec!["prompt"], OptionValue::Text(prompt.text.clone()))));
+        edits.extend(prompts.iter().map(|prompt| (vec![prompt.field.name()], OptionValue::Text(prompt.text.clone()))));
         for (name, value) in options {
             let path = match name.as_str() {
                 "maxTokens" | "maxOutputTokens" => vec!["maxTokens"],
@@ -50,8 +50,9 @@ impl Workspace {
         }
         let (mut file, mut before) = (String::new(), String::new());
         for (path, value) in &edits {
-            let edited =
-                code.with_option(&generator, path, value).map_err(|reason| no_definition(&generator, reason))?;
+            let edited = code
+                .with_option(&generator, path, value)
+                .map_err(|reason| no_definition(&generator, path.first().unwrap_or(&"prompt"), reason))?;
             let Some(source) = code.sources.iter_mut().find(|source| source.file == edited.file) else { continue };
             if file.is_empty() {
                 (file, before) = (edited.file.clone(), source.text.clone());

@@ -21,7 +21,7 @@ pub struct TryQuery {
     pub at: String,
     /// Models that the generator there asks.
     pub models: Vec<String>,
-    /// Texts in place of the generator's `prompt`.
+    /// Texts in place of the generator's `prompt`, `user` or `context`; each of these fields is an axis of its own.
     pub prompts: Vec<PromptText>,
     /// Other parameters of its model calls.
     pub parameters: Vec<ParameterAxis>,
@@ -45,9 +45,39 @@ pub struct TryQuery {
     pub jobs: Option<u32>,
 }
 
+/// A text of a generator that another text can take the place of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptField {
+    /// What the system says.
+    #[default]
+    Prompt,
+    /// What the user says.
+    User,
+    /// What the model is told beside the prompt.
+    Context,
+}
+
+impl PromptField {
+    /// All of them, in the order in which they vary.
+    pub const ALL: [PromptField; 3] = [PromptField::Prompt, PromptField::User, PromptField::Context];
+
+    /// The name of the generator's option.
+    pub fn name(self) -> &'static str {
+        match self {
+            PromptField::Prompt => "prompt",
+            PromptField::User => "user",
+            PromptField::Context => "context",
+        }
+    }
+}
+
 /// A text in place of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, specta::Type)]
 pub struct PromptText {
+    /// The option of the generator that it takes the place of.
+    #[serde(default)]
+    pub field: PromptField,
     /// The file it was read from, or another name for it.
     pub name: String,
     /// It.
@@ -106,7 +136,8 @@ impl From<&ModelsBy> for Mock {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arm {
     pub(crate) model: Option<String>,
-    pub(crate) prompt: Option<PromptText>,
+    /// At most one of a field.
+    pub(crate) prompts: Vec<PromptText>,
     pub(crate) options: Map<String, Value>,
     pub(crate) set: Vec<(String, Value)>,
     pub(crate) output: Option<Value>,
@@ -128,7 +159,9 @@ impl Arm {
             }
         };
         put("model".to_owned(), self.model.clone().map(Value::from));
-        put("prompt".to_owned(), self.prompt.as_ref().map(|prompt| prompt.name.clone().into()));
+        for PromptText { field, name, .. } in &self.prompts {
+            put(field.name().to_owned(), Some(name.clone().into()));
+        }
         self.options.iter().for_each(|(name, value)| put(name.clone(), Some(value.clone())));
         self.set.iter().for_each(|(place, value)| put(place.clone(), Some(value.clone())));
         put("output".to_owned(), self.output.clone());
@@ -146,6 +179,17 @@ impl TryQuery {
     /// Whether an axis is about the generator, so that there must be one.
     pub(crate) fn needs_generator(&self) -> bool {
         !self.models.is_empty() || !self.prompts.is_empty() || !self.parameters.is_empty()
+    }
+
+    /// The texts in place of a field.
+    fn prompts_of(&self, field: PromptField) -> impl Iterator<Item = &PromptText> {
+        self.prompts.iter().filter(move |prompt| prompt.field == field)
+    }
+
+    /// How many combinations of texts and revisions there are: as many versions of the code.
+    pub(crate) fn versions(&self) -> usize {
+        let texts = PromptField::ALL.map(|field| self.prompts_of(field).count().max(1));
+        texts.into_iter().fold(self.code.len().max(1), usize::saturating_mul)
     }
 
     /// The arms, those of the last axis next to each other. Without axes it is the base arm alone.
@@ -166,7 +210,10 @@ impl TryQuery {
             }
         };
         vary(self.models.len(), &|arm, value| arm.model = Some(self.models[value].clone()));
-        vary(self.prompts.len(), &|arm, value| arm.prompt = Some(self.prompts[value].clone()));
+        for field in PromptField::ALL {
+            let texts: Vec<&PromptText> = self.prompts_of(field).collect();
+            vary(texts.len(), &|arm, value| arm.prompts.push(texts[value].clone()));
+        }
         for axis in &self.parameters {
             vary(axis.values.len(), &|arm, value| {
                 arm.options.insert(axis.name.clone(), axis.values[value].clone());
@@ -181,8 +228,9 @@ impl TryQuery {
     }
 
     fn check(&self) -> Result<(), Fault> {
-        let axes = [self.models.len(), self.prompts.len(), self.outputs.len(), self.code.len()];
-        let values = self.parameters.iter().map(|axis| axis.values.len());
+        let axes = [self.models.len(), self.outputs.len(), self.code.len()];
+        let values = PromptField::ALL.into_iter().map(|field| self.prompts_of(field).count());
+        let values = values.chain(self.parameters.iter().map(|axis| axis.values.len()));
         let values = values.chain(self.set.iter().map(|axis| axis.values.len()));
         let arms = axes.into_iter().chain(values).filter(|count| *count > 0);
         let all = arms.fold(1_usize, usize::saturating_mul).saturating_mul(self.samples() as usize);
@@ -211,11 +259,17 @@ impl TryQuery {
         let mut given: Vec<(String, Vec<String>)> = vec![
             ("--model".to_owned(), self.models.clone()),
             ("--code".to_owned(), self.code.clone()),
-            ("--prompt".to_owned(), self.prompts.iter().map(|prompt| prompt.name.clone()).collect()),
             ("--set".to_owned(), self.set.iter().map(|axis| axis.place.clone()).collect()),
             ("--parameter".to_owned(), self.parameters.iter().map(|axis| axis.name.clone()).collect()),
             ("--output".to_owned(), self.outputs.iter().map(Value::to_string).collect()),
         ];
+        for field in PromptField::ALL {
+            let flag = match field {
+                PromptField::Prompt => "--prompt".to_owned(),
+                other => format!("--prompt {}", other.name()),
+            };
+            given.push((flag, self.prompts_of(field).map(|text| text.name.clone()).collect()));
+        }
         given.extend(self.set.iter().map(|axis| (format!("--set {}", axis.place), texts(&axis.values))));
         given.extend(self.parameters.iter().map(|axis| (format!("--parameter {}", axis.name), texts(&axis.values))));
         for (flag, mut values) in given {
@@ -258,6 +312,33 @@ mod tests {
         assert_eq!(axes[5], r#"{"model":"b","session.n":3,"output":null}"#);
         let nothing = TryQuery::default().arms().unwrap();
         assert!(nothing.len() == 1 && nothing[0].is_base());
+    }
+
+    #[test]
+    fn each_text_of_a_generator_is_an_axis() {
+        let text = |field, name: &str| PromptText { field, name: name.to_owned(), text: "t".to_owned() };
+        let prompts = vec![
+            text(PromptField::User, "u.md"),
+            text(PromptField::Prompt, "a.md"),
+            text(PromptField::Prompt, "b.md"),
+            text(PromptField::User, "a.md"),
+        ];
+        let query = TryQuery { prompts, ..TryQuery::default() };
+        let arms = query.arms().unwrap();
+        let axes: Vec<String> = arms.iter().map(|arm| Value::from(arm.axes()).to_string()).collect();
+        assert_eq!(
+            axes,
+            [
+                r#"{"prompt":"a.md","user":"u.md"}"#,
+                r#"{"prompt":"a.md","user":"a.md"}"#,
+                r#"{"prompt":"b.md","user":"u.md"}"#,
+                r#"{"prompt":"b.md","user":"a.md"}"#,
+            ]
+        );
+        assert_eq!(query.versions(), 4);
+        // Experiments of earlier versions have no field.
+        let old: PromptText = serde_json::from_value(json!({ "name": "a", "text": "b" })).unwrap();
+        assert_eq!(old.field, PromptField::Prompt);
     }
 
     #[test]

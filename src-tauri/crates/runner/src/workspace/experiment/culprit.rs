@@ -3,13 +3,12 @@
 //! The forks change nothing. What they ask anew may come out differently, which is what is measured.
 
 mod search;
+mod steps;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::effects::EffectKind;
-use engine::event::{BlockKind, Event, EventKind};
+use engine::event::RequestStatus;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,6 +23,7 @@ use crate::run::batch::{Bounds, Cancel, batch};
 use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, TryProgress, WhereDecided};
 use crate::workspace::{Edits, Mock, Workspace, new_request};
 use search::{Next, Search, Tally};
+use steps::{Step, deciding, may_differ, steps};
 
 /// How many forks a search runs at most.
 const MAX_FORKS: u32 = 200;
@@ -48,16 +48,14 @@ pub struct CulpritQuery {
     pub jobs: Option<u32>,
 }
 
-/// A place at which forks begin.
-struct Step {
-    path: String,
-    attempt: u32,
-    /// The event with which the block began.
-    seq: u64,
-    /// The event with which it ended, if it did.
-    ended: Option<u64>,
-    /// Whether it drew something or asked for something that another run may give otherwise.
-    draws: bool,
+/// What came of one fork.
+enum ForkEnd {
+    /// Whether it fails, and whether it drew something.
+    Judged { fails: bool, drew: bool },
+    /// It waits for an answer that the request was given.
+    Waits,
+    /// It was stopped, or somebody has deleted it.
+    Gone,
 }
 
 impl Workspace {
@@ -96,13 +94,13 @@ impl Workspace {
         let experiment = self.forks_of(query, steps.first())?;
         let is_mock = experiment.mock != Mock::Off;
         let first = steps.first().map_or(u64::MAX, |step| step.seq);
-        let is_deterministic = !draws(&events, first, is_mock);
+        let mut is_deterministic = !may_differ(&events, first, is_mock);
         let wanted = if query.samples == 0 { SAMPLES } else { query.samples };
         let meter = self.meter_of(&experiment)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&experiment.row.flow))?;
         let workers = experiment.workers(query.jobs);
         let mut search = Search::new(steps.len(), wanted, MAX_FORKS, is_deterministic);
-        let (numbers, mut notes, mut failed) = (AtomicU32::new(1), Vec::new(), 0);
+        let (numbers, mut notes, mut failed, mut waiting) = (AtomicU32::new(1), Vec::new(), 0, 0);
         let verdict = loop {
             let (point, forks) = match search.next() {
                 Next::Sample { point, forks } => (point, forks),
@@ -114,40 +112,51 @@ impl Workspace {
             // What was in flight there runs again: it may be what decides.
             let (answered, facts) = (Arc::default(), Arc::default());
             let variant = Variant { loaded_flow: loaded_flow.clone(), cut, edits: Edits::default(), answered, facts };
-            let (mut seen, mut errors) = (Tally::default(), Vec::new());
+            let (mut seen, mut errors, mut has_drawn) = (Tally::default(), Vec::new(), false);
             let jobs: Vec<u32> = (0..forks).collect();
             batch(
                 &jobs,
                 &Bounds { has_room: &|_| !meter.is_exhausted(), ..Bounds::workers(workers) },
                 cancel,
-                |_| -> Result<Option<bool>, String> {
+                |_| -> Result<ForkEnd, String> {
                     let id = new_request();
                     let calls = meter.sample(numbers.fetch_add(1, Ordering::Relaxed));
-                    let run = self.begin_sample(&id, &experiment, &variant, &calls);
-                    let ended = run.and_then(|running| self.finish_sample(running, &calls, cancel));
-                    ended.map_err(|fault| fault.to_string())?;
+                    let run = self.begin_sample(&id, &experiment, &variant, &calls, cancel);
+                    let Some(running) = run.map_err(|fault| fault.to_string())? else { return Ok(ForkEnd::Gone) };
+                    self.finish_sample(running, &calls, cancel).map_err(|fault| fault.to_string())?;
                     let read = self.read_run(&id).map_err(|fault| fault.to_string())?;
-                    let Some(read) = read.filter(|read| Begun::is_over(read.row.status)) else {
-                        return Ok(None);
+                    let read = match read {
+                        Some(read) if Begun::is_over(read.row.status) => read,
+                        Some(read) if read.row.status == RequestStatus::Suspended => return Ok(ForkEnd::Waits),
+                        _ => return Ok(ForkEnd::Gone),
                     };
                     let told = self.told(&read).map_err(|fault| fault.to_string())?;
                     match fails.evaluate(&told)? {
-                        Some(Value::Bool(fails)) => Ok(Some(fails)),
+                        Some(Value::Bool(fails)) => {
+                            Ok(ForkEnd::Judged { fails, drew: may_differ(&read.events, 0, is_mock) })
+                        }
                         other => Err(format!("the expression is {}", other.unwrap_or_default())),
                     }
                 },
                 |_, result| match result {
-                    Ok(Some(fails)) => {
+                    Ok(ForkEnd::Judged { fails, drew }) => {
                         seen.samples += 1;
                         seen.failures += u32::from(fails);
+                        has_drawn |= drew;
                     }
-                    Ok(None) => {}
+                    Ok(ForkEnd::Waits) => waiting += 1,
+                    Ok(ForkEnd::Gone) => {}
                     Err(error) => errors.push(error),
                 },
             )?;
             search.add(point, seen);
             search.add_unjudged(forks.saturating_sub(seen.samples));
             failed += seen.failures;
+            // It may go another way than the request, and draw there.
+            if is_deterministic && has_drawn {
+                is_deterministic = false;
+                search.differ_by_chance(wanted);
+            }
             progress(TryProgress { experiment_id: None, done: search.forks(), of: MAX_FORKS, failed });
             if let Some(error) = errors.first() {
                 notes.push(format!("{} of {forks} forks from {}: {error}", errors.len(), steps[point].path));
@@ -162,8 +171,15 @@ impl Workspace {
                 break (WhereDecided::NotEnoughSamples, None);
             }
         };
-        if is_deterministic {
-            notes.push("the flow draws nothing and asks no real model, so one fork a step is enough".to_owned());
+        if waiting > 0 {
+            notes.push(format!(
+                "{waiting} of {} forks wait for an answer that the request was given: no approval is carried over",
+                search.forks()
+            ));
+        }
+        if is_deterministic && verdict.0 != WhereDecided::NotEnoughSamples {
+            let note = "the flow draws nothing, reads no clock and asks no real model, so one fork a step is enough";
+            notes.push(note.to_owned());
         }
         let point = |(step, tally): (&Step, &Tally)| {
             let interval = rate(tally.failures, tally.samples);
@@ -221,78 +237,4 @@ impl Workspace {
         self.check_query(&experiment)?;
         Ok(experiment)
     }
-}
-
-/// The steps of a request, in order: blocks that do something themselves and run in chains, each execution that ended
-/// by itself.
-fn steps(events: &[Event]) -> Vec<Step> {
-    let mut doers: HashSet<&str> = HashSet::new();
-    let memoized: HashSet<(&str, u32)> = events
-        .iter()
-        .filter(|event| matches!(event.kind, EventKind::BlockFinished { memoized: true, .. }))
-        .filter_map(|event| Some((event.path.as_deref()?, event.attempt)))
-        .collect();
-    let mut steps = Vec::new();
-    for event in events {
-        let (Some(path), EventKind::BlockStarted { block, .. }) = (&event.path, &event.kind) else { continue };
-        let is_inside = path.match_indices('/').any(|(at, _)| doers.contains(&path[..at]));
-        if matches!(block, BlockKind::Handler | BlockKind::Generator) {
-            doers.insert(path);
-            // What a handler or a generator calls goes with it.
-            if !is_inside && !memoized.contains(&(&**path, event.attempt)) {
-                steps.push(Step {
-                    path: path.to_string(),
-                    attempt: event.attempt,
-                    seq: event.seq,
-                    ended: None,
-                    draws: false,
-                });
-            }
-        }
-    }
-    let mut by_execution: HashMap<(String, u32), usize> = HashMap::new();
-    for (at, step) in steps.iter().enumerate() {
-        by_execution.insert((step.path.clone(), step.attempt), at);
-    }
-    for event in events {
-        let Some(path) = &event.path else { continue };
-        let Some(step) = by_execution.get(&(path.to_string(), event.attempt)).and_then(|at| steps.get_mut(*at)) else {
-            continue;
-        };
-        match &event.kind {
-            EventKind::BlockFinished { .. } => step.ended = Some(event.seq),
-            EventKind::EffectFinished { effect, .. } => {
-                step.draws |= !matches!(effect, EffectKind::Sleep | EffectKind::Clock);
-            }
-            _ => {}
-        }
-    }
-    steps
-}
-
-/// Which step decided, of those that ended between the fork point before this one and the next: what was in flight at a
-/// fork point runs again. One that drew nothing decides nothing.
-fn deciding(steps: &[Step], found: usize, notes: &mut Vec<String>) -> usize {
-    let from = steps.get(found).map_or(0, |step| step.seq);
-    let to = steps.get(found + 1).map_or(u64::MAX, |step| step.seq);
-    let has_ended_there = |step: &Step| step.ended.is_some_and(|ended| from < ended && ended < to);
-    let candidates: Vec<usize> =
-        (0..steps.len()).filter(|at| steps[*at].draws && has_ended_there(&steps[*at])).collect();
-    if candidates.len() > 1 {
-        let paths: Vec<&str> = candidates.iter().map(|at| steps[*at].path.as_str()).collect();
-        notes.push(format!("these steps ran beside each other, and one of them decided: {}", paths.join(", ")));
-    }
-    candidates.first().copied().unwrap_or(found)
-}
-
-/// Whether forks of a request may differ by themselves: by chance, a real model, or the network.
-fn draws(events: &[Event], from: u64, is_mock: bool) -> bool {
-    events.iter().filter(|event| event.seq >= from).any(|event| match &event.kind {
-        EventKind::EffectStarted { effect, .. } | EventKind::EffectFinished { effect, .. } => match effect {
-            EffectKind::Model => !is_mock,
-            EffectKind::Fetch | EffectKind::Random | EffectKind::Uuid | EffectKind::Once => true,
-            EffectKind::Sleep | EffectKind::Clock => false,
-        },
-        _ => false,
-    })
 }

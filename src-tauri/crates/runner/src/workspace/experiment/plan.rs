@@ -14,6 +14,7 @@ use crate::catalogue::runnable::{Wanted, named};
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
 use crate::models::target::problem_of;
+use crate::run::batch::Cancel;
 use crate::views::TryPlan;
 use crate::workspace::fork::NewFork;
 use crate::workspace::{At, Mock, Workspace, new_request};
@@ -71,11 +72,12 @@ impl Workspace {
             }
         }
         // What a fork refuses is refused here, before the base arm costs anything.
-        let has_many = query.prompts.len() * query.code.len().max(1) > MAX_CHECKED;
+        let has_many = query.versions() > MAX_CHECKED;
         let checked = if has_many { experiment.arms.len().min(2) } else { experiment.arms.len() };
         let looked_at = experiment.arms.get(..checked).unwrap_or_default();
         let arms: Vec<Arm> = looked_at.iter().map(|(_, arm)| arm.clone()).collect();
-        let variants = self.variants(experiment, &arms)?;
+        let mut variants = self.variants(experiment, &arms, &Cancel::default())?;
+        self.refuse_edits(experiment, &arms, &mut variants)?;
         let is_only = experiment.arms.len() == 1;
         let mut own =
             variants.iter().zip(&arms).filter(|(_, arm)| is_only || !arm.is_base()).map(|(variant, _)| variant);
@@ -208,8 +210,16 @@ impl Workspace {
             asks_again,
             cannot_run,
             mock: experiment.mock != Mock::Off,
+            notes: notes(experiment, model_calls),
         }
     }
+}
+
+/// What one must know to read the figures of a plan.
+fn notes(Experiment { arms, mock, .. }: &Experiment, model_calls: u32) -> Vec<String> {
+    let shares = *mock == Mock::Off && arms.len() > 1 && model_calls > 0;
+    let note = "arms that ask a model the same share the answer of each sample number, so fewer calls may be made";
+    shares.then(|| note.to_owned()).into_iter().collect()
 }
 
 /// What of the outside a request used after a place: hosts, and questions that were answered.

@@ -9,15 +9,10 @@ use engine::views::items::Audience;
 use serde_json::{Map, Value, json};
 use store::{EventQuery, SampleRow};
 
-use super::axes::Arm;
-use super::sample::Begun;
-use super::statistics::{difference, difference_of_means, mean, median, of_mean, rate, resampled};
 use crate::core::fault::Fault;
 use crate::core::prices::{CallTokens, added};
 use crate::models::call_meter::hash_of;
-use crate::views::{
-    ArmSummary, ArmView, BesideBase, Json, RequestRow, SampleDiffers, SampleUsage, SampleView, StateView,
-};
+use crate::views::{Json, RequestRow, SampleDiffers, SampleUsage, SampleView, StateView};
 use crate::workspace::Workspace;
 
 /// The end of a run, as samples are compared by it.
@@ -90,7 +85,7 @@ impl Workspace {
             "status": row.status,
             "state": end.state,
             "items": items,
-            "usage": self.usage(read).0,
+            "usage": self.usage(read).usage,
             "durationMs": self.duration(read),
         });
         // An absent output is `undefined` in an expression.
@@ -103,9 +98,9 @@ impl Workspace {
     }
 
     /// What a run asked of models itself, and what that cost.
-    pub(super) fn usage(&self, read: &Read) -> (SampleUsage, Option<f64>) {
+    pub(super) fn usage(&self, read: &Read) -> Used {
         let view = Events::new(&read.events);
-        let (mut usage, mut cost) = (SampleUsage::default(), Some(0.0));
+        let (mut usage, mut cost, mut shared_cost) = (SampleUsage::default(), Some(0.0), Some(0.0));
         for event in &read.events {
             let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } = &event.kind
             else {
@@ -117,10 +112,22 @@ impl Workspace {
             usage.completion_tokens = usage.completion_tokens.saturating_add(tokens.output);
             let model = view.effect_request(&event.kind).and_then(|request| request["model"].as_str());
             let price = self.config.cost(model.unwrap_or_default(), result);
-            cost = cost.zip(price).map(|(cost, price)| added(cost, price));
+            let sum = if shared_ms(&event.kind).is_some() {
+                usage.shared_calls += 1;
+                usage.shared_tokens = usage.shared_tokens.saturating_add(tokens.input.saturating_add(tokens.output));
+                &mut shared_cost
+            } else {
+                &mut cost
+            };
+            *sum = sum.zip(price).map(|(sum, price)| added(sum, price));
         }
         usage.total_tokens = usage.prompt_tokens.saturating_add(usage.completion_tokens);
-        (usage, cost.filter(|_| !self.config.prices.is_empty()))
+        let has_prices = !self.config.prices.is_empty();
+        Used {
+            cost: cost.filter(|_| has_prices),
+            shared_cost: shared_cost.filter(|_| has_prices && usage.shared_calls > 0),
+            usage,
+        }
     }
 
     /// What the samples of an experiment have spent so far: calls, tokens and US dollars. A call that several samples
@@ -179,13 +186,14 @@ impl Workspace {
                 }
             }
         }
-        parts.iter().map(|(from, to)| (to - from).max(0)).sum()
+        let ran: i64 = parts.iter().map(|(from, to)| (to - from).max(0)).sum();
+        ran.saturating_add(not_waited(&read.events))
     }
 
     /// One sample, beside the request. `None` if somebody has deleted it.
     pub(super) fn sample_view(&self, row: &SampleRow, original: &End) -> Result<Option<SampleView>, Fault> {
         let Some(read) = self.read_run(&row.request)? else { return Ok(None) };
-        let (usage, cost_usd) = self.usage(&read);
+        let Used { usage, cost: cost_usd, shared_cost: shared_usd } = self.usage(&read);
         let duration_ms = self.duration(&read);
         let of_score = |name: &str| row.score.as_ref().and_then(|score| score.get(name)).cloned();
         let (ended, other) = (&read.end, original);
@@ -201,10 +209,48 @@ impl Workspace {
             score_error: of_score("error").and_then(|error| error.as_str().map(str::to_owned)),
             usage,
             cost_usd,
+            shared_usd,
             duration_ms,
             differs,
         }))
     }
+}
+
+/// What a run asked of models, and what that cost in US dollars.
+pub(super) struct Used {
+    usage: SampleUsage,
+    cost: Option<f64>,
+    /// Of answers that another sample has paid for.
+    shared_cost: Option<f64>,
+}
+
+/// How much longer the model took than the run waited, if another run had asked for the answer.
+fn shared_ms(kind: &EventKind) -> Option<u64> {
+    match kind {
+        EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } => {
+            result["sharedMs"].as_u64()
+        }
+        _ => None,
+    }
+}
+
+/// How long a run would have waited more if it had asked for shared answers itself. Of calls beside each other the
+/// longest counts.
+fn not_waited(events: &[Event]) -> i64 {
+    let calls = events.iter().filter_map(|event| match &event.kind {
+        EventKind::EffectFinished { started, .. } => {
+            Some((started.unwrap_or(event.seq), event.seq, shared_ms(&event.kind)?))
+        }
+        _ => None,
+    });
+    let (mut whole, mut longest, mut until) = (0_u64, 0_u64, 0);
+    for (started, ended, ms) in calls {
+        if started > until {
+            (whole, longest) = (whole.saturating_add(longest), 0);
+        }
+        (longest, until) = (longest.max(ms), ended);
+    }
+    i64::try_from(whole.saturating_add(longest)).unwrap_or(i64::MAX)
 }
 
 /// The events of a run that would not be there if it had not been stopped: failures by the stop, and continuations.
@@ -233,99 +279,6 @@ fn stays(kind: &EventKind) -> bool {
         EventKind::EffectFinished { .. } | EventKind::CallbackReturned { .. } => true,
         _ => false,
     }
-}
-
-/// An arm with its samples.
-pub(super) fn arm_view(id: &str, arm: &Arm, samples: Vec<SampleView>) -> ArmView {
-    ArmView { id: id.to_owned(), axes: Json(arm.axes().into()), summary: summary(&samples), samples, error: None }
-}
-
-fn summary(samples: &[SampleView]) -> ArmSummary {
-    let ended: Vec<&SampleView> = samples.iter().filter(|sample| Begun::is_over(sample.status)).collect();
-    let count = |is_it: &dyn Fn(&&&SampleView) -> bool| ended.iter().filter(is_it).count() as u32;
-    let times: Vec<f64> = ended.iter().map(|sample| sample.duration_ms as f64).collect();
-    let tokens: Vec<f64> = ended.iter().map(|sample| sample.usage.total_tokens as f64).collect();
-    let interval = resampled(&times, median);
-    let mut summary = ArmSummary {
-        n: ended.len() as u32,
-        waiting: samples.iter().filter(|sample| sample.status == RequestStatus::Suspended).count() as u32,
-        failed: count(&|sample| sample.status != RequestStatus::Completed),
-        median_ms: median(&times),
-        low_ms: interval.map(|found| found.low),
-        high_ms: interval.map(|found| found.high),
-        median_tokens: median(&tokens),
-        // The sum of no costs is no cost.
-        cost_usd: ended.iter().map(|sample| sample.cost_usd).sum::<Option<f64>>().filter(|_| !ended.is_empty()),
-        differing: count(&|sample| sample.differs.output || sample.differs.state),
-        ..ArmSummary::default()
-    };
-    let scores = Scores::of(&ended);
-    let found = match &scores {
-        Scores::None => return summary,
-        Scores::Passed { passed, of } => {
-            summary.passed = Some(*passed);
-            summary.rate = (*of > 0).then(|| f64::from(*passed) / f64::from(*of));
-            Some(rate(*passed, *of))
-        }
-        Scores::Numbers(values) => {
-            summary.mean = mean(values);
-            of_mean(values)
-        }
-    };
-    summary.low = found.map(|found| found.low);
-    summary.high = found.map(|found| found.high);
-    summary
-}
-
-/// The scores of an arm.
-enum Scores {
-    None,
-    Passed { passed: u32, of: u32 },
-    Numbers(Vec<f64>),
-}
-
-impl Scores {
-    fn of(samples: &[&SampleView]) -> Scores {
-        let scores: Vec<&Value> =
-            samples.iter().filter_map(|sample| sample.score.as_ref().map(|Json(score)| score)).collect();
-        if scores.is_empty() {
-            return Scores::None;
-        }
-        if scores.iter().all(|score| score.is_boolean()) {
-            let passed = scores.iter().filter(|score| score.as_bool() == Some(true)).count() as u32;
-            return Scores::Passed { passed, of: scores.len() as u32 };
-        }
-        // A mixture counts `true` as 1.
-        let number = |score: &&Value| score.as_f64().or(score.as_bool().map(|passes| f64::from(u8::from(passes))));
-        Scores::Numbers(scores.iter().filter_map(number).collect())
-    }
-}
-
-/// How an arm's scores stand beside those of the base arm; `None` without scores.
-pub(super) fn beside_base(arm: &ArmView, base: &ArmView, is_mock: bool) -> Option<BesideBase> {
-    let ended = |arm: &'_ ArmView| -> Vec<SampleView> {
-        arm.samples.iter().filter(|sample| Begun::is_over(sample.status)).cloned().collect()
-    };
-    let (own, other) = (ended(arm), ended(base));
-    let (own, other) = (own.iter().collect::<Vec<_>>(), other.iter().collect::<Vec<_>>());
-    let (interval, is_equal) = match (Scores::of(&own), Scores::of(&other)) {
-        (Scores::None, _) | (_, Scores::None) => return None,
-        (Scores::Passed { passed, of }, Scores::Passed { passed: other_passed, of: other_of }) => {
-            let is_equal = u64::from(passed) * u64::from(other_of) == u64::from(other_passed) * u64::from(of);
-            (Some(difference((passed, of), (other_passed, other_of))), is_equal)
-        }
-        (Scores::Numbers(own), Scores::Numbers(other)) => {
-            let is_equal = mean(&own) == mean(&other);
-            (difference_of_means(&own, &other), is_equal)
-        }
-        _ => (None, false),
-    };
-    Some(match interval {
-        _ if is_mock && is_equal => BesideBase::Same,
-        Some(found) if found.low > 0.0 => BesideBase::Better,
-        Some(found) if found.high < 0.0 => BesideBase::Worse,
-        _ => BesideBase::NotEnoughSamples,
-    })
 }
 
 /// The samples of each arm, by its number.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gix::bstr::ByteSlice;
 use gix::objs::tree::EntryKind;
-use script::Bundler;
+use script::{Bundler, Code, LoadError, Source};
 
 use crate::catalogue::LoadedFlow;
 use crate::catalogue::loading::describe;
@@ -17,8 +17,13 @@ use crate::workspace::Workspace;
 const MAX_BYTES: u64 = 512 << 20;
 
 impl Workspace {
-    /// A flow as a revision has it.
-    pub(super) fn flow_of_revision(&self, revision: &str, kind: &str) -> Result<Arc<LoadedFlow>, Fault> {
+    /// A flow as a revision has it, with other texts in place of some of its files.
+    pub(super) fn flow_of_revision(
+        &self,
+        revision: &str,
+        kind: &str,
+        edit: impl FnOnce(Code) -> Result<Vec<Source>, Fault>,
+    ) -> Result<Arc<LoadedFlow>, Fault> {
         let today = self.with_catalogue(|catalogue| catalogue.find(kind))?;
         let wrong = |what: String| Fault::invalid(format!("--code {revision}: {what}"));
         let folder = tempfile::tempdir()?;
@@ -32,9 +37,15 @@ impl Workspace {
         if !root.join(&file).is_file() {
             return Err(wrong(format!("the revision has no file {file}, which defines flow \"{kind}\" today")));
         }
-        let mut bundle = Bundler::new()?
-            .bundle(&root, &root.join(&file), Arc::new(|_| ()))
-            .map_err(|error| Fault::NotLoaded { message: format!("revision {revision} does not load: {error}") })?;
+        let no_load =
+            |error: LoadError| Fault::NotLoaded { message: format!("revision {revision} does not load: {error}") };
+        let (bundler, file_there) = (Bundler::new()?, root.join(&file));
+        let mut bundle = bundler.bundle(&root, &file_there, Arc::new(|_| ())).map_err(no_load)?;
+        let texts = edit(Code::of(&bundle, &root)).map_err(|fault| wrong(fault.to_string()))?;
+        if !texts.is_empty() {
+            let texts = texts.into_iter().map(|source| (root.join(source.file), source.text)).collect();
+            bundle = bundler.bundle_texts(&root, &file_there, texts).map_err(no_load)?;
+        }
         // What refers to the folder refers to the workspace.
         let (from, to) = (root.display().to_string(), self.dir.display().to_string());
         bundle.map = bundle.map.replace(&from, &to);

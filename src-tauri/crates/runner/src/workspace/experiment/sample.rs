@@ -44,20 +44,25 @@ impl Begun {
 }
 
 impl Workspace {
-    /// Begins a fork under a given id, with what counts its model calls.
+    /// Begins a fork under a given id, with what counts its model calls. `None` if the experiment was cancelled while
+    /// the fork waited for its turn: many wait, and each takes as long as evaluating the flow's file.
     pub(super) fn begin_sample(
         &self,
         id: &str,
         of: &Experiment,
         variant: &Variant,
         calls: &SampleCalls,
-    ) -> Result<Running, Fault> {
+        cancel: &Cancel,
+    ) -> Result<Option<Running>, Fault> {
         let _turn = futures_executor::block_on(of.beginning.acquire());
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
         let Variant { loaded_flow, cut, edits, answered, .. } = variant.clone();
         let (id, cut_at) = (id.to_owned(), Some(cut));
         let fork = NewFork { id, loaded_flow, row: &of.row, events: &of.events, cut: cut_at, answered };
         let (next, _) = self.forking_as(fork, &At::Seq(cut), edits, &of.mock)?;
-        self.begin_next(super::Next { calls: Some(calls.clone()), ..next })
+        self.begin_next(super::Next { calls: Some(calls.clone()), ..next }).map(Some)
     }
 
     /// Goes on with a sample that was stopped.

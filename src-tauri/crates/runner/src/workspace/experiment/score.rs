@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::effects::{Effects, Message, ModelCall};
+use engine::event::RequestStatus;
 use script::{Expression, WrongExpression};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,7 +25,9 @@ use crate::workspace::{Mock, RunOptions, Workspace};
 /// The names that an expression over a run may use.
 pub(crate) const NAMES: [&str; 7] = ["status", "output", "error", "state", "items", "usage", "durationMs"];
 /// How long a command may take.
-const MAX_COMMAND: Duration = Duration::from_secs(120);
+const MAX_COMMAND: Duration = Duration::from_secs(60);
+/// How long its output may stay open after its end.
+const MAX_PIPES: Duration = Duration::from_secs(2);
 /// How often it is looked whether it has ended.
 const LOOK: Duration = Duration::from_millis(10);
 /// How much of what a command prints is read.
@@ -122,7 +125,10 @@ impl Workspace {
             Scorer::Expression(expression) => {
                 expression.evaluate(run)?.ok_or_else(|| "the score is undefined".to_owned())?
             }
-            Scorer::Schema(validator) => validator.is_valid(&run["output"]).into(),
+            // A run that did not complete has no output that could fit.
+            Scorer::Schema(validator) => {
+                (run["status"] == RequestStatus::Completed.as_str() && validator.is_valid(&run["output"])).into()
+            }
             Scorer::Other(Score::Command(command)) => by_command(command, &self.dir, run, &of.cancel)?,
             Scorer::Other(Score::Block { flow, action }) => {
                 let options = RunOptions {
@@ -206,33 +212,34 @@ fn by_command(command: &str, folder: &Path, run: &Value, cancel: &Cancel) -> Res
         .map_err(failed)?;
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let text = run.to_string();
-    let (status, printed) = std::thread::scope(|scope| {
-        // A command may print before it has read everything, or read nothing.
-        let writer = scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(text.as_bytes())));
-        let reader = scope.spawn(move || {
-            let mut printed = String::new();
-            let read = stdout.map(|stdout| stdout.take(MAX_PRINTED).read_to_string(&mut printed));
-            read.transpose().map(|_| printed)
-        });
-        let began = Instant::now();
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break Ok(status),
-                Ok(None) if cancel.is_cancelled() => break Err("it was cancelled".to_owned()),
-                Ok(None) if began.elapsed() > MAX_COMMAND => {
-                    break Err(format!("the command takes longer than {} s", MAX_COMMAND.as_secs()));
-                }
-                Ok(None) => std::thread::sleep(LOOK),
-                Err(error) => break Err(failed(error)),
-            }
-        };
-        // What it began in the background would hold the pipes.
-        end_group(&mut child);
-        let _ = writer.join();
-        let printed = reader.join().map_or_else(|_| Ok(String::new()), |read| read.map_err(failed));
-        (status, printed)
+    // A command may print before it has read everything, or read nothing. Its pipes may outlive it in a process that it
+    // has left behind, so these threads are not waited for without a limit.
+    let _writer = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(text.as_bytes())));
+    let (sender, printed) = std::sync::mpsc::channel();
+    let _reader = std::thread::spawn(move || {
+        let mut printed = String::new();
+        let read = stdout.map(|stdout| stdout.take(MAX_PRINTED).read_to_string(&mut printed));
+        // Nobody listens any longer if the command was ended.
+        let _ = sender.send(read.transpose().map(|_| printed));
     });
-    let (status, printed) = (status?, printed?);
+    let began = Instant::now();
+    let too_long = || format!("the command took longer than {} s, and was ended", MAX_COMMAND.as_secs());
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break Ok(status),
+            Ok(None) if cancel.is_cancelled() => break Err("it was cancelled".to_owned()),
+            Ok(None) if began.elapsed() > MAX_COMMAND => break Err(too_long()),
+            Ok(None) => std::thread::sleep(LOOK),
+            Err(error) => break Err(failed(error)),
+        }
+    };
+    // What it began in the background would hold the pipes.
+    end_group(&mut child);
+    let status = status?;
+    let printed = match printed.recv_timeout(MAX_PIPES) {
+        Ok(read) => read.map_err(failed)?,
+        Err(_) => return Err("the command left a process behind that holds its output open".to_owned()),
+    };
     // What a shell says of a program that is not there, or that it may not run.
     if let Some(code @ (126 | 127)) = status.code() {
         return Err(format!("the command cannot be run (exit code {code}): {}", first_line(command)));

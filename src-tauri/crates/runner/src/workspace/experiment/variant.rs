@@ -7,15 +7,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::event::{Event, ModelEdit, Seq};
-use script::{Bundler, Code, NoDefinition, OptionValue};
+use script::{Bundler, Code, NoDefinition, OptionValue, Source};
 
 use super::Experiment;
-use super::axes::Arm;
+use super::axes::{Arm, PromptField, PromptText};
 use super::code::CodeFacts;
 use super::place::{AnsweredBeside, Place};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::models::target::problem_of;
+use crate::run::batch::Cancel;
 use crate::run::prepare::gone;
 use crate::workspace::{Edits, Mock, Workspace};
 
@@ -33,18 +34,19 @@ pub(crate) struct Variant {
 }
 
 impl Workspace {
-    /// What each arm runs; `Err` is why one cannot be run.
+    /// What each arm runs; `Err` is why one cannot be run. Once it is cancelled, the arms that are left have none.
     pub(super) fn variants(
         &self,
         Experiment { query, row, events, place, mock, .. }: &Experiment,
         arms: &[Arm],
+        cancel: &Cancel,
     ) -> Result<Vec<Result<Variant, String>>, Fault> {
         let generator = if query.needs_generator() { Some(place.generator(events)?) } else { None };
         let of = Recording { flow: &row.flow, action: &row.action, events, place };
         let mut codes = Codes { workspace: self, of, bundler: None, known: HashMap::new() };
         let answered = Arc::new(place.answers_beside(events, place.before));
         let answered_behind = place.ended.map(|ended| Arc::new(place.answers_beside(events, ended)));
-        let variants = arms.iter().map(|arm| {
+        let variants = arms.iter().take_while(|_| !cancel.is_cancelled()).map(|arm| {
             let (loaded_flow, facts) = codes.get(arm, generator.as_deref()).map_err(|fault| fault.to_string())?;
             if facts.has_no_place {
                 return Err(gone(&place.path));
@@ -78,8 +80,8 @@ impl Workspace {
     }
 }
 
-/// The revision and the prompt of an arm, which decide what code it runs.
-type CodeKey = (Option<String>, Option<String>);
+/// The revision and the texts of an arm, which decide what code it runs.
+type CodeKey = (Option<String>, Vec<(PromptField, String)>);
 
 /// The code of the arms. Those that differ in no text share a bundle.
 struct Codes<'w> {
@@ -103,7 +105,8 @@ struct Recording<'w> {
 
 impl Codes<'_> {
     fn get(&mut self, arm: &Arm, generator: Option<&str>) -> Result<KnownCode, Fault> {
-        let key = (arm.code.clone(), arm.prompt.as_ref().map(|prompt| prompt.text.clone()));
+        let key: CodeKey =
+            (arm.code.clone(), arm.prompts.iter().map(|prompt| (prompt.field, prompt.text.clone())).collect());
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
@@ -118,27 +121,26 @@ impl Codes<'_> {
 
     fn make(&mut self, arm: &Arm, generator: Option<&str>) -> Result<Arc<LoadedFlow>, Fault> {
         let workspace = self.workspace;
-        let base = match &arm.code {
-            None => workspace.with_catalogue(|catalogue| catalogue.find(self.of.flow))?,
-            Some(revision) => workspace.flow_of_revision(revision, self.of.flow)?,
-        };
-        let Some(prompt) = &arm.prompt else { return Ok(base) };
-        if arm.code.is_some() {
-            return Err(Fault::invalid("--prompt and --code cannot be tried together: a revision has its own prompt"));
-        }
         let generator = generator.unwrap_or_default();
-        let code = Code::of(&base.bundle, &workspace.dir);
-        let value = OptionValue::Text(prompt.text.clone());
-        let edited =
-            code.with_option(generator, &["prompt"], &value).map_err(|reason| no_definition(generator, reason))?;
+        if let Some(revision) = &arm.code {
+            let edit = |code: Code| with_texts(code, generator, &arm.prompts);
+            return workspace.flow_of_revision(revision, self.of.flow, edit);
+        }
+        let base = workspace.with_catalogue(|catalogue| catalogue.find(self.of.flow))?;
+        let texts = with_texts(Code::of(&base.bundle, &workspace.dir), generator, &arm.prompts)?;
+        if texts.is_empty() {
+            return Ok(base);
+        }
         if self.bundler.is_none() {
             self.bundler = Some(Bundler::new()?);
         }
         let Some(bundler) = &self.bundler else { return Err(Fault::internal("the bundler cannot start its threads")) };
-        let (file, texts) = (workspace.dir.join(&base.bundle.file), workspace.dir.join(&edited.file));
-        let bundle = bundler
-            .bundle_texts(&workspace.dir, &file, HashMap::from([(texts, edited.text)]))
-            .map_err(|error| Fault::NotLoaded { message: format!("with prompt {}: {error}", prompt.name) })?;
+        let file = workspace.dir.join(&base.bundle.file);
+        let texts = texts.into_iter().map(|source| (workspace.dir.join(source.file), source.text)).collect();
+        let bundle = bundler.bundle_texts(&workspace.dir, &file, texts).map_err(|error| {
+            let names: Vec<&str> = arm.prompts.iter().map(|prompt| prompt.name.as_str()).collect();
+            Fault::NotLoaded { message: format!("with prompt {}: {error}", names.join(" and ")) }
+        })?;
         Ok(Arc::new(LoadedFlow {
             bundle: Arc::new(bundle),
             flow: base.flow.clone(),
@@ -147,15 +149,33 @@ impl Codes<'_> {
     }
 }
 
+/// The files in which these texts are those of a generator. Refused if a file cannot take one.
+fn with_texts(mut code: Code, generator: &str, texts: &[PromptText]) -> Result<Vec<Source>, Fault> {
+    let mut edited: Vec<Source> = Vec::new();
+    for PromptText { field, text, .. } in texts {
+        let value = OptionValue::Text(text.clone());
+        let new = code
+            .with_option(generator, &[field.name()], &value)
+            .map_err(|reason| no_definition(generator, field.name(), reason))?;
+        // The next text is put into this one.
+        if let Some(source) = code.sources.iter_mut().find(|source| source.file == new.file) {
+            source.text.clone_from(&new.text);
+        }
+        edited.retain(|source| source.file != new.file);
+        edited.push(new);
+    }
+    Ok(edited)
+}
+
 /// Says why the text of a generator cannot be edited.
-pub(super) fn no_definition(generator: &str, reason: NoDefinition) -> Fault {
+pub(super) fn no_definition(generator: &str, option: &str, reason: NoDefinition) -> Fault {
     Fault::invalid(match reason {
         NoDefinition::Missing => format!(
             "the definition of generator \"{generator}\" is not found in the files of its flow: its name must be a \
              plain text there, like generator({{ name: \"{generator}\", … }})"
         ),
         NoDefinition::SeveralReturns => format!(
-            "the prompt of generator \"{generator}\" returns in several places, so ${{…}} in a text has no one place: \
+            "the {option} of generator \"{generator}\" returns in several places, so ${{…}} in a text has no one place: \
              write a text without it, or return in one place"
         ),
         NoDefinition::Several => {

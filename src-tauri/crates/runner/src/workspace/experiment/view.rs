@@ -4,8 +4,9 @@ use engine::event::{EventKind, RequestStatus};
 use store::{ExperimentRow as Stored, SampleRow};
 
 use super::axes::Arm;
-use super::report::{Read, arm_view, beside_base, by_arm};
+use super::report::{Read, by_arm};
 use super::sample::Begun;
+use super::scores::{ScoreKind, arm_view, beside_base, summary};
 use super::{BASE, ModelsBy, StoredBody};
 use crate::core::fault::Fault;
 use crate::views::{ArmSummary, ArmView, ExperimentRow, ExperimentView, SampleView, StoppedBy};
@@ -75,11 +76,15 @@ impl Workspace {
         for (number, arm) in (1..).zip(&own) {
             arms.push(view(number, &number.to_string(), arm)?);
         }
-        let base =
+        let mut base =
             base.or_else(|| arms.first().cloned()).unwrap_or_else(|| arm_view("base", &Arm::default(), Vec::new()));
+        let kind = ScoreKind::of(query.score.as_ref(), arms.iter().chain([&base]).flat_map(|arm| &arm.samples));
+        for arm in arms.iter_mut().chain([&mut base]) {
+            arm.summary = summary(&arm.samples, kind);
+        }
         if has_base {
             for arm in &mut arms {
-                arm.summary.beside_base = beside_base(arm, &base, is_mock);
+                arm.summary.beside_base = beside_base(arm, &base, kind, is_mock);
             }
         }
         let all: Vec<&ArmView> = arms.iter().chain(has_base.then_some(&base)).collect();
@@ -103,6 +108,7 @@ impl Workspace {
         Ok(ExperimentView {
             id: stored.id.clone(),
             request_id: stored.request.clone(),
+            is_request_gone: original.is_none(),
             at: query.at.clone(),
             started_at: stored.at,
             base,
@@ -161,7 +167,7 @@ fn notes(base: &ArmView, is_mock: bool, samples: u32) -> Vec<String> {
     if is_mock && samples > 1 {
         notes.push(
             "models are mocked, so every sample of an arm gets the same answers; one sample is enough unless the flow \
-             itself draws random values"
+             itself draws random values or reads the clock"
                 .to_owned(),
         );
     }

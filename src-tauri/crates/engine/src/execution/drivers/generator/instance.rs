@@ -61,6 +61,7 @@ pub(super) async fn ask(
         model: Some(instance.id.clone()),
         finish_reason: text("finishReason"),
         sources: answer["sources"].as_array().cloned().unwrap_or_default(),
+        shared_ms: None,
     })
 }
 

@@ -79,6 +79,11 @@ impl Search {
         Search { points, wanted, most, unjudged: 0, is_deterministic }
     }
 
+    /// Goes on among forks that differ by chance: one drew something, although the request had not.
+    pub(crate) fn differ_by_chance(&mut self, wanted: u32) {
+        (self.is_deterministic, self.wanted) = (false, wanted.max(2));
+    }
+
     /// How many forks have been run.
     pub(crate) fn forks(&self) -> u32 {
         self.points.iter().map(|point| point.samples).sum::<u32>() + self.unjudged
@@ -336,6 +341,15 @@ mod tests {
         };
         assert_eq!(end, Next::Found(40));
         assert!(asked.len() <= 7, "{asked:?}");
+    }
+
+    #[test]
+    fn a_search_goes_on_when_a_fork_draws_something() {
+        let mut search = Search::new(10, 8, 200, true);
+        assert_eq!(search.next(), Next::Sample { point: 0, forks: 1 });
+        search.add(0, Tally { failures: 1, samples: 1 });
+        search.differ_by_chance(8);
+        assert_eq!(search.next(), Next::Sample { point: 0, forks: 7 });
     }
 
     #[test]

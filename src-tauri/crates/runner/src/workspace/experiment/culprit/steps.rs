@@ -1,0 +1,186 @@
+//! The steps of a request, and which of them drew something: what another run may be given otherwise.
+//!
+//! A draw is an answer of a model or of the network, a random value, and a reading of the clock. A pause is one only if
+//! something else was under way beside it, because which of them ends first may then decide. Must not run anything.
+
+use std::collections::{HashMap, HashSet};
+
+use engine::effects::EffectKind;
+use engine::event::{BlockKind, Event, EventKind, Seq};
+
+/// A place at which forks begin.
+pub(super) struct Step {
+    pub(super) path: String,
+    pub(super) attempt: u32,
+    /// The event with which the block began.
+    pub(super) seq: Seq,
+    /// The event with which it ended, if it did.
+    pub(super) ended: Option<Seq>,
+    /// Whether it drew something, itself or in a block that it called.
+    pub(super) draws: bool,
+    /// Whether it only had a pause beside something else, so that which of them ended first may decide.
+    pub(super) races: bool,
+}
+
+/// The steps of a request, in order: blocks that do something themselves and run in chains, each execution that ended
+/// by itself.
+pub(super) fn steps(events: &[Event]) -> Vec<Step> {
+    let mut doers: HashSet<&str> = HashSet::new();
+    let memoized: HashSet<(&str, u32)> = events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::BlockFinished { memoized: true, .. }))
+        .filter_map(|event| Some((event.path.as_deref()?, event.attempt)))
+        .collect();
+    let drawn: HashMap<Seq, EffectKind> = draws(events).map(|draw| (draw.seq, draw.effect)).collect();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut by_execution: HashMap<(&str, u32), usize> = HashMap::new();
+    let mut newest: HashMap<&str, usize> = HashMap::new();
+    for event in events {
+        let Some(path) = event.path.as_deref() else { continue };
+        if let EventKind::BlockStarted { block: BlockKind::Handler | BlockKind::Generator, .. } = &event.kind {
+            let is_inside = parents(path).any(|parent| doers.contains(parent));
+            doers.insert(path);
+            // What a handler or a generator calls goes with it.
+            if !is_inside && !memoized.contains(&(path, event.attempt)) {
+                by_execution.insert((path, event.attempt), steps.len());
+                newest.insert(path, steps.len());
+                let (path, attempt) = (path.to_owned(), event.attempt);
+                steps.push(Step { path, attempt, seq: event.seq, ended: None, draws: false, races: false });
+            }
+        }
+        let own = by_execution.get(&(path, event.attempt)).copied();
+        if let (EventKind::BlockFinished { .. }, Some(step)) = (&event.kind, own.and_then(|at| steps.get_mut(at))) {
+            step.ended = Some(event.seq);
+        }
+        if let Some(effect) = drawn.get(&event.seq) {
+            let step = own.or_else(|| parents(path).find_map(|parent| newest.get(parent).copied()));
+            if let Some(step) = step.and_then(|at| steps.get_mut(at)) {
+                match effect {
+                    EffectKind::Sleep => step.races = true,
+                    _ => step.draws = true,
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// The paths of the blocks around a block, the outermost first.
+fn parents(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| &path[..at])
+}
+
+/// Something that another run may be given otherwise.
+struct Draw {
+    /// The event that records it.
+    seq: Seq,
+    effect: EffectKind,
+}
+
+/// What a run drew itself.
+fn draws(events: &[Event]) -> impl Iterator<Item = Draw> {
+    let mut found: Vec<Draw> = Vec::new();
+    // What was asked and is not answered, with the event that asked, and whether a pause has had something beside it.
+    let mut open: HashMap<(Option<&str>, u32, EffectKind, u32), (Seq, bool)> = HashMap::new();
+    for event in events {
+        let of = |effect: EffectKind, ordinal: u32| (event.path.as_deref(), event.attempt, effect, ordinal);
+        match &event.kind {
+            EventKind::EffectStarted { effect, ordinal, .. } => {
+                let is_beside = !open.is_empty();
+                open.values_mut().for_each(|(_, has_beside)| *has_beside = true);
+                open.insert(of(*effect, *ordinal), (event.seq, is_beside));
+            }
+            EventKind::EffectFinished { effect, ordinal, memoized, .. } => {
+                let has_beside = open.remove(&of(*effect, *ordinal)).is_some_and(|(_, has_beside)| has_beside);
+                let is_draw = match effect {
+                    EffectKind::Sleep => has_beside,
+                    EffectKind::Model
+                    | EffectKind::Fetch
+                    | EffectKind::Random
+                    | EffectKind::Uuid
+                    | EffectKind::Once
+                    | EffectKind::Clock => true,
+                };
+                if is_draw && !memoized {
+                    found.push(Draw { seq: event.seq, effect: *effect });
+                }
+            }
+            _ => {}
+        }
+    }
+    // What was given up before its answer, or a pause whose end nobody waited for: something else came first.
+    found.extend(open.into_iter().map(|((_, _, effect, _), (seq, _))| Draw { seq, effect }));
+    found.into_iter()
+}
+
+/// Whether runs may differ by themselves in what comes from an event on: by chance, the clock, a real model, or the
+/// network.
+pub(super) fn may_differ(events: &[Event], from: Seq, is_mock: bool) -> bool {
+    draws(events).any(|draw| draw.seq >= from && !(is_mock && draw.effect == EffectKind::Model))
+}
+
+/// Which step decided, of those that ended between the fork point before this one and the next: what was in flight at a
+/// fork point runs again. One that drew nothing decides nothing.
+pub(super) fn deciding(steps: &[Step], found: usize, notes: &mut Vec<String>) -> usize {
+    let from = steps.get(found).map_or(0, |step| step.seq);
+    let to = steps.get(found + 1).map_or(u64::MAX, |step| step.seq);
+    let has_ended_there = |step: &Step| step.ended.is_some_and(|ended| from < ended && ended < to);
+    let of = |is_it: fn(&Step) -> bool| -> Vec<usize> {
+        (0..steps.len()).filter(|at| is_it(&steps[*at]) && has_ended_there(&steps[*at])).collect()
+    };
+    let drew = of(|step| step.draws);
+    // A value is a likelier reason than an order.
+    let candidates = if drew.is_empty() { of(|step| step.races) } else { drew };
+    if candidates.len() > 1 {
+        let paths: Vec<&str> = candidates.iter().map(|at| steps[*at].path.as_str()).collect();
+        notes.push(format!("these steps ran beside each other, and one of them decided: {}", paths.join(", ")));
+    }
+    candidates.first().copied().unwrap_or(found)
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Events in their order, each as `(path, kind)`.
+    fn log(kinds: &[(&str, Value)]) -> Vec<Event> {
+        let event = |(seq, (path, kind)): (usize, &(&str, Value))| {
+            let mut event = json!({ "seq": seq + 1, "at": 1, "path": path, "attempt": 0 });
+            event.as_object_mut().unwrap().extend(kind.as_object().unwrap().clone());
+            serde_json::from_value(event).unwrap()
+        };
+        kinds.iter().enumerate().map(event).collect()
+    }
+
+    fn begins(effect: &str, ordinal: u32) -> Value {
+        json!({ "kind": "effect_started", "effect": effect, "ordinal": ordinal })
+    }
+
+    fn ends(effect: &str, ordinal: u32) -> Value {
+        json!({ "kind": "effect_finished", "effect": effect, "ordinal": ordinal, "result": null })
+    }
+
+    fn differs(kinds: &[Value]) -> bool {
+        let kinds: Vec<(&str, Value)> = kinds.iter().map(|kind| ("root/step:a", kind.clone())).collect();
+        may_differ(&log(&kinds), 1, true)
+    }
+
+    #[test]
+    fn the_clock_is_a_draw_and_a_pause_by_itself_is_none() {
+        assert!(differs(&[ends("clock", 0)]) && differs(&[ends("random", 0)]));
+        assert!(!differs(&[begins("sleep", 0), ends("sleep", 0), begins("sleep", 1), ends("sleep", 1)]));
+        // A mock answers all runs the same.
+        assert!(!differs(&[begins("model", 0), ends("model", 0)]));
+    }
+
+    #[test]
+    fn a_pause_beside_something_else_is_a_draw() {
+        assert!(differs(&[begins("sleep", 0), begins("sleep", 1), ends("sleep", 0), ends("sleep", 1)]));
+        assert!(differs(&[begins("model", 0), begins("sleep", 0), ends("model", 0)]));
+        // A time limit that was not reached.
+        assert!(differs(&[begins("sleep", 0)]));
+    }
+}
