@@ -3866,9 +3866,9 @@ export type WriteRow = {
 	seq: number,
 	/**  The event with which it took effect: its own, or the one that committed it. */
 	committed: number,
-	/**  The path of the block that wrote it; null for the request itself. */
+	/**  The path of the block that wrote it; null for the request itself, and for an edit. */
 	by: string | null,
-	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */
+	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`; `edit` if a fork was begun with it. */
 	operation: string,
 	/**  The value before; null where there was none. */
 	old: Json | null,
