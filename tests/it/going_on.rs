@@ -155,3 +155,25 @@ fn a_chain_that_was_renamed_begins_anew() {
     assert_eq!(replay["identical"], true, "{replay:#}");
     assert_eq!(place.get("check --data")["ok"], true);
 }
+
+/// The writer of the other request was named for what the fork's edit had put there.
+#[test]
+fn a_fork_names_its_edit_as_the_writer() {
+    let place = place();
+    ask(&place, "run main two --user ada --session s --request r --input 1", 0);
+    let id = |line: &str| place.ask(line).json()["requestId"].as_str().expect("an id").to_owned();
+    let writers = |request: &str, path: &str| -> Vec<String> {
+        let rows = place.get(&format!("history {request} --path {path}"));
+        let by = |row: &Value| row["by"].as_str().or(row["operation"].as_str()).unwrap_or_default().to_owned();
+        rows.as_array().expect("a list").iter().map(|row| format!("{} {}", by(row), row["new"])).collect()
+    };
+    let fork = id("fork r --at root/step:inner --set sequencer[root].noted=7 --set user.seen=3");
+    let all = ["root/step:note 1", "edit 7", "root/step:note~2 8"];
+    assert_eq!(writers(&fork, "sequencer[root].noted"), all);
+    assert_eq!(writers(&fork, "user.seen"), ["edit 3"]);
+    let again = id(&format!("fork {fork} --at root/step:note~2"));
+    assert_eq!(writers(&again, "sequencer[root].noted"), all);
+    assert_eq!(writers("r", "sequencer[root].noted"), ["root/step:note 1", "root/step:note~2 2"]);
+    let text = place.run(&["history", &fork, "--path", "sequencer[root].noted"]).stdout;
+    assert!(text.contains("(the fork's edit)"), "{text}");
+}

@@ -103,9 +103,9 @@ fn nothing_is_cut_off_in_the_smallest_window() {
     for name in ["filter", "bar-colour", "switch-cut", "switch-critical"] {
         assert_eq!(window.script(SEEN, &[&hook(name)]), true, "{name}");
     }
-    // Tabs beyond an edge are told of, and gone to.
-    window.click(&hook("block-tabs-right"));
-    window.wait_for_none(&hook("block-tabs-right"));
+    // Tabs that do not fit are in a menu, and gone to.
+    window.click(&hook("block-tabs-more"));
+    window.click(&hook("menu-tab-source"));
     assert_eq!(window.script(SEEN, &[&hook("block-tab-source")]), true);
     window.script("location.hash = 'flow=count&action=twice'", &[]);
     window.wait_for(&hook("run-form"));

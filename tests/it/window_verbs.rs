@@ -138,7 +138,7 @@ fn a_failed_request_is_resumed_tried_again_and_forked() {
     window.wait_for(&hook("request-error"));
 
     window.click(&hook("resume"));
-    assert!(window.wait_for(&hook("resume-sheet")).contains("taken from the log"));
+    assert!(window.wait_for(&hook("resume-sheet")).contains("reused"));
     window.click(&hook("do-resume"));
     window.wait_for_none(&hook("resume-sheet"));
     window.wait_for(&format!("{}[data-status=failed]", hook("request-header")));

@@ -20,8 +20,31 @@ export function entriesOf(app: AppModel, query: string): Entry[] {
   const known = [...commandEntries(app), ...flowEntries(app)];
   if (query.trim()) return [...known, ...blockEntries(app), ...sessions];
   // Before anything is typed, what was worked on last is what is looked for most.
-  return [...sessions.slice(0, MAX_RECENT), ...flowEntries(app), ...commandEntries(app)];
+  const here = requestEntries(app);
+  const listed = new Set(here.map((one) => one.id));
+  const others = commandEntries(app).filter((one) => !listed.has(one.id));
+  return [...sessions.slice(0, MAX_RECENT), ...here, ...flowEntries(app), ...others];
 }
+
+/** What can be done with the open request, in the order of its header, then its first blocks. */
+const OF_REQUEST = ['resume', 'fork', 'retry', 'replay', 'diff', 'try', 'again', 'abort'];
+const MAX_BLOCKS = 5;
+
+function requestEntries(app: AppModel): Entry[] {
+  if (!app.request.row) return [];
+  const offered = OF_REQUEST.flatMap((id) => COMMANDS.find((one) => one.id === id && one.when(app)) ?? []);
+  const acts = offered.map((one): Entry => ({
+    id: one.id,
+    group: HERE,
+    title: one.title,
+    icon: one.icon,
+    hint: keyOf(one.id) || HERE,
+    run: () => one.run(app),
+  }));
+  return [...acts, ...blockEntries(app).slice(0, MAX_BLOCKS)];
+}
+
+const HERE = 'This request';
 
 function sessionEntry(app: AppModel, session: ListedSession): Entry {
   const { id, title, words, flow, lastAction, lastStatus, updatedAt, forkedFrom } = session;

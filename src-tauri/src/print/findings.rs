@@ -16,13 +16,18 @@ pub(crate) fn writes(writes: &[WriteRow]) -> String {
             vec![
                 write.seq.to_string(),
                 time(write.at),
-                write.by.clone().unwrap_or_else(|| "(the request)".to_owned()),
+                write.by.clone().unwrap_or_else(|| no_block(write).to_owned()),
                 write.operation.clone(),
                 format!("{} → {}", value(&write.old), value(&write.new)),
             ]
         })
         .collect();
     table(&["SEQ", "AT (UTC)", "BY", "OPERATION", "VALUE"], &rows)
+}
+
+/// Who made a change that no block made.
+fn no_block(write: &WriteRow) -> &'static str {
+    if write.operation == "edit" { "(the fork's edit)" } else { "(the request)" }
 }
 
 /// One hit a line.

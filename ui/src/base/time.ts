@@ -47,6 +47,10 @@ export function ago(ms: number, now: number): string {
   return day(ms);
 }
 
+/** How long something has waited: `40 s`, `14 min`, `2 h 05 m`. Nobody waits to the second for minutes. */
+export const waited = (ms: number): string =>
+  ms >= 60_000 && ms < 3_570_000 ? `${Math.round(ms / 60_000)} min` : duration(ms);
+
 /** The same with seconds, for what happened just now: `40 s ago`. */
 export const secondsAgo = (ms: number, now: number): string => {
   const seconds = Math.max(0, Math.round((now - ms) / 1000));

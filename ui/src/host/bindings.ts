@@ -3562,6 +3562,8 @@ export type ViewHead = {
 	root: string | null,
 	/**  The first words of what the request was asked. */
 	words: string | null,
+	/**  The execution that a person looks for: the one that failed, or the one that asks. */
+	cause?: string | null,
 };
 
 /**  An item, with long texts and values cut. */
@@ -3942,9 +3944,9 @@ export type WriteRow = {
 	seq: number,
 	/**  The event with which it took effect: its own, or the one that committed it. */
 	committed: number,
-	/**  The path of the block that wrote it; null for the request itself. */
+	/**  The path of the block that wrote it; null for the request itself, and for an edit. */
 	by: string | null,
-	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`. */
+	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`; `edit` if a fork was begun with it. */
 	operation: string,
 	/**  The value before; null where there was none. */
 	old: Json | null,

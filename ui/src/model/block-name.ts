@@ -1,5 +1,9 @@
 // How a block is called: the name at the end of its path.
 
+/** The icon of a block: of one that runs a tool, whatever kind it is, that of tools. */
+export const blockIcon = (kind: string, path: string | null | undefined): string =>
+  /(?:^|\/)(?:tool|activity):[^/]*$/.test(path ?? '') ? 'tool' : kind;
+
 /** `root/step:approve~2` is `approve`; a path without an operation is its last part. */
 export function blockName(path: string): string {
   const last = path.split('/').at(-1) ?? path;

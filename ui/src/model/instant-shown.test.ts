@@ -16,7 +16,6 @@ test('a chosen event goes before the end of a block', () => {
 });
 
 test.each([
-  ['the whole request', place({ block: 'r:root:0' }), known],
   ['no block', place({ block: null }), known],
   ['a block that runs', place(), { ...known, block: { seqStart: 10, seqEnd: null } }],
   ['a block that was not read yet', place(), { ...known, block: null }],
@@ -24,10 +23,15 @@ test.each([
   expect(instantShown('r', at, known)).toMatchObject({ seq: 90, base: null, isWhole: true });
 });
 
+test('the root shows the state at its end, compared with the start of the request', () => {
+  const root = place({ block: 'r:root:0' });
+  expect(instantShown('r', root, known)).toEqual({ request: 'r', seq: 30, base: null, isWhole: true });
+});
+
 test('the last event is shown though a block is selected that ended before', () => {
   expect(lastShown(place(), known)).toEqual({ seq: 90, block: 'r:root/step:a:0' });
   expect(lastShown(place({ seq: 5 }), known)).toMatchObject({ seq: 90 });
   expect(lastShown(place(), { ...known, live: true })).toEqual({ seq: null, block: null });
-  expect(lastShown(place({ block: 'r:root:0' }), known)).toEqual({ seq: null, block: 'r:root:0' });
+  expect(lastShown(place({ block: 'r:root:0' }), known)).toEqual({ seq: 90, block: 'r:root:0' });
   expect(lastShown(place({ block: null, seq: 5 }), known)).toEqual({ seq: null, block: null });
 });

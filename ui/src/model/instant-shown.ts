@@ -13,9 +13,9 @@ export type Known = {
   block: Span | null;
 };
 
-/** The selected block, if its end is what is shown: no event was chosen, it ended, and it is not the whole request. */
-function endedBlock({ seq, block: selected }: Place, { root, block }: Known) {
-  if (seq !== null || selected === null || selected === root || block?.seqEnd == null) return null;
+/** The selected block, if its end is what is shown: no event was chosen, and it ended. */
+function endedBlock({ seq, block: selected }: Place, { block }: Known) {
+  if (seq !== null || selected === null || block?.seqEnd == null) return null;
   return { from: block.seqStart, to: block.seqEnd };
 }
 
@@ -28,8 +28,10 @@ export function seqShown(place: Place, known: Known): number {
 /** What the end of a selected block is compared with is its start; an end of a request, the start; else the step before. */
 export function instantShown(request: string, place: Place, known: Known): Instant {
   const block = endedBlock(place, known);
-  const base = place.base ?? (block && Math.max(known.start, block.from - 1));
-  return { request, seq: seqShown(place, known), base, isWhole: place.seq === null && !block && !known.live };
+  const isRoot = block !== null && place.block === known.root;
+  const base = place.base ?? (isRoot ? null : block && Math.max(known.start, block.from - 1));
+  const isWhole = place.seq === null && (block === null || isRoot) && !known.live;
+  return { request, seq: seqShown(place, known), base, isWhole };
 }
 
 /**

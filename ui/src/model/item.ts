@@ -3,6 +3,7 @@
 import { isRecord, preview } from '../base/json';
 import { formatPath } from '../base/path';
 import type { Item } from '../host/host';
+import { questionWords } from './question';
 
 const BASE = new Set([
   'id',
@@ -33,6 +34,7 @@ export function speaker(item: Item): string {
 
 /** The text of an item, or null when it has none and its payload says it all. */
 export function textOf(item: Item): string | null {
+  if (isQuestion(item)) return questionOf(item);
   for (const parts of [item.content, item.summary]) {
     if (typeof parts === 'string') return parts;
     if (Array.isArray(parts)) {
@@ -42,6 +44,17 @@ export function textOf(item: Item): string | null {
   }
   return word(item.message) || word(item.title) || word(item.url) || null;
 }
+
+/** Whether it asks a person. Its text is the question; what is recorded of it beside that is folded. */
+export const isQuestion = (item: Item): boolean => item.type === 'suspension';
+
+const questionOf = (item: Item): string =>
+  questionWords({
+    reason: word(item.reason) || 'approval',
+    message: word(item.message) || null,
+    data: item.data,
+    path: item.provenance.path,
+  });
 
 /** How much of a value a line shows. */
 const LONGEST = 120;

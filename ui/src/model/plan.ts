@@ -14,14 +14,14 @@ export type PlanQuestion = { request: string; seq: number };
 /** The plan of a resume with whatever is answered. */
 export const planAhead = (host: Host, { request }: PlanQuestion): Promise<PlanRow> => host.planResume(request, {});
 
-/** What is inside of the blocks that are taken from the log, which count once each: `with the 9 inside them`. */
-export const insideWords = ({ fromLog, insideFromLog }: PlanRow): string =>
-  insideFromLog ? `with the ${thousands(insideFromLog)} inside ${fromLog === 1 ? 'it' : 'them'}` : '';
+/** The blocks inside of those that are reused, which count once each: `+9 nested`. */
+export const insideWords = ({ insideFromLog }: PlanRow): string =>
+  insideFromLog ? `+${thousands(insideFromLog)} nested` : '';
 
-/** `5, with the 9 inside them`. */
-function takenWords(plan: PlanRow): string {
+/** `5 (+9 nested)`. */
+function reusedWords(plan: PlanRow): string {
   const inside = insideWords(plan);
-  return thousands(plan.fromLog) + (inside && `, ${inside}`);
+  return thousands(plan.fromLog) + (inside && ` (${inside})`);
 }
 
 /** How many model calls what runs again makes: `2`, `at least 2`, `0 or more`. */
@@ -32,17 +32,17 @@ export function modelsAsked({ modelsAsked, mayAskMore }: PlanRow): string {
 }
 
 function modelWords({ modelsAsked, mayAskMore }: PlanRow): string {
-  if (modelsAsked === 0) return mayAskMore ? 'perhaps ask models' : 'ask no model again';
-  return `ask ${mayAskMore ? 'at least ' : ''}${plural(modelsAsked, 'model', 'models')}`;
+  if (modelsAsked === 0) return mayAskMore ? 'perhaps model calls' : 'no model calls';
+  return `${mayAskMore ? 'at least ' : ''}${plural(modelsAsked, 'model call', 'model calls')}`;
 }
 
-/** `taken from the log: 12 · goes on: 2 · runs again: 4 · models asked: 1 · may have happened: fetch at root/step:pay`. */
+/** `reused: 12 · re-run: 4 · model calls: 1 · may have happened: fetch at root/step:pay`. */
 export function planWords(plan: PlanRow): string {
   const parts = [
-    `taken from the log: ${takenWords(plan)}`,
-    ...(plan.goesOn ? [`goes on: ${thousands(plan.goesOn)}`] : []),
-    `runs again: ${thousands(plan.runsAgain)}`,
-    `models asked: ${modelsAsked(plan)}`,
+    `reused: ${reusedWords(plan)}`,
+    ...(plan.goesOn ? [`continued: ${thousands(plan.goesOn)}`] : []),
+    `re-run: ${thousands(plan.runsAgain)}`,
+    `model calls: ${modelsAsked(plan)}`,
   ];
   const [first, ...more] = plan.mayHaveHappened;
   if (first)
@@ -53,9 +53,8 @@ export function planWords(plan: PlanRow): string {
 /** The same for the foot of a request. */
 export function planSentence(plan: PlanRow): string {
   if (plan.error) return 'a resume would be refused: the flow does not fit the log';
-  const again = plan.runsAgain > 0 ? `run ${thousands(plan.runsAgain)} again` : 'run nothing again';
-  const inside = insideWords(plan);
-  const taken = `${thousands(plan.fromLog)} from the log${inside && ` ${inside}`}`;
-  const goesOn = plan.goesOn ? `go on with ${thousands(plan.goesOn)}, ` : '';
-  return `resume would take ${taken}, ${goesOn}${again}, ${modelWords(plan)}`;
+  const again = plan.runsAgain > 0 ? `re-run ${thousands(plan.runsAgain)}` : 're-run nothing';
+  const reused = plan.fromLog + (plan.insideFromLog ?? 0);
+  const goesOn = plan.goesOn ? `continue ${thousands(plan.goesOn)}, ` : '';
+  return `Resume: reuse ${thousands(reused)}, ${goesOn}${again}, ${modelWords(plan)}`;
 }

@@ -2,7 +2,7 @@
 
 mod origin;
 
-use runner::WhyQuery;
+use runner::{WhyQuery, WriteRow};
 use serde_json::json;
 
 use crate::address::Address;
@@ -46,7 +46,12 @@ pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<A
 fn writers(door: &Door, request: &str, place: &str, page: Page) -> Result<Answer, Refused> {
     let mut writes = door.workspace.history(request, place).map_err(on("place"))?;
     writes.reverse();
+    let no_block = |write: &WriteRow| match write.operation.as_str() {
+        "edit" => "the fork's edit",
+        _ => "the request itself",
+    };
     let last = writes.first().map(|write| write.by.clone());
+    let by_no_block = writes.first().map_or("the request itself", no_block);
     let mut answer = Answer::new(match &last {
         None => format!("No block of {} wrote {}.", name(request), name(place)),
         Some(by) => format!(
@@ -54,7 +59,7 @@ fn writers(door: &Door, request: &str, place: &str, page: Page) -> Result<Answer
             name(place),
             times(writes.len() as u64),
             name(request),
-            by.as_deref().map_or("the request itself".to_owned(), name)
+            by.as_deref().map_or(by_no_block.to_owned(), name)
         ),
     });
     answer.total = Some(writes.len() as u64);
@@ -68,7 +73,7 @@ fn writers(door: &Door, request: &str, place: &str, page: Page) -> Result<Answer
             "event {} · {} by {} · {} -> {}",
             write.seq,
             name(&write.operation),
-            write.by.as_deref().map_or("the request".to_owned(), name),
+            write.by.as_deref().map_or(no_block(write).to_owned(), name),
             old.as_ref().map_or("nothing", |old| &old.text),
             new.as_ref().map_or("nothing", |new| &new.text)
         );

@@ -47,6 +47,16 @@ test('a write is a line, and its payload is shown when it is asked for', async (
   expect(screen.getByRole('tree').textContent).toContain('version');
 });
 
+test('a question is told in words, and what is recorded of it is folded', async () => {
+  const data = { call: { _tool: 'pay', amount: 45, _scopes: ['account'] }, role: 'explicit' };
+  const asked = { type: 'suspension', content: undefined, role: undefined, reason: 'approval', data };
+  show('', {}, { ...asked, message: 'The call of "pay" waits for your approval', suspensionId: 'susp_1' });
+  expect(screen.getByTestId('item').textContent).toContain('Approve pay({ amount: 45 })?');
+  expect(screen.getByTestId('item').textContent).not.toContain('susp_1');
+  await fireEvent.click(screen.getByTestId('item-payload'));
+  expect(screen.getByRole('tree').textContent).toContain('susp_1');
+});
+
 test('a text that was cut off says so', () => {
   show('half of i', {}, { status: 'incomplete' });
   expect(screen.getByTestId('item').textContent).toContain('Cut off');

@@ -61,3 +61,14 @@ test('a change without a writer in this request was made by another one, and is 
   expect(marks.here.get('contacts')?.isByAnother).toBe(true);
   expect(countWords(countsOf(marks))).toBe('~1 1 by other requests');
 });
+
+test('what is inside of something added was added itself', () => {
+  const added = marksOf([{ ...change('added', 'plan'), by: 'root/step:plan' }]);
+  const rows = treeOf(value, added, all('plan', 'plan.steps'), false);
+  expect(rows.filter((row) => row.isNew).map((row) => row.path)).toEqual([
+    'plan.title',
+    'plan.steps',
+    'plan.steps[0]',
+    'plan.steps[1]',
+  ]);
+});

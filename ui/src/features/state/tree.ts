@@ -13,6 +13,8 @@ export type TreeRow = OutlineRow & {
   inside: number;
   insideByOthers: number;
   isGone: boolean;
+  /** Whether it is inside of something that was added, and so was added itself. */
+  isNew: boolean;
 };
 
 /** `others`: changes that another request made. They count as nothing else. */
@@ -91,6 +93,7 @@ export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChang
         inside: 0,
         insideByOthers: 0,
         isGone: true,
+        isNew: false,
       });
   };
   // What is gone from a container stands below its rows, which end where a row of no greater depth follows.
@@ -101,10 +104,13 @@ export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChang
       if (ended) addGone(ended.path, ended.depth + 1);
     }
   };
+  // The depth of the added container that the rows are inside of.
+  let added = Infinity;
   const isShown = isOnlyChanged ? shownOnly(marks.here, inside) : () => true;
   for (const row of outline(value, '', opened)) {
     close(row.depth);
     const change = row.more > 0 ? null : (marks.here.get(row.path) ?? null);
+    if (row.depth <= added) added = change?.kind === 'added' && !change.isByAnother ? row.depth : Infinity;
     if (row.more > 0 ? !isOnlyChanged : isShown(row.path))
       rows.push({
         ...row,
@@ -112,6 +118,7 @@ export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChang
         inside: inside.get(row.path) ?? 0,
         insideByOthers: byOthers.get(row.path) ?? 0,
         isGone: false,
+        isNew: row.depth > added,
       });
     if (row.open || (row.path === '' && row.children === 0)) open.push({ path: row.path, depth: row.depth });
   }

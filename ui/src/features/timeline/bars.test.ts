@@ -37,9 +37,19 @@ test('what a fork shares with its original makes nothing longer than it was', ()
 test('a block that waits says since when, where the request waits still', () => {
   const asks = row({ status: 'suspended', durationMs: 0, path: 'root/pay' });
   const waiting = { now: 1000 + 780_000, questions: [{ path: 'root/pay', createdAt: 1000 }] };
-  expect(barOf(asks, { ...newest, waiting }).label).toBe('waiting 13 m 00 s');
+  expect(barOf(asks, { ...newest, waiting }).label).toBe('waiting 13 min');
   expect(barOf(asks, newest).label).toBe('0 ms');
   expect(barOf({ ...asks, hasChildren: true, durationMs: 500 }, { ...newest, waiting }).label).toBe('500 ms');
+});
+
+test('what waits reaches to the time of day, with all that is around it', () => {
+  const asks = row({ status: 'suspended', durationMs: 0, path: 'root/turn[1]/pay' });
+  const waiting = { now: 781_000, questions: [{ path: 'root/turn[1]/pay', createdAt: 1000 }] };
+  const outer = { ...asks, path: 'root/turn[1]', hasChildren: true, durationMs: 20 };
+  expect(barOf(asks, { ...newest, waiting }).to).toBe(781_000);
+  expect(barOf(outer, { ...newest, waiting })).toMatchObject({ to: 781_000, label: '20 ms' });
+  expect(barOf({ ...outer, path: 'root/turn' }, { ...newest, waiting }).to).toBe(1020);
+  expect(tookOf(outer, { ...newest, waiting })).toBe(20);
 });
 
 test('an execution whose question was answered waits no longer, if its block asks again', () => {

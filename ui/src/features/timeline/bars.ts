@@ -1,5 +1,5 @@
 // Where the bar of a row begins and ends, and how it looks. Pure; drawing it is another matter.
-import { duration } from '../../base/time';
+import { duration, waited } from '../../base/time';
 import type { ViewRow } from '../../host/host';
 import { tookWithout, type Pause } from '../../model/pause';
 
@@ -14,7 +14,8 @@ export type ShownTime = { now: number; instant: number | null; waiting?: Wait | 
 /** A question belongs to the execution of its path during which it was asked. */
 export type Wait = { now: number; questions: { path: string; createdAt: number }[] };
 
-/** The bar as of the instant: what was running then ends there, and what had not begun shows no outcome. */
+/** The bar as of the instant: what was running then ends there, what waits for an answer reaches to the time of day, and
+ *  what had not begun shows no outcome. */
 export function barOf(row: ViewRow, { now, instant, waiting = null, pause = null }: ShownTime): Bar {
   // One that was cut off ends where the log tells no more of it.
   const length = row.durationMs ?? row.cutMs;
@@ -25,13 +26,18 @@ export function barOf(row: ViewRow, { now, instant, waiting = null, pause = null
   const isThin = look === 'group' || (row.hasChildren && row.kind !== 'generator');
   if (row.status === null) return { from: row.startedAt, to: Math.max(to, end), look, isThin, label: '' };
   // An answered one has ended, whatever its block asked later.
-  const isAsked = (question: Wait['questions'][number]) =>
-    question.path === row.path && question.createdAt >= row.startedAt && question.createdAt <= to + 1;
-  const waits = look === 'suspended' && !row.hasChildren && waiting?.questions.some(isAsked) ? waiting : null;
+  const isAsked = ({ path, createdAt }: Wait['questions'][number]) =>
+    (path === row.path || (row.hasChildren && isInside(path, row.path))) &&
+    createdAt >= row.startedAt &&
+    createdAt <= to + 1;
+  const waits = look === 'suspended' && waiting?.questions.some(isAsked) ? waiting : null;
   const took = duration(tookWithout(pause, row.startedAt, to, row.gaps ?? []));
-  const label = waits ? `waiting ${duration(waits.now - to)}` : hasDied(row, pause) ? UNKNOWN : took;
-  return { from: row.startedAt, to, look, isThin, label };
+  const words = waits && !row.hasChildren ? `waiting ${waited(waits.now - to)}` : null;
+  const label = words ?? (hasDied(row, pause) ? UNKNOWN : took);
+  return { from: row.startedAt, to: waits ? Math.max(to, waits.now) : to, look, isThin, label };
 }
+
+const isInside = (path: string, outer: string | null | undefined) => outer != null && path.startsWith(`${outer}/`);
 
 /** How long a block took whose process died: the log only says when it was last known to run. */
 const UNKNOWN = 'unknown; process died';
@@ -66,10 +72,10 @@ export function noteOf({ memoized, edited }: ViewRow): { word: string; spoken?: 
   return memoized ? { word: '=', spoken: 'from the log', why: 'Answered from the log; it did not run again' } : null;
 }
 
-/** How long it took, or has taken up to the instant; null where it had not begun. */
+/** How long it took, or has taken up to the instant, without what it waits; null where it had not begun. */
 export function tookOf(row: ViewRow, time: ShownTime): number | null {
   if (row.status === null) return null;
-  const { from, to } = barOf(row, time);
+  const { from, to } = barOf(row, { ...time, waiting: null });
   return tookWithout(time.pause ?? null, from, to, row.gaps ?? []);
 }
 

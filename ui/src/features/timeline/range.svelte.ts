@@ -30,21 +30,33 @@ export class TimeRange {
   /** By itself, because the clock goes on often, and the end of the axis seldom. */
   readonly #end: number = $derived.by(() => {
     const { from, to, live, now } = this.request;
-    return live ? liveEnd(from, Math.max(to, now), this.isCut ? this.#gaps : []) : to;
+    if (live) return liveEnd(from, Math.max(to, now), this.isCut ? this.#gaps : []);
+    return Math.max(to, this.waitsUntil() ?? to);
   });
   readonly axis: Axis = $derived.by(() => {
     const { from, pause } = this.request;
-    return axisOf({ from, to: this.#end }, this.#gaps, this.isCut, pause);
+    return axisOf({ from, to: this.#end }, this.#idle, this.isCut, pause);
   });
   readonly window: Window = $derived(this.#clamped());
   readonly hasCuts: boolean = $derived(this.axis.pieces.some((piece) => piece.isCut && piece.size > 0));
 
-  constructor(readonly request: OpenRequest) {
+  /** `waitsUntil`: the time of day while the request waits for an answer, which the axis reaches to. */
+  constructor(
+    readonly request: OpenRequest,
+    readonly waitsUntil: () => number | null = () => null,
+  ) {
     this.#overview = new LatestQuery((question) => this.#find(question), NEVER_BEFORE_MS);
   }
 
   get #gaps() {
     return this.#overview.answer?.overview.gaps ?? [];
+  }
+
+  /** The gaps of the log, and the time since its last event that the request has waited. */
+  get #idle() {
+    const { live, to } = this.request;
+    const until = live ? null : this.waitsUntil();
+    return until !== null && until > to ? [...this.#gaps, { from: to, to: until }] : this.#gaps;
   }
 
   get density(): readonly Density[] {

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { FakeHost } from '../../host/fake';
 import { OpenRequest } from '../../model/request.svelte';
+import { placeOf } from './axis';
 import { TimeRange } from './range.svelte';
 
 beforeEach(() => localStorage.clear());
@@ -64,4 +65,13 @@ test('zoomed to the newest of a running request, the newest stays in view', asyn
   request.clock.now += 50;
   expect(range.window.left).toBe(left);
   request.disconnect();
+});
+
+test('the axis of a request that waits reaches to the time of day, and the wait is cut', async () => {
+  const { request } = await open('req-4');
+  const range = new TimeRange(request, () => request.to + 840_000);
+  expect(range.axis.to).toBeGreaterThanOrEqual(request.to + 840_000);
+  expect(range.axis.pieces.some((piece) => piece.isCut && piece.to - piece.from === 840_000)).toBe(true);
+  // What waits is wide enough to be seen behind the cut.
+  expect(1 - placeOf(range.axis, request.to) / range.axis.length).toBeGreaterThan(0.05);
 });

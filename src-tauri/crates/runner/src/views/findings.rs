@@ -13,9 +13,9 @@ pub struct WriteRow {
     pub seq: u64,
     /// The event with which it took effect: its own, or the one that committed it.
     pub committed: u64,
-    /// The path of the block that wrote it; null for the request itself.
+    /// The path of the block that wrote it; null for the request itself, and for an edit.
     pub by: Option<String>,
-    /// `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`.
+    /// `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`; `edit` if a fork was begun with it.
     pub operation: String,
     /// The value before; null where there was none.
     pub old: Option<Json>,

@@ -1,5 +1,7 @@
 //! Who wrote a value: the history of one place of one scope in a request.
 
+mod edits;
+
 use std::collections::HashSet;
 
 use engine::event::{Event, EventKind, RequestStatus, Seq};
@@ -16,6 +18,9 @@ use crate::views::{EarlierWrite, Json, WriteRow};
 /// What a scope may be called.
 const SCOPES: &str = "session, user, project (or org), request, sequencer, sequencer[PATH] or block[PATH]";
 
+/// The operation of a [`WriteRow`] that is a fork's edit.
+pub(super) const EDIT: &str = "edit";
+
 /// Where to look: `session.topic`, `sequencer[root/step:plan].steps[0]`.
 pub(super) struct Address {
     pub(super) kind: ScopeKind,
@@ -26,15 +31,21 @@ pub(super) struct Address {
 
 impl Workspace {
     /// The operations of a request that changed a place, in the order they came into force; durable
-    /// writes do so when a block's end commits them. `address` is `SCOPE.PATH`.
+    /// writes do so when a block's end commits them. Of a fork also its edits. `address` is `SCOPE.PATH`.
     pub fn history(&self, request: &str, address: &str) -> Result<Vec<WriteRow>, Fault> {
-        match self.writes_of_calls(request, address)? {
-            Some(rows) => Ok(rows),
-            None => self.writes_to(request, address, "--path "),
+        if let Some(rows) = self.writes_of_calls(request, address)? {
+            return Ok(rows);
         }
+        let mut rows = self.writes_to(request, address, "--path ")?;
+        let edits = self.edits_to(request, &Address::parse(&self.address_in(request, address)?, "--path ")?)?;
+        if !edits.is_empty() {
+            rows.extend(edits);
+            rows.sort_by_key(|row| row.committed);
+        }
+        Ok(rows)
     }
 
-    /// As [`history`](Self::history); `named` is what stands before the address where it was given.
+    /// As [`history`](Self::history), without the edits of forks; `named` precedes the address where it was given.
     pub(super) fn writes_to(&self, request: &str, text: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
         let address =
             Address::parse(&self.address_in(request, text)?, named).map_err(|fault| self.with_names(request, fault))?;

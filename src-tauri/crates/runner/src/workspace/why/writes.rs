@@ -13,6 +13,7 @@ use super::spot::{Spot, StateSpot, address, name_in};
 use super::walk::{Walk, edge, small};
 use crate::core::fault::Fault;
 use crate::views::{WhyEdge, WhyKind, WhyPlace, WhySpot, WriteRow};
+use crate::workspace::writers::EDIT;
 
 impl Walk<'_> {
     /// Explains what a block wrote.
@@ -248,9 +249,9 @@ struct Place<'p> {
     pointer: &'p str,
 }
 
-/// Whether a place had this value after a write.
+/// Whether a place had this value after a block's write. A fork's edit is explained as one.
 fn has_left(write: &WriteRow, value: &Value) -> bool {
-    write.new.as_ref().is_some_and(|new| new.0 == *value)
+    write.operation != EDIT && write.new.as_ref().is_some_and(|new| new.0 == *value)
 }
 
 /// The newest first state of a record up to an event, if a place in it still has the value from there.
