@@ -3493,6 +3493,8 @@ export type ViewHead = {
 	root: string | null,
 	/**  The first words of what the request was asked. */
 	words: string | null,
+	/**  The execution that a person looks for: the one that failed, or the one that asks. */
+	cause?: string | null,
 };
 
 /**  An item, with long texts and values cut. */

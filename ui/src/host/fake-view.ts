@@ -19,7 +19,9 @@ export class FakeView {
   head(): ViewHead {
     const { changedFrom: _, items: __, ...head } = this.update();
     const { page } = this.rows({ offset: 0, limit: 64 });
-    return { ...head, page, words: this.recording.words, start: this.recording.recorded.head.start };
+    const { start, cause } = this.recording.recorded.head;
+    const isOver = ['failed', 'suspended'].includes(head.request.status);
+    return { ...head, page, words: this.recording.words, start, ...(isOver && cause && { cause }) };
   }
 
   update(): ViewUpdate {

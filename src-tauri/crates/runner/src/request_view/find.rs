@@ -104,6 +104,12 @@ impl RequestView {
         }
     }
 
+    /// The newest execution of a path. Unfolds nothing.
+    pub(crate) fn newest_at(&self, source: &impl Source, path: String) -> Result<Option<String>, Fault> {
+        let query = BlockQuery { instance_id: None, path: Some(path) };
+        self.span_of(source, &query)?.map(|span| self.instance_of(source, span)).transpose()
+    }
+
     /// The rows of executions, whether they are shown or not; without those that are not there.
     pub(crate) fn blocks(&mut self, source: &impl Source, instances: &[String]) -> Result<Vec<ViewRow>, Fault> {
         let mut nodes = Vec::new();

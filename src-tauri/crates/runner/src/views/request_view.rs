@@ -57,6 +57,9 @@ pub struct ViewHead {
     pub root: Option<String>,
     /// The first words of what the request was asked.
     pub words: Option<String>,
+    /// The execution that a person looks for: the one that failed, or the one that asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
 }
 
 /// What has changed in an open request since the last update.

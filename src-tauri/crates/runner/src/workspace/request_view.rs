@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use engine::error::FlowError;
-use engine::event::{EventKind, Recorded, Seq};
+use engine::event::{EventKind, Recorded, RequestStatus, Seq};
+use engine::suspension::SuspensionStatus;
 use engine::views::search::Where;
 use engine::views::spans::PathNumber;
 use store::SearchQuery;
@@ -40,6 +41,10 @@ impl Workspace {
         view.take_changed();
         view.tells(row.status);
         let source = ViewSource { workspace: self, request };
+        let cause = match self.cause_of(&row)? {
+            Some(path) => view.newest_at(&source, path)?,
+            None => None,
+        };
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         view.number = number;
         let (from, to) = view.range().unwrap_or((row.started_at, row.started_at));
@@ -55,11 +60,24 @@ impl Workspace {
             start: view.start(),
             root: view.root(&source)?,
             words: self.input_words(request)?,
+            cause,
             request: row,
         };
         drop(view);
         self.views.add(number, opened);
         Ok(head)
+    }
+
+    /// The path of the block that failed, or that asks, in a request that does not run.
+    fn cause_of(&self, row: &RequestRow) -> Result<Option<String>, Fault> {
+        match row.status {
+            RequestStatus::Suspended => {
+                let pending = self.suspensions_of(&row.id, Some(SuspensionStatus::Pending))?;
+                Ok(pending.into_iter().next().map(|asked| asked.path))
+            }
+            RequestStatus::Queued | RequestStatus::InProgress => Ok(None),
+            _ => Ok(row.error.as_ref().and_then(|error| error.path.clone())),
+        }
     }
 
     /// Closes a view.
