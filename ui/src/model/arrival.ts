@@ -27,7 +27,8 @@ export async function selectCause(app: AppModel): Promise<void> {
   const isFree = () => route.place.request === id && route.place.block === null && route.place.seq === null;
   if (!row || !hasCause || !isNew || !isFree()) return;
   // The first paint shows it where the answer that opened the request named it.
-  if (request.cause?.seq === seq) return app.select(request.cause.block, 'replace');
+  const { opened } = request;
+  if (opened?.seq === seq && opened.cause) return app.select(opened.cause, 'replace');
   const asked =
     row.status === 'suspended' && !host.isCopy ? host.suspensions({ request: id, status: 'pending' }) : null;
   const questions = (await asked?.catch(() => [])) ?? [];

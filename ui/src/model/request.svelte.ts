@@ -34,8 +34,8 @@ export class OpenRequest {
   loading = $state(false);
   /** The first words of what it was asked. */
   words: string | null = $state.raw(null);
-  /** The block that failed or asks, as of the event at which the request was opened. */
-  cause: { seq: number; block: string } | null = null;
+  /** As it was opened: the block that failed or asked then. */
+  opened: Pick<ViewHead, 'seq' | 'cause'> | null = null;
   readonly rows: RowPages;
   readonly filtering = new RowFilter();
   readonly progress = new Progress();
@@ -86,7 +86,7 @@ export class OpenRequest {
     this.#leave();
     this.id = id;
     this.row = this.root = this.fault = null;
-    Object.assign(this, { counts: NO_COUNTS, sums: NO_SUMS, seq: 0, words: null, pause: null, cause: null });
+    Object.assign(this, { counts: NO_COUNTS, sums: NO_SUMS, seq: 0, words: null, pause: null, opened: null });
     this.filtering.begin(filter);
     this.progress.clear();
     this.#folds.clear();
@@ -206,8 +206,7 @@ export class OpenRequest {
       const pause = await pauseOf(head.request.forkedFrom?.seq, (seq) => this.host.viewTimeOf(head.view, seq));
       if (round !== this.#round) return this.#close(head.view);
       this.#view = head.view;
-      const cause = head.cause == null ? null : { seq: head.seq, block: head.cause };
-      Object.assign(this, { start: head.start, words: head.words, pause, cause, fault: null });
+      Object.assign(this, { start: head.start, words: head.words, pause, opened: head, fault: null });
       this.filtering.opened(wanted, filtered);
       this.#show(head);
       this.rows.open(head.view, rows ?? head.rows, rows === null ? head.page : undefined);
