@@ -218,7 +218,9 @@ test('the sheet says the cost first, tells what is wrong at its field, and opens
   await type('try-samples', '2');
   await type('score-expression', 'output.eur <= 100');
   await waitFor(() =>
-    expect(text('try-plan-words')).toBe('2 arms × 2 samples: at most 6 model calls (2 with nothing changed), 720 tokens'),
+    expect(text('try-plan-words')).toBe(
+      '2 arms × 2 samples: at most 6 model calls (2 with nothing changed), 720 tokens',
+    ),
   );
   expect(text('try-plan-asks')).toContain('Hosts: api.example.com');
   await waitFor(() => expect((screen.getByTestId('do-try') as HTMLButtonElement).disabled).toBe(false));

@@ -161,7 +161,18 @@ export function formatRoute(route: Route): string {
     else text.set('with', route.right);
   } else {
     const place = placeOf(route);
-    for (const key of ['flow', 'action', 'session', 'request', 'seq', 'base', 'block', 'tab', 'audience', 'pane'] as const) {
+    for (const key of [
+      'flow',
+      'action',
+      'session',
+      'request',
+      'seq',
+      'base',
+      'block',
+      'tab',
+      'audience',
+      'pane',
+    ] as const) {
       const value = place[key];
       if (value !== null && value !== NOWHERE[key]) text.set(key, String(value));
     }

@@ -62,7 +62,6 @@ import type {
   RowsQuery,
   RunFileRow,
   RunOptions,
-  ScopeSeen,
   SearchPage,
   SessionQuery,
   Started,

@@ -80,9 +80,17 @@ export const COMMANDS: readonly Command[] = [
   command('settings', 'Go', 'Settings', 'gear', ['Ctrl+,'], (app) => app.route.to({ at: 'settings', section: null }), {
     when: (app) => !app.host.isCopy,
   }),
-  command('window', 'Go', 'Open this request in another window', 'enlarge', ['Ctrl+Shift+n'], (app) => openWindow(app), {
-    when: (app) => !app.host.isCopy && isOpen(app),
-  }),
+  command(
+    'window',
+    'Go',
+    'Open this request in another window',
+    'enlarge',
+    ['Ctrl+Shift+n'],
+    (app) => openWindow(app),
+    {
+      when: (app) => !app.host.isCopy && isOpen(app),
+    },
+  ),
   command('inspector', 'Go', 'Inspector in another window', 'enlarge', [], (app) => openWindow(app, 'inspector'), {
     when: (app) => !app.host.isCopy && isOpen(app),
   }),

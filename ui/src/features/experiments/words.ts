@@ -139,7 +139,10 @@ export function stoppedWords({
   if (stopped === 'budget') return { title: 'The budget is spent', message: `${count}. What has ended is shown.` };
   if (stopped === 'cancelled') return { title: 'Stopped', message: `${count}. What has ended is shown.` };
   if (isRequestGone)
-    return { title: count, message: 'The request was deleted, so the experiment cannot go on. What has ended is shown.' };
+    return {
+      title: count,
+      message: 'The request was deleted, so the experiment cannot go on. What has ended is shown.',
+    };
   const isRefused = arms.some((arm) => arm.error);
   return {
     title: count,
