@@ -1,10 +1,9 @@
-// The runs of the folder by a filter and in an order: how many there are, the rows in view, what they come to by day, and
-// which of them are selected. Rows are read a page at a time, so that a hundred thousand runs cost no more than a
-// screenful.
-import { chartedBy } from '../base/day-terms';
-import { asFault, type Fault, type Host, type RunRow, type RunSort, type RunsSummary } from '../host/host';
+// The runs of the folder by a filter and in an order: how many there are, the rows in view, and which of them are
+// selected. Rows are read a page at a time, so that a hundred thousand runs cost no more than a screenful.
+import { asFault, type Fault, type Host, type RunRow, type RunSort } from '../host/host';
 import { ALL_RUNS, type RunsPlace } from '../place';
 import { mostRuns, pagesIn, RUN_PAGE, type Range } from './run-pages';
+import { RunsChartData } from './runs-chart.svelte';
 
 /** Pages that are kept; those that were looked at last. */
 const MAX_PAGES = 24;
@@ -12,8 +11,6 @@ const MAX_PAGES = 24;
 export const MAX_SELECTED = 10_000;
 /** A run that is going on changes many times a second, and nobody reads so fast. */
 const READ_EVERY_MS = 400;
-/** The chart reads all runs. */
-const SUMMARY_EVERY_MS = 2_000;
 
 export class Runs {
   /** What the rows are of. */
@@ -22,13 +19,11 @@ export class Runs {
   count: number | null = $state.raw(null);
   /** How many runs there are without a filter. */
   total: number | null = $state.raw(null);
-  summary: RunsSummary | null = $state.raw(null);
-  /** The filter that `summary` is of. */
-  #summarized: string | null = $state.raw(null);
+  readonly chart: RunsChartData;
   /** Why the rows could not be read. What was read before stays. */
   fault: Fault | null = $state.raw(null);
   busy = $state(false);
-  /** The filter that `count`, `summary` and `fault` are about. */
+  /** The filter that `count` and `fault` are about. */
   judged: string | null = $state.raw(null);
   /** The row that the keys act on. It goes with its run if others come or go above it. */
   cursor = $state(0);
@@ -45,11 +40,10 @@ export class Runs {
   #isOpen = false;
   #isStale = false;
   #isFilling = false;
-  #summaryTimer: ReturnType<typeof setTimeout> | undefined;
-  #summaryAt = 0;
 
-  constructor(readonly host: Host) {}
-
+  constructor(readonly host: Host) {
+    this.chart = new RunsChartData(host);
+  }
   /** The page is on screen, at this place. */
   open(place: RunsPlace): void {
     const isSame = JSON.stringify(place) === JSON.stringify(this.place);
@@ -65,13 +59,13 @@ export class Runs {
     if (isOtherFilter) this.selected = new Map();
     // Time has passed since the page was left, and prices may have changed: either changes what a filter finds.
     const isCounted = isOtherFilter || !wasOpen;
-    if (isCounted) this.#summaryAt = 0;
+    if (isCounted) this.chart.expire();
     void this.#read(isCounted);
   }
 
   close(): void {
     this.#isOpen = false;
-    clearTimeout(this.#summaryTimer);
+    this.chart.stop();
   }
 
   /** Requests came, changed or went. */
@@ -86,7 +80,8 @@ export class Runs {
     this.#round++;
     this.close();
     this.place = ALL_RUNS;
-    this.count = this.total = this.summary = this.fault = this.judged = null;
+    this.count = this.total = this.fault = this.judged = null;
+    this.chart.clear();
     this.busy = this.#isStale = false;
     this.#pages = new Map();
     this.selected = new Map();
@@ -141,11 +136,6 @@ export class Runs {
     return this.count !== null && this.count > MAX_SELECTED && this.selected.size >= MAX_SELECTED;
   }
 
-  /** Whether the summary is of the filter that is shown. */
-  get isSummaryOfFilter(): boolean {
-    return this.#summarized === chartedBy(this.place.runs);
-  }
-
   async #select(offset: number, wanted: number) {
     const limit = Math.min(wanted, MAX_SELECTED);
     const [round, known] = [this.#round, this.#known()];
@@ -172,7 +162,7 @@ export class Runs {
         await this.#front(round, withCount);
         if (round !== this.#round) return;
         withCount = true;
-        this.#summarize();
+        this.chart.read(this.place.runs);
         await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS));
       } while (this.#isStale && round === this.#round && this.#isOpen);
     } catch (thrown) {
@@ -254,23 +244,5 @@ export class Runs {
     } finally {
       this.#isFilling = false;
     }
-  }
-
-  #summarize() {
-    clearTimeout(this.#summaryTimer);
-    const wait = Math.max(0, this.#summaryAt + SUMMARY_EVERY_MS - performance.now());
-    this.#summaryTimer = setTimeout(() => void this.#readSummary(), this.#summaryAt === 0 ? 0 : wait);
-  }
-
-  async #readSummary() {
-    const round = this.#round;
-    this.#summaryAt = performance.now();
-    const { runs } = this.place;
-    const filter = chartedBy(runs);
-    const summary = await this.host.runsSummary(filter).catch(() => null);
-    if (round !== this.#round && runs !== this.place.runs) return;
-    // What could not be read leaves what was there before, if it is of this filter.
-    if (summary === null && this.#summarized === filter) return;
-    [this.summary, this.#summarized] = [summary, filter];
   }
 }

@@ -54,9 +54,12 @@ impl Workspace {
         if file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("run")) {
             return refused("the name of a kept run");
         }
+        if is_stream(file) {
+            return Ok(());
+        }
         match file.symlink_metadata() {
             Err(_) => Ok(()),
-            Ok(there) if !there.is_file() => refused("a link, a device or a pipe"),
+            Ok(there) if !there.is_file() => refused("a link, or no ordinary file"),
             Ok(_) if is_report(file) => Ok(()),
             Ok(_) => refused("there already, and is no JUnit report"),
         }
@@ -66,6 +69,10 @@ impl Workspace {
     pub fn write_report(&self, file: &Path, text: &str) -> Result<(), Fault> {
         // Another program may have put a file there while the runs were verified.
         self.check_report_file(file)?;
+        if is_stream(file) {
+            return std::fs::write(file, text)
+                .map_err(|error| Fault::invalid(format!("{} cannot be written: {error}", file.display())));
+        }
         export_format::put(file, true, text.as_bytes())
     }
 
@@ -91,6 +98,23 @@ impl Workspace {
         let is_setting = SETTINGS.contains(&&*name) || name.ends_with(".mock.json");
         is_setting.then_some("a file that flows need, by its name")
     }
+}
+
+/// Whether a path is no file but a device or a pipe, such as `/dev/stdout`.
+fn is_stream(path: &Path) -> bool {
+    path.starts_with("/dev") || is_pipe(path)
+}
+
+#[cfg(unix)]
+fn is_pipe(path: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+
+    path.metadata().is_ok_and(|there| there.file_type().is_fifo())
+}
+
+#[cfg(not(unix))]
+fn is_pipe(_: &Path) -> bool {
+    false
 }
 
 /// Whether a file that is there is a JUnit report, or empty.

@@ -41,10 +41,7 @@ impl Workspace {
         view.take_changed();
         view.tells(row.status);
         let source = ViewSource { workspace: self, request };
-        let cause = match self.cause_of(&row)? {
-            Some(path) => view.newest_at(&source, path)?,
-            None => None,
-        };
+        let cause = self.cause_in(&view, &source, &row)?;
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         view.number = number;
         let (from, to) = view.range().unwrap_or((row.started_at, row.started_at));
@@ -68,7 +65,19 @@ impl Workspace {
         Ok(head)
     }
 
-    /// The path of the block that failed, or that asks, in a request that does not run.
+    /// The execution of the block that failed, or that asks, in a request that does not run.
+    pub(super) fn cause_in(
+        &self,
+        view: &RequestView,
+        source: &ViewSource<'_>,
+        row: &RequestRow,
+    ) -> Result<Option<String>, Fault> {
+        match self.cause_of(row)? {
+            Some(path) => view.newest_at(source, path),
+            None => Ok(None),
+        }
+    }
+
     fn cause_of(&self, row: &RequestRow) -> Result<Option<String>, Fault> {
         match row.status {
             RequestStatus::Suspended => {

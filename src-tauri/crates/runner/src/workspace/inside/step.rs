@@ -257,11 +257,11 @@ impl Inside<'_> {
 
     /// A move to a line as one to the statement that is on it. Fails if the line has none.
     fn on_statement(&self, from: u64, to: &Move) -> Result<Move, Fault> {
-        let (Move::To(line) | Move::BackTo(line)) = to else { return Ok(to.clone()) };
+        let (Move::To(asked) | Move::BackTo(asked)) = to else { return Ok(to.clone()) };
         let file = &self.site(from.clamp(1, self.ticks())).file;
-        let found = self.code.table.find(file, *line, None, &[]);
+        let found = self.code.table.find(file, *asked, None, &[]);
         let line = found.map(|at| self.code.table.sites[at as usize].line);
-        let line = line.ok_or_else(|| Fault::invalid(no_statement(&self.code, file, *line)))?;
+        let line = line.ok_or_else(|| Fault::invalid(no_statement(&self.code, file, *asked)))?;
         Ok(if matches!(to, Move::To(_)) { Move::To(line) } else { Move::BackTo(line) })
     }
 }

@@ -7,7 +7,6 @@ use engine::event::{Event, Seq};
 use script::{Asked, Execution, Question, SiteTable, Traced};
 
 use super::super::{Workspace, lock};
-use super::parts::Parts;
 use super::probed_code::ProbedCode;
 use super::recorded_seq::RecordedSeq;
 use crate::core::fault::Fault;

@@ -180,7 +180,7 @@ impl Workspace {
             start: view.start(),
             root: view.root(&source)?,
             words: self.input_words(request)?,
-            cause: None,
+            cause: self.cause_in(&view, &source, &row)?,
             request: row.clone(),
         };
         let has_calls = head.counts.ticks > 0;

@@ -77,11 +77,14 @@ struct Draw {
     effect: EffectKind,
 }
 
+/// An effect that was asked for: the path and the attempt of the block, what it is, and its ordinal.
+type Asked<'e> = (Option<&'e str>, u32, EffectKind, u32);
+
 /// What a run drew itself.
 fn draws(events: &[Event]) -> impl Iterator<Item = Draw> {
     let mut found: Vec<Draw> = Vec::new();
     // What was asked and is not answered, with the event that asked, and whether a pause has had something beside it.
-    let mut open: HashMap<(Option<&str>, u32, EffectKind, u32), (Seq, bool)> = HashMap::new();
+    let mut open: HashMap<Asked<'_>, (Seq, bool)> = HashMap::new();
     for event in events {
         let of = |effect: EffectKind, ordinal: u32| (event.path.as_deref(), event.attempt, effect, ordinal);
         match &event.kind {
