@@ -40,7 +40,7 @@ fn lines(covered: &Value) -> Value {
 fn each_block_shows_the_text_that_it_ran() {
     let place = changed();
     let at = |path: &str, line: u64| {
-        let shown = place.ask(&format!("step r --at {path}"));
+        let shown = place.run(&["step", "r", "--at", path]);
         assert_eq!(shown.code, Some(0), "{shown}");
         let instant = place.get(&format!("step r --at {path}"));
         assert_eq!(instant["line"], line, "{instant}");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tests::agent::{Agent, Protocol};
 use tests::bench::{Place, program};
 
-use crate::debug::recorded;
+use crate::debug::{line_of, recorded};
 
 /// A flow whose action has a schema of its input.
 const TYPED: &str = r#"
@@ -114,14 +114,18 @@ fn an_id_that_is_in_use_is_refused() {
         let params = json!({ "name": tool, "arguments": arguments });
         json!({ "jsonrpc": "2.0", "id": 400, "method": "tools/call", "params": params }).to_string()
     };
-    // In one write, and the first one opens the workspace: it is not answered yet when the second one comes.
-    agent.send(&format!("{}\n{}", call("find", json!({})), call("look", json!({ "request": "good" }))));
+    // An expression without an end is ended after a second: the first call is open when the second one comes.
+    let line = line_of(&place, "sum += priceOf");
+    let endless = json!({
+        "at": format!("flows/main.ts:{line}"), "expressions": ["(() => { for (;;) {} })()"], "request": "bad", "limit": 1,
+    });
+    agent.send(&format!("{}\n{}", call("print", endless), call("look", json!({ "request": "good" }))));
     let (one, other) = (agent.message(), agent.message());
     let (refused, answered) = if one["error"].is_object() { (one, other) } else { (other, one) };
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(400), &json!(-32_600)), "{refused}");
     assert!(refused["error"]["message"].as_str().is_some_and(|text| text.contains("id 400 is in use")), "{refused}");
     assert_eq!(answered["id"], 400, "{answered}");
-    assert!(answered["result"]["content"][0]["text"].as_str().is_some_and(|text| text.contains("3 requests")));
+    assert!(answered["result"].is_object(), "{answered}");
     // When it is answered, the id is free.
     agent.send(&call("find", json!({})));
     assert!(agent.message()["result"].is_object());

@@ -157,7 +157,8 @@ fn calls_are_answered_as_the_protocol_says() {
 
     for (kind, more, sent, status, words) in [
         (JSON, &[][..], &b"no JSON"[..], 400, "not JSON"),
-        (JSON, &[], b"{}", 400, "resourceSpans"),
+        // As an empty call in protobuf.
+        (JSON, &[], b"{}", 200, "{}"),
         (JSON, &[], b"\xff\xfe", 400, "UTF-8"),
         (PROTOBUF, &[], b"\xff\xff\xff\xff", 400, "not an OTLP trace call"),
         (PROTOBUF, &[("Content-Encoding", "gzip")], b"no gzip", 400, "not gzip"),

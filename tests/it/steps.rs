@@ -225,7 +225,7 @@ export default defineFlow({ kind: "f", session: { stateSchema: z.object({ sum: z
     assert_eq!(session("root#0+1")["value"]["sum"], 0);
     let pending = session("root#0+3");
     assert_eq!((&pending["value"]["sum"], &pending["notInForce"]), (&json!(-17), &json!(["sum"])), "{pending}");
-    let told = place.ask("step r --at root#0+3").stdout;
+    let told = place.run(&["step", "r", "--at", "root#0+3"]).stdout;
     assert!(told.contains("session state  {\"sum\":-17}  (not in force yet: sum)"), "{told}");
     let prompt = place.run_with(&["debug", "r", "--at", "root#0+3"], "where\nlocals\n").stdout;
     assert_eq!(prompt.matches("not in force yet: sum").count(), 2, "{prompt}");

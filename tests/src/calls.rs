@@ -29,9 +29,10 @@ const NOT_CALLED: [&str; 5] = ["watch", "open_log", "open_source", "pick_folder"
 /// `NOT_CALLED`.
 pub fn commands() -> Vec<(String, Vec<String>)> {
     let text = std::fs::read_to_string(repository().join("ui/src/host/bindings.ts")).expect("it is there");
-    let calls = text.split("__TAURI_INVOKE(\"").skip(1).map(|rest| {
+    let calls = text.split("__TAURI_INVOKE<").skip(1).map(|rest| {
+        let rest = rest.split_once(">(\"").expect("a name begins").1;
         let (name, rest) = rest.split_once('"').expect("a name ends");
-        let args = rest.split_once("))").expect("a call ends").0;
+        let args = rest.split_once("),\n").expect("a call ends").0;
         let names = args.trim_start_matches(", { ").trim_end_matches(" }").split(", ").filter(|name| !name.is_empty());
         (name.to_owned(), names.map(str::to_owned).collect())
     });

@@ -109,10 +109,10 @@ export const commands = {
 	openLog: () => __TAURI_INVOKE<string>("open_log"),
 	/**  Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor. */
 	openInEditor: (file: string, line: number, column: number | null) => __TAURI_INVOKE<string>("open_in_editor", { file, line, column }),
-	/**  The file that a block of a request was defined in, as it ran, and the block's lines. */
-	blockSource: (requestId: string, path: string) => __TAURI_INVOKE<BlockSource>("block_source", { requestId, path }),
-	/**  The author's files that a request ran, as they were; its flow's file first. */
-	filesThatRan: (requestId: string) => __TAURI_INVOKE<ImportedSource[]>("files_that_ran", { requestId }),
+	/**  The file that a block of a request was defined in, as an attempt ran, and the block's lines. */
+	blockSource: (requestId: string, path: string, attempt: number | null) => __TAURI_INVOKE<BlockSource>("block_source", { requestId, path, attempt }),
+	/**  The author's files that a request ran, as they were in one of the codes that it ran; its flow's file first. */
+	filesThatRan: (requestId: string, code: string | null) => __TAURI_INVOKE<ImportedSource[]>("files_that_ran", { requestId, code }),
 	/**  The values of expressions at a statement, in every request that reached it. */
 	printAt: (query: PrintQuery) => __TAURI_INVOKE<Printed>("print_at", { query }),
 	/**  An instant inside a block. */

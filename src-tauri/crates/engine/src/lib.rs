@@ -16,8 +16,8 @@ mod execution;
 mod model;
 pub mod views;
 
-/// What the drivers of other crates are made of: how they run blocks, ask models and call an author's functions. A block
-/// names its driver by [`flow::Drive`].
+/// What the drivers of other crates are made of: how they run blocks, ask models and call an author's functions. A
+/// block names its driver by [`flow::Drive`].
 pub mod driver {
     pub use crate::execution::core::schema_check::parse as parse_by_schema;
     pub use crate::execution::drivers::chain::background::start as start_in_background;

@@ -26,8 +26,8 @@ pub(super) struct Output {
 struct State {
     /// The ids of calls that were not answered, as JSON.
     open: HashSet<String>,
-    /// Errors that were not written yet.
-    errors: usize,
+    /// Answers that are there and were not written yet.
+    unwritten: usize,
     batches: Vec<Batch>,
     /// The version of the protocol that was agreed on.
     version: Option<String>,
@@ -95,12 +95,12 @@ impl Output {
 
     /// Writes on a task of its own: a read that is cancelled must not cut a line.
     fn write_later(self: &Arc<Self>, answer: Value) {
-        self.state().errors += 1;
+        self.state().unwritten += 1;
         let output = self.clone();
         tokio::spawn(async move {
             // A client that does not read any more has gone.
             let _ = output.write(&answer).await;
-            output.state().errors -= 1;
+            output.state().unwritten -= 1;
             output.written.notify_waiters();
         });
     }
@@ -108,8 +108,11 @@ impl Output {
     /// Writes a message, or keeps it for the list that it is a part of.
     pub(super) async fn send(&self, message: Value) -> io::Result<()> {
         let id = message.get("method").is_none().then(|| message["id"].to_string());
-        let whole = {
+        let (whole, is_awaited) = {
             let mut state = self.state();
+            // The id is free before the client has the answer: it may be used again at once.
+            let is_awaited = id.as_ref().is_some_and(|id| state.open.remove(id));
+            state.unwritten += usize::from(is_awaited);
             if let Some(version) = message["result"]["protocolVersion"].as_str() {
                 state.version = Some(version.to_owned());
             }
@@ -118,7 +121,8 @@ impl Output {
             } else if state.refused == id {
                 state.refused = None;
             }
-            match id.as_ref().and_then(|id| state.batches.iter().position(|batch| batch.open.contains(id))) {
+            let whole = match id.as_ref().and_then(|id| state.batches.iter().position(|batch| batch.open.contains(id)))
+            {
                 Some(at) => {
                     let batch = &mut state.batches[at];
                     batch.open.remove(id.as_deref().unwrap_or_default());
@@ -127,14 +131,15 @@ impl Output {
                     is_whole.then(|| Value::Array(state.batches.swap_remove(at).answers))
                 }
                 None => Some(message),
-            }
+            };
+            (whole, is_awaited)
         };
         let written = match whole {
             Some(whole) => self.write(&whole).await,
             None => Ok(()),
         };
-        if let Some(id) = id {
-            self.state().open.remove(&id);
+        if is_awaited {
+            self.state().unwritten -= 1;
             self.written.notify_waiters();
         }
         written
@@ -156,7 +161,7 @@ impl Output {
             written.as_mut().enable();
             {
                 let state = self.state();
-                if state.open.is_empty() && state.errors == 0 {
+                if state.open.is_empty() && state.unwritten == 0 {
                     return;
                 }
             }

@@ -230,6 +230,7 @@ pub struct LineHits {
 
 /// How often the lines of a file ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
 pub struct FileCoverage {
     /// Relative to the workspace.
     pub file: String,

@@ -175,8 +175,8 @@ pub(super) fn no_definition(generator: &str, option: &str, reason: NoDefinition)
              plain text there, like generator({{ name: \"{generator}\", … }})"
         ),
         NoDefinition::SeveralReturns => format!(
-            "the {option} of generator \"{generator}\" returns in several places, so ${{…}} in a text has no one place: \
-             write a text without it, or return in one place"
+            "the {option} of generator \"{generator}\" returns in several places, so ${{…}} in a text has no one \
+             place: write a text without it, or return in one place"
         ),
         NoDefinition::Several => {
             format!("several definitions are named \"{generator}\": give each a name of its own")

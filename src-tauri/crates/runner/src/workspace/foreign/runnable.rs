@@ -14,8 +14,8 @@ use crate::workspace::{Workspace, export_format};
 const MAX_NAME: usize = 60;
 
 impl Workspace {
-    /// Writes a flow, a mock script and an input whose run repeats what a foreign request asked of models, and what they
-    /// answered. Files that are there are replaced only if `replace` says so.
+    /// Writes a flow, a mock script and an input whose run repeats what a foreign request asked of models, and what
+    /// they answered. Files that are there are replaced only if `replace` says so.
     pub fn make_runnable(&self, request: &str, name: &str, replace: bool) -> Result<MadeRunnable, Fault> {
         check_name(name)?;
         let (row, events) = self.log_of(request)?;
