@@ -159,7 +159,7 @@ fn calls_are_answered_as_the_protocol_says() {
         (JSON, &[][..], &b"no JSON"[..], 400, "not JSON"),
         // As an empty call in protobuf.
         (JSON, &[], b"{}", 200, "{}"),
-        (JSON, &[], b"\xff\xfe", 400, "UTF-8"),
+        (JSON, &[], b"\xff\xfe", 400, "not JSON"),
         (PROTOBUF, &[], b"\xff\xff\xff\xff", 400, "not an OTLP trace call"),
         (PROTOBUF, &[("Content-Encoding", "gzip")], b"no gzip", 400, "not gzip"),
         (PROTOBUF, &[("Content-Encoding", "br")], b"", 415, "gzip"),

@@ -54,7 +54,7 @@ export class PageItems {
     const { items, counts } = this.#seen(at, audience);
     const all = isLeftOut && audience === 'history' ? [] : items;
     const page = all.slice(offset, offset + limit).map((item) => this.#item(item, at));
-    const shown = (await Promise.all(page)).flatMap((one) => one ?? []);
+    const shown = (await Promise.all(page)).flatMap((one) => (one ? asSeen(one, audience) : []));
     return {
       seq: at ?? this.about.last,
       total: all.length,
@@ -137,6 +137,13 @@ export class PageItems {
     const state = view.sequencers?.[id] ?? {};
     return { ...shown, item: { ...item, ...unwritten, state, version, terminal: hasEnded } as Item };
   }
+}
+
+/** A scope shows a client what it exposes; what a block wrote there is not part of that. */
+function asSeen(shown: ViewItem, audience: Audience): ViewItem {
+  if (!['client', 'history'].includes(audience) || shown.item.type !== 'state_change') return shown;
+  const { delta: _, value: __, ...item } = shown.item as Item & { delta?: unknown; value?: unknown };
+  return { ...shown, item: item as Item };
 }
 
 const withoutHistory = (shown: ViewItem): ViewItem => ({
