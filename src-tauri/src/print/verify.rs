@@ -162,7 +162,7 @@ mod tests {
     fn a_long_side_is_cut_around_the_first_difference() {
         let side = |total: u32| Side::of(&json!({ "long": "x".repeat(400), "total": total }));
         let shown = side(4).cut_from(330);
-        assert!(shown.starts_with("…xxx") && shown.ends_with("x\",\"total\":4} (422 bytes)"), "{shown}");
+        assert!(shown.starts_with("…xxx") && shown.ends_with("x\",\"total\":4} (421 bytes)"), "{shown}");
         assert_eq!(Side::of(&json!({ "total": 4 })).cut_from(330), "{\"total\":4}");
         let cut = |from: usize, bytes: usize| Side::of(&json!({ "$cut": "a\nb", "from": from, "bytes": bytes }));
         assert_eq!(cut(0, 3).cut_from(0), "a b");
