@@ -108,6 +108,19 @@ test('the chart of another filter is not shown as that of this one', async () =>
   answer({ runs: 1, failed: 1, tokens: 0, days: [] });
 });
 
+// The second time it was shown at its root block, whatever had failed.
+test('a failed run opens at the block that failed, each time it is opened', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  for (let times = 0; times < 2; times++) {
+    await key('Enter');
+    await waitFor(() => expect(app.route.place.block).toContain('step:check'));
+    app.route.to({ at: 'runs', ...app.runs.place });
+    await screen.findByTestId('runs-page');
+    await until('req-3', 'req-2', 'req-1');
+  }
+});
+
 test('selected runs are tagged at once, and the list shows it', async () => {
   await open();
   await until('req-3', 'req-2', 'req-1');

@@ -10,8 +10,8 @@ export async function openNewest(app: AppModel, session: string): Promise<void> 
   if (newest && place.session === session && !place.request) app.route.toRequest(newest.id, session, 'replace');
 }
 
-/** The end of the open request that a cause was looked for of. */
-const ends = new WeakMap<AppModel, string>();
+/** The end of the open request that a cause was looked for of, and the answer with which it was opened. */
+const ends = new WeakMap<AppModel, { end: string; opened: unknown }>();
 
 /**
  * Selects the block that a person looks for in a request that ended: the one that failed, or the one that asks. An
@@ -22,12 +22,14 @@ export async function selectCause(app: AppModel): Promise<void> {
   const { id, row, seq, live } = request;
   const hasCause = !live && (row?.status === 'suspended' || row?.error?.path != null);
   const end = `${id} ${hasCause ? seq : 'without'}`;
-  const isNew = ends.get(app) !== end;
-  ends.set(app, end);
+  const { opened } = request;
+  const before = ends.get(app);
+  // A request that is opened again is looked at anew.
+  const isNew = before?.end !== end || before.opened !== opened;
+  ends.set(app, { end, opened });
   const isFree = () => route.place.request === id && route.place.block === null && route.place.seq === null;
   if (!row || !hasCause || !isNew || !isFree()) return;
   // The first paint shows it where the answer that opened the request named it.
-  const { opened } = request;
   if (opened?.seq === seq && opened.cause) return app.select(opened.cause, 'replace');
   const asked =
     row.status === 'suspended' && !host.isCopy ? host.suspensions({ request: id, status: 'pending' }) : null;
