@@ -44,7 +44,7 @@ pub struct InjectedMessage {
     /// Its id, where the author gives it one.
     #[serde(default)]
     pub id: Option<String>,
-    /// The message that it stands before.
+    /// The message that it is put before.
     #[serde(default)]
     pub before_message_id: Option<String>,
     /// The call that it answers, of a tool's message.
@@ -284,7 +284,7 @@ fn is_call(call: &Value) -> bool {
     call["id"].is_string() && call["function"]["name"].is_string() && call["function"]["arguments"].is_string()
 }
 
-/// Writes the keys of `context` that changed, each as an operation of its own: a large value beside them is not written
+/// Writes each key of `context` that changed as one operation, so that large values of other keys are not written
 /// again.
 async fn write_context(flow: &FlowState, old: Option<&std::sync::Arc<Value>>, new: Value) -> Result<(), FlowError> {
     let Value::Object(new) = new else { return Ok(()) };

@@ -257,7 +257,8 @@ impl Run {
         self.attempts.borrow().get(path).map_or(0, |next| next.saturating_sub(1))
     }
 
-    /// Returns the key of a durable scope of this request; `None` for the project if there is none.
+    /// Returns the key of a durable scope of this request; `None` if the scope is the project and the request has no
+    /// project.
     pub fn durable_key(&self, kind: ScopeKind) -> Option<ScopeKey> {
         self.start.durable_key(kind)
     }

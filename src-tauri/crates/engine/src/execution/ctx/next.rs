@@ -15,7 +15,7 @@ impl Context {
         let next = self.next.as_ref().ok_or_else(gone)?;
         let (sender, answer) = oneshot::channel();
         next.callers.borrow_mut().extend(self.call.clone());
-        next.wishes.unbounded_send((edited, sender)).map_err(|_| gone())?;
+        next.calls.unbounded_send((edited, sender)).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 }

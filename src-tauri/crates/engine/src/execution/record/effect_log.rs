@@ -79,7 +79,7 @@ pub struct EffectLog {
     unawaited: HashSet<(Arc<str>, u32, EffectKind, u32)>,
     /// How often the request had been resumed when an attempt started; absent for 0.
     resume_counts: HashMap<(Arc<str>, u32), u32>,
-    /// The attempts with which the tries of a block were counted anew: a resume ran again what had failed.
+    /// The attempts at which a block's tries were counted from 0 again, because a resume ran a failed block again.
     rounds: HashSet<(Arc<str>, u32)>,
     /// What waits to become due.
     turns: Turns,
@@ -313,7 +313,7 @@ impl EffectLog {
         self.resume_counts.get(&(path.clone(), attempt)).copied().unwrap_or(0)
     }
 
-    /// Returns whether the tries of a block are counted anew with an attempt.
+    /// Returns whether a block's tries are counted from 0 again at an attempt.
     pub(crate) fn begins_round(&self, path: &Arc<str>, attempt: u32) -> bool {
         !self.rounds.is_empty() && self.rounds.contains(&(path.clone(), attempt))
     }

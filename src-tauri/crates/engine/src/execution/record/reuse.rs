@@ -29,6 +29,6 @@ impl Reuse {
 pub(crate) struct Instance {
     /// Which execution.
     pub(crate) attempt: u32,
-    /// The recorded initial value of its own state; that of today's schema if there is none.
+    /// The recorded initial value of its own state; `None` if the log has none, and the schema of today gives it.
     pub(crate) own: Option<Value>,
 }

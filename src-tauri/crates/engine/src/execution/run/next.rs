@@ -13,11 +13,11 @@ use crate::model::error::FlowError;
 pub(crate) type Waiting = oneshot::Sender<Result<Data, FlowError>>;
 
 /// A call of `next()`: the input in place of the block's, if the layer gives one, and who waits for the result.
-pub(crate) type Wish = (Option<Data>, Waiting);
+pub(crate) type NextCall = (Option<Data>, Waiting);
 
 /// `next()` of one layer.
 pub(crate) struct Next {
-    pub(crate) wishes: mpsc::UnboundedSender<Wish>,
+    pub(crate) calls: mpsc::UnboundedSender<NextCall>,
     /// The calls of the layer that went on: one, unless a conflict repeats it.
     pub(crate) callers: RefCell<Vec<Rc<CallbackCall>>>,
 }

@@ -43,8 +43,8 @@ async fn run_layer(
     (at, layer): (usize, &Middleware),
     input: &StepValue,
 ) -> Result<StepValue, FlowError> {
-    let (wishes, mut asked) = mpsc::unbounded();
-    let next = Rc::new(Next { wishes, callers: RefCell::default() });
+    let (calls, mut asked) = mpsc::unbounded();
+    let next = Rc::new(Next { calls, callers: RefCell::default() });
     let outer = Context { next: Some(next.clone()), ..cx.clone() };
     let role = format!("middleware:{}", encode(&layer.name).replace('.', "%2E"));
     let mut call = callback::call(&outer, &role, &layer.around, vec![input.argument()]).boxed_local().fuse();
