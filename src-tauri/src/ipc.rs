@@ -55,6 +55,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             runs::runs,
             runs::run_ids,
             runs::count_runs,
+            runs::samples_left_out,
             runs::runs_summary,
             runs::block_sums,
             runs::tag_counts,

@@ -31,8 +31,8 @@ pub use run::batch::Cancel;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
 pub use store::{
-    DataPlace, EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, SearchQuery, SessionOrder,
-    SessionQuery, Subject,
+    DataPlace, EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, Samples, SearchQuery,
+    SessionOrder, SessionQuery, Subject,
 };
 pub use views::*;
 pub use workspace::answers::defaults_instead;

@@ -111,7 +111,7 @@ impl Workspace {
             usage.prompt_tokens = usage.prompt_tokens.saturating_add(tokens.input);
             usage.completion_tokens = usage.completion_tokens.saturating_add(tokens.output);
             let model = view.effect_request(&event.kind).and_then(|request| request["model"].as_str());
-            let price = self.config.cost(model.unwrap_or_default(), result);
+            let price = self.config.value_of(model.unwrap_or_default(), result);
             let sum = if shared_ms(&event.kind).is_some() {
                 usage.shared_calls += 1;
                 usage.shared_tokens = usage.shared_tokens.saturating_add(tokens.input.saturating_add(tokens.output));
@@ -156,7 +156,8 @@ impl Workspace {
                     }
                 }
                 let tokens = CallTokens::read(result).unwrap_or_default();
-                let usd = self.config.cost(request["model"].as_str().unwrap_or_default(), result).unwrap_or_default();
+                let usd =
+                    self.config.value_of(request["model"].as_str().unwrap_or_default(), result).unwrap_or_default();
                 spent = (spent.0 + 1, spent.1.saturating_add(tokens.sum()), spent.2 + usd);
             }
         }
