@@ -109,8 +109,9 @@ test('the chart of another filter is not shown as that of this one', async () =>
 });
 
 test('samples of experiments are left out, and one click away', async () => {
-  vi.spyOn(host, 'samplesLeftOut').mockImplementation(async (filter) => (filter.includes('is:sample') ? 0 : 1_200));
-  await open();
+  await open('#runs=', (host) => {
+    vi.spyOn(host, 'samplesLeftOut').mockImplementation(async (filter) => (filter.includes('is:sample') ? 0 : 1_200));
+  });
   await until('req-3', 'req-2', 'req-1');
   await waitFor(() => expect(said('runs-samples')).toBe('and 1,200 samples of experiments'));
   const runs = vi.spyOn(host, 'runs').mockResolvedValue([]);

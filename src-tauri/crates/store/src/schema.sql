@@ -161,7 +161,8 @@ CREATE TABLE model_usage (
 ) STRICT, WITHOUT ROWID;
 
 -- Forks that were made to compare them. `body` is JSON: what the experiment varies. Requests are named by their ids,
--- because somebody may delete them. Not derived from events.
+-- because somebody may delete them. The samples of `experiment` 0 are forks of searches for a culprit. Not derived from
+-- events.
 CREATE TABLE experiment (
     n       INTEGER PRIMARY KEY,
     id      TEXT    NOT NULL UNIQUE,

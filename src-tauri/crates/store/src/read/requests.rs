@@ -78,7 +78,7 @@ pub struct RequestRow {
     pub emitter: Option<String>,
 }
 
-pub(super) const COLUMNS: &str =
+pub(crate) const COLUMNS: &str =
     "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
     r.started_at, r.finished_at, (SELECT max(e.seq) FROM event e WHERE e.request = r.n), r.error, r.forked_from,
     r.forked_at, r.epoch, r.emitter";
@@ -317,7 +317,7 @@ fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>,
     Ok(found)
 }
 
-pub(super) fn request(row: Row<'_>) -> Result<RequestRow, Error> {
+pub(crate) fn request(row: Row<'_>) -> Result<RequestRow, Error> {
     let error: Option<String> = row.get(13)?;
     Ok(RequestRow {
         id: row.get(0)?,

@@ -120,6 +120,7 @@ impl Workspace {
                 cancel,
                 |_| -> Result<ForkEnd, String> {
                     let id = new_request();
+                    self.store.claim_search_fork(&id).map_err(|error| Fault::of_write(error).to_string())?;
                     let calls = meter.sample(numbers.fetch_add(1, Ordering::Relaxed));
                     let run = self.begin_sample(&id, &experiment, &variant, &calls, cancel);
                     let Some(running) = run.map_err(|fault| fault.to_string())? else { return Ok(ForkEnd::Gone) };

@@ -17,7 +17,7 @@ use crate::models::target::problem_of;
 use crate::run::batch::Cancel;
 use crate::views::TryPlan;
 use crate::workspace::fork::NewFork;
-use crate::workspace::{At, Mock, Workspace, new_request};
+use crate::workspace::{Mock, Workspace, new_request};
 
 /// What arms run, by their numbers.
 pub(super) type CheckedArms = Vec<(u32, Result<Variant, String>)>;
@@ -36,7 +36,7 @@ impl Workspace {
     /// Refuses what cannot be tried before anything is written. Returns what the arms run that were looked at, by their
     /// numbers.
     pub(super) fn check_query(&self, experiment: &Experiment) -> Result<CheckedArms, Fault> {
-        let Experiment { query, row, events, place, .. } = experiment;
+        let Experiment { query, events, place, .. } = experiment;
         if query.needs_generator() {
             place.generator(events)?;
         }
@@ -85,8 +85,10 @@ impl Workspace {
         match (own.find_map(|variant| variant.as_ref().ok()), reason) {
             (Some(Variant { loaded_flow, cut, edits, answered, .. }), _) => {
                 let (loaded_flow, answered) = (loaded_flow.clone(), answered.clone());
-                let fork = NewFork { id: new_request(), loaded_flow, row, events, cut: Some(*cut), answered };
-                self.forking_as(fork, &At::Seq(*cut), edits.clone(), &experiment.mock)?;
+                let point = experiment.point(self, *cut, edits)?;
+                let script = experiment.script(self, &point, &loaded_flow)?;
+                let fork = NewFork { id: new_request(), loaded_flow, point, answered };
+                self.forking_as(fork, edits.clone(), script)?;
             }
             (None, Some(reason)) => return Err(Fault::invalid(reason)),
             (None, None) => {}
