@@ -106,7 +106,9 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         ReplayedCode::Loaded(loaded_flow) => Some(loaded_flow.clone()),
         ReplayedCode::Probed { .. } => None,
     };
-    let is_known = PriorEvents { events: Arc::new(events.clone()), ..PriorEvents::default() };
+    // Not copied: a log may be long.
+    let events = Arc::new(events);
+    let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
     let load_time = LoadTime::after(load_effects(&events), SyncEffect::placeholder)
         .with_env(config.flow_env())
         .with_secret_names(config.secret_names())
