@@ -111,6 +111,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             experiment::experiments,
             experiment::experiment,
             experiment::adopt,
+            experiment::plan_culprit,
             experiment::culprit,
             watch,
             going_on::resume,

@@ -140,6 +140,31 @@ fn forks_of_a_search_are_left_out_of_lists() {
     assert_eq!(verified["results"].as_array().map(Vec::len), Some(1), "{verified}");
 }
 
+/// An experiment that stops says which samples are missing, and not only how many.
+#[test]
+fn an_experiment_that_stops_names_the_missing_samples() {
+    let (place, server) = shop((0..3).map(|_| Reply::text("70")));
+    let found = tried(&place, &["--model", "large", "--samples", "3", "--jobs", "1", "--budget", "3"]).json();
+    assert_eq!((&found["stopped"], &found["missing"]), (&json!("budget"), &json!(3)), "{found}");
+    assert_eq!((&found["base"]["missing"], &found["arms"][0]["missing"]), (&json!([3]), &json!([2, 3])), "{found}");
+    let shown = place.run(&["experiments", found["id"].as_str().unwrap_or_default()]);
+    assert!(shown.stdout.contains("missing samples of each arm: base: 3; 1: 2-3"), "{shown}");
+    assert_eq!(server.asked().len(), 4);
+}
+
+/// What may be asked is said before: models, and hosts that only another way through the flow reaches.
+#[test]
+fn what_may_be_asked_is_said_before_it_is() {
+    let (place, server) = shop((0..40).map(|_| Reply::text("70")));
+    let plan = place.run(&["try", "r", "--at", "root/step:price", "--model", "large", "--plan"]);
+    let hosts = format!("another way through the flow may fetch from {}", server.host());
+    assert!(plan.stdout.contains("models asked: small, large") && plan.stdout.contains(&hosts), "{plan}");
+    assert_eq!(server.asked().len(), 1);
+    let found = place.run(&["culprit", "r", "--fails", "output.eur > 80", "--budget", "4", "--samples", "1"]);
+    let said = found.stderr.find("at most 200 forks and 200 model calls");
+    assert!(said.is_some() && found.stderr.contains("models asked: small"), "{found}");
+}
+
 #[test]
 fn every_text_of_a_generator_is_tried_and_adopted() {
     let (place, server) = shop((0..9).map(|_| Reply::text("70")));

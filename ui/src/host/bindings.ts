@@ -157,6 +157,8 @@ export const commands = {
 	experiment: (id: string) => __TAURI_INVOKE<ExperimentView>("experiment", { id }),
 	/**  The edit that makes an arm what the flow does; written if `write` says so. */
 	adopt: (experiment: string, arm: string, write: boolean) => __TAURI_INVOKE<Adopted>("adopt", { experiment, arm, write }),
+	/**  What a search for the deciding step may ask, all forks together; nothing is run. */
+	planCulprit: (query: CulpritQuery) => __TAURI_INVOKE<TryPlan>("plan_culprit", { query }),
 	/**  Looks for the step at which a failure was decided. */
 	culprit: (query: CulpritQuery, onProgress: Channel<TryProgress>) => __TAURI_INVOKE<CulpritView>("culprit", { query, onProgress }),
 	/**  Tells the page when to read again. */
@@ -428,6 +430,8 @@ export type ArmView = {
 	samples: SampleView[],
 	/**  What they tell. */
 	summary: ArmSummary,
+	/**  The numbers of the samples that are missing: they did not end. */
+	missing: number[],
 	/**  Why it cannot be run. */
 	error?: string | null,
 };

@@ -241,6 +241,11 @@ impl Config {
         self.prices.of_token([Some(asked), configured, Some(answered)].into_iter().flatten())
     }
 
+    /// The hosts that flows may fetch from.
+    pub(crate) fn fetch_hosts(&self) -> Vec<String> {
+        self.fetch.allow.iter().map(ToString::to_string).collect()
+    }
+
     /// `env` as flows see it.
     pub(crate) fn flow_env(&self) -> serde_json::Value {
         let values = self.env.iter().filter_map(|(name, value)| Some((name.clone(), value.read()?.into())));

@@ -44,7 +44,8 @@ impl ScoreKind {
 
 /// An arm with its samples. The summary waits for the kind of the scores, which the samples of all arms tell.
 pub(super) fn arm_view(id: &str, arm: &Arm, samples: Vec<SampleView>) -> ArmView {
-    ArmView { id: id.to_owned(), axes: Json(arm.axes().into()), summary: ArmSummary::default(), samples, error: None }
+    let (axes, summary) = (Json(arm.axes().into()), ArmSummary::default());
+    ArmView { id: id.to_owned(), axes, summary, samples, missing: Vec::new(), error: None }
 }
 
 /// The samples that have ended.

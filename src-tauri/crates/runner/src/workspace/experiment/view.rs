@@ -1,6 +1,6 @@
 //! Experiments as they are shown: read from what is stored of them, and from the logs of their samples.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use engine::event::RequestStatus;
 use store::ExperimentRow as Stored;
@@ -66,7 +66,10 @@ impl Workspace {
                 found.push(self.sample_view(&row, self.request_row(request), original.as_ref())?);
             }
             let error = errors.get(&number).cloned();
-            Ok(ArmView { error, ..arm_view(id, arm, found) })
+            let has_ended = |sample: &&SampleView| Begun::of(sample.status) == Begun::Ended;
+            let ended: HashSet<u32> = found.iter().filter(has_ended).map(|sample| sample.number).collect();
+            let missing = (1..=query.samples()).filter(|number| !ended.contains(number)).collect();
+            Ok(ArmView { error, missing, ..arm_view(id, arm, found) })
         };
         let base = if has_base { Some(view(BASE, "base", &Arm::default())?) } else { None };
         let mut arms = Vec::new();
