@@ -74,8 +74,8 @@ impl Workspace {
         self.mock_of(&self.mode(mock, point.origin.as_deref(), file), file)
     }
 
-    /// As [`forking`](Self::forking), from a known point, with given code and under a given id. Reads nothing that forks
-    /// from the same point share.
+    /// As [`forking`](Self::forking), from a known point, with given code and under a given id. Reads nothing that
+    /// forks from the same point share.
     pub(super) fn forking_as(
         &self,
         NewFork { id, loaded_flow, point, answered }: NewFork,

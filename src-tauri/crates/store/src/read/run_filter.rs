@@ -240,7 +240,8 @@ impl RunFilter {
             "WITH price (model, input, cached, output) AS MATERIALIZED ({prices}),
              cost (request, trillionths) AS MATERIALIZED (
                  SELECT u.request, sum((u.input - u.cached) * p.input + u.cached * p.cached + u.output * p.output)
-                 FROM model_usage u JOIN price p ON p.model = u.model WHERE u.counted > 0 AND {paid} GROUP BY u.request)"
+                 FROM model_usage u JOIN price p ON p.model = u.model
+                 WHERE u.counted > 0 AND {paid} GROUP BY u.request)"
         )
     }
 }

@@ -229,7 +229,7 @@ fn listed(hides_samples: bool) -> String {
     if hides_samples { format!("NOT {IS_SAMPLE}") } else { "TRUE".to_owned() }
 }
 
-/// The statement that sums runs by day, and what is bound in it. Samples that are left out count only in what was spent.
+/// The statement that sums runs by day, and what is bound in it. Samples that are left out count in what was spent.
 fn by_day(filter: &RunFilter, hides_samples: bool) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);

@@ -148,7 +148,7 @@ fn costs_are_tokens_times_prices() {
     assert_eq!(ids(&bed, &RunQuery { filter: RunFilter { terms, ..filter }, ..RunQuery::default() }), ["b"]);
 }
 
-/// Three requests, of which "b" and "c" are samples of an experiment with "a". They share one answer, for which "b" paid.
+/// Three requests, of which "b" and "c" are samples of an experiment with "a". They share an answer: "b" paid for it.
 fn sampled() -> Bed {
     let bed = bed();
     asks(&bed, "a", &[(100, 5)]);

@@ -1,5 +1,5 @@
-//! What is known of samples that have ended: an experiment is read again and again while it runs, and each time only the
-//! logs are read that it did not know.
+//! What is known of samples that have ended: an experiment is read again and again while it runs, and each time only
+//! the logs are read that are not known yet.
 //!
 //! Must not be asked what a sample is scored with, or whether it still runs: that changes without its log.
 

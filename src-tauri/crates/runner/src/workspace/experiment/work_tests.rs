@@ -18,7 +18,9 @@ const last = handler({ name: "last", inputSchema: z.any(), execute: (n, ctx) => 
 export default defineFlow({
   kind: "main",
   session: { stateSchema: z.object({ more: z.number().default(0) }) },
-  actions: { sum: { block: sequencer({ name: "chain", inputSchema: z.any() }).doUntil((n) => n >= 20, count).step(last) } },
+  actions: {
+    sum: { block: sequencer({ name: "chain", inputSchema: z.any() }).doUntil((n) => n >= 20, count).step(last) },
+  },
 });
 "#;
 

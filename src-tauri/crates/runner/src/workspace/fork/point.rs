@@ -68,7 +68,7 @@ pub(super) struct SharedStates {
 impl Workspace {
     /// Reads what forks at a place share. `cut` is the last event that both have in common, as if the request had been
     /// interrupted there: what was in flight goes on with the effects that it had. Without one it is the step that the
-    /// forks go on from, and what was in flight runs again. Of the edits it counts only which parts of a step they edit.
+    /// forks go on from, and what was in flight runs again. Of the edits only counts which parts of a step they edit.
     pub(in crate::workspace) fn fork_point(
         &self,
         row: RequestRow,

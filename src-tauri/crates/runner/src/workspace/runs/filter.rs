@@ -1,7 +1,7 @@
 //! The language in which lists of runs are filtered: `status:failed flow:cart -tag:seen dur>1s cost>0.1 "some text"`.
 //!
-//! Words, signs, quotes and `-` are those of the timeline's filter. All terms must hold. Samples of experiments are left
-//! out, unless a term is `is:sample` or names a session.
+//! Words, signs, quotes and `-` are those of the timeline's filter. All terms must hold. Samples of experiments are
+//! left out, unless a term is `is:sample` or names a session.
 
 use engine::event::RequestStatus;
 use store::{Comparison, RunCondition, RunTerm};

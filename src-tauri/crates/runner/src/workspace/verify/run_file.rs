@@ -230,7 +230,7 @@ impl RunFile {
         }
     }
 
-    /// Reads the file twice, because what is referred to stands below: first its long values, then the lines above them.
+    /// Reads the file twice, because what is referred to stands below: first its long values, then the lines above.
     fn parse_once(
         text: &mut (impl BufRead + Seek),
         file: &Path,

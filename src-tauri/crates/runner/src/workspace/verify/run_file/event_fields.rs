@@ -1,5 +1,5 @@
-//! The fields of an event in a `.run` file: one that no event has is named, wherever it stands, because it is a fault of
-//! the hand that wrote it.
+//! The fields of an event in a `.run` file: one that no event has is named, wherever it stands, because it is a fault
+//! of the hand that wrote it.
 //!
 //! Must not look into values of a flow: there any field may stand, and reading keeps it.
 
