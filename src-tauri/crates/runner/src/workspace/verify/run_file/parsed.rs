@@ -17,33 +17,24 @@ use crate::core::config::Limits;
 use crate::run::replay::comparison::Expectation;
 use crate::workspace::export_format;
 
-/// A line that is no label and no long value.
+/// The fields of a line with a record, without its state.
 #[derive(Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-enum Line {
-    Record {
-        record: ScopeKey,
-        #[serde(deserialize_with = "engine::json::exact")]
-        state: Map<String, Value>,
-        version: u64,
-    },
-    Event {
-        at: i64,
-        #[serde(default)]
-        attempt: u32,
-        #[serde(deserialize_with = "engine::json::exact")]
-        event: Map<String, Value>,
-        #[serde(default)]
-        path: Option<Arc<str>>,
-        #[serde(default)]
-        request: Option<Arc<str>>,
-        seq: Seq,
-    },
-    Expected {
-        #[serde(deserialize_with = "engine::json::exact")]
-        did: Value,
-        expected: Arc<str>,
-    },
+struct RecordHead {
+    record: ScopeKey,
+    version: u64,
+}
+
+/// The fields of a line with an event, without that.
+#[derive(Deserialize)]
+struct EventHead {
+    at: i64,
+    #[serde(default)]
+    attempt: u32,
+    #[serde(default)]
+    path: Option<Arc<str>>,
+    #[serde(default)]
+    request: Option<Arc<str>>,
+    seq: Seq,
 }
 
 /// What was read of the lines above the long values.
@@ -72,31 +63,62 @@ impl Parsed {
         if let Some(unknown) = unknown_of_line(&value) {
             return Err(unknown);
         }
-        match from_value::<Line>(value).map_err(|_| format!("this is none of {LINES}"))? {
-            Line::Record { record, state, version } => {
-                if let Some(first) = self.lines.records.insert((record.clone(), version), number) {
-                    return Err(format!(
-                        "version {version} of the record of {record} is in line {first} already: remove one of them"
-                    ));
-                }
-                self.pieces.push(BundleRecord::Record { scope: record, version, state });
-            }
-            Line::Event { at, attempt, event, path, request, seq } => {
-                let request = request.unwrap_or_else(|| label.request.as_str().into());
-                follows(&mut self.last, &request, seq)?;
-                self.lines.events.insert((request.clone(), seq), number);
-                let event = Box::new(Event { seq, at, path, attempt, kind: kind(event)? });
-                self.pieces.push(BundleRecord::Event { request, event });
-                self.events += 1;
-            }
-            Line::Expected { did, expected } => {
-                let did = Expectation::read_did_of_file(did)?;
-                if self.expectation.0.contains_key(&expected) {
-                    return Err(format!("what is expected of \"{expected}\" is in the file twice"));
-                }
-                self.expectation.0.insert(expected, did);
+        let none = || format!("this is none of {LINES}");
+        let Value::Object(mut fields) = value else { return Err(none()) };
+        // What may be long is moved, and the rest is read.
+        if let Some(event) = fields.shift_remove("event") {
+            let (Value::Object(event), Ok(head)) = (event, from_value(Value::Object(fields))) else {
+                return Err(none());
+            };
+            self.event(head, event, number, label)
+        } else if fields.contains_key("record") {
+            let state = fields.shift_remove("state");
+            let (Some(Value::Object(state)), Ok(head)) = (state, from_value(Value::Object(fields))) else {
+                return Err(none());
+            };
+            self.record(head, state, number)
+        } else {
+            match (fields.shift_remove("did"), fields.shift_remove("expected")) {
+                (Some(did), Some(Value::String(path))) => self.expected(path.into(), did),
+                _ => Err(none()),
             }
         }
+    }
+
+    fn record(&mut self, head: RecordHead, state: Map<String, Value>, number: usize) -> Result<(), String> {
+        let RecordHead { record: scope, version } = head;
+        if let Some(first) = self.lines.records.insert((scope.clone(), version), number) {
+            return Err(format!(
+                "version {version} of the record of {scope} is in line {first} already: remove one of them"
+            ));
+        }
+        self.pieces.push(BundleRecord::Record { scope, version, state });
+        Ok(())
+    }
+
+    fn event(
+        &mut self,
+        head: EventHead,
+        event: Map<String, Value>,
+        number: usize,
+        label: &RunLabel,
+    ) -> Result<(), String> {
+        let EventHead { at, attempt, path, request, seq } = head;
+        let request = request.unwrap_or_else(|| label.request.as_str().into());
+        follows(&mut self.last, &request, seq)?;
+        self.lines.events.insert((request.clone(), seq), number);
+        let event = Box::new(Event { seq, at, path, attempt, kind: kind(event)? });
+        self.pieces.push(BundleRecord::Event { request, event });
+        self.events += 1;
+        Ok(())
+    }
+
+    fn expected(&mut self, path: Arc<str>, did: Value) -> Result<(), String> {
+        let did = Expectation::read_did_of_file(did)?;
+        if self.expectation.0.contains_key(&path) {
+            return Err(format!("what is expected of \"{path}\" is in the file twice"));
+        }
+        self.expectation.0.insert(path, did);
         Ok(())
     }
 
