@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{Consent, Fault, OpenOptions, SearchQuery, SessionQuery, Workspace};
+use runner::{Consent, Fault, OpenOptions, Samples, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
@@ -287,8 +287,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Run(run) => runs::run(&workspace, run, input),
         Command::Trigger(trigger) => runs::trigger(&workspace, trigger, input),
         Command::Abort { request } => runs::abort(&workspace, &request),
-        Command::Sessions { user, flow, project, status, search, tag, order, page } => {
-            let query = SessionQuery { user, flow, project, status, search, tag, order, ..SessionQuery::default() };
+        Command::Sessions { user, flow, project, status, search, tag, order, samples, page } => {
+            let samples = if samples { Samples::Only } else { Samples::LeftOut };
+            let query =
+                SessionQuery { user, flow, project, status, search, tag, order, samples, ..SessionQuery::default() };
             let sessions = workspace.sessions(SessionQuery { limit: page.limit, offset: page.offset, ..query })?;
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }

@@ -66,6 +66,8 @@ pub(crate) fn adopt(workspace: &Workspace, given: &Adopt) -> Result<Outcome, Sto
 
 /// `flowglass culprit`.
 pub(crate) fn culprit(workspace: &Arc<Workspace>, given: &Culprit) -> Result<Outcome, Stop> {
+    // Before anything is asked.
+    tell(print::culprit_plan(&workspace.plan_culprit(&given.query())?).trim_end());
     let cancel = cancelled_by_signals()?;
     let mut line = ProgressLine::default();
     let view = workspace.culprit(&given.query(), &cancel, |progress| line.tell(progress, "forks"));

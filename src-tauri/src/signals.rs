@@ -39,6 +39,8 @@ impl Signals {
                 source.next().await;
                 heard.tell();
                 source.next().await;
+                eprintln!("flowglass: ended at once; what was running has no end");
+                runner::remove_scratch();
                 std::process::exit(exit::INTERRUPTED.into());
             });
         })?;

@@ -1,8 +1,8 @@
 //! The commands about recorded runs as tests: `verify`, `keep`.
 
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
@@ -15,6 +15,11 @@ use crate::print;
 
 /// How often a terminal is told how far it is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+/// How long no file may have been saved before it is verified again.
+const SETTLED: Duration = Duration::from_millis(150);
+/// How long a burst of saves is waited for at most.
+const MAX_BURST: Duration = Duration::from_secs(2);
 
 /// The suite of the runs without a verdict.
 const NOT_RUN: &str = "not run";
@@ -76,7 +81,8 @@ fn once(workspace: &Arc<Workspace>, query: &VerifyQuery, cancel: &Cancel) -> Res
     verified
 }
 
-/// Verifies, and again whenever a file of the workspace changes, until a signal.
+/// Verifies, and again whenever a file of the workspace changes, until a signal. A round that is overtaken by a save is
+/// cancelled and not shown, so that what is shown last is of the newest save.
 fn watch(
     workspace: &Arc<Workspace>,
     verify: &Verify,
@@ -85,22 +91,35 @@ fn watch(
     as_json: bool,
 ) -> Result<Outcome, Stop> {
     let (changed, changes) = channel();
-    workspace.listen(move |notice| {
-        if matches!(notice, Notice::Flows { .. }) {
-            // Nobody waits any more if this fails.
-            let _ = changed.send(());
+    let round: Arc<Mutex<Cancel>> = Arc::default();
+    workspace.listen({
+        let round = round.clone();
+        move |notice| {
+            if matches!(notice, Notice::Flows { .. }) {
+                lock(&round).cancel();
+                // Nobody waits any more if this fails.
+                let _ = changed.send(());
+            }
         }
     });
     workspace.watch_files()?;
-    let mut code;
-    loop {
-        let begin = Instant::now();
-        let round = once(workspace, query, cancel).and_then(|verified| {
+    let mut code = exit::FAILURE;
+    while !cancel.is_cancelled() {
+        let (begin, of_round) = (Instant::now(), cancel.part());
+        *lock(&round) = of_round.clone();
+        // This round sees what was saved until now; what is saved from now on cancels it.
+        while changes.try_recv().is_ok() {}
+        let verified = once(workspace, query, &of_round);
+        if of_round.is_cancelled() && !cancel.is_cancelled() {
+            settle(&changes, cancel);
+            continue;
+        }
+        let shown = verified.and_then(|verified| {
             let seconds = begin.elapsed().as_secs_f64();
             show(&verified, as_json, &format!("in {seconds:.1} s; waiting for a change\n"));
             write_junit(workspace, verify, &verified).map(|()| verified)
         });
-        match round {
+        match shown {
             Ok(verified) => code = code_of(&verified),
             // What is half saved now may be whole at the next change.
             Err(fault) => {
@@ -108,17 +127,20 @@ fn watch(
                 tell(&format!("flowglass: {fault}"));
             }
         }
-        loop {
-            if cancel.is_cancelled() {
-                return Ok(Outcome { code, ..Outcome::done(serde_json::Value::Null, String::new()) });
-            }
-            if changes.recv_timeout(TOLD_EVERY).is_ok() {
-                // A burst of changes is one.
-                while changes.try_recv().is_ok() {}
-                break;
-            }
-        }
+        while !cancel.is_cancelled() && changes.recv_timeout(TOLD_EVERY).is_err() {}
+        settle(&changes, cancel);
     }
+    Ok(Outcome { code, ..Outcome::done(serde_json::Value::Null, String::new()) })
+}
+
+/// Waits for the end of a burst of saves.
+fn settle(changes: &Receiver<()>, cancel: &Cancel) {
+    let begun = Instant::now();
+    while begun.elapsed() < MAX_BURST && !cancel.is_cancelled() && changes.recv_timeout(SETTLED).is_ok() {}
+}
+
+fn lock(round: &Mutex<Cancel>) -> MutexGuard<'_, Cancel> {
+    round.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// `flowglass keep`.

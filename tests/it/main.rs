@@ -154,6 +154,7 @@ mod try_window;
 mod values;
 mod verify;
 mod verify_edits;
+mod verify_files;
 mod verify_law;
 mod verify_reports;
 mod verify_window;

@@ -218,7 +218,7 @@ fn addresses_that_cannot_be_used_are_told() {
     server.query("UPDATE newer.revision SET format = 999").expect("it is there");
     let answer = place.run(&["--data", &newer, "requests"]);
     assert!(answer.code == Some(7) && answer.stderr.contains("update Flowglass"), "{answer}");
-    server.query("UPDATE newer.revision SET format = 13; CREATE ROLE looker LOGIN").expect("it is there");
+    server.query("UPDATE newer.revision SET format = 14; CREATE ROLE looker LOGIN").expect("it is there");
     server.query("GRANT USAGE ON SCHEMA newer TO looker; GRANT SELECT ON ALL TABLES IN SCHEMA newer TO looker");
     let looker = newer.replace("postgres@", "looker@");
     assert_eq!(place.run(&["--data", &looker, "requests"]).code, Some(0));

@@ -92,6 +92,79 @@ fn a_shared_answer_is_paid_for_once() {
     assert!(plan.stdout.contains("at most 3 model calls") && plan.stdout.contains("share the answer"), "{plan}");
 }
 
+/// The forks of an experiment filled every list. What they cost counts once, also in lists.
+#[test]
+fn samples_are_left_out_of_lists() {
+    let (place, server) = shop((0..2).map(|_| Reply::text("70")));
+    let found = tried(&place, &["--set", "session.n=1,2", "--samples", "2"]).json();
+    assert_eq!(server.asked().len(), 3, "one call for each number");
+    let ids = |rows: &Value| -> Vec<String> {
+        let rows = rows.as_array().expect("rows").iter();
+        rows.filter_map(|row| row["id"].as_str().map(str::to_owned)).collect()
+    };
+    let listed = place.ask("requests");
+    assert_eq!(ids(&listed.json()), ["r"], "{listed}");
+    assert!(listed.stderr.contains("and 6 samples of experiments; --filter is:sample lists them"), "{listed}");
+    assert_eq!(ids(&place.get("requests --filter is:fork")), [""; 0]);
+    let samples = place.get("requests --filter is:sample");
+    assert_eq!(samples.as_array().map(Vec::len), Some(6));
+    let rows = || samples.as_array().expect("rows").iter();
+    assert!(rows().all(|row| row["tokens"] == 18), "{samples}");
+    let paid: Vec<f64> = rows().filter_map(|row| row["costUsd"].as_f64()).collect();
+    assert_eq!(paid.len(), 2, "each number was asked once: {samples}");
+    assert!((paid.iter().sum::<f64>() - 0.036).abs() < 1e-9, "{samples}");
+    let costs: Vec<&Value> = rows().map(|row| &row["totals"]["cost"]).collect();
+    assert_eq!(costs.iter().filter(|cost| **cost == &json!(0.0)).count(), 4, "{samples}");
+
+    let sample = &found["arms"][0]["samples"][0]["requestId"];
+    let session = rows().find(|row| &row["id"] == sample).and_then(|row| row["sessionId"].as_str()).expect("a session");
+    assert_eq!(json!(ids(&place.get(&format!("requests --session {session}")))), json!([sample]));
+    assert_eq!(place.get("sessions").as_array().map(Vec::len), Some(1));
+    assert_eq!(place.get("sessions --samples").as_array().map(Vec::len), Some(6));
+    let wrong = place.run(&["requests", "--filter", "is:samples"]);
+    assert!(wrong.stderr.contains("there are fork, retry, mock, trace and sample"), "{wrong}");
+    assert_eq!(place.ask("check --data").code, Some(0));
+}
+
+/// A search for a culprit is no experiment, and its forks filled the lists as well.
+#[test]
+fn forks_of_a_search_are_left_out_of_lists() {
+    let (place, _server) = shop((0..40).map(|_| Reply::text("70")));
+    let found = place.ask("culprit r --fails output.eur>80 --samples 3 --budget 20");
+    let forks = found.json()["forks"].as_u64().unwrap_or_default();
+    assert!(forks > 0, "{found}");
+    assert_eq!(place.get("requests").as_array().map(Vec::len), Some(1));
+    assert_eq!(place.get("requests --filter is:sample").as_array().map(|rows| rows.len() as u64), Some(forks));
+    assert_eq!(place.get("experiments"), json!([]));
+    let verified = place.get("verify --all");
+    assert_eq!(verified["results"].as_array().map(Vec::len), Some(1), "{verified}");
+}
+
+/// An experiment that stops says which samples are missing, and not only how many.
+#[test]
+fn an_experiment_that_stops_names_the_missing_samples() {
+    let (place, server) = shop((0..3).map(|_| Reply::text("70")));
+    let found = tried(&place, &["--model", "large", "--samples", "3", "--jobs", "1", "--budget", "3"]).json();
+    assert_eq!((&found["stopped"], &found["missing"]), (&json!("budget"), &json!(3)), "{found}");
+    assert_eq!((&found["base"]["missing"], &found["arms"][0]["missing"]), (&json!([3]), &json!([2, 3])), "{found}");
+    let shown = place.run(&["experiments", found["id"].as_str().unwrap_or_default()]);
+    assert!(shown.stdout.contains("missing samples of each arm: base: 3; 1: 2-3"), "{shown}");
+    assert_eq!(server.asked().len(), 4);
+}
+
+/// What may be asked is said before: models, and hosts that only another way through the flow reaches.
+#[test]
+fn what_may_be_asked_is_said_before_it_is() {
+    let (place, server) = shop((0..40).map(|_| Reply::text("70")));
+    let plan = place.run(&["try", "r", "--at", "root/step:price", "--model", "large", "--plan"]);
+    let hosts = format!("another way through the flow may fetch from {}", server.host());
+    assert!(plan.stdout.contains("models asked: small, large") && plan.stdout.contains(&hosts), "{plan}");
+    assert_eq!(server.asked().len(), 1);
+    let found = place.run(&["culprit", "r", "--fails", "output.eur > 80", "--budget", "4", "--samples", "1"]);
+    let said = found.stderr.find("at most 200 forks and 200 model calls");
+    assert!(said.is_some() && found.stderr.contains("models asked: small"), "{found}");
+}
+
 #[test]
 fn every_text_of_a_generator_is_tried_and_adopted() {
     let (place, server) = shop((0..9).map(|_| Reply::text("70")));

@@ -305,8 +305,10 @@ fn an_experiment_whose_requests_were_deleted_does_not_go_on() {
     let (place, _server) = ran(CHAIN, replies(4, "5"));
     let view = tried(&place, "root/step:price", &["--model", "large"]).json();
     let id = view["id"].as_str().unwrap_or_default();
-    let requests = place.get("requests");
-    let rows = requests.as_array().expect("rows").iter();
+    let (requests, samples) = (place.get("requests"), place.get("requests --filter is:sample"));
+    let rows = [requests, samples].into_iter().flat_map(|rows| rows.as_array().cloned().expect("rows"));
+    let rows: Vec<Value> = rows.collect();
+    let rows = rows.iter();
     let mut sessions: Vec<&str> = rows.filter_map(|row| row["sessionId"].as_str()).collect();
     // A session goes after those that were forked from it.
     sessions.sort_by_key(|session| !session.starts_with("fork_"));

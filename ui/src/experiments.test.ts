@@ -27,6 +27,7 @@ const arm = (id: string, axes: object, samples: SampleView[], more: Partial<ArmV
   id,
   axes: axes as ArmView['axes'],
   samples,
+  missing: [],
   summary: {
     n: samples.length,
     failed: 0,
@@ -256,6 +257,7 @@ test('the deciding step is marked in the curve, and a point leads to its block',
     { path: 'root/step:outline', attempt: 0, seq: 9 },
   ];
   const point = { failures: 8, samples: 8, rate: 1, low: 0.7, high: 1 };
+  const plan = vi.spyOn(host, 'planCulprit').mockResolvedValue({ ...PLAN, samples: 200, modelCalls: 800 });
   vi.spyOn(host, 'culprit').mockImplementation(async (query, onProgress) => {
     onProgress({ done: 8, of: 200, failed: 8 });
     const curve = steps.map((step) => ({ ...step, ...point }));
@@ -264,6 +266,8 @@ test('the deciding step is marked in the curve, and a point leads to its block',
   });
   await fireEvent.click(await screen.findByTestId('go-culprit'));
   expect((screen.getByTestId('culprit-fails') as HTMLInputElement).value).toBe('status == "failed"');
+  await waitFor(() => expect(text('culprit-asks')).toContain('At most 800 model calls: openai/gpt-5, mistral/large.'));
+  expect(plan).toHaveBeenCalledTimes(1);
   await fireEvent.click(screen.getByTestId('do-culprit'));
   await waitFor(() => expect(text('culprit-verdict')).toBe('Decided at root/step:outline'));
   const points = within(screen.getByTestId('culprit-curve')).getAllByTestId('culprit-point');

@@ -105,7 +105,21 @@ test('the chart of another filter is not shown as that of this one', async () =>
   app.route.to({ at: 'runs', ...app.runs.place, runs: 'status:failed' });
   await until('req-3');
   expect(said('runs-totals')).toBe('Reading…');
-  answer({ runs: 1, failed: 1, tokens: 0, days: [] });
+  answer({ runs: 1, failed: 1, samples: 0, tokens: 0, days: [] });
+});
+
+test('samples of experiments are left out, and one click away', async () => {
+  await open('#runs=', (host) => {
+    vi.spyOn(host, 'samplesLeftOut').mockImplementation(async (filter) => (filter.includes('is:sample') ? 0 : 1_200));
+  });
+  await until('req-3', 'req-2', 'req-1');
+  await waitFor(() => expect(said('runs-samples')).toBe('and 1,200 samples of experiments'));
+  const runs = vi.spyOn(host, 'runs').mockResolvedValue([]);
+  vi.spyOn(host, 'countRuns').mockResolvedValue(0);
+  await fireEvent.click(screen.getByTestId('runs-samples'));
+  await waitFor(() => expect(app.route.current).toMatchObject({ at: 'runs', runs: 'is:sample' }));
+  await waitFor(() => expect(runs).toHaveBeenCalledWith(expect.objectContaining({ filter: 'is:sample' })));
+  await waitFor(() => expect(screen.queryByTestId('runs-samples')).toBeNull());
 });
 
 // The second time it was shown at its root block, whatever had failed.

@@ -150,6 +150,9 @@ pub(crate) enum Command {
         #[arg(long, value_name = "changed|created|requests|items", default_value = "changed", value_parser = order)]
         #[arg(hide_default_value = true)]
         order: SessionOrder,
+        /// Only those of samples of experiments, which are left out otherwise
+        #[arg(long)]
+        samples: bool,
         #[command(flatten)]
         page: Page,
     },

@@ -86,6 +86,13 @@ pub(super) async fn adopt(
     off_the_main_thread(state, move |workspace| workspace.adopt(&experiment, &arm, write)).await
 }
 
+/// What a search for the deciding step may ask, all forks together; nothing is run.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn plan_culprit(state: State<'_, WindowState>, query: CulpritQuery) -> Result<TryPlan, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.plan_culprit(&query)).await
+}
+
 /// Looks for the step at which a failure was decided.
 #[tauri::command]
 #[specta::specta]

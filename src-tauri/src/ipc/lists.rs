@@ -1,7 +1,7 @@
 //! The window's lists: sessions and requests, a page at a time, with the first words of what was asked.
 
 use engine::event::RequestStatus;
-use runner::{Fault, ListedRequest, ListedSession, RequestOrder, SessionOrder};
+use runner::{Fault, ListedRequest, ListedSession, RequestOrder, Samples, SessionOrder};
 use serde::Deserialize;
 use tauri::State;
 
@@ -53,6 +53,9 @@ pub(super) struct SessionQuery {
     /// Only those that changed at this time or later, in milliseconds since the epoch.
     #[serde(default)]
     since: Option<i64>,
+    /// Also those of samples of experiments.
+    #[serde(default)]
+    samples: bool,
     #[serde(default)]
     sort: SessionSort,
     limit: u32,
@@ -72,6 +75,7 @@ pub(super) async fn sessions(state: State<'_, WindowState>, query: SessionQuery)
             search: query.search,
             tag: query.tag,
             since: query.since,
+            samples: if query.samples { Samples::Listed } else { Samples::LeftOut },
             order: query.sort.into(),
             limit: Some(query.limit.into()),
             offset: Some(query.offset.into()),
@@ -109,6 +113,7 @@ pub(super) async fn requests(state: State<'_, WindowState>, query: RequestQuery)
             status: query.status,
             flow: query.flow,
             action: query.action,
+            samples: Samples::LeftOut,
             order: if query.by_change { RequestOrder::Changed } else { RequestOrder::Started },
             limit: Some(query.limit.into()),
             offset: Some(query.offset.into()),

@@ -122,6 +122,16 @@ pub(super) async fn count_runs(state: State<'_, WindowState>, filter: String) ->
     off_the_main_thread(state, move |workspace| workspace.count_runs(&filter)).await
 }
 
+/// How many samples of experiments fit a filter, where lists leave them out.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn samples_left_out(state: State<'_, WindowState>, filter: String) -> Result<u64, Fault> {
+    off_the_main_thread(state, move |workspace| {
+        workspace.samples_left_out(&runner::RunsQuery { filter, ..runner::RunsQuery::default() })
+    })
+    .await
+}
+
 /// What the runs that fit a filter come to, altogether and by day.
 #[tauri::command]
 #[specta::specta]

@@ -7,6 +7,8 @@ use serde_json::Value;
 
 use super::{counted, cut_to, duration};
 
+/// Of how many arms it is said which samples are missing.
+const MAX_MISSING: usize = 20;
 /// How much of a value is shown in a column.
 const VALUE: usize = 32;
 /// How many samples are listed, all arms together.
@@ -39,6 +41,25 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     if let Some(action) = &plan.scored_by {
         text.push_str(&format!("scored by {action}: what that asks of models is not in these figures\n"));
     }
+    text.push_str(&announced(plan));
+    text
+}
+
+/// What a search for the deciding step may ask.
+pub(crate) fn culprit_plan(plan: &TryPlan) -> String {
+    let mut text = format!("at most {}", counted(plan.samples.into(), "fork"));
+    match plan.model_calls {
+        0 => text.push_str(", which ask no model"),
+        calls => text.push_str(&format!(" and {}", counted(calls.into(), "model call"))),
+    }
+    text.push_str(if plan.mock { "; models are mocked, and cost nothing\n" } else { "\n" });
+    text.push_str(&announced(plan));
+    text
+}
+
+/// What is asked, and what must be known of it.
+fn announced(plan: &TryPlan) -> String {
+    let mut text = String::new();
     let TryPlan { models, other_models, hosts, asks_again, .. } = plan;
     let lists = [
         ("models asked", models),
@@ -104,11 +125,31 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
         let parts: Vec<String> =
             parts.map(|(count, what)| format!("{} {what}", counted(count.into(), "sample"))).collect();
         text.push_str(&format!("\n{why}: {}; go on with flowglass try --go-on {}\n", parts.join(", "), view.id));
+        let missing = arms.iter().filter(|arm| !arm.missing.is_empty());
+        let missing: Vec<String> = missing.map(|arm| format!("{}: {}", arm.id, ranges(&arm.missing))).collect();
+        if !missing.is_empty() {
+            let (first, rest) = missing.split_at(missing.len().min(MAX_MISSING));
+            let rest = if rest.is_empty() { String::new() } else { format!("; and of {} more arms", rest.len()) };
+            text.push_str(&format!("missing samples of each arm: {}{rest}\n", first.join("; ")));
+        }
     }
     for note in &view.notes {
         text.push_str(&format!("\nnote: {note}\n"));
     }
     text
+}
+
+/// Ascending numbers, as `1-3, 7`.
+fn ranges(numbers: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => ranges.push((*number, *number)),
+        }
+    }
+    let shown = |(first, last): &(u32, u32)| if first == last { first.to_string() } else { format!("{first}-{last}") };
+    ranges.iter().map(shown).collect::<Vec<_>>().join(", ")
 }
 
 fn axes(arm: &ArmView) -> impl Iterator<Item = (String, Value)> {

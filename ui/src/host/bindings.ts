@@ -39,6 +39,8 @@ export const commands = {
 	runIds: (query: RunsQuery) => __TAURI_INVOKE<string[]>("run_ids", { query }),
 	/**  How many runs fit a filter. */
 	countRuns: (filter: string) => __TAURI_INVOKE<number>("count_runs", { filter }),
+	/**  How many samples of experiments fit a filter, where lists leave them out. */
+	samplesLeftOut: (filter: string) => __TAURI_INVOKE<number>("samples_left_out", { filter }),
 	/**  What the runs that fit a filter come to, altogether and by day. */
 	runsSummary: (filter: string) => __TAURI_INVOKE<RunsSummary>("runs_summary", { filter }),
 	/**  How the blocks of an action did over the newest runs that fit a filter. */
@@ -155,6 +157,8 @@ export const commands = {
 	experiment: (id: string) => __TAURI_INVOKE<ExperimentView>("experiment", { id }),
 	/**  The edit that makes an arm what the flow does; written if `write` says so. */
 	adopt: (experiment: string, arm: string, write: boolean) => __TAURI_INVOKE<Adopted>("adopt", { experiment, arm, write }),
+	/**  What a search for the deciding step may ask, all forks together; nothing is run. */
+	planCulprit: (query: CulpritQuery) => __TAURI_INVOKE<TryPlan>("plan_culprit", { query }),
 	/**  Looks for the step at which a failure was decided. */
 	culprit: (query: CulpritQuery, onProgress: Channel<TryProgress>) => __TAURI_INVOKE<CulpritView>("culprit", { query, onProgress }),
 	/**  Tells the page when to read again. */
@@ -426,6 +430,8 @@ export type ArmView = {
 	samples: SampleView[],
 	/**  What they tell. */
 	summary: ArmSummary,
+	/**  The numbers of the samples that are missing: they did not end. */
+	missing: number[],
 	/**  Why it cannot be run. */
 	error?: string | null,
 };
@@ -2619,13 +2625,13 @@ export type RowsQuery = {
 export type RunDay = {
 	/**  The day here, like `2026-11-20`. */
 	day: string,
-	/**  How many began. */
+	/**  How many began, without samples of experiments that are left out. */
 	runs: number,
 	/**  How many of them failed. */
 	failed: number,
-	/**  Tokens that models were told and said. */
+	/**  Tokens that were spent, also by samples. */
 	tokens: number,
-	/**  What was spent in US dollars, where models have prices. */
+	/**  What was spent in US dollars, also by samples, where models have prices. */
 	costUsd?: number | null,
 };
 
@@ -2668,7 +2674,7 @@ export type RunRow = {
 	tokens: number,
 	/**
 	 *  What its model calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it
-	 *  knows none of them.
+	 *  knows none of them. An answer that another sample of an experiment paid for is left out.
 	 */
 	costUsd?: number | null,
 	/**  The first words of what it was asked. */
@@ -2713,13 +2719,18 @@ export type RunsQuery = {
 
 /**  What runs come to. */
 export type RunsSummary = {
-	/**  How many there are. */
+	/**  How many there are, without samples of experiments that are left out. */
 	runs: number,
-	/**  How many failed. */
+	/**  How many of them failed. */
 	failed: number,
-	/**  Tokens that models were told and said. */
+	/**  How many samples of experiments fit, where they are left out. */
+	samples: number,
+	/**
+	 *  Tokens that were spent, also by samples. Calls that forks share with their origins, and samples with each other,
+	 *  count once.
+	 */
 	tokens: number,
-	/**  What was spent in US dollars, where models have prices. Calls that forks share with their origins count once. */
+	/**  The same in US dollars, where models have prices. */
 	costUsd?: number | null,
 	/**  By the day on which they began, oldest first; days without runs are left out. */
 	days: RunDay[],
@@ -2879,6 +2890,8 @@ export type SessionQuery = {
 	tag?: string | null,
 	/**  Only those that changed at this time or later, in milliseconds since the epoch. */
 	since?: number | null,
+	/**  Also those of samples of experiments. */
+	samples?: boolean,
 	sort?: SessionSort,
 	limit: number,
 	offset: number,

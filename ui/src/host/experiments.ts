@@ -26,6 +26,8 @@ export interface ExperimentHost {
   experiment(id: string): Promise<ExperimentView>;
   /** The edit of the source that makes an arm what the flow does; it is written if `write` says so. */
   adopt(experiment: string, arm: string, write: boolean): Promise<Adopted>;
+  /** What a search for the deciding step may ask, all forks together; nothing is run. */
+  planCulprit(query: CulpritQuery): Promise<TryPlan>;
   /** Looks for the step at which a failure was decided. */
   culprit(query: CulpritQuery, onProgress: OnProgress): Promise<CulpritView>;
 }

@@ -120,6 +120,9 @@ export abstract class FakeFiles extends FakeViews {
   async planTry(_query: TryQuery): Promise<TryPlan> {
     throw NO_ENGINE;
   }
+  async planCulprit(_query: CulpritQuery): Promise<TryPlan> {
+    throw NO_ENGINE;
+  }
   async tryOut(_query: TryQuery, _onProgress: (progress: TryProgress) => void): Promise<ExperimentView> {
     throw NO_ENGINE;
   }

@@ -82,6 +82,10 @@ export class FakeRuns implements RunsHost {
   async countRuns(filter: string) {
     return this.#all(filter).length;
   }
+  /** No recorded request is a sample. */
+  async samplesLeftOut() {
+    return 0;
+  }
   async runsSummary(filter: string): Promise<RunsSummary> {
     const runs = this.#all(filter).sort((a, b) => a.startedAt - b.startedAt);
     const sum = (runs: RunRow[]) => ({
@@ -91,7 +95,7 @@ export class FakeRuns implements RunsHost {
     });
     const days = [...new Set(runs.map((run) => dayOf(run.startedAt)))];
     const ofDay = (day: string) => ({ day, ...sum(runs.filter((run) => dayOf(run.startedAt) === day)) });
-    return { ...sum(runs), days: days.map(ofDay) };
+    return { ...sum(runs), samples: 0, days: days.map(ofDay) };
   }
   /** What blocks did is only known of each run. */
   async blockSums() {

@@ -121,6 +121,7 @@ export class FakeHost extends FakeFiles implements Host {
   runs: Host['runs'] = (query) => this.#runs.runs(query);
   runIds: Host['runIds'] = (query) => this.#runs.runIds(query);
   countRuns: Host['countRuns'] = (filter) => this.#runs.countRuns(filter);
+  samplesLeftOut: Host['samplesLeftOut'] = () => this.#runs.samplesLeftOut();
   runsSummary: Host['runsSummary'] = (filter) => this.#runs.runsSummary(filter);
   blockSums: Host['blockSums'] = () => this.#runs.blockSums();
   tagCounts: Host['tagCounts'] = () => this.#runs.tagCounts();

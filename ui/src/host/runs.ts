@@ -4,7 +4,10 @@ import type { BlockSums, RunRow, RunsQuery, RunsSummary, SessionRow, TagCount, T
 export interface RunsHost {
   runs(query: RunsQuery): Promise<RunRow[]>;
   runIds(query: RunsQuery): Promise<string[]>;
+  /** Without samples of experiments, unless the filter asks for them. */
   countRuns(filter: string): Promise<number>;
+  /** How many samples of experiments fit, where lists leave them out. */
+  samplesLeftOut(filter: string): Promise<number>;
   /** Altogether, and by the day on which they began. Reads all of them. */
   runsSummary(filter: string): Promise<RunsSummary>;
   /** How the blocks of an action did over the newest runs that fit a filter. */

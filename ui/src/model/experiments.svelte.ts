@@ -5,7 +5,7 @@ import type { TryProgress, TryQuery } from '../host/host';
 import { LatestQuery } from './latest-query.svelte';
 
 export const EXPERIMENT_PAGE = 100;
-/** How often an experiment that runs is read again, at most: each time all of its samples are read. */
+/** How often an experiment that runs is read again, at most. */
 const READ_EVERY_MS = 250;
 
 /** Why it is not complete, and which arms could not be run. */

@@ -10,7 +10,13 @@ const view = (id: string, more: Partial<ExperimentView> = {}): ExperimentView =>
   isRequestGone: false,
   at: 'root#0',
   startedAt: 0,
-  base: { id: 'base', axes: {}, samples: [], summary: { n: 0, failed: 0, waiting: 0, unscored: 0, differing: 0 } },
+  base: {
+    id: 'base',
+    axes: {},
+    samples: [],
+    missing: [],
+    summary: { n: 0, failed: 0, waiting: 0, unscored: 0, differing: 0 },
+  },
   arms: [],
   missing: 0,
   unscored: 0,
@@ -78,7 +84,13 @@ test('the one that is shown is read again when it advances, the others are not',
 });
 
 test('why an arm cannot run is told once, and stays with what is read later', async () => {
-  const arm = { id: '1', axes: {}, samples: [], summary: { n: 0, failed: 0, waiting: 0, unscored: 0, differing: 0 } };
+  const arm = {
+    id: '1',
+    axes: {},
+    samples: [],
+    missing: [],
+    summary: { n: 0, failed: 0, waiting: 0, unscored: 0, differing: 0 },
+  };
   const read = view('exp_1', { arms: [arm], stopped: 'cancelled', missing: 2 });
   vi.spyOn(host, 'experiment').mockResolvedValue(read);
   experiments.open('exp_1');

@@ -17,8 +17,9 @@ export class Runs {
   place: RunsPlace = $state.raw(ALL_RUNS);
   /** How many runs fit the filter; null before that is known. */
   count: number | null = $state.raw(null);
-  /** How many runs there are without a filter. */
+  /** How many runs there are without a filter; how many samples of experiments fit the filter and are left out. */
   total: number | null = $state.raw(null);
+  samples = $state.raw(0);
   readonly chart: RunsChartData;
   /** Why the rows could not be read. What was read before stays. */
   fault: Fault | null = $state.raw(null);
@@ -81,8 +82,8 @@ export class Runs {
     this.close();
     this.place = ALL_RUNS;
     this.count = this.total = this.fault = this.judged = null;
+    [this.samples, this.busy, this.#isStale] = [0, false, false];
     this.chart.clear();
-    this.busy = this.#isStale = false;
     this.#pages = new Map();
     this.selected = new Map();
   }
@@ -179,9 +180,10 @@ export class Runs {
     const { runs } = this.place;
     const isFirst = this.judged !== runs || this.fault !== null;
     const pages = isFirst ? [0] : pagesIn(this.#range, this.count);
-    const [count, total, ...rows] = await Promise.all([
+    const [count, total, samples, ...rows] = await Promise.all([
       withCount || this.count === null ? this.host.countRuns(runs) : this.count,
       runs === '' ? null : this.total === null || withCount ? this.host.countRuns('') : this.total,
+      withCount || isFirst ? this.host.samplesLeftOut(runs) : this.samples,
       ...pages.map((page) => this.#page(page)),
     ]);
     if (round !== this.#round) return;
@@ -190,7 +192,7 @@ export class Runs {
     this.count = Math.min(count, ...[...read].map(([page, rows]) => mostRuns(page, rows)));
     // The count is older than the rows.
     if (this.count < count && !withCount) this.#isStale = true;
-    this.total = total ?? this.count;
+    [this.total, this.samples] = [total ?? this.count, samples];
     this.#pages = read;
     this.fault = null;
     this.judged = runs;

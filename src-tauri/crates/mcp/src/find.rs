@@ -2,7 +2,7 @@
 
 use engine::event::RequestStatus;
 use engine::views::blocks::BlockStatus;
-use runner::{ListedRequest, RequestQuery, RequestRow, SearchQuery, ViewRow};
+use runner::{ListedRequest, RequestQuery, RequestRow, RunCondition, RunTerm, RunsQuery, SearchQuery, ViewRow};
 use serde_json::json;
 
 use crate::answer::{Answer, Page};
@@ -74,6 +74,7 @@ pub(crate) fn status_of(text: &str) -> Result<RequestStatus, Refused> {
 fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     let (wanted, offset) = (query.limit.unwrap_or_default(), query.offset.unwrap_or_default());
     let flow = query.flow.clone();
+    let samples = samples_left_out(door, &query)?;
     let found = door.workspace.listed_requests(query)?;
     if let Some(flow) = flow.filter(|_| found.is_empty()) {
         check_flow(door, &flow)?;
@@ -85,6 +86,7 @@ fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
         count if count as u64 >= wanted => format!("{count} requests and more, newest first."),
         count => format!("{count} requests, newest first."),
     });
+    answer.sentence.push_str(&samples);
     answer.has_more = found.len() as u64 >= wanted;
     answer.begins_at_offset = true;
     for request in &found {
@@ -94,6 +96,22 @@ fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
         answer = answer.then("look", json!({ "request": first.row.id }));
     }
     Ok(answer)
+}
+
+/// Says how many samples of experiments a list of requests leaves out.
+fn samples_left_out(door: &Door, query: &RequestQuery) -> Result<String, Refused> {
+    let conditions = [
+        query.session.clone().map(RunCondition::Session),
+        query.flow.clone().map(RunCondition::Flow),
+        query.status.map(RunCondition::Status),
+    ];
+    let terms = conditions.into_iter().flatten().map(|condition| RunTerm { is_negated: false, condition }).collect();
+    let count = door.workspace.samples_left_out(&RunsQuery { terms, ..RunsQuery::default() })?;
+    Ok(match count {
+        0 => String::new(),
+        1 => " 1 sample of an experiment is left out: `session` lists it.".to_owned(),
+        count => format!(" {count} samples of experiments are left out: `session` lists those of one session."),
+    })
 }
 
 /// Refuses the id of a session that is not recorded.

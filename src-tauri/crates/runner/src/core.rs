@@ -16,4 +16,5 @@ pub(crate) mod ordinary_files;
 pub(crate) mod own_settings;
 pub(crate) mod prices;
 pub(crate) mod progress;
+pub(crate) mod scratch;
 pub(crate) mod sync;

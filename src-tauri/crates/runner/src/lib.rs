@@ -26,13 +26,14 @@ pub use core::loopback::{LoopbackServer, is_local};
 pub use core::notice::Notice;
 pub use core::ordinary_files::read_given as read_text;
 pub use core::own_settings::OwnSettings;
+pub use core::scratch::remove_scratch;
 pub use engine::views::items::Audience;
 pub use run::batch::Cancel;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
 pub use store::{
-    DataPlace, EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, SearchQuery, SessionOrder,
-    SessionQuery, Subject,
+    DataPlace, EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, Samples, SearchQuery,
+    SessionOrder, SessionQuery, Subject,
 };
 pub use views::*;
 pub use workspace::answers::defaults_instead;

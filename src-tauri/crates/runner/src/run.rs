@@ -98,8 +98,8 @@ pub struct Ended {
 
 /// The earlier part of a request.
 pub(crate) struct PriorEvents {
-    /// Its events; none of a new request.
-    pub(crate) events: Vec<Event>,
+    /// Its events; none of a new request. Forks of one request share them until they begin.
+    pub(crate) events: Arc<Vec<Event>>,
     /// How it stands.
     pub(crate) prior_status: RequestStatus,
     /// The answers that it is taken up with.
@@ -118,7 +118,7 @@ pub(crate) type Opening = Box<dyn FnOnce(&StartRequest, &Flow) -> Result<Vec<Eve
 impl Default for PriorEvents {
     fn default() -> Self {
         PriorEvents {
-            events: Vec::new(),
+            events: Arc::default(),
             prior_status: RequestStatus::Interrupted,
             answers: Vec::new(),
             is_parsed: false,
@@ -265,7 +265,7 @@ async fn carry_out(
         let own = opening(&asked, &flow)?;
         let written = log.append(&id, &lease, own.clone(), AppendMode::Committed);
         written.await.map_err(|_| Fault::internal("the store is closed"))?.map_err(Fault::of_append)?;
-        before.events = begun_as_part(before.events, own);
+        before.events = Arc::new(begun_as_part(&before.events, own));
     }
     let mock = mock.map(MockModels::new);
     if let Some(mock) = &mock {
@@ -284,9 +284,11 @@ async fn carry_out(
         let input = if before.events.is_empty() {
             run.begin().await?
         } else {
-            run.begin_resumed(before.answers.clone()).await?
+            run.begin_resumed(std::mem::take(&mut before.answers)).await?
         };
         drop(code);
+        // It may wait for long, and many may wait at once.
+        drop(before);
         loaded.attach(&run);
         // The caller waits for this verdict; if it is gone, nobody does.
         let _ = accepted.send(Ok(()));
@@ -326,14 +328,15 @@ async fn carry_out(
 }
 
 /// The log of a request that has just begun as a part of another: its first event, those that both have in common, and
-/// the rest of its own.
-fn begun_as_part(common: Vec<Event>, own: Vec<Event>) -> Vec<Event> {
+/// the rest of its own. Only what is in common is copied.
+pub(crate) fn begun_as_part(common: &[Event], own: Vec<Event>) -> Vec<Event> {
     let mut own = own.into_iter();
     let first = own.next();
     let rest: Vec<Event> = own.collect();
     let until = rest.first().map_or(0, |event| event.seq);
-    let common = common.into_iter().filter(|event| event.seq > 1 && event.seq < until);
-    first.into_iter().chain(common).chain(rest).collect()
+    let common = &common[..common.partition_point(|event| event.seq < until)];
+    let common = common.iter().filter(|event| event.seq > 1);
+    first.into_iter().chain(common.cloned()).chain(rest).collect()
 }
 
 /// A session that is somebody else's.

@@ -207,6 +207,7 @@ pub struct Workspace {
     payloads: payloads::PayloadCache,
     probed: inside::ProbedCodes,
     verdicts: verify::Verdicts,
+    known_samples: experiment::KnownSamples,
     watching: Mutex<Option<Watch>>,
     /// What dispatchers have started, until somebody waits for it.
     dispatched: Mutex<VecDeque<Running>>,
@@ -268,6 +269,7 @@ impl Workspace {
             payloads: payloads::PayloadCache::default(),
             probed: inside::ProbedCodes::default(),
             verdicts: verify::Verdicts::default(),
+            known_samples: experiment::KnownSamples::default(),
             watching: Mutex::default(),
             dispatched: Mutex::default(),
             itself: OnceLock::default(),

@@ -65,6 +65,7 @@ pub use read::requests::{RequestQuery, RequestRow};
 pub use read::run_filter::{Comparison, ModelPrice, RunCondition, RunFilter, RunTerm, TRILLIONTHS};
 pub use read::run_order::RunOrder;
 pub use read::runs::{ModelName, ModelUsed, RunDay, RunQuery, RunRow, RunsSummary};
+pub use read::samples::Samples;
 pub use read::search::{Hit, SearchQuery};
 pub use read::sessions::{SessionOrder, SessionQuery, SessionRow};
 pub use read::state_steps::StateStep;

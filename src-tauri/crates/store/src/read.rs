@@ -17,6 +17,7 @@ pub(crate) mod requests;
 pub(crate) mod run_filter;
 pub(crate) mod run_order;
 pub(crate) mod runs;
+pub(crate) mod samples;
 pub(crate) mod search;
 pub(crate) mod session_order;
 pub(crate) mod sessions;

@@ -145,22 +145,24 @@ CREATE TABLE model (
     UNIQUE (asked, answered)
 ) STRICT;
 
--- What requests used of models, see `row/model_usage.rs`. `is_copied` is 1 for the calls that a fork has in common with
--- its origin. `counted` is how many of the calls say what they used, and `cached` a part of `input`, in tokens.
+-- What requests used of models, see `row/model_usage.rs`. `paid_by` is 0 for the calls that the request made itself, 1
+-- for those that a fork has in common with its origin, and 2 for answers that a sample of an experiment shares with
+-- another one, which paid for them. `counted` is how many of the calls say what they used, and `cached` a part of `input`, in tokens.
 CREATE TABLE model_usage (
     request   INTEGER NOT NULL,
     model     INTEGER NOT NULL,
-    is_copied INTEGER NOT NULL,
+    paid_by   INTEGER NOT NULL,
     calls     INTEGER NOT NULL,
     counted   INTEGER NOT NULL,
     input     INTEGER NOT NULL,
     cached    INTEGER NOT NULL,
     output    INTEGER NOT NULL,
-    PRIMARY KEY (request, model, is_copied)
+    PRIMARY KEY (request, model, paid_by)
 ) STRICT, WITHOUT ROWID;
 
 -- Forks that were made to compare them. `body` is JSON: what the experiment varies. Requests are named by their ids,
--- because somebody may delete them. Not derived from events.
+-- because somebody may delete them. The samples of `experiment` 0 are forks of searches for a culprit. Not derived from
+-- events.
 CREATE TABLE experiment (
     n       INTEGER PRIMARY KEY,
     id      TEXT    NOT NULL UNIQUE,
@@ -176,6 +178,8 @@ CREATE TABLE sample (
     score   TEXT,
     PRIMARY KEY (experiment, arm, number)
 ) STRICT, WITHOUT ROWID;
+-- Lists leave samples out.
+CREATE INDEX sample_by_request ON sample (request);
 
 -- Logical paths of blocks, each once: all requests of a flow use the same ones.
 CREATE TABLE path (

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { CulpritView } from '../../host/host';
+import type { CulpritView, TryPlan } from '../../host/host';
 import { newSearch, searchOf } from './search';
-import { drawn, pointWords, verdictWords } from './words';
+import { asksWords, drawn, pointWords, verdictWords } from './words';
 
 const VIEW: CulpritView = {
   requestId: 'req_1',
@@ -26,6 +26,30 @@ test('the verdict is said in words', () => {
     'Decided before the first step',
   );
   expect(verdictWords({ ...VIEW, verdict: 'not_enough_samples', culprit: null })).toBe('Not enough samples to tell');
+});
+
+test('what forks may ask is said before they run', () => {
+  const plan: TryPlan = {
+    arms: 1,
+    samples: 200,
+    modelCalls: 1_200,
+    baseModelCalls: 0,
+    scoreModelCalls: 0,
+    models: ['openai/gpt-5'],
+    otherModels: ['mistral/large'],
+    hosts: ['api.example.com'],
+    asksAgain: ['root/step:pay'],
+    cannotRun: [],
+    mock: false,
+    notes: ['another way through the flow may fetch from b.example.com'],
+  };
+  expect(asksWords(plan)).toBe(
+    'At most 1,200 model calls: openai/gpt-5. Another way through the flow may ask: mistral/large. Hosts: api.example.com. ' +
+      'Each fork asks for approval again at: root/step:pay. Another way through the flow may fetch from b.example.com.',
+  );
+  const none = { ...plan, otherModels: [], hosts: [], asksAgain: [], notes: [] };
+  expect(asksWords({ ...none, mock: true })).toBe('Models are mocked, and cost nothing.');
+  expect(asksWords({ ...none, models: [], modelCalls: 0 })).toBe('No model is asked.');
 });
 
 test('points stand in the order of all steps, with their intervals above and below', () => {

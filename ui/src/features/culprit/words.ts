@@ -1,7 +1,7 @@
 // What the search for the deciding step says, and where its curve is drawn. Pure.
 import { plural } from '../../base/json';
 import { thousands } from '../../base/thousands';
-import type { CulpritView, CurvePoint, TryProgress } from '../../host/host';
+import type { CulpritView, CurvePoint, TryPlan, TryProgress } from '../../host/host';
 
 export function verdictWords({ verdict, culprit }: CulpritView): string {
   if (verdict === 'found' && culprit) return `Decided at ${culprit.path}`;
@@ -26,6 +26,22 @@ export const pointWords = ({ path, rate, low, high, failures, samples }: CurvePo
 
 export const searchWords = (progress: TryProgress | null): string =>
   progress ? `${plural(progress.done, 'fork', 'forks')} run` : 'Starting…';
+
+/** What forks may ask, before any is run. */
+export function asksWords({ modelCalls, models, otherModels, hosts, asksAgain, mock, notes }: TryPlan): string {
+  const named = (what: string, names: readonly string[]) => (names.length > 0 ? [`${what}: ${names.join(', ')}.`] : []);
+  return [
+    ...(models.length === 0
+      ? ['No model is asked.']
+      : mock
+        ? ['Models are mocked, and cost nothing.']
+        : named(`At most ${plural(modelCalls, 'model call', 'model calls')}`, models)),
+    ...(mock ? [] : named('Another way through the flow may ask', otherModels)),
+    ...named('Hosts', hosts),
+    ...named('Each fork asks for approval again at', asksAgain),
+    ...notes.map((note) => `${note.charAt(0).toUpperCase()}${note.slice(1)}.`),
+  ].join(' ');
+}
 
 export type Plot = { width: number; height: number; left: number; right: number; top: number; bottom: number };
 export type Drawn = { point: CurvePoint; x: number; y: number; low: number; high: number; isCulprit: boolean };

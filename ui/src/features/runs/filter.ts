@@ -20,6 +20,7 @@ const TERMS: readonly Completion[] = [
   { text: 'is:retry', hint: 'a retry' },
   { text: 'is:mock', hint: 'with mock models' },
   { text: 'is:trace', hint: 'a trace of another program' },
+  { text: 'is:sample', hint: 'a sample of an experiment; left out otherwise' },
 ];
 
 /** What a folder has of what can be asked for. */

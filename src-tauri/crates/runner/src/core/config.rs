@@ -211,6 +211,15 @@ impl Config {
     /// What a call of a model costs in US dollars; `None` without a price, or where the provider told no tokens.
     /// `asked` is the name in the flow, `reply` what was recorded of the answer.
     pub(crate) fn cost(&self, asked: &str, reply: &serde_json::Value) -> Option<f64> {
+        // Another sample of the same experiment paid for it.
+        if reply.get("sharedMs").is_some_and(serde_json::Value::is_u64) {
+            return Some(0.0);
+        }
+        self.value_of(asked, reply)
+    }
+
+    /// As [`cost`](Self::cost), whoever paid.
+    pub(crate) fn value_of(&self, asked: &str, reply: &serde_json::Value) -> Option<f64> {
         let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
         let names = [Some(asked), configured, reply.get("model").and_then(serde_json::Value::as_str)];
         let tokens = CallTokens::read(reply);
@@ -230,6 +239,11 @@ impl Config {
     pub(crate) fn token_prices(&self, asked: &str, answered: &str) -> Option<[f64; 3]> {
         let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
         self.prices.of_token([Some(asked), configured, Some(answered)].into_iter().flatten())
+    }
+
+    /// The hosts that flows may fetch from.
+    pub(crate) fn fetch_hosts(&self) -> Vec<String> {
+        self.fetch.allow.iter().map(ToString::to_string).collect()
     }
 
     /// `env` as flows see it.

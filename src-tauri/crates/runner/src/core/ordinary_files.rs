@@ -12,10 +12,23 @@ pub(crate) const FILE_BYTES: u64 = 256 << 20;
 
 /// The bytes of an ordinary file of at most so many.
 pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    if !std::fs::metadata(path)?.is_file() {
+    read_to(open(path, u64::MAX)?, most)
+}
+
+/// An ordinary file that has at most so many bytes now.
+pub(crate) fn open(path: &Path, most: u64) -> io::Result<File> {
+    let about = std::fs::metadata(path)?;
+    if !about.is_file() {
         return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"));
     }
-    read_to(File::open(path)?, most)
+    if about.len() > most {
+        return Err(too_large(most));
+    }
+    File::open(path)
+}
+
+fn too_large(most: u64) -> io::Error {
+    io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes"))
 }
 
 /// Returns the text of a file that an argument names. Fails if it is no ordinary file, such as a pipe, or is too long.
@@ -33,7 +46,7 @@ pub(crate) fn read_to(file: File, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it has more than {most} bytes")));
+        return Err(too_large(most));
     }
     Ok(bytes)
 }

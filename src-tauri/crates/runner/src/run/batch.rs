@@ -16,17 +16,27 @@ use crate::core::sync::lock;
 
 /// Cancels a batch: the jobs that run are finished, and no other one is begun.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel(Arc<AtomicBool>);
+pub struct Cancel {
+    own: Arc<AtomicBool>,
+    /// What this is a part of.
+    whole: Option<Arc<AtomicBool>>,
+}
 
 impl Cancel {
     /// Cancels the batch.
     pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.own.store(true, Ordering::Relaxed);
     }
 
     /// Whether the batch was cancelled.
     pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+        is_set(&self.own) || self.whole.as_deref().is_some_and(is_set)
+    }
+
+    /// Cancels one batch of several: it is cancelled with the whole, and the whole is not cancelled with it.
+    pub fn part(&self) -> Cancel {
+        Cancel { own: Arc::default(), whole: Some(self.own.clone()) }
     }
 }
 
@@ -181,6 +191,16 @@ mod tests {
         let taken = done(10_000, 2, 10);
         // What ran, and what waited to be taken, is given, too.
         assert!((10..=16).contains(&taken.len()), "{}", taken.len());
+    }
+
+    #[test]
+    fn a_part_is_cancelled_alone_or_with_the_whole() {
+        let whole = Cancel::default();
+        let (one, other) = (whole.part(), whole.part());
+        one.cancel();
+        assert_eq!((one.is_cancelled(), other.is_cancelled(), whole.is_cancelled()), (true, false, false));
+        whole.cancel();
+        assert!(other.is_cancelled() && whole.part().is_cancelled());
     }
 
     #[test]

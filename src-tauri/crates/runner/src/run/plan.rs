@@ -26,7 +26,7 @@ use crate::core::progress::{Awaited, run_to_end};
 use crate::effects::outside::live;
 use crate::run::closed_effects::ClosedEffects;
 use crate::run::prepare::{load, prepare};
-use crate::run::{PriorEvents, with_script};
+use crate::run::{PriorEvents, begun_as_part, with_script};
 
 /// What a plan is made from.
 pub(crate) struct PlanInput {
@@ -35,7 +35,7 @@ pub(crate) struct PlanInput {
     pub(crate) asked: StartRequest,
     pub(crate) before: PriorEvents,
     /// All that the request did, also what a fork leaves out.
-    pub(crate) recorded: Vec<Event>,
+    pub(crate) recorded: Arc<Vec<Event>>,
     pub(crate) store: Arc<Store>,
 }
 
@@ -56,16 +56,11 @@ fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowErr
     let mut loaded = load(workspace, &loaded_flow, config.script_limits(), load_time)?;
     let flow = prepare(&mut loaded, &mut asked, &before)?;
     if let Some(opening) = before.opening.take() {
-        let mut own = opening(&asked, &flow)?.into_iter();
-        let begin = own.next();
-        let next = own.as_slice().first().map_or(1, |event| event.seq);
-        let common = before.events.drain(..).filter(|event| event.seq > 1 && event.seq < next);
-        let events: Vec<Event> = begin.into_iter().chain(common).chain(own).collect();
-        before.events = events;
+        before.events = Arc::new(begun_as_part(&before.events, opening(&asked, &flow)?));
     }
     asked.owner = "plan".to_owned();
     let request = asked.request.clone();
-    let log = Arc::new(PlanLog { memory: MemoryLog::after(&request, before.events.clone()), store });
+    let log = Arc::new(PlanLog { memory: MemoryLog::after(&request, before.events.to_vec()), store });
     let effects = ClosedEffects::machine(&config);
     let stop = Abort::default();
     let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };

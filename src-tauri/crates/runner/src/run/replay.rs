@@ -106,6 +106,8 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         ReplayedCode::Loaded(loaded_flow) => Some(loaded_flow.clone()),
         ReplayedCode::Probed { .. } => None,
     };
+    // Not copied: a log may be long.
+    let events = Arc::new(events);
     let is_known = PriorEvents { events: events.clone(), ..PriorEvents::default() };
     let load_time = LoadTime::after(load_effects(&events), SyncEffect::placeholder)
         .with_env(config.flow_env())

@@ -56,6 +56,8 @@ pub struct ArmView {
     pub samples: Vec<SampleView>,
     /// What they tell.
     pub summary: ArmSummary,
+    /// The numbers of the samples that are missing: they did not end.
+    pub missing: Vec<u32>,
     /// Why it cannot be run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -23,7 +23,7 @@ pub struct RunRow {
     /// Tokens that models were told and said.
     pub tokens: u64,
     /// What its model calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it
-    /// knows none of them.
+    /// knows none of them. An answer that another sample of an experiment paid for is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// The first words of what it was asked.
@@ -35,13 +35,16 @@ pub struct RunRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct RunsSummary {
-    /// How many there are.
+    /// How many there are, without samples of experiments that are left out.
     pub runs: u64,
-    /// How many failed.
+    /// How many of them failed.
     pub failed: u64,
-    /// Tokens that models were told and said.
+    /// How many samples of experiments fit, where they are left out.
+    pub samples: u64,
+    /// Tokens that were spent, also by samples. Calls that forks share with their origins, and samples with each other,
+    /// count once.
     pub tokens: u64,
-    /// What was spent in US dollars, where models have prices. Calls that forks share with their origins count once.
+    /// The same in US dollars, where models have prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// By the day on which they began, oldest first; days without runs are left out.
@@ -54,13 +57,13 @@ pub struct RunsSummary {
 pub struct RunDay {
     /// The day here, like `2026-11-20`.
     pub day: String,
-    /// How many began.
+    /// How many began, without samples of experiments that are left out.
     pub runs: u64,
     /// How many of them failed.
     pub failed: u64,
-    /// Tokens that models were told and said.
+    /// Tokens that were spent, also by samples.
     pub tokens: u64,
-    /// What was spent in US dollars, where models have prices.
+    /// What was spent in US dollars, also by samples, where models have prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }

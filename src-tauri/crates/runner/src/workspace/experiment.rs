@@ -9,6 +9,7 @@ mod axes;
 mod code;
 mod culprit;
 mod edit_check;
+mod facts;
 mod place;
 mod plan;
 mod report;
@@ -16,36 +17,44 @@ mod revision;
 mod sample;
 mod score;
 mod scores;
+mod spending;
 mod statistics;
 mod variant;
 mod view;
+#[cfg(test)]
+mod work_tests;
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use engine::event::Event;
+use engine::event::{Event, RequestStatus, Seq};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{ExperimentRow as Stored, SampleRow};
 use tokio::sync::Semaphore;
 
+use super::fork::{ForkPoint, MockOf};
 use super::resume::Next;
-use super::{Mock, Workspace, new_request};
+use super::{At, Edits, Mock, Workspace, lock, new_request};
+use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
-use crate::core::prices::CallTokens;
 use crate::effects::outside::now_ms;
-use crate::models::call_meter::{CallMeter, ExpectedCall};
+use crate::models::call_meter::CallMeter;
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
+use facts::OriginalRun;
 use place::Place;
+use report::{Read, Sample};
 use sample::Begun;
 use score::Scored;
+use spending::Unlogged;
 use variant::Variant;
 
 pub use crate::models::call_meter::Budget;
 pub use axes::{ModelsBy, ParameterAxis, PromptField, PromptText, SetAxis, TryQuery};
 pub use culprit::CulpritQuery;
+pub(crate) use facts::KnownSamples;
 pub(super) use place::{AnsweredBeside, nearest};
 pub use score::Score;
 
@@ -59,7 +68,7 @@ struct Experiment {
     id: String,
     query: TryQuery,
     row: RequestRow,
-    events: Vec<Event>,
+    events: Arc<Vec<Event>>,
     place: Place,
     /// The arms by number. The base arm is the first one, or the only one.
     arms: Vec<(u32, Arm)>,
@@ -68,9 +77,31 @@ struct Experiment {
     unlogged: Unlogged,
     /// Held while a fork begins: evaluating a flow's file takes a core, and has a time limit.
     beginning: Semaphore,
+    /// Where forks leave the request, by the last event in common and whether a step has another output.
+    points: Mutex<HashMap<(Seq, bool), Arc<ForkPoint>>>,
+    /// Who answers models. All arms are code of one file, so they have one script.
+    script: OnceLock<Result<MockOf, Fault>>,
 }
 
 impl Experiment {
+    /// Where forks with these edits leave the request: what is read there is read once for all of them.
+    fn point(&self, workspace: &Workspace, cut: Seq, edits: &Edits) -> Result<Arc<ForkPoint>, Fault> {
+        let mut points = lock(&self.points);
+        let place = (cut, edits.output.is_some());
+        if let Some(known) = points.get(&place) {
+            return Ok(known.clone());
+        }
+        let (row, events) = (self.row.clone(), self.events.clone());
+        let point = Arc::new(workspace.fork_point(row, events, Some(cut), &At::Seq(cut), edits)?);
+        points.insert(place, point.clone());
+        Ok(point)
+    }
+
+    /// The mock script of the forks, which is read once.
+    fn script(&self, workspace: &Workspace, point: &ForkPoint, flow: &LoadedFlow) -> Result<MockOf, Fault> {
+        self.script.get_or_init(|| workspace.mock_of_fork(point, &self.mock, flow)).clone()
+    }
+
     /// How many forks run at once: as many as there are cores, or more if they wait for models.
     fn workers(&self, jobs: Option<u32>) -> usize {
         let waits = self.mock == Mock::Off && !self.place.calls(&self.events).is_empty();
@@ -92,7 +123,7 @@ struct Job<'v> {
 /// How running a sample ended.
 struct JobEnd {
     arm: u32,
-    result: Result<Option<String>, Fault>,
+    result: Result<Option<RequestStatus>, Fault>,
 }
 
 impl Workspace {
@@ -137,9 +168,7 @@ impl Workspace {
         let body = StoredBody { query: query.clone(), unlogged, ..StoredBody::default() }.to_json()?;
         self.store.put_experiment(&Stored { body, ..stored }).map_err(Fault::of_write)?;
         if is_scored_anew {
-            for row in self.store.samples(id).map_err(Fault::internal)? {
-                self.set_sample(id, &SampleRow { score: None, ..row })?;
-            }
+            self.store.clear_scores(id).map_err(Fault::of_write)?;
         }
         self.carry_out(&experiment, cancel, progress)
     }
@@ -176,8 +205,9 @@ impl Workspace {
             }
             other => other,
         };
-        let beginning = Semaphore::new(cores());
-        Ok(Experiment { id, query, row, events, place, arms, mock, unlogged, beginning })
+        let (events, beginning) = (Arc::new(events), Semaphore::new(cores()));
+        let (points, script) = (Mutex::default(), OnceLock::new());
+        Ok(Experiment { id, query, row, events, place, arms, mock, unlogged, beginning, points, script })
     }
 
     /// Runs the samples that have not ended, and scores those that have.
@@ -190,19 +220,19 @@ impl Workspace {
         let Experiment { id, query, arms, .. } = experiment;
         let of_arms: Vec<Arm> = arms.iter().map(|(_, arm)| arm.clone()).collect();
         let variants = self.variants(experiment, &of_arms, cancel)?;
+        let original = self.original_of(&query.request)?;
         let meter = self.meter_of(experiment)?;
         let known = self.store.samples(id).map_err(Fault::internal)?;
-        let known: HashMap<(u32, u32), SampleRow> = known.into_iter().map(|row| ((row.arm, row.number), row)).collect();
+        let known: HashMap<(u32, u32), Sample> =
+            known.into_iter().map(|one| ((one.0.arm, one.0.number), one)).collect();
         let mut jobs = Vec::new();
         // Each arm has its first sample before any has its second.
         for number in 1..=query.samples() {
             for ((arm, _), variant) in arms.iter().zip(&variants) {
                 let Ok(variant) = variant else { continue };
-                let row = known.get(&(*arm, number));
-                let begun = match row {
-                    None => None,
-                    Some(row) => self.begun(row)?.map(|begun| (row.request.clone(), begun)),
-                };
+                let (row, request) =
+                    known.get(&(*arm, number)).map_or((None, None), |(row, of)| (Some(row), of.as_ref()));
+                let begun = request.map(|of| (of.id.clone(), Begun::of(self.request_row(of.clone()).status)));
                 let is_scored = row.is_some_and(|row| row.score.is_some()) || query.score.is_none();
                 let is_done = matches!(begun, Some((_, Begun::Ended))) && is_scored;
                 if !is_done && !matches!(begun, Some((_, Begun::Runs))) {
@@ -214,7 +244,7 @@ impl Workspace {
         let scorer = query.score.as_ref().map(Score::ready).transpose()?;
         let workers = experiment.workers(query.jobs);
         let of = jobs.len() as u32;
-        let (mut done, mut failed, mut errors) = (0, 0, Vec::new());
+        let (mut done, mut failed, mut errors) = (0, 0, BTreeMap::new());
         let mut tell = |done, failed| progress(TryProgress { experiment_id: Some(id.clone()), done, of, failed });
         tell(0, 0);
         // What has ended is scored without a call.
@@ -225,17 +255,17 @@ impl Workspace {
             cancel,
             |job| {
                 let result = self.run_job(experiment, job, &meter, scorer.as_ref(), cancel);
-                JobEnd { arm: job.arm, result }
+                // Here, so that its log is not read again once all have ended.
+                let ended = |read: Read| (read.row.status, self.facts_of(read, original.as_ref())).0;
+                JobEnd { arm: job.arm, result: result.map(|read| read.map(ended)) }
             },
             |_, JobEnd { arm, result }| {
                 done += 1;
                 match result {
-                    Ok(status) => failed += u32::from(status.is_some_and(|status| status == "failed")),
+                    Ok(status) => failed += u32::from(status == Some(RequestStatus::Failed)),
                     Err(fault) => {
                         failed += 1;
-                        if !errors.iter().any(|(known, _)| *known == arm) {
-                            errors.push((arm, fault.to_string()));
-                        }
+                        errors.entry(arm).or_insert_with(|| fault.to_string());
                     }
                 }
                 tell(done, failed);
@@ -250,22 +280,14 @@ impl Workspace {
             _ => None,
         };
         let unlogged = self.unlogged(experiment, &meter)?;
+        let errors = errors.into_iter().collect();
         let body = StoredBody { query: query.clone(), errors, stopped, unlogged }.to_json()?;
         let stored = Stored { body, ..self.stored_experiment(id)? };
         self.store.put_experiment(&stored).map_err(Fault::of_write)?;
         self.view_of_experiment(&stored)
     }
 
-    /// How a sample was begun. `None` if its request is gone, or was never written.
-    fn begun(&self, row: &SampleRow) -> Result<Option<Begun>, Fault> {
-        match self.request(&row.request) {
-            Ok(found) => Ok(Some(Begun::of(found.status))),
-            Err(Fault::NotFound { .. }) => Ok(None),
-            Err(fault) => Err(fault),
-        }
-    }
-
-    /// Runs a sample to its end and scores it. Returns its status.
+    /// Runs a sample to its end and scores it. Returns what its log says; `None` if it was not run.
     fn run_job(
         &self,
         experiment: &Experiment,
@@ -273,7 +295,7 @@ impl Workspace {
         meter: &Arc<CallMeter>,
         scorer: Option<&score::Scorer<'_>>,
         cancel: &Cancel,
-    ) -> Result<Option<String>, Fault> {
+    ) -> Result<Option<Read>, Fault> {
         let Experiment { id, row, mock, .. } = experiment;
         let calls = meter.sample(job.number);
         let request = match &job.begun {
@@ -310,47 +332,13 @@ impl Workspace {
             let score = match self.score(scorer, &self.told(&read)?, &scored) {
                 Ok(value) => json!({ "value": value }),
                 // Whoever goes on scores it.
-                Err(_) if scored.calls.is_refused() || cancel.is_cancelled() => {
-                    return Ok(Some(status.as_str().to_owned()));
-                }
+                Err(_) if scored.calls.is_refused() || cancel.is_cancelled() => return Ok(Some(read)),
                 Err(why) => json!({ "error": why }),
             };
             let scored = SampleRow { arm: job.arm, number: job.number, request, score: Some(score) };
             self.set_sample(id, &scored)?;
         }
-        Ok(Some(status.as_str().to_owned()))
-    }
-
-    /// What has been spent by now that is in no log of a sample.
-    fn unlogged(&self, experiment: &Experiment, meter: &CallMeter) -> Result<Unlogged, Fault> {
-        let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
-        let (logged, logged_tokens, logged_usd) = self.spent(&rows, experiment.mock == Mock::Off)?;
-        let (calls, tokens, usd) = meter.settled();
-        Ok(Unlogged {
-            calls: calls.saturating_sub(logged),
-            tokens: (tokens - logged_tokens as f64).max(0.0),
-            usd: (usd - logged_usd).max(0.0),
-        })
-    }
-
-    /// Counts the calls of an experiment, with those of samples that have run before.
-    fn meter_of(&self, experiment: &Experiment) -> Result<Arc<CallMeter>, Fault> {
-        let calls = experiment.place.calls(&experiment.events);
-        let most = |of: fn(&CallTokens) -> u64| calls.iter().filter_map(|call| call.tokens.as_ref().map(of)).max();
-        let tokens = CallTokens {
-            input: most(|tokens| tokens.input).unwrap_or(0),
-            cached: 0,
-            output: most(|tokens| tokens.output).unwrap_or(0),
-        };
-        let config = self.config.clone();
-        let cost = move |model: &str, tokens: CallTokens| config.price_of(model, tokens);
-        let meter = CallMeter::new(experiment.query.budget, ExpectedCall { tokens }, Box::new(cost));
-        // Also without a budget, because what no log tells is the difference to what the logs of all samples do.
-        let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
-        let (calls, tokens, usd) = self.spent(&rows, experiment.mock == Mock::Off)?;
-        let more = experiment.unlogged;
-        meter.add_spent(calls + more.calls, tokens as f64 + more.tokens, usd + more.usd);
-        Ok(meter)
+        Ok(Some(read))
     }
 }
 
@@ -363,15 +351,6 @@ struct StoredBody {
     errors: Vec<(u32, String)>,
     stopped: Option<StoppedBy>,
     unlogged: Unlogged,
-}
-
-/// What an experiment has spent that is in no log of a sample: requests that providers refused, and scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-struct Unlogged {
-    calls: u32,
-    tokens: f64,
-    usd: f64,
 }
 
 impl StoredBody {

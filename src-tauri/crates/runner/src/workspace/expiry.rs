@@ -11,7 +11,7 @@ use std::time::Duration;
 use engine::event::{EventKind, RequestStatus};
 use engine::suspension::SuspensionStatus;
 use engine::views::suspensions::Suspension;
-use store::{EventQuery, RequestQuery, RequestRow};
+use store::{EventQuery, RequestQuery, RequestRow, Samples};
 
 use super::{Mock, Resolution, Workspace};
 use crate::core::fault::Fault;
@@ -45,7 +45,11 @@ impl Workspace {
 
     /// The suspended requests that have waited too long.
     pub(super) fn late_requests(&self, known: &mut Deadlines) -> Result<Vec<RequestRow>, Fault> {
-        let query = RequestQuery { status: Some(RequestStatus::Suspended), ..RequestQuery::default() };
+        let query = RequestQuery {
+            status: Some(RequestStatus::Suspended),
+            samples: Samples::Listed,
+            ..RequestQuery::default()
+        };
         let (mut late, mut now_known) = (Vec::new(), HashMap::new());
         for row in self.store.requests(&query).map_err(Fault::internal)? {
             if !self.locks.is_ours(&row.owner) {

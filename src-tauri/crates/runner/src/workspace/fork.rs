@@ -7,21 +7,17 @@
 mod agents;
 mod draft;
 mod edits;
+mod point;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, ForkedFrom, KeptPart, Outcome, Recorded, RequestStatus, Seq};
+use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, Seq};
 use engine::flow::Flow;
-use engine::identity::{InstanceId, StateOwner};
-use engine::log::Record;
 use engine::operation::Operation;
 use engine::request::StartRequest;
-use engine::resource::record;
-use engine::scope::{ScopeKey, ScopeKind};
+use engine::scope::ScopeKind;
 use engine::state::State;
-use engine::views::Events;
-use engine::views::blocks::{BlockView, blocks};
 use serde_json::Value;
 
 use super::experiment::AnsweredBeside;
@@ -29,37 +25,29 @@ use super::resume::Next;
 use super::{At, Mock, Workspace, new_request};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
+use crate::models::mock_script::MockScript;
 use crate::run::{Opening, PriorEvents, Running};
-use crate::views::RequestRow;
-use agents::AgentBlocks;
 use draft::{Draft, started};
 use edits::{InputOf, Set, Shared, Whose};
 
 pub use edits::Edits;
-
-/// Where a fork leaves its request: the last common event, and the step that it ends with.
-struct Leaves {
-    seq: Seq,
-    step: Option<Event>,
-}
+pub(super) use point::ForkPoint;
+use point::Leaves;
 
 /// A fork that is about to begin.
-pub(super) struct NewFork<'f> {
+pub(super) struct NewFork {
     /// The id of the new request.
     pub(super) id: String,
     /// Its code.
     pub(super) loaded_flow: Arc<LoadedFlow>,
-    /// What it is a fork of.
-    pub(super) row: &'f RequestRow,
-    /// The whole log of that.
-    pub(super) events: &'f [Event],
-    /// The last event that both have in common, as if the request had been interrupted there: what was in flight goes
-    /// on with the effects that it had. Without one it is the step that the fork goes on from, and what was in flight
-    /// runs again.
-    pub(super) cut: Option<Seq>,
+    /// Where it leaves its request.
+    pub(super) point: Arc<ForkPoint>,
     /// What blocks that were in flight there have asked of the outside, with the answers.
     pub(super) answered: Arc<Vec<AnsweredBeside>>,
 }
+
+/// The mock script of a fork, if its models are mocked, and where the script came from.
+pub(super) type MockOf = (Option<MockScript>, Option<String>);
 
 impl Workspace {
     /// Goes on from a finished step of a request as a new request, in a new session.
@@ -73,30 +61,29 @@ impl Workspace {
     pub(super) fn forking(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<(Next, Seq), Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
-        let answered = Arc::default();
-        let fork = NewFork { id: new_request(), loaded_flow, row: &row, events: &events, cut: None, answered };
-        self.forking_as(fork, at, edits, mock)
+        let point = Arc::new(self.fork_point(row, Arc::new(events), None, at, &edits)?);
+        let mock = self.mock_of_fork(&point, mock, &loaded_flow)?;
+        let seq = point.leaves.seq;
+        let fork = NewFork { id: new_request(), loaded_flow, point, answered: Arc::default() };
+        Ok((self.forking_as(fork, edits, mock)?, seq))
     }
 
-    /// As [`forking`](Self::forking), with given code and under a given id.
+    /// Who answers the models of a fork.
+    pub(super) fn mock_of_fork(&self, point: &ForkPoint, mock: &Mock, flow: &LoadedFlow) -> Result<MockOf, Fault> {
+        let file = &flow.bundle.file;
+        self.mock_of(&self.mode(mock, point.origin.as_deref(), file), file)
+    }
+
+    /// As [`forking`](Self::forking), from a known point, with given code and under a given id. Reads nothing that
+    /// forks from the same point share.
     pub(super) fn forking_as(
         &self,
-        NewFork { id, loaded_flow, row, events, cut, answered }: NewFork<'_>,
-        at: &At,
+        NewFork { id, loaded_flow, point, answered }: NewFork,
         edits: Edits,
-        mock: &Mock,
-    ) -> Result<(Next, Seq), Fault> {
+        (script, mock): MockOf,
+    ) -> Result<Next, Fault> {
+        let ForkPoint { row, leaves, input_of, agents: of_agents, .. } = &*point;
         let request = row.id.as_str();
-        let input_of = InputOf::of(at, events, &edits)?;
-        let leaves = match &input_of {
-            Some(InputOf::Action) => leaves(request, events, &At::Seq(0), false)?,
-            Some(InputOf::Block(path)) => {
-                leaves(request, events, &At::Seq(before_block(request, events, path)?), false)?
-            }
-            None => leaves(request, events, at, edits.output.is_some())?,
-        };
-        let leaves = Leaves { seq: cut.unwrap_or(leaves.seq).max(leaves.seq), ..leaves };
-        let of_agents = AgentBlocks::of(events);
         let (of_calls, set): (Vec<_>, Vec<_>) =
             edits.set.into_iter().partition(|(text, _)| of_agents.is_of_calls(text));
         let step_path = leaves.step.as_ref().and_then(|step| step.path.as_deref());
@@ -117,43 +104,33 @@ impl Workspace {
                 return Err(Fault::invalid(format!("--set {}: request \"{request}\" has no project", set.text)));
             }
         }
-        let (asked, origin) = self.asked_before(row, events)?;
-        let (script, mock) =
-            self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
         let session: std::sync::Arc<str> = format!("fork_{}", crate::effects::outside::new_id().simple()).into();
-        let common = Events::new(&events[..events.partition_point(|event| event.seq <= leaves.seq)]);
-        let first = common.iter().next().and_then(|event| match &event.kind {
-            EventKind::RequestStarted { input, .. } => Some(input.clone()),
-            _ => None,
-        });
-        let (first, given) = (first.unwrap_or(Recorded::Undefined), common.input().cloned());
-        let block_input = match &input_of {
+        let block_input = match input_of {
             Some(InputOf::Block(path)) => {
                 let input = edits.input.clone().map(|input| of_agents.input(path, input)).transpose()?;
                 input.map(|input| (path.clone(), input))
             }
             _ => None,
         };
-        let action_input = edits.input.filter(|_| input_of == Some(InputOf::Action));
+        let action_input = edits.input.filter(|_| *input_of == Some(InputOf::Action));
         let is_edited = action_input.is_some();
-        let parent = asked.clone();
         let asked = StartRequest {
             request: id.into(),
             session: session.clone(),
             fork: Some(session),
             ephemeral: false,
-            input: action_input.or(given).into(),
+            input: action_input.or_else(|| point.given.clone()).into(),
             mock,
             retry_of: None,
             claim: None,
-            ..asked
+            ..point.parent.clone()
         };
-        let records = self.records_at(request, &parent, &asked, (leaves.seq, cut.is_some()))?;
-        let shared = self.shared_at(request, leaves.seq, &sets, &blocks(common, true))?;
+        let records = point.records_of(&asked);
+        let shared = self.shared_at(&point, &sets)?;
         let step = leaves.step.as_ref().map(|step| (step.path.clone(), step.attempt));
         let forked_from = ForkedFrom { request_id: request.to_owned(), seq: leaves.seq };
-        let kept = common.iter().next().map(|first| KeptPart::of_fork(first, request, leaves.seq)).unwrap_or_default();
-        let needs_block = match (&input_of, &output) {
+        let (first, kept) = (point.first.clone(), point.kept.clone());
+        let needs_block = match (input_of, &output) {
             (Some(InputOf::Block(path)), _) => Some(path.clone()),
             (_, Some(_)) => step.as_ref().and_then(|(path, _)| path.clone()),
             _ => None,
@@ -187,71 +164,31 @@ impl Workspace {
             Ok(draft.events)
         });
         let before = PriorEvents {
-            events: events.to_vec(),
+            events: point.events.clone(),
             prior_status: RequestStatus::Interrupted,
             answers: Vec::new(),
             is_parsed: !is_edited,
             needs_block,
             opening: Some(opening),
         };
-        Ok((Next { loaded_flow, asked, script, before, calls: None }, leaves.seq))
-    }
-
-    /// The records that a fork begins with: the keys of its own, and what was there; at rest, without what was in
-    /// flight.
-    fn records_at(
-        &self,
-        request: &str,
-        parent: &StartRequest,
-        fork: &StartRequest,
-        (seq, is_at_rest): (Seq, bool),
-    ) -> Result<Vec<(ScopeKey, Record)>, Fault> {
-        let mut records = Vec::new();
-        for kind in [ScopeKind::Session, ScopeKind::User, ScopeKind::Project] {
-            let (Some(old), Some(new)) = (parent.durable_key(kind), fork.durable_key(kind)) else { continue };
-            let (Some(owner), Some(copy)) = (parent.owner_key(kind), fork.owner_key(kind)) else { continue };
-            let (from, to) = (record::prefix(&owner), record::prefix(&copy));
-            let mut scopes = vec![(old, new)];
-            for resource in self.store.resource_records_of(&owner).map_err(Fault::internal)? {
-                let Some(rest) = resource.id.strip_prefix(&from) else { continue };
-                let copy = ScopeKey::new(ScopeKind::Resource, format!("{to}{rest}"));
-                scopes.push((resource.clone(), copy));
-            }
-            for (old, new) in scopes {
-                let (of, old, at) = self.original(request, old, seq)?;
-                let found = if is_at_rest {
-                    self.store.state_at_rest(&old, &of, at)
-                } else {
-                    self.store.state_at(&old, &of, at)
-                };
-                records.push((new, found.map_err(Fault::internal)?));
-            }
-        }
-        Ok(records)
+        Ok(Next { loaded_flow, asked, script, before, calls: None })
     }
 
     /// The edits of the request's own state, and of blocks around the step, as operations.
-    fn shared_at(&self, request: &str, seq: Seq, sets: &[Set], blocks: &[BlockView<'_>]) -> Result<Vec<Shared>, Fault> {
-        let view = self.state_at(request, Some(&At::Seq(seq)))?;
+    fn shared_at(&self, point: &ForkPoint, sets: &[Set]) -> Result<Vec<Shared>, Fault> {
         let mut edits = Vec::new();
         for set in sets {
             let (of, block, state) = match &set.whose {
                 Whose::Durable(_) => continue,
-                Whose::Request => (None, None, view.request.as_ref()),
-                Whose::Block(path) => {
-                    let running = blocks.iter().rev().find(|block| *block.path == **path);
-                    let own = running.and_then(|block| {
-                        let own = InstanceId { path: path.as_str(), attempt: block.attempt };
-                        let is_own = |id: &str| StateOwner::parse(id).is_some_and(|owner| owner.instance == own);
-                        view.sequencers.iter().find(|(id, _)| is_own(id)).map(|(_, state)| state)
-                    });
-                    let Some(own) = own else {
+                Whose::Request => (None, None, self.states_at(point)?.request.clone()),
+                Whose::Block(path) => match self.states_at(point)?.blocks.get(path) {
+                    Some((name, state)) => (Some(path.clone()), Some(name.clone()), Some(state.clone())),
+                    None => {
                         return Err(Fault::invalid(format!("--set {}: that block has no state of its own", set.text)));
-                    };
-                    (Some(path.clone()), running.map(|block| block.name.to_string()), Some(own))
-                }
+                    }
+                },
             };
-            let state = State::from(state.and_then(|state| state.0.as_object().cloned()).unwrap_or_default());
+            let state = State::from(state.unwrap_or_default());
             let fields = set.patch(&state)?;
             set.check_flow_state(&state, &fields)?;
             edits.push(Shared { text: set.text.clone(), of, block, operation: Operation::Patch { fields } });

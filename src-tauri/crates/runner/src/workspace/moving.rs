@@ -258,7 +258,7 @@ impl Workspace {
 
     /// Reads a run that was kept: it comes without its code.
     fn importable_run(&self, file: &Path) -> Result<Importable, Fault> {
-        let run = RunFile::read(file, &self.config.limits)?;
+        let run = RunFile::read_whole(file, &self.config.limits)?;
         let expected = Some((run.label.request, run.expectation)).filter(|(_, expected)| !expected.is_empty());
         Ok(Importable { expected: expected.into_iter().collect(), ..self.importable_pieces(file, run.pieces)? })
     }

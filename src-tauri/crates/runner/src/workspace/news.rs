@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use engine::concurrency::status_after;
 use engine::event::{EventKind, RequestStatus, Seq};
-use store::{Liveness, RequestQuery, RequestRow};
+use store::{Liveness, RequestQuery, RequestRow, Samples};
 
 use super::{Workspace, lock};
 use crate::core::fault::Fault;
@@ -133,7 +133,11 @@ impl Others {
         let newest = workspace.store.newest_event().map_err(Fault::internal)?;
         let mut others = Others { newest, running: HashMap::new(), has_news: false };
         // Every request that has not ended.
-        let query = RequestQuery { status: Some(RequestStatus::Interrupted), ..RequestQuery::default() };
+        let query = RequestQuery {
+            status: Some(RequestStatus::Interrupted),
+            samples: Samples::Listed,
+            ..RequestQuery::default()
+        };
         for row in workspace.store.requests(&query).map_err(Fault::internal)? {
             others.follow(workspace, &row);
         }

@@ -27,7 +27,7 @@ impl Workspace {
     /// What [`retry`](Self::retry) will do. Writes nothing, and runs no block.
     pub fn plan_retry(&self, request: &str, mock: &Mock) -> Result<PlanRow, Fault> {
         let (next, recorded) = self.retrying(request, mock)?;
-        self.plan_of(next, recorded, Seq::MAX)
+        self.plan_of(next, Arc::new(recorded), Seq::MAX)
     }
 
     /// What [`fork`](Self::fork) will do. Writes nothing, and runs no block.
@@ -37,7 +37,7 @@ impl Workspace {
         self.plan_of(next, recorded, leaves)
     }
 
-    fn plan_of(&self, next: Next, recorded: Vec<Event>, until: Seq) -> Result<PlanRow, Fault> {
+    fn plan_of(&self, next: Next, recorded: Arc<Vec<Event>>, until: Seq) -> Result<PlanRow, Fault> {
         let Next { loaded_flow, asked, before, .. } = next;
         let common = &recorded[..recorded.partition_point(|event| event.seq <= until)];
         let may_have_happened = may_have_happened(common).iter().map(MayHaveHappened::from).collect();

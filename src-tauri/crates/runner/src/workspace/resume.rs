@@ -105,6 +105,7 @@ impl Workspace {
             self.mock_of(&self.mode(mock, origin.as_deref(), &loaded_flow.bundle.file), &loaded_flow.bundle.file)?;
         let asked = StartRequest { mock: origin, ..asked };
         let prior_status = row.status;
+        let events = Arc::new(events);
         let before = PriorEvents { prior_status, events, answers, is_parsed: true, ..PriorEvents::default() };
         Ok(Next { loaded_flow, asked, script, before, calls: None })
     }

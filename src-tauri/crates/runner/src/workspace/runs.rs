@@ -78,7 +78,7 @@ impl Workspace {
     pub fn runs_summary(&self, filter: &str) -> Result<RunsSummary, Fault> {
         let filter = self.run_filter(filter, Vec::new())?;
         let found = self.store.runs_by_day(&filter).map_err(Fault::internal)?;
-        let mut summary = RunsSummary::default();
+        let mut summary = RunsSummary { samples: found.samples, ..RunsSummary::default() };
         for day in found.days {
             summary.runs += day.runs;
             summary.failed += day.failed;
@@ -99,6 +99,12 @@ impl Workspace {
             });
         }
         Ok(summary)
+    }
+
+    /// How many samples of experiments fit a query, where its list leaves them out.
+    pub fn samples_left_out(&self, query: &RunsQuery) -> Result<u64, Fault> {
+        let filter = self.run_filter(&query.filter, query.terms.clone())?;
+        self.store.samples_left_out(&filter).map_err(Fault::internal)
     }
 
     /// How many runs there are.

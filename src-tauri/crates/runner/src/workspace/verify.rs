@@ -149,9 +149,10 @@ impl Workspace {
             &jobs,
             &Bounds { weight: &Job::weight, most_weight: MOST_BYTES_AT_ONCE, ..Bounds::workers(workers) },
             cancel,
-            |job| self.judge_job(job),
-            |number, judged: Judged| {
-                let Judged { mut run, accepted, unacceptable, source } = judged;
+            |job| self.judge_job(job, cancel),
+            |number, judged: Option<Judged>| {
+                // One that was cancelled while its file was read has no verdict.
+                let Some(Judged { mut run, accepted, unacceptable, source }) = judged else { return };
                 if query.accept && run.verdict == Verdict::Differs {
                     match accepted {
                         Some(accepted) => match self.accept(&run, &accepted, source) {
@@ -176,11 +177,11 @@ impl Workspace {
         Ok(verified)
     }
 
-    /// Judges one run. What cannot be judged says why.
-    fn judge_job(&self, job: &Job) -> Judged {
-        match job {
+    /// Judges one run. What cannot be judged says why. `None` if it was cancelled before its verdict.
+    fn judge_job(&self, job: &Job, cancel: &Cancel) -> Option<Judged> {
+        Some(match job {
             Job::Known(run) => Judged::settled((**run).clone()),
-            Job::File(file) => self.judge_file(file),
+            Job::File(file) => return self.judge_file(file, cancel),
             Job::Request { id, flow, expected_at } => match flow {
                 Ok(flow) => self.judge_request(id, flow, *expected_at),
                 Err(fault) => {
@@ -194,7 +195,7 @@ impl Workspace {
                     })
                 }
             },
-        }
+        })
     }
 
     fn judge_request(&self, id: &str, flow: &Arc<LoadedFlow>, expected_at: Option<i64>) -> Judged {

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use engine::event::{Event, EventKind, RequestStatus};
-use store::{EventQuery, Liveness, RequestQuery, RequestRow};
+use store::{EventQuery, Liveness, RequestQuery, RequestRow, Samples};
 
 use super::expiry::Deadlines;
 use super::{Mock, Resolution, Workspace};
@@ -109,7 +109,11 @@ impl Workspace {
 
     /// What a worker may go on with, oldest first; with those that have waited too long, if they are looked for.
     fn left_behind(&self, late: Option<&mut Deadlines>) -> Result<Vec<RequestRow>, Fault> {
-        let unfinished = RequestQuery { status: Some(RequestStatus::Interrupted), ..RequestQuery::default() };
+        let unfinished = RequestQuery {
+            status: Some(RequestStatus::Interrupted),
+            samples: Samples::Listed,
+            ..RequestQuery::default()
+        };
         let mut rows = self.store.requests(&unfinished).map_err(Fault::internal)?;
         rows.retain(|row| self.locks.is_ours(&row.owner) && self.locks.liveness(&row.owner) == Liveness::Dead);
         if let Some(known) = late {

@@ -18,6 +18,8 @@ use crate::row::waiting::Waiting;
 use crate::row::{attempts, body, filter_block, input_words, model_usage, span_page, totals};
 use crate::sql::{self, Connection};
 
+/// The first format that knows who paid for a model call.
+pub(crate) const FIRST_FORMAT_WITH_PAYERS: u32 = 14;
 /// The first format whose requests have what lists show of them.
 const FIRST_FORMAT_WITH_LISTS: u32 = 11;
 /// The first format with today's pages of spans.
@@ -122,6 +124,8 @@ fn migrate(
         }
         if found < FIRST_FORMAT_WITH_LISTS && target >= FIRST_FORMAT_WITH_LISTS {
             derive_lists(&transaction)?;
+        } else if found < FIRST_FORMAT_WITH_PAYERS && target >= FIRST_FORMAT_WITH_PAYERS {
+            model_usage::derive_payers(&transaction)?;
         }
         transaction.set_pragma("user_version", target.max(found))?;
         transaction.commit()?;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::file::migrate::{self, FORMAT};
 use crate::file::open::{Access, Options};
-use crate::row::error::OpenError;
+use crate::row::error::{Error as StoreError, OpenError};
+use crate::row::model_usage;
 use crate::row::waiting::BUSY_TIMEOUT;
 use crate::sql::place::Server;
 use crate::sql::postgres::{Session, Settings};
@@ -59,7 +60,10 @@ pub(crate) fn open(server: &Arc<Server>, options: &Options) -> std::result::Resu
         ));
     }
     if found < FORMAT {
-        upgrade(&connection, found).map_err(explain)?;
+        upgrade(&connection, found).map_err(|error| match error {
+            StoreError::Sql(error) => explain(error),
+            other => OpenError::io(server.path(), other),
+        })?;
     }
     connection.busy_timeout(BUSY_TIMEOUT).map_err(explain)?;
     Ok(connection)
@@ -312,12 +316,15 @@ fn functions(connection: &Connection) -> Result<String> {
 }
 
 /// Takes the tables to the current format.
-fn upgrade(connection: &Connection, found: u32) -> Result<()> {
+fn upgrade(connection: &Connection, found: u32) -> std::result::Result<(), StoreError> {
     let session = connection.server().ok_or(Error::NoThread)?;
     session.set_format(found.into());
     let transaction = connection.transaction()?;
     for step in migrate::MIGRATIONS.iter().skip(found as usize - 1) {
         transaction.execute_batch(&dialect::schema(step))?;
+    }
+    if found < migrate::FIRST_FORMAT_WITH_PAYERS {
+        model_usage::derive_payers(&transaction)?;
     }
     transaction.execute("UPDATE revision SET format = ?1", (FORMAT,))?;
     transaction.commit()?;

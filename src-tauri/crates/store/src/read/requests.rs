@@ -10,6 +10,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use crate::Store;
 use crate::read::owners::{self, Owner};
 use crate::read::request_order::{CHANGED_LAST, RequestOrder};
+use crate::read::samples::{IS_SAMPLE, Samples};
 use crate::read::session_order::SessionOrder;
 use crate::read::sessions::LINEAGE;
 use crate::read::whole_log;
@@ -28,6 +29,8 @@ pub struct RequestQuery {
     pub flow: Option<String>,
     /// Only of this action.
     pub action: Option<String>,
+    /// What is done with samples of experiments.
+    pub samples: Samples,
     /// By what they are ordered.
     pub order: RequestOrder,
     /// At most this many.
@@ -75,7 +78,7 @@ pub struct RequestRow {
     pub emitter: Option<String>,
 }
 
-pub(super) const COLUMNS: &str =
+pub(crate) const COLUMNS: &str =
     "SELECT r.id, s.id, r.flow, r.action, r.user, r.project, r.status, r.owner, r.mock, r.retry_of,
     r.started_at, r.finished_at, (SELECT max(e.seq) FROM event e WHERE e.request = r.n), r.error, r.forked_from,
     r.forked_at, r.epoch, r.emitter";
@@ -132,19 +135,28 @@ impl Store {
 
     /// Requests, in the order that is asked for.
     pub fn requests(&self, query: &RequestQuery) -> Result<Vec<RequestRow>, Error> {
-        let mut filter = Filter::default();
-        filter.and("s.id = ?", query.session.clone());
-        filter.and_status(query.status);
-        filter.and("r.flow = ?", query.flow.clone());
-        filter.and("r.action = ?", query.action.clone());
-        if let (RequestOrder::Changed, Some(limit)) = (query.order, query.limit) {
-            // A session changes with each of its requests, so those that changed last are in those that did.
-            let most = i64::try_from(query.offset.unwrap_or(0).saturating_add(limit)).unwrap_or(i64::MAX);
-            if filter.is_empty() {
-                filter.and("s.n IN (SELECT n FROM session ORDER BY updated_at DESC, n DESC LIMIT ?)", Some(most));
-            }
-        }
         self.read(|connection| {
+            let mut filter = Filter::default();
+            filter.and("s.id = ?", query.session.clone());
+            filter.and_status(query.status);
+            filter.and("r.flow = ?", query.flow.clone());
+            filter.and("r.action = ?", query.action.clone());
+            let is_any = filter.is_empty();
+            let of_samples = query.samples.condition(connection, query.session.is_some())?;
+            filter.and_condition(of_samples.clone());
+            if let (RequestOrder::Changed, Some(limit), true) = (query.order, query.limit, is_any) {
+                // A session changes with each of its requests, so those that changed last are in those that did. One
+                // whose newest request is a sample has no others.
+                let most = i64::try_from(query.offset.unwrap_or(0).saturating_add(limit)).unwrap_or(i64::MAX);
+                let changed = match of_samples {
+                    None => "SELECT n FROM session ORDER BY updated_at DESC, n DESC LIMIT ?".to_owned(),
+                    Some(condition) => format!(
+                        "SELECT s.n FROM session s JOIN request r ON r.n = s.last_request WHERE {condition}
+                         ORDER BY s.updated_at DESC, s.n DESC LIMIT ?"
+                    ),
+                };
+                filter.and(&format!("s.n IN ({changed})"), Some(most));
+            }
             let newest_first = match (query.order, &query.session) {
                 (RequestOrder::Changed, _) => CHANGED_LAST.to_owned(),
                 (RequestOrder::Started, Some(session)) => SessionOrder::of(connection, session)?.sql("DESC"),
@@ -179,10 +191,11 @@ impl Store {
         })
     }
 
-    /// What a request is a fork or a retry of, and its own forks and retries, newest first.
+    /// What a request is a fork or a retry of, and its own forks and retries, newest first; without samples of
+    /// experiments, which lists leave out.
     pub fn related_requests(&self, id: &str) -> Result<Vec<RequestRow>, Error> {
         let sql = format!(
-            "{COLUMNS} {FROM} WHERE r.forked_from = ?1 OR r.retry_of = ?1
+            "{COLUMNS} {FROM} WHERE ((r.forked_from = ?1 OR r.retry_of = ?1) AND NOT {IS_SAMPLE})
              OR r.id IN (SELECT forked_from FROM request WHERE id = ?1 UNION SELECT retry_of FROM request WHERE id = ?1)
              ORDER BY r.n DESC"
         );
@@ -193,10 +206,10 @@ impl Store {
         })
     }
 
-    /// The requests that were ever suspended, newest first; of one session if given.
+    /// The requests that were ever suspended, newest first: of one session, or of all without samples of experiments.
     pub fn suspended_requests(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
         let sql = format!(
-            "{COLUMNS} {FROM} WHERE (s.id = ?1 OR ?1 IS NULL)
+            "{COLUMNS} {FROM} WHERE (s.id = ?1 OR ?1 IS NULL AND NOT {IS_SAMPLE})
              AND EXISTS (SELECT 1 FROM event e WHERE e.request = r.n AND e.kind = 'suspended') ORDER BY r.n DESC"
         );
         self.read(|connection| {
@@ -304,7 +317,7 @@ fn resources(connection: &Connection, scope: &ScopeKey) -> Result<Vec<ScopeKey>,
     Ok(found)
 }
 
-pub(super) fn request(row: Row<'_>) -> Result<RequestRow, Error> {
+pub(crate) fn request(row: Row<'_>) -> Result<RequestRow, Error> {
     let error: Option<String> = row.get(13)?;
     Ok(RequestRow {
         id: row.get(0)?,

@@ -2,6 +2,8 @@
 //!
 //! Values are always bound, never written into SQL; prices are, because they are numbers.
 
+use crate::read::samples::IS_SAMPLE;
+use crate::row::model_usage::Payer;
 use crate::sql::Value;
 use engine::event::RequestStatus;
 use engine::views::search::Needle;
@@ -73,6 +75,8 @@ pub enum RunCondition {
     IsMock,
     /// It was received as a trace of another program.
     IsTrace,
+    /// It is a sample of an experiment.
+    IsSample,
 }
 
 /// A term of a filter.
@@ -101,7 +105,8 @@ pub struct ModelPrice {
     pub output: f64,
 }
 
-/// Which requests; all terms must hold.
+/// Which requests; all terms must hold. Samples of experiments are left out, unless a term asks for them or names a
+/// session.
 #[derive(Clone, Debug, Default)]
 pub struct RunFilter {
     /// The terms.
@@ -131,6 +136,16 @@ impl RunFilter {
             RunCondition::Session(id) => Some(&**id),
             _ => None,
         })
+    }
+
+    /// Whether samples of experiments are left out.
+    pub(super) fn leaves_samples_out(&self) -> bool {
+        let asks = |term: &RunTerm| match term.condition {
+            RunCondition::IsSample => true,
+            RunCondition::Session(_) => !term.is_negated,
+            _ => false,
+        };
+        !self.terms.iter().any(asks)
     }
 
     /// Whether costs are needed to find the requests.
@@ -209,20 +224,24 @@ impl RunFilter {
             RunCondition::IsRetry => "r.retry_of IS NOT NULL".to_owned(),
             RunCondition::IsMock => "r.mock IS NOT NULL".to_owned(),
             RunCondition::IsTrace => "r.emitter IS NOT NULL".to_owned(),
+            RunCondition::IsSample => IS_SAMPLE.to_owned(),
         }
     }
 
-    /// The table `cost`: what the model calls of each request cost, where they have prices. Without the calls that a
-    /// fork has in common with its origin if it is asked for what was spent.
+    /// The table `cost`: what the model calls of each request cost, where they have prices. An answer that another
+    /// sample of an experiment paid for costs nothing. What was spent is also without the calls that a fork has in
+    /// common with its origin.
     pub(super) fn cost_table(&self, is_spent: bool) -> String {
         let rows: Vec<String> = self.prices.iter().map(price_row).collect();
         let prices = if rows.is_empty() { "SELECT 0, 0, 0, 0 WHERE FALSE".to_owned() } else { values(&rows) };
-        let spent = if is_spent { "AND u.is_copied = 0" } else { "" };
+        let (own, shared) = (Payer::Own.number(), Payer::Sample.number());
+        let paid = if is_spent { format!("u.paid_by = {own}") } else { format!("u.paid_by <> {shared}") };
         format!(
             "WITH price (model, input, cached, output) AS MATERIALIZED ({prices}),
              cost (request, trillionths) AS MATERIALIZED (
                  SELECT u.request, sum((u.input - u.cached) * p.input + u.cached * p.cached + u.output * p.output)
-                 FROM model_usage u JOIN price p ON p.model = u.model WHERE u.counted > 0 {spent} GROUP BY u.request)"
+                 FROM model_usage u JOIN price p ON p.model = u.model
+                 WHERE u.counted > 0 AND {paid} GROUP BY u.request)"
         )
     }
 }

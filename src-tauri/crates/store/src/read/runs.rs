@@ -7,9 +7,11 @@ use crate::Store;
 use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
 use crate::read::run_filter::{RunFilter, TRILLIONTHS};
 use crate::read::run_order::RunOrder;
+use crate::read::samples::{self, IS_SAMPLE};
 use crate::read::session_order::SessionOrder;
 use crate::row::annotation::{self, Annotated, Subject};
 use crate::row::error::Error;
+use crate::row::model_usage::Payer;
 
 /// Selects runs.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +39,7 @@ pub struct RunRow {
     pub annotated: Annotated,
     /// Tokens that models were told and said.
     pub tokens: u64,
-    /// What it used of each model.
+    /// What it used of each model, without answers that another sample of an experiment paid for.
     pub used: Vec<ModelUsed>,
 }
 
@@ -72,7 +74,10 @@ pub struct ModelName {
 /// What runs come to.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunsSummary {
-    /// By the day on which they began here, oldest first; days without runs are left out.
+    /// How many samples of experiments the filter would find and leaves out.
+    pub samples: u64,
+    /// By the day on which they began here, oldest first; days without runs are left out. Tokens and costs are also
+    /// those of the samples.
     pub days: Vec<RunDay>,
 }
 
@@ -85,9 +90,10 @@ pub struct RunDay {
     pub runs: u64,
     /// How many of them failed.
     pub failed: u64,
-    /// Tokens that models were told and said.
+    /// Tokens that were spent: what models were told and said, each call once.
     pub tokens: u64,
-    /// What was spent, in US dollars: without what forks have in common with their origins. `None` without a price.
+    /// What was spent, in US dollars, each call once: without what forks have in common with their origins, and what
+    /// samples of experiments share. `None` without a price.
     pub usd: Option<f64>,
 }
 
@@ -95,7 +101,8 @@ impl Store {
     /// Runs, in the order that is asked for.
     pub fn runs(&self, query: &RunQuery) -> Result<Vec<RunRow>, Error> {
         self.read(|connection| {
-            let (sql, values) = statement(query, order_of_session(connection, query)?);
+            let (sql, values) =
+                statement(query, order_of_session(connection, query)?, hides(connection, &query.filter)?);
             let mut statement = connection.prepare_cached(&sql)?;
             let numbers = statement.query_map(params_from_iter(&values), |row| row.get::<_, i64>(0))?;
             let numbers: Vec<i64> = numbers.collect::<Result<_, _>>()?;
@@ -106,7 +113,8 @@ impl Store {
     /// The ids of runs, in the order that is asked for.
     pub fn run_ids(&self, query: &RunQuery) -> Result<Vec<String>, Error> {
         self.read(|connection| {
-            let (sql, values) = statement(query, order_of_session(connection, query)?);
+            let (sql, values) =
+                statement(query, order_of_session(connection, query)?, hides(connection, &query.filter)?);
             let sql = sql.replacen("SELECT r.n FROM", "SELECT r.id FROM", 1);
             let mut statement = connection.prepare_cached(&sql)?;
             let ids = statement.query_map(params_from_iter(&values), |row| row.get(0))?;
@@ -116,11 +124,30 @@ impl Store {
 
     /// How many runs there are.
     pub fn count_runs(&self, filter: &RunFilter) -> Result<u64, Error> {
-        let mut values = Vec::new();
-        let condition = filter.sql(&mut values);
-        let (with, join) = cost(filter, filter.needs_cost(), false);
-        let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {condition}");
         self.read(|connection| {
+            let mut values = Vec::new();
+            let condition = filter.sql(&mut values);
+            let (with, join) = cost(filter, filter.needs_cost(), false);
+            let listed = listed(hides(connection, filter)?);
+            let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {condition} AND {listed}");
+            let mut statement = connection.prepare_cached(&sql)?;
+            Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
+        })
+    }
+
+    /// How many samples of experiments a filter would find, where it leaves them out.
+    pub fn samples_left_out(&self, filter: &RunFilter) -> Result<u64, Error> {
+        self.read(|connection| {
+            if !hides(connection, filter)? {
+                return Ok(0);
+            }
+            let mut values = Vec::new();
+            let condition = filter.sql(&mut values);
+            let (with, join) = cost(filter, filter.needs_cost(), false);
+            let sql = format!(
+                "{with} SELECT count(*) FROM request r {join}
+                 WHERE r.id IN (SELECT p.request FROM sample p) AND {condition}"
+            );
             let mut statement = connection.prepare_cached(&sql)?;
             Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
         })
@@ -128,34 +155,26 @@ impl Store {
 
     /// What runs come to by day. Reads all of them.
     pub fn runs_by_day(&self, filter: &RunFilter) -> Result<RunsSummary, Error> {
-        let mut values = Vec::new();
-        let condition = filter.sql(&mut values);
-        let priced = !filter.prices.is_empty();
-        let (with, join) = cost(filter, priced || filter.needs_cost(), true);
-        let cost_sum = if priced { "sum(c.trillionths)" } else { "CAST(NULL AS double precision)" };
-        // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
-        // towards 0, so times before 1970 are moved above it first.
-        let sql = format!(
-            "{with} SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
-                 sum(tokens), sum(trillionths)
-             FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter, count(*) AS runs,
-                 sum(CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END) AS failed, sum(r.tokens) AS tokens,
-                 {cost_sum} AS trillionths
-                 FROM request r {join} WHERE {condition} GROUP BY quarter) AS quarters
-             GROUP BY day ORDER BY min(quarter)"
-        );
         self.read(|connection| {
+            let (sql, values) = by_day(filter, hides(connection, filter)?);
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map(params_from_iter(&values), |row| {
-                Ok(RunDay {
+                let day = RunDay {
                     day: row.get::<_, Option<String>>(0)?.unwrap_or_default(),
                     runs: row.get(1)?,
                     failed: row.get(2)?,
                     tokens: row.get(3)?,
                     usd: row.get::<_, Option<f64>>(4)?.map(|trillionths| trillionths / TRILLIONTHS),
-                })
+                };
+                Ok((day, row.get::<_, u64>(5)?))
             })?;
-            Ok(RunsSummary { days: rows.collect::<Result<_, _>>()? })
+            let mut summary = RunsSummary::default();
+            for row in rows {
+                let (day, samples) = row?;
+                summary.samples += samples;
+                summary.days.push(day);
+            }
+            Ok(summary)
         })
     }
 
@@ -200,6 +219,46 @@ impl Store {
     }
 }
 
+/// Whether samples are left out, and there are any.
+fn hides(connection: &Connection, filter: &RunFilter) -> Result<bool, Error> {
+    Ok(filter.leaves_samples_out() && samples::are_there(connection)?)
+}
+
+/// The condition of what is listed.
+fn listed(hides_samples: bool) -> String {
+    if hides_samples { format!("NOT {IS_SAMPLE}") } else { "TRUE".to_owned() }
+}
+
+/// The statement that sums runs by day, and what is bound in it. Samples that are left out count in what was spent.
+fn by_day(filter: &RunFilter, hides_samples: bool) -> (String, Vec<Value>) {
+    let mut values = Vec::new();
+    let condition = filter.sql(&mut values);
+    let priced = !filter.prices.is_empty();
+    let (with, join) = cost(filter, priced || filter.needs_cost(), true);
+    let cost = if priced { "c.trillionths" } else { "CAST(NULL AS double precision)" };
+    let left_out = if hides_samples { format!("CASE WHEN {IS_SAMPLE} THEN 1 ELSE 0 END") } else { "0".to_owned() };
+    // What others paid for was not spent here.
+    let own = Payer::Own.number();
+    let with = if with.is_empty() { "WITH".to_owned() } else { format!("{with},") };
+    // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
+    // towards 0, so times before 1970 are moved above it first.
+    let sql = format!(
+        "{with} others (request, tokens) AS MATERIALIZED (
+             SELECT u.request, sum(u.input + u.output) FROM model_usage u WHERE u.paid_by <> {own} GROUP BY u.request)
+         SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
+             sum(tokens), sum(trillionths), sum(samples)
+         FROM (SELECT quarter, sum(1 - sampled) AS runs, sum(failed * (1 - sampled)) AS failed, sum(tokens) AS tokens,
+             sum(trillionths) AS trillionths, sum(sampled) AS samples
+             FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter,
+                 CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END AS failed,
+                 r.tokens - coalesce(others.tokens, 0) AS tokens, {cost} AS trillionths, {left_out} AS sampled
+                 FROM request r {join} LEFT JOIN others ON others.request = r.n WHERE {condition}) AS one
+             GROUP BY quarter) AS quarters
+         GROUP BY day ORDER BY min(quarter)"
+    );
+    (sql, values)
+}
+
 /// The table of costs, and how it is joined, if it is needed.
 fn cost(filter: &RunFilter, is_needed: bool, is_spent: bool) -> (String, &'static str) {
     if is_needed { (filter.cost_table(is_spent), "LEFT JOIN cost c ON c.request = r.n") } else { (String::new(), "") }
@@ -211,12 +270,12 @@ fn order_of_session(connection: &Connection, query: &RunQuery) -> Result<Option<
 }
 
 /// The statement that selects the numbers of rows, and what is bound in it.
-fn statement(query: &RunQuery, of_session: Option<SessionOrder>) -> (String, Vec<Value>) {
+fn statement(query: &RunQuery, of_session: Option<SessionOrder>, hides_samples: bool) -> (String, Vec<Value>) {
     let RunQuery { filter, order, is_descending, limit, offset } = query;
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);
     let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost(), false);
-    let (tables, joined) = order.tables();
+    let (listed, (tables, joined)) = (listed(hides_samples), order.tables());
     let order = order.sql(*is_descending, of_session);
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
     let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
@@ -224,7 +283,7 @@ fn statement(query: &RunQuery, of_session: Option<SessionOrder>) -> (String, Vec
     values.extend([Value::from(limit), Value::from(offset)]);
     let (last, at) = (values.len(), values.len() - 1);
     let sql = format!(
-        "{with} SELECT r.n FROM {tables} {join} WHERE {joined} AND ({condition}) ORDER BY {order}
+        "{with} SELECT r.n FROM {tables} {join} WHERE {joined} AND ({condition}) AND {listed} ORDER BY {order}
              LIMIT ?{at} OFFSET ?{last}"
     );
     (sql, values)
@@ -237,9 +296,9 @@ pub(super) fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
     let row = rows.next()?.ok_or_else(|| Error::Damaged(format!("there is no request {n}")))?;
     let mut used = connection.prepare_cached(
         "SELECT model, sum(calls), sum(counted), sum(input), sum(cached), sum(output) FROM model_usage
-         WHERE request = ?1 GROUP BY model",
+         WHERE request = ?1 AND paid_by <> ?2 GROUP BY model",
     )?;
-    let used = used.query_map((n,), |row| {
+    let used = used.query_map((n, Payer::Sample.number()), |row| {
         Ok(ModelUsed {
             model: row.get(0)?,
             calls: row.get(1)?,
@@ -267,11 +326,15 @@ mod tests {
     use crate::read::run_filter::{RunCondition, RunTerm};
 
     fn plan(query: &RunQuery) -> Vec<String> {
+        plan_beside(query, false)
+    }
+
+    fn plan_beside(query: &RunQuery, hides_samples: bool) -> Vec<String> {
         let connection = Connection::temporary().unwrap();
         connection.execute_batch(include_str!("../schema.sql")).unwrap();
         crate::read::run_filter::add_function(connection.sqlite().unwrap()).unwrap();
         let of_session = query.filter.session().map(|_| SessionOrder::Inserted);
-        let (sql, values) = statement(query, of_session);
+        let (sql, values) = statement(query, of_session, hides_samples);
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps = plan.query_map(params_from_iter(&values), |row| row.get::<_, String>(3)).unwrap();
         steps.map(Result::unwrap).collect()
@@ -319,5 +382,15 @@ mod tests {
             let steps = plan(&RunQuery { filter, is_descending: true, limit: Some(50), ..RunQuery::default() });
             assert!(steps.iter().any(|step| step.contains(index)), "{condition:?}: {steps:?}");
         }
+    }
+
+    /// A page beside many samples finds out by an index which requests are samples, and keeps its order.
+    #[test]
+    fn samples_are_known_by_an_index() {
+        let query = RunQuery { is_descending: true, limit: Some(50), ..RunQuery::default() };
+        let steps = plan_beside(&query, true);
+        let has = |part: &str| steps.iter().any(|step| step.contains(part));
+        assert!(has("sample_by_request (request=?)"), "{steps:?}");
+        assert!(has("request_by_start") && !has("TEMP B-TREE"), "{steps:?}");
     }
 }

@@ -8,6 +8,7 @@ use engine::event::RequestStatus;
 use crate::Store;
 use crate::read::input_words;
 use crate::read::requests::status;
+use crate::read::samples::Samples;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
@@ -55,6 +56,8 @@ pub struct SessionQuery {
     pub tag: Option<String>,
     /// Only those that changed at this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
+    /// What is done with the sessions whose newest request is a sample of an experiment.
+    pub samples: Samples,
     /// By what they are ordered.
     pub order: SessionOrder,
     /// At most this many.
@@ -133,18 +136,19 @@ impl Store {
 
     /// Sessions, in the order that is asked for.
     pub fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, Error> {
-        let mut filter = Filter::default();
-        filter.and("s.user = ?", query.user.clone());
-        filter.and("s.flow = ?", query.flow.clone());
-        filter.and("s.project = ?", query.project.clone());
-        filter.and_status(query.status);
-        filter.and("s.updated_at >= ?", query.since);
-        filter.and("s.n IN (SELECT session FROM session_tag WHERE name = ?)", query.tag.clone());
         let wanted = query.search.as_deref().map(str::to_lowercase).filter(|text| !text.is_empty());
         // What is searched for is not in the columns alone, so that rows are counted here.
         let (limit, offset) = if wanted.is_some() { (None, None) } else { (query.limit, query.offset) };
-        let sql = filter.select(&format!("{COLUMNS} {FROM}"), query.order.sql(), limit, offset);
         self.read(|connection| {
+            let mut filter = Filter::default();
+            filter.and("s.user = ?", query.user.clone());
+            filter.and("s.flow = ?", query.flow.clone());
+            filter.and("s.project = ?", query.project.clone());
+            filter.and_status(query.status);
+            filter.and("s.updated_at >= ?", query.since);
+            filter.and("s.n IN (SELECT session FROM session_tag WHERE name = ?)", query.tag.clone());
+            filter.and_condition(query.samples.condition(connection, false)?);
+            let sql = filter.select(&format!("{COLUMNS} {FROM}"), query.order.sql(), limit, offset);
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(&filter.values))?;
             let mut found = Vec::new();

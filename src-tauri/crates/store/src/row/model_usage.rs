@@ -48,6 +48,40 @@ impl Used {
     }
 }
 
+/// Who paid for a model call, as stored in `model_usage.paid_by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Payer {
+    /// The request itself.
+    Own = 0,
+    /// The request that this one is a fork of.
+    Origin = 1,
+    /// Another sample of the same experiment, whose answer this one shares.
+    Sample = 2,
+}
+
+impl Payer {
+    fn of(is_copied: bool, is_shared: bool) -> Payer {
+        match (is_copied, is_shared) {
+            (true, _) => Payer::Origin,
+            (false, true) => Payer::Sample,
+            (false, false) => Payer::Own,
+        }
+    }
+
+    /// As it is stored.
+    pub(crate) fn number(self) -> i64 {
+        self as i64
+    }
+}
+
+/// One model call, as the event that ended it says.
+pub(crate) struct Call {
+    model: ModelName,
+    used: Used,
+    /// Whether another sample of the same experiment paid for the answer.
+    is_shared: bool,
+}
+
 /// What one event says that was used, with the event that began the call and what that was asked, if it says so itself.
 /// `None` for an event that ends no model call, or repeats one.
 fn used_in(kind: &EventKind) -> Option<(Used, &Value, Option<Seq>, Option<&Value>)> {
@@ -68,17 +102,18 @@ fn used_in(kind: &EventKind) -> Option<(Used, &Value, Option<Seq>, Option<&Value
     Some((used, result, *started, request.as_ref()))
 }
 
+/// Whether an answer is that of another sample's call.
+fn is_shared(result: &Value) -> bool {
+    result.get("sharedMs").is_some_and(Value::is_u64)
+}
+
 fn named(request: Option<&Value>, result: &Value) -> ModelName {
     let name = |value: &Value| value.get("model").and_then(Value::as_str).unwrap_or_default().to_owned();
     ModelName { asked: request.map(name).unwrap_or_default(), answered: name(result) }
 }
 
 /// What an event says that was used, of which model. The event that began the call is read from the database.
-pub(crate) fn of_event(
-    connection: &Connection,
-    request: i64,
-    kind: &EventKind,
-) -> Result<Option<(ModelName, Used)>, Error> {
+pub(crate) fn of_event(connection: &Connection, request: i64, kind: &EventKind) -> Result<Option<Call>, Error> {
     let Some((used, result, started, asked)) = used_in(kind) else { return Ok(None) };
     let began = match (asked, started) {
         (None, Some(started)) => began_with(connection, request, started)?,
@@ -88,7 +123,7 @@ pub(crate) fn of_event(
         Some(EventKind::EffectStarted { request, .. }) => request.as_ref(),
         _ => asked,
     };
-    Ok(Some((named(asked, result), used)))
+    Ok(Some(Call { model: named(asked, result), used, is_shared: is_shared(result) }))
 }
 
 fn began_with(connection: &Connection, request: i64, seq: Seq) -> Result<Option<EventKind>, Error> {
@@ -102,20 +137,20 @@ fn began_with(connection: &Connection, request: i64, seq: Seq) -> Result<Option<
 pub(crate) fn add(
     connection: &Connection,
     request: i64,
-    (model, used): &(ModelName, Used),
+    Call { model, used, is_shared }: &Call,
     is_copied: bool,
 ) -> Result<(), Error> {
-    let model = number_of(connection, model)?;
+    let (model, paid_by) = (number_of(connection, model)?, Payer::of(is_copied, *is_shared).number());
     connection
         .prepare_cached(
-            "INSERT INTO model_usage (request, model, is_copied, calls, counted, input, cached, output)
+            "INSERT INTO model_usage (request, model, paid_by, calls, counted, input, cached, output)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-             ON CONFLICT (request, model, is_copied) DO UPDATE SET calls = model_usage.calls + excluded.calls,
+             ON CONFLICT (request, model, paid_by) DO UPDATE SET calls = model_usage.calls + excluded.calls,
                  counted = model_usage.counted + excluded.counted,
                  input = model_usage.input + excluded.input, cached = model_usage.cached + excluded.cached,
                  output = model_usage.output + excluded.output",
         )?
-        .execute((request, model, is_copied, used.calls, used.counted, used.input, used.cached, used.output))?;
+        .execute((request, model, paid_by, used.calls, used.counted, used.input, used.cached, used.output))?;
     connection
         .prepare_cached("UPDATE request SET tokens = tokens + ?2 WHERE n = ?1 AND ?2 <> 0")?
         .execute((request, used.tokens()))?;
@@ -155,6 +190,23 @@ pub(crate) fn add_all(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
+/// Derives the rows of forks again, for a migration: older versions did not tell who paid for a shared answer. Only
+/// samples share answers, and all samples are forks.
+pub(crate) fn derive_payers(connection: &Connection) -> Result<(), Error> {
+    let mut forks = connection.prepare(
+        "SELECT r.n, r.forked_at FROM request r WHERE r.forked_from IS NOT NULL
+         AND EXISTS (SELECT 1 FROM model_usage u WHERE u.request = r.n)",
+    )?;
+    let rows = forks.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let rows: Vec<(i64, Option<Seq>)> = rows.collect::<Result<_, _>>()?;
+    for (request, forked_at) in rows {
+        connection.prepare_cached("DELETE FROM model_usage WHERE request = ?1")?.execute((request,))?;
+        connection.prepare_cached("UPDATE request SET tokens = 0 WHERE n = ?1")?.execute((request,))?;
+        add_ended(connection, request, |seq| forked_at.is_some_and(|last| seq <= last))?;
+    }
+    Ok(())
+}
+
 fn add_ended(connection: &Connection, request: i64, is_copied: impl Fn(Seq) -> bool) -> Result<(), Error> {
     let mut statement = connection.prepare_cached(
         "SELECT seq, body FROM event WHERE request = ?1 AND kind = 'effect_finished'
@@ -176,7 +228,8 @@ fn add_ended(connection: &Connection, request: i64, is_copied: impl Fn(Seq) -> b
 #[derive(Default)]
 pub(crate) struct DerivedUsage {
     asked: BTreeMap<Seq, String>,
-    pub(crate) used: BTreeMap<(ModelName, bool), Used>,
+    /// By the model and the number of the [`Payer`].
+    pub(crate) used: BTreeMap<(ModelName, i64), Used>,
 }
 
 impl DerivedUsage {
@@ -191,7 +244,8 @@ impl DerivedUsage {
         if asked.is_none() {
             model.asked = started.and_then(|seq| self.asked.get(&seq)).cloned().unwrap_or_default();
         }
-        self.used.entry((model, is_copied)).or_default().add(&used);
+        let payer = Payer::of(is_copied, is_shared(result));
+        self.used.entry((model, payer.number())).or_default().add(&used);
     }
 
     /// All tokens.
@@ -200,9 +254,9 @@ impl DerivedUsage {
     }
 
     /// The rows of a request, in the same form.
-    pub(crate) fn stored(connection: &Connection, request: i64) -> Result<BTreeMap<(ModelName, bool), Used>, Error> {
+    pub(crate) fn stored(connection: &Connection, request: i64) -> Result<BTreeMap<(ModelName, i64), Used>, Error> {
         let mut statement = connection.prepare_cached(
-            "SELECT m.asked, m.answered, u.is_copied, u.calls, u.input, u.cached, u.output, u.counted
+            "SELECT m.asked, m.answered, u.paid_by, u.calls, u.input, u.cached, u.output, u.counted
              FROM model_usage u JOIN model m ON m.n = u.model WHERE u.request = ?1",
         )?;
         let rows = statement.query_map((request,), |row| {

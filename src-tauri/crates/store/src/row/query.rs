@@ -18,6 +18,11 @@ impl Filter {
         }
     }
 
+    /// Adds a condition that has no value.
+    pub(crate) fn and_condition(&mut self, condition: Option<String>) {
+        self.clauses.extend(condition);
+    }
+
     /// Whether it selects everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.clauses.is_empty()

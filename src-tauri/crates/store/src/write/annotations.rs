@@ -16,8 +16,8 @@ const MAX_TAGS: usize = 100;
 pub(crate) const DELETE_SOME: [&str; 3] = [
     "DELETE FROM annotation WHERE n IN (SELECT n FROM annotation WHERE request = ?1 LIMIT ?2)",
     "DELETE FROM tag WHERE request = ?1 AND name IN (SELECT name FROM tag WHERE request = ?1 LIMIT ?2)",
-    "DELETE FROM model_usage WHERE request = ?1 AND (model, is_copied) IN
-         (SELECT model, is_copied FROM model_usage WHERE request = ?1 LIMIT ?2)",
+    "DELETE FROM model_usage WHERE request = ?1 AND (model, paid_by) IN
+         (SELECT model, paid_by FROM model_usage WHERE request = ?1 LIMIT ?2)",
 ];
 
 /// As [`DELETE_SOME`], of a session, with its journal.

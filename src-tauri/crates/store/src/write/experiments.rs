@@ -5,9 +5,11 @@
 use std::collections::HashSet;
 
 use crate::sql::{Connection, OptionalExtension};
+use engine::event::RequestStatus;
 use serde_json::Value;
 
 use crate::Store;
+use crate::read::requests::{COLUMNS, RequestRow, request};
 use crate::row::error::Error;
 
 /// An experiment.
@@ -41,7 +43,7 @@ impl Store {
     pub fn put_experiment(&self, experiment: &ExperimentRow) -> Result<(), Error> {
         let ExperimentRow { id, request, at, body } = experiment.clone();
         let body = serde_json::to_string(&body)?;
-        self.sliced_work()?.write(move |connection, _| {
+        self.write(move |connection| {
             let sql = "INSERT INTO experiment (id, request, at, body) VALUES (?1, ?2, ?3, ?4)
                  ON CONFLICT (id) DO UPDATE SET body = excluded.body";
             connection.prepare_cached(sql)?.execute((&id, &request, at, &body))?;
@@ -54,7 +56,7 @@ impl Store {
     pub fn claim_sample(&self, experiment: &str, sample: &SampleRow, instead_of: Option<&str>) -> Result<bool, Error> {
         let (experiment, SampleRow { arm, number, request, .. }) = (experiment.to_owned(), sample.clone());
         let instead_of = instead_of.map(str::to_owned);
-        self.sliced_work()?.write(move |connection, _| {
+        self.write(move |connection| {
             let Some(n) = number_of(connection, &experiment)? else { return Ok(false) };
             let changed = match &instead_of {
                 None => {
@@ -72,6 +74,18 @@ impl Store {
         })
     }
 
+    /// Stores that a request, which is about to begin, is a fork of a search for a culprit: lists treat it as a sample,
+    /// and no experiment has it.
+    pub fn claim_search_fork(&self, request: &str) -> Result<(), Error> {
+        let request = request.to_owned();
+        self.write(move |connection| {
+            let sql = "INSERT INTO sample (experiment, arm, number, request)
+                 SELECT 0, 0, coalesce(max(number), 0) + 1, ?1 FROM sample WHERE experiment = 0 AND arm = 0";
+            connection.prepare_cached(sql)?.execute((&request,))?;
+            Ok(())
+        })
+    }
+
     /// The requests that are samples of experiments.
     pub fn sampled(&self) -> Result<HashSet<String>, Error> {
         self.read(|connection| {
@@ -85,13 +99,23 @@ impl Store {
     pub fn set_sample(&self, experiment: &str, sample: &SampleRow) -> Result<bool, Error> {
         let (experiment, SampleRow { arm, number, request, score }) = (experiment.to_owned(), sample.clone());
         let score = score.map(|score| serde_json::to_string(&score)).transpose()?;
-        self.sliced_work()?.write(move |connection, _| {
+        self.write(move |connection| {
             let Some(n) = number_of(connection, &experiment)? else { return Ok(false) };
             let sql = "INSERT INTO sample (experiment, arm, number, request, score) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (experiment, arm, number)
                  DO UPDATE SET request = excluded.request, score = excluded.score";
             connection.prepare_cached(sql)?.execute((n, arm, number, &request, &score))?;
             Ok(true)
+        })
+    }
+
+    /// Forgets the scores of an experiment's samples.
+    pub fn clear_scores(&self, experiment: &str) -> Result<(), Error> {
+        let experiment = experiment.to_owned();
+        self.write(move |connection| {
+            let sql = "UPDATE sample SET score = NULL WHERE experiment = (SELECT n FROM experiment WHERE id = ?1)";
+            connection.prepare_cached(sql)?.execute((&experiment,))?;
+            Ok(())
         })
     }
 
@@ -119,20 +143,59 @@ impl Store {
         })
     }
 
-    /// The forks of an experiment, by arm and number.
-    pub fn samples(&self, experiment: &str) -> Result<Vec<SampleRow>, Error> {
+    /// The samples of an experiment by arm and number, each with its request if that is there.
+    pub fn samples(&self, experiment: &str) -> Result<Vec<(SampleRow, Option<RequestRow>)>, Error> {
         self.read(|connection| {
-            let sql = "SELECT s.arm, s.number, s.request, s.score FROM experiment e JOIN sample s ON s.experiment = e.n
-                 WHERE e.id = ?1 ORDER BY s.arm, s.number";
-            let mut statement = connection.prepare_cached(sql)?;
+            let sql = format!(
+                "{COLUMNS}, p.arm, p.number, p.request, p.score FROM experiment x JOIN sample p ON p.experiment = x.n
+                 LEFT JOIN request r ON r.id = p.request LEFT JOIN session s ON s.n = r.session
+                 WHERE x.id = ?1 ORDER BY p.arm, p.number"
+            );
+            let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query((experiment,))?;
             let mut found = Vec::new();
             while let Some(row) = rows.next()? {
-                let score: Option<String> = row.get(3)?;
+                let score: Option<String> = row.get(21)?;
                 let score = score.map(|text| engine::json::parse(&text)).transpose()?;
-                found.push(SampleRow { arm: row.get(0)?, number: row.get(1)?, request: row.get(2)?, score });
+                let sample = SampleRow { arm: row.get(18)?, number: row.get(19)?, request: row.get(20)?, score };
+                let is_there = row.get::<_, Option<String>>(0)?.is_some();
+                let request = if is_there { Some(request(row)?) } else { None };
+                found.push((sample, request));
             }
             Ok(found)
+        })
+    }
+
+    /// How many samples of an experiment have a request, without those with one of these statuses.
+    pub fn count_samples(&self, experiment: &str, without: &[RequestStatus]) -> Result<u64, Error> {
+        let without: Vec<String> = without.iter().map(|status| format!("'{}'", status.as_str())).collect();
+        let sql = format!(
+            "SELECT count(*) FROM experiment x JOIN sample p ON p.experiment = x.n JOIN request r ON r.id = p.request
+             WHERE x.id = ?1 AND r.status NOT IN ({})",
+            without.join(", ")
+        );
+        self.read(|connection| Ok(connection.prepare_cached(&sql)?.query_row((experiment,), |row| row.get(0))?))
+    }
+}
+
+impl Store {
+    /// Runs `write` in one transaction on the writing connection. A sample that begins or is scored is short work: it
+    /// opens no connection of its own, and pauses for nobody.
+    fn write<T: Send + 'static>(
+        &self,
+        write: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.writer.handle().run_uncached(move |connection| {
+            // Another process may keep the lock for longer than one wait.
+            let transaction = loop {
+                match connection.transaction().map_err(Error::from) {
+                    Err(error) if error.is_busy() => {}
+                    begun => break begun?,
+                }
+            };
+            let result = write(&transaction)?;
+            transaction.commit()?;
+            Ok(result)
         })
     }
 }

@@ -58,7 +58,7 @@ fn of_several_who_open_it_at_once_all_keep_the_old_file() {
                 scope.spawn(|| Store::open(&path, Options::default()).unwrap().stats().unwrap());
             }
         });
-        assert_eq!(format_of(&path), 13);
+        assert_eq!(format_of(&path), 14);
         assert_eq!(format_of(&folder.path().join("log.db.format-5")), 5);
         let mut names: Vec<String> = fs::read_dir(folder.path())
             .unwrap()
@@ -104,7 +104,7 @@ fn pages_that_say_less_of_failures_are_made_again() {
     .unwrap();
     drop(old);
     let store = open_in(&folder);
-    assert_eq!(format_of(&path), 13);
+    assert_eq!(format_of(&path), 14);
     let problems = store.check().unwrap().problems;
     assert!(problems.is_empty(), "{problems:?}");
 }

@@ -83,11 +83,11 @@ fn a_newer_format_is_refused_and_named() {
     let path = folder.path().join("log.db");
     drop(Store::open(&path, create()).unwrap());
     let connection = Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 14).unwrap();
+    connection.pragma_update(None, "user_version", 15).unwrap();
     drop(connection);
     let error = refused(folder.path(), "log.db");
-    assert!(matches!(error, OpenError::Newer { found: 14, supported: 13, .. }), "{error:?}");
-    assert!(error.to_string().contains("format 14, newer than format 13"), "{error}");
+    assert!(matches!(error, OpenError::Newer { found: 15, supported: 14, .. }), "{error:?}");
+    assert!(error.to_string().contains("format 15, newer than format 14"), "{error}");
 }
 
 #[cfg(unix)]

@@ -6,8 +6,8 @@ use engine::event::{EventKind, RequestStatus};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use store::{
-    Annotating, Annotation, AnnotationKind, Comparison, ModelPrice, RunCondition, RunFilter, RunOrder, RunQuery,
-    RunTerm, Store, Subject,
+    Annotating, Annotation, AnnotationKind, Comparison, ExperimentRow, ModelPrice, RequestOrder, RequestQuery,
+    RunCondition, RunFilter, RunOrder, RunQuery, RunTerm, SampleRow, Samples, SessionQuery, Store, Subject,
 };
 
 use crate::support::{Bed, Request, bed, finished, open_in};
@@ -23,6 +23,11 @@ fn tag(store: &Store, request: &str, tags: &[&str]) {
 
 /// A request that asked a model so often, with these tokens each time.
 fn asks(store: &Store, id: &str, calls: &[(u64, u64)]) {
+    asks_sharing(store, id, calls, None);
+}
+
+/// The same; with `shared_ms` another sample of an experiment paid for the answers.
+fn asks_sharing(store: &Store, id: &str, calls: &[(u64, u64)], shared_ms: Option<u64>) {
     let mut request = Request::begin_in(store, id, &format!("s-{id}"));
     for (at, (prompt, completion)) in calls.iter().enumerate() {
         let ordinal = at as u32;
@@ -30,7 +35,10 @@ fn asks(store: &Store, id: &str, calls: &[(u64, u64)]) {
         request.commit(EventKind::EffectStarted { effect: EffectKind::Model, ordinal, request: asked }).unwrap();
         let started = Some(request.last);
         let usage = json!({ "promptTokens": prompt, "completionTokens": completion, "cacheReadInputTokens": 1 });
-        let result = json!({ "model": "mini-2026", "text": "x", "usage": usage });
+        let mut result = json!({ "model": "mini-2026", "text": "x", "usage": usage });
+        if let Some(ms) = shared_ms {
+            result["sharedMs"] = ms.into();
+        }
         request
             .commit(EventKind::EffectFinished {
                 effect: EffectKind::Model,
@@ -138,6 +146,70 @@ fn costs_are_tokens_times_prices() {
     assert_eq!((days.len(), days[0].runs, days[0].usd), (1, 3, Some(a + b)));
     let terms = vec![RunTerm { is_negated: false, condition: RunCondition::Cost(Comparison::Above, 500.0) }];
     assert_eq!(ids(&bed, &RunQuery { filter: RunFilter { terms, ..filter }, ..RunQuery::default() }), ["b"]);
+}
+
+/// Three requests, of which "b" and "c" are samples of an experiment with "a". They share an answer: "b" paid for it.
+fn sampled() -> Bed {
+    let bed = bed();
+    asks(&bed, "a", &[(100, 5)]);
+    let experiment = ExperimentRow { id: "exp".to_owned(), request: "a".to_owned(), at: 1, body: json!({}) };
+    bed.put_experiment(&experiment).unwrap();
+    for (arm, request) in [(1, "b"), (2, "c")] {
+        let sample = SampleRow { arm, number: 1, request: request.to_owned(), score: None };
+        assert!(bed.claim_sample("exp", &sample, None).unwrap());
+    }
+    asks(&bed, "b", &[(1_000, 1)]);
+    asks_sharing(&bed, "c", &[(1_000, 1)], Some(3));
+    bed
+}
+
+#[test]
+fn lists_leave_samples_of_experiments_out() {
+    let bed = sampled();
+    assert_eq!(ids(&bed, &RunQuery::default()), ["a"]);
+    assert_eq!(filtered(&bed, RunCondition::IsSample, false), ["b", "c"]);
+    assert_eq!(filtered(&bed, RunCondition::IsSample, true), ["a"]);
+    assert_eq!(filtered(&bed, RunCondition::Session("s-b".to_owned()), false), ["b"], "a session is shown whole");
+    assert_eq!(filtered(&bed, RunCondition::Session("s-b".to_owned()), true), ["a"]);
+    assert_eq!(filtered(&bed, RunCondition::Text("nothing".to_owned()), true), ["a"]);
+
+    let requests =
+        |query: RequestQuery| -> Vec<String> { bed.requests(&query).unwrap().into_iter().map(|row| row.id).collect() };
+    for order in [RequestOrder::Started, RequestOrder::Changed] {
+        let query = |samples| RequestQuery { order, samples, limit: Some(2), ..RequestQuery::default() };
+        assert_eq!(requests(query(Samples::LeftOut)), ["a"], "{order:?}");
+        assert_eq!(requests(query(Samples::Only)).len(), 2, "{order:?}");
+        assert_eq!(requests(query(Samples::Listed)).len(), 2, "{order:?}");
+    }
+    assert_eq!(requests(RequestQuery { session: Some("s-c".to_owned()), ..RequestQuery::default() }), ["c"]);
+
+    let sessions = |samples| -> Vec<String> {
+        let query = SessionQuery { samples, ..SessionQuery::default() };
+        bed.sessions(&query).unwrap().into_iter().map(|row| row.id).collect()
+    };
+    assert_eq!(sessions(Samples::LeftOut), ["s-a"]);
+    assert_eq!(sessions(Samples::Only).len(), 2);
+    assert_eq!(sessions(Samples::Listed).len(), 3);
+}
+
+/// What was spent counts also what samples spent, and an answer that two of them share once.
+#[test]
+fn what_samples_spent_counts_once() {
+    let bed = sampled();
+    let price = ModelPrice { model: 1, input: 1e12, cached: 1e12, output: 1e12 };
+    let filter = RunFilter { prices: vec![price], ..RunFilter::default() };
+    let summary = bed.runs_by_day(&filter).unwrap();
+    let days: Vec<_> = summary.days.iter().map(|day| (day.runs, day.tokens, day.usd)).collect();
+    assert_eq!((days.as_slice(), summary.samples), (&[(1, 105 + 1_001, Some(1_106.0))][..], 2));
+    let only = vec![RunTerm { is_negated: false, condition: RunCondition::IsSample }];
+    let filter = RunFilter { terms: only, ..filter };
+    let summary = bed.runs_by_day(&filter).unwrap();
+    assert_eq!((summary.days[0].runs, summary.days[0].usd, summary.samples), (2, Some(1_001.0), 0));
+    let query = RunQuery { filter, order: RunOrder::Cost, is_descending: true, ..RunQuery::default() };
+    let rows = bed.runs(&query).unwrap();
+    let shown: Vec<_> = rows.iter().map(|row| (row.request.id.as_str(), row.tokens, row.used.len())).collect();
+    assert_eq!(shown, [("b", 1_001, 1), ("c", 1_001, 0)], "each was told 1,001 tokens, and one paid");
+    assert!(bed.check().unwrap().problems.is_empty(), "{:?}", bed.check().unwrap().problems);
 }
 
 /// 0.15 and 0.75 dollars for a million tokens have no exact value as dollars for one.
@@ -279,4 +351,29 @@ fn an_older_file_gets_its_lists() {
     assert_eq!(row, [json!(["why?", 105])]);
     assert!(store.check().unwrap().problems.is_empty());
     assert!(folder.path().join("log.db.format-10").is_file());
+}
+
+/// A file of format 13 does not tell who paid for an answer that samples share.
+#[test]
+fn an_older_file_learns_who_paid() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open_in(&folder);
+    asks(&store, "a", &[(100, 5)]);
+    asks_sharing(&store, "b", &[(100, 5)], Some(3));
+    let path = store.path().to_owned();
+    drop(store);
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(
+        "DROP INDEX sample_by_request; UPDATE model_usage SET paid_by = 0;
+         UPDATE request SET forked_from = 'a', forked_at = 1 WHERE id = 'b';
+         ALTER TABLE model_usage RENAME COLUMN paid_by TO is_copied; PRAGMA user_version = 13",
+    )
+    .unwrap();
+    drop(old);
+    let store = open_in(&folder);
+    let used = |id: &str| {
+        let rows = store.runs(&RunQuery::default()).unwrap();
+        rows.iter().find(|row| row.request.id == id).map(|row| (row.tokens, row.used.len()))
+    };
+    assert_eq!((used("a"), used("b")), (Some((105, 1)), Some((105, 0))));
 }

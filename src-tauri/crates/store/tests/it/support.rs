@@ -285,7 +285,8 @@ impl Chance {
 }
 
 /// Takes away what format 11 and those after it added.
-pub(crate) const WITHOUT_LISTS: &str = "DROP TABLE received; ALTER TABLE request DROP COLUMN emitter;
+pub(crate) const WITHOUT_LISTS: &str = "DROP INDEX IF EXISTS sample_by_request;
+    DROP TABLE received; ALTER TABLE request DROP COLUMN emitter;
     DROP TABLE session_annotation; DROP TABLE session_tag; DROP INDEX session_by_fork;
     ALTER TABLE session DROP COLUMN given_title; ALTER TABLE session RENAME COLUMN flow_title TO title;
     DROP TABLE annotation; DROP TABLE tag; DROP TABLE model; DROP TABLE model_usage;

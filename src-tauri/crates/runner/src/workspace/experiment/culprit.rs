@@ -20,7 +20,7 @@ use super::variant::Variant;
 use super::{Budget, Experiment, ModelsBy, TryQuery, Unlogged};
 use crate::core::fault::Fault;
 use crate::run::batch::{Bounds, Cancel, batch};
-use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, TryProgress, WhereDecided};
+use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, TryPlan, TryProgress, WhereDecided};
 use crate::workspace::{Edits, Mock, Workspace, new_request};
 use search::{Next, Search, Tally};
 use steps::{Step, deciding, may_differ, steps};
@@ -120,6 +120,7 @@ impl Workspace {
                 cancel,
                 |_| -> Result<ForkEnd, String> {
                     let id = new_request();
+                    self.store.claim_search_fork(&id).map_err(|error| Fault::of_write(error).to_string())?;
                     let calls = meter.sample(numbers.fetch_add(1, Ordering::Relaxed));
                     let run = self.begin_sample(&id, &experiment, &variant, &calls, cancel);
                     let Some(running) = run.map_err(|fault| fault.to_string())? else { return Ok(ForkEnd::Gone) };
@@ -214,6 +215,23 @@ impl Workspace {
             steps: all,
             forks: search.forks(),
             notes,
+        })
+    }
+
+    /// What a search may ask, all forks together: it runs as many only if nothing is clear before. Writes and runs
+    /// nothing.
+    pub fn plan_culprit(&self, query: &CulpritQuery) -> Result<TryPlan, Fault> {
+        let (_, events) = self.whole_log_of(&query.request)?;
+        let experiment = self.forks_of(query, steps(&events).first())?;
+        let checked = self.check_query(&experiment)?;
+        let plan = self.plan_of_experiment(&experiment, &checked);
+        let all = f64::from(MAX_FORKS);
+        Ok(TryPlan {
+            samples: MAX_FORKS,
+            model_calls: plan.model_calls.saturating_mul(MAX_FORKS),
+            tokens: plan.tokens.map(|tokens| tokens * all),
+            cost_usd: plan.cost_usd.map(|cost| cost * all),
+            ..plan
         })
     }
 

@@ -18,7 +18,7 @@ use crate::core::fault::Fault;
 use crate::effects::outside::live;
 use crate::run::prepare::load;
 use crate::workspace::fork::NewFork;
-use crate::workspace::{At, Edits, Workspace, new_request};
+use crate::workspace::{Edits, Workspace, new_request};
 
 /// A version of the code, and where its forks begin.
 type Version = (*const crate::catalogue::LoadedFlow, Seq);
@@ -64,24 +64,26 @@ impl Workspace {
     /// Why a fork cannot begin with each of these values; `None` if it can.
     fn refused_edits(
         &self,
-        Experiment { row, events, mock, .. }: &Experiment,
+        experiment: &Experiment,
         variant: &Variant,
         sets: &[Set],
     ) -> Result<Vec<Option<String>>, Fault> {
         let Variant { loaded_flow, cut, edits, .. } = variant;
+        let point = experiment.point(self, *cut, edits)?;
         std::thread::scope(|scope| {
             let thread = std::thread::Builder::new().name("edits".to_owned()).stack_size(STACK);
             let thread = thread.spawn_scoped(scope, || {
                 let _flow = FlowOnThread::on_this_thread(&loaded_flow.end_record);
-                let load_time = live(events, self.config.flow_env());
+                let load_time = live(&experiment.events, self.config.flow_env());
                 let mut loaded = load(&self.dir, loaded_flow, self.config.script_limits(), load_time)?;
-                loaded.resolve(&row.action).map_err(|error| Fault::invalid(error.to_string()))?;
+                loaded.resolve(&experiment.row.action).map_err(|error| Fault::invalid(error.to_string()))?;
                 let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;
                 let refused = |set: &Set| -> Option<String> {
-                    let (loaded_flow, answered) = (loaded_flow.clone(), Arc::default());
-                    let fork = NewFork { id: new_request(), loaded_flow, row, events, cut: Some(*cut), answered };
+                    let (point, loaded_flow, answered) = (point.clone(), loaded_flow.clone(), Arc::default());
                     let edits = Edits { output: edits.output.clone(), set: vec![set.clone()], ..Edits::default() };
-                    let begun = self.forking_as(fork, &At::Seq(*cut), edits, mock).and_then(|(next, _)| {
+                    let begun = experiment.script(self, &point, &loaded_flow).and_then(|script| {
+                        let fork = NewFork { id: new_request(), loaded_flow, point, answered };
+                        let next = self.forking_as(fork, edits, script)?;
                         next.before.opening.map_or(Ok(()), |opening| opening(&next.asked, &flow).map(drop))
                     });
                     begun.err().map(|fault| fault.to_string())

@@ -17,7 +17,7 @@ use crate::models::target::problem_of;
 use crate::run::batch::Cancel;
 use crate::views::TryPlan;
 use crate::workspace::fork::NewFork;
-use crate::workspace::{At, Mock, Workspace, new_request};
+use crate::workspace::{Mock, Workspace, new_request};
 
 /// What arms run, by their numbers.
 pub(super) type CheckedArms = Vec<(u32, Result<Variant, String>)>;
@@ -36,7 +36,7 @@ impl Workspace {
     /// Refuses what cannot be tried before anything is written. Returns what the arms run that were looked at, by their
     /// numbers.
     pub(super) fn check_query(&self, experiment: &Experiment) -> Result<CheckedArms, Fault> {
-        let Experiment { query, row, events, place, .. } = experiment;
+        let Experiment { query, events, place, .. } = experiment;
         if query.needs_generator() {
             place.generator(events)?;
         }
@@ -85,8 +85,10 @@ impl Workspace {
         match (own.find_map(|variant| variant.as_ref().ok()), reason) {
             (Some(Variant { loaded_flow, cut, edits, answered, .. }), _) => {
                 let (loaded_flow, answered) = (loaded_flow.clone(), answered.clone());
-                let fork = NewFork { id: new_request(), loaded_flow, row, events, cut: Some(*cut), answered };
-                self.forking_as(fork, &At::Seq(*cut), edits.clone(), &experiment.mock)?;
+                let point = experiment.point(self, *cut, edits)?;
+                let script = experiment.script(self, &point, &loaded_flow)?;
+                let fork = NewFork { id: new_request(), loaded_flow, point, answered };
+                self.forking_as(fork, edits.clone(), script)?;
             }
             (None, Some(reason)) => return Err(Fault::invalid(reason)),
             (None, None) => {}
@@ -123,7 +125,7 @@ impl Workspace {
         recorded.chain(tried).find(|model| self.config.price_of(model, CallTokens::default()).is_none())
     }
 
-    fn plan_of_experiment(&self, experiment: &Experiment, checked: &CheckedArms) -> TryPlan {
+    pub(super) fn plan_of_experiment(&self, experiment: &Experiment, checked: &CheckedArms) -> TryPlan {
         let Experiment { query, events, place, arms, .. } = experiment;
         let all = place.calls(events);
         // Of an arm with an output of its own, the block is not run.
@@ -179,7 +181,16 @@ impl Workspace {
             }
         }
         other_models.retain(|model| !models.contains(model));
-        let (hosts, asks_again) = outside_after(events, place);
+        let Outside { hosts, asks_again, sent } = Outside::after(events, place, &experiment.row.flow);
+        let mut notes = notes(experiment, model_calls);
+        if !sent.is_empty() {
+            notes.push(format!("samples start requests of {} beside them, which ask what they ask", sent.join(", ")));
+        }
+        let mut other_hosts = self.config.fetch_hosts();
+        other_hosts.retain(|allowed| !hosts.iter().any(|host| is_host(allowed, host)));
+        if !other_hosts.is_empty() {
+            notes.push(format!("another way through the flow may fetch from {}", other_hosts.join(", ")));
+        }
         let mut score_model_calls = 0;
         if let Some(Score::Model { model, .. }) = &query.score {
             score_model_calls = samples * arms.len() as u32;
@@ -210,7 +221,7 @@ impl Workspace {
             asks_again,
             cannot_run,
             mock: experiment.mock != Mock::Off,
-            notes: notes(experiment, model_calls),
+            notes,
         }
     }
 }
@@ -222,32 +233,53 @@ fn notes(Experiment { arms, mock, .. }: &Experiment, model_calls: u32) -> Vec<St
     shares.then(|| note.to_owned()).into_iter().collect()
 }
 
-/// What of the outside a request used after a place: hosts, and questions that were answered.
-fn outside_after(events: &[Event], place: &Place) -> (Vec<String>, Vec<String>) {
-    let (mut hosts, mut asked) = (Vec::<String>::new(), Vec::<String>::new());
-    let put = |list: &mut Vec<String>, name: String| {
-        if !list.contains(&name) {
-            list.push(name);
-        }
-    };
-    let beside = place.beside(events, place.before);
-    for event in events {
-        let is_after = event.seq > place.before || place.is_own(event);
-        // A block that is under way asks again what it had asked, whatever it was answered.
-        let open = event.path.as_ref().and_then(|path| beside.get(path));
-        let is_beside = open.is_some_and(|open| !open.is_around);
-        match &event.kind {
-            EventKind::EffectStarted { request: Some(request), .. } if is_after && !is_beside => {
-                let host = request["url"].as_str().and_then(|url| reqwest::Url::parse(url).ok());
-                if let Some(host) = host.and_then(|url| url.host_str().map(str::to_owned)) {
-                    put(&mut hosts, host);
+/// Whether an allowed host is this one, whatever its port.
+fn is_host(allowed: &str, host: &str) -> bool {
+    allowed.strip_prefix(host).is_some_and(|port| port.is_empty() || port.starts_with(':'))
+}
+
+/// What of the outside a request used after a place.
+#[derive(Default)]
+struct Outside {
+    /// The hosts that it fetched from.
+    hosts: Vec<String>,
+    /// The blocks that asked and were answered.
+    asks_again: Vec<String>,
+    /// The entries that it sent requests to, as `flow.entry`.
+    sent: Vec<String>,
+}
+
+impl Outside {
+    fn after(events: &[Event], place: &Place, flow: &str) -> Outside {
+        let mut outside = Outside::default();
+        let put = |list: &mut Vec<String>, name: String| {
+            if !list.contains(&name) {
+                list.push(name);
+            }
+        };
+        let beside = place.beside(events, place.before);
+        for event in events {
+            let is_after = event.seq > place.before || place.is_own(event);
+            // A block that is under way asks again what it had asked, whatever it was answered.
+            let open = event.path.as_ref().and_then(|path| beside.get(path));
+            let is_beside = open.is_some_and(|open| !open.is_around);
+            match &event.kind {
+                EventKind::EffectStarted { request: Some(request), .. } if is_after && !is_beside => {
+                    let host = request["url"].as_str().and_then(|url| reqwest::Url::parse(url).ok());
+                    if let Some(host) = host.and_then(|url| url.host_str().map(str::to_owned)) {
+                        put(&mut outside.hosts, host);
+                    }
                 }
+                EventKind::EffectFinished { dispatch: Some(sent), .. } if is_after && !is_beside => {
+                    let of = sent["flowKind"].as_str().unwrap_or(flow);
+                    put(&mut outside.sent, format!("{of}.{}", sent["target"].as_str().unwrap_or_default()));
+                }
+                EventKind::Suspended(_) if is_after || open.is_some() => {
+                    put(&mut outside.asks_again, event.path.as_deref().unwrap_or_default().to_owned());
+                }
+                _ => {}
             }
-            EventKind::Suspended(_) if is_after || open.is_some() => {
-                put(&mut asked, event.path.as_deref().unwrap_or_default().to_owned());
-            }
-            _ => {}
         }
+        outside
     }
-    (hosts, asked)
 }

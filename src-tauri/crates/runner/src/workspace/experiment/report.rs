@@ -9,6 +9,8 @@ use engine::views::items::Audience;
 use serde_json::{Map, Value, json};
 use store::{EventQuery, SampleRow};
 
+use super::TryQuery;
+use super::facts::OriginalRun;
 use crate::core::fault::Fault;
 use crate::core::prices::{CallTokens, added};
 use crate::models::call_meter::hash_of;
@@ -18,8 +20,8 @@ use crate::workspace::Workspace;
 /// The end of a run, as samples are compared by it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct End {
-    status: RequestStatus,
-    output: Option<Value>,
+    pub(super) status: RequestStatus,
+    pub(super) output: Option<Value>,
     error: Option<(String, String)>,
     state: Value,
 }
@@ -35,11 +37,17 @@ pub(super) struct Read {
 impl Workspace {
     /// Reads a run. `None` if somebody has deleted it.
     pub(super) fn read_run(&self, request: &str) -> Result<Option<Read>, Fault> {
-        let row = match self.request(request) {
-            Ok(row) => row,
-            Err(Fault::NotFound { .. }) => return Ok(None),
-            Err(fault) => return Err(fault),
-        };
+        match self.request(request) {
+            Ok(row) => self.read_run_of(row).map(Some),
+            Err(Fault::NotFound { .. }) => Ok(None),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// As [`read_run`](Self::read_run), of a known row.
+    pub(super) fn read_run_of(&self, row: RequestRow) -> Result<Read, Fault> {
+        self.known_samples.count_reading();
+        let request = row.id.as_str();
         // What a fork has in common with another request may be long, and says nothing of the fork.
         let first = row.forked_from.as_ref().map_or(1, |from| from.seq + 1);
         let query = EventQuery { from: Some(first), ..EventQuery::default() };
@@ -56,7 +64,7 @@ impl Workspace {
         }
         let error = row.error.as_ref().map(|error| (error.name.clone(), error.message.clone()));
         let end = End { status: row.status, output, error, state: state.into() };
-        Ok(Some(Read { row, events, end }))
+        Ok(Read { row, events, end })
     }
 
     /// A value that one of a request's own events records: often that of an earlier event.
@@ -111,7 +119,7 @@ impl Workspace {
             usage.prompt_tokens = usage.prompt_tokens.saturating_add(tokens.input);
             usage.completion_tokens = usage.completion_tokens.saturating_add(tokens.output);
             let model = view.effect_request(&event.kind).and_then(|request| request["model"].as_str());
-            let price = self.config.cost(model.unwrap_or_default(), result);
+            let price = self.config.value_of(model.unwrap_or_default(), result);
             let sum = if shared_ms(&event.kind).is_some() {
                 usage.shared_calls += 1;
                 usage.shared_tokens = usage.shared_tokens.saturating_add(tokens.input.saturating_add(tokens.output));
@@ -132,40 +140,55 @@ impl Workspace {
 
     /// What the samples of an experiment have spent so far: calls, tokens and US dollars. A call that several samples
     /// with one number share (`shares`) counts once.
-    pub(super) fn spent(&self, rows: &[SampleRow], shares: bool) -> Result<(u32, u64, f64), Fault> {
-        let mut counted: HashSet<(u32, blake3::Hash, u32)> = HashSet::new();
+    pub(super) fn spent(&self, samples: &[Sample], query: &TryQuery, shares: bool) -> Result<(u32, u64, f64), Fault> {
         let mut spent = (0, 0_u64, 0.0);
-        for row in rows {
-            let Some(read) = self.read_run(&row.request)? else { continue };
-            let view = Events::new(&read.events);
-            let mut asked: HashMap<blake3::Hash, u32> = HashMap::new();
-            for event in &read.events {
-                let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, error, .. } =
-                    &event.kind
-                else {
-                    continue;
-                };
-                let Some(request) = view.effect_request(&event.kind) else { continue };
-                let hash = hash_of(request);
+        if samples.is_empty() {
+            return Ok(spent);
+        }
+        let original = self.original_of(&query.request)?;
+        let mut counted: HashSet<(u32, blake3::Hash, u32)> = HashSet::new();
+        for (row, request) in samples {
+            let Some(request) = request else { continue };
+            let facts = self.facts(self.request_row(request.clone()), original.as_ref())?;
+            for call in &facts.calls {
                 // A call that failed was sent for its sample alone.
-                if error.is_none() {
-                    let nth = asked.entry(hash).or_insert(0);
-                    *nth += 1;
-                    if shares && !counted.insert((row.number, hash, *nth)) {
-                        continue;
-                    }
+                if shares && call.nth.is_some_and(|nth| !counted.insert((row.number, call.hash, nth))) {
+                    continue;
                 }
-                let tokens = CallTokens::read(result).unwrap_or_default();
-                let usd = self.config.cost(request["model"].as_str().unwrap_or_default(), result).unwrap_or_default();
-                spent = (spent.0 + 1, spent.1.saturating_add(tokens.sum()), spent.2 + usd);
+                spent = (spent.0 + 1, spent.1.saturating_add(call.tokens), spent.2 + call.usd);
             }
         }
         Ok(spent)
     }
 
+    /// The model calls that a run made itself.
+    pub(super) fn calls(&self, read: &Read) -> Vec<SpentCall> {
+        let view = Events::new(&read.events);
+        let mut asked: HashMap<blake3::Hash, u32> = HashMap::new();
+        let mut calls = Vec::new();
+        for event in &read.events {
+            let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, error, .. } =
+                &event.kind
+            else {
+                continue;
+            };
+            let Some(request) = view.effect_request(&event.kind) else { continue };
+            let hash = hash_of(request);
+            let nth = error.is_none().then(|| {
+                let nth = asked.entry(hash).or_insert(0);
+                *nth += 1;
+                *nth
+            });
+            let tokens = CallTokens::read(result).unwrap_or_default().sum();
+            let usd = self.config.value_of(request["model"].as_str().unwrap_or_default(), result).unwrap_or_default();
+            calls.push(SpentCall { hash, nth, tokens, usd });
+        }
+        calls
+    }
+
     /// How long a run took itself, in milliseconds, without the time in which nobody ran it. If it was stopped and went
     /// on, what was cut off counts once: a part ends with the last thing that stayed.
-    fn duration(&self, read: &Read) -> i64 {
+    pub(super) fn duration(&self, read: &Read) -> i64 {
         let (mut parts, mut kept): (Vec<(i64, i64)>, Option<i64>) = (Vec::new(), None);
         for event in &read.events {
             match (&event.kind, parts.last_mut()) {
@@ -190,38 +213,62 @@ impl Workspace {
         ran.saturating_add(not_waited(&read.events))
     }
 
-    /// One sample, beside the request. `None` if somebody has deleted it.
-    pub(super) fn sample_view(&self, row: &SampleRow, original: &End) -> Result<Option<SampleView>, Fault> {
-        let Some(read) = self.read_run(&row.request)? else { return Ok(None) };
-        let Used { usage, cost: cost_usd, shared_cost: shared_usd } = self.usage(&read);
-        let duration_ms = self.duration(&read);
+    /// One sample, beside the request.
+    pub(super) fn sample_view(
+        &self,
+        row: &SampleRow,
+        request: RequestRow,
+        original: Option<&OriginalRun>,
+    ) -> Result<SampleView, Fault> {
+        let status = request.status;
+        let error = request.error.clone();
+        let facts = self.facts(request, original)?;
         let of_score = |name: &str| row.score.as_ref().and_then(|score| score.get(name)).cloned();
-        let (ended, other) = (&read.end, original);
-        let outcome = |end: &End| (end.status, end.output.clone(), end.error.clone());
-        let differs = SampleDiffers { output: outcome(ended) != outcome(other), state: ended.state != other.state };
-        Ok(Some(SampleView {
+        Ok(SampleView {
             number: row.number,
             request_id: row.request.clone(),
-            status: read.row.status,
-            output: read.end.output.map(Json),
-            error: read.row.error,
+            status,
+            output: facts.output.clone().map(Json),
+            error,
             score: of_score("value").map(Json),
             score_error: of_score("error").and_then(|error| error.as_str().map(str::to_owned)),
-            usage,
-            cost_usd,
-            shared_usd,
-            duration_ms,
-            differs,
-        }))
+            usage: facts.used.usage,
+            cost_usd: facts.used.cost,
+            shared_usd: facts.used.shared_cost,
+            duration_ms: facts.duration_ms,
+            differs: facts.differs,
+        })
     }
 }
 
+impl End {
+    /// What of it is not as another run ended.
+    pub(super) fn differs(&self, other: &End) -> SampleDiffers {
+        let outcome = |end: &End| (end.status, end.output.clone(), end.error.clone());
+        SampleDiffers { output: outcome(self) != outcome(other), state: self.state != other.state }
+    }
+}
+
+/// One model call of a run.
+#[derive(Clone, Debug)]
+pub(super) struct SpentCall {
+    hash: blake3::Hash,
+    /// How often the run has asked the same before, from 1. `None` if the call failed.
+    nth: Option<u32>,
+    tokens: u64,
+    usd: f64,
+}
+
+/// A sample as it is stored, with its request if that is there.
+pub(super) type Sample = (SampleRow, Option<store::RequestRow>);
+
 /// What a run asked of models, and what that cost in US dollars.
+#[derive(Clone, Debug)]
 pub(super) struct Used {
-    usage: SampleUsage,
-    cost: Option<f64>,
+    pub(super) usage: SampleUsage,
+    pub(super) cost: Option<f64>,
     /// Of answers that another sample has paid for.
-    shared_cost: Option<f64>,
+    pub(super) shared_cost: Option<f64>,
 }
 
 /// How much longer the model took than the run waited, if another run had asked for the answer.
@@ -282,10 +329,10 @@ fn stays(kind: &EventKind) -> bool {
 }
 
 /// The samples of each arm, by its number.
-pub(super) fn by_arm(rows: Vec<SampleRow>) -> HashMap<u32, Vec<SampleRow>> {
-    let mut by_arm: HashMap<u32, Vec<SampleRow>> = HashMap::new();
-    for row in rows {
-        by_arm.entry(row.arm).or_default().push(row);
+pub(super) fn by_arm(samples: Vec<Sample>) -> HashMap<u32, Vec<Sample>> {
+    let mut by_arm: HashMap<u32, Vec<Sample>> = HashMap::new();
+    for sample in samples {
+        by_arm.entry(sample.0.arm).or_default().push(sample);
     }
     by_arm
 }

@@ -12,7 +12,7 @@ use crate::models::call_meter::SampleCalls;
 use crate::run::batch::Cancel;
 use crate::run::{Ended, Running};
 use crate::workspace::fork::NewFork;
-use crate::workspace::{At, Mock, Workspace};
+use crate::workspace::{Mock, Workspace};
 
 /// How often it is looked whether a sample is to be stopped.
 const LOOK: Duration = Duration::from_millis(20);
@@ -29,6 +29,10 @@ pub(crate) enum Begun {
 }
 
 impl Begun {
+    /// The recorded statuses of samples that have not ended.
+    pub(crate) const NOT_ENDED: [RequestStatus; 4] =
+        [RequestStatus::Queued, RequestStatus::InProgress, RequestStatus::Interrupted, RequestStatus::Aborted];
+
     pub(crate) fn of(status: RequestStatus) -> Begun {
         match status {
             RequestStatus::Queued | RequestStatus::InProgress => Begun::Runs,
@@ -59,9 +63,10 @@ impl Workspace {
             return Ok(None);
         }
         let Variant { loaded_flow, cut, edits, answered, .. } = variant.clone();
-        let (id, cut_at) = (id.to_owned(), Some(cut));
-        let fork = NewFork { id, loaded_flow, row: &of.row, events: &of.events, cut: cut_at, answered };
-        let (next, _) = self.forking_as(fork, &At::Seq(cut), edits, &of.mock)?;
+        let point = of.point(self, cut, &edits)?;
+        let script = of.script(self, &point, &loaded_flow)?;
+        let fork = NewFork { id: id.to_owned(), loaded_flow, point, answered };
+        let next = self.forking_as(fork, edits, script)?;
         self.begin_next(super::Next { calls: Some(calls.clone()), ..next }).map(Some)
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::axes::Arm;
 use super::sample::Begun;
 use super::score::Score;
-use super::statistics::{difference, difference_of_means, mean, median, of_mean, rate, resampled};
+use super::statistics::{Interval, difference, difference_of_means, mean, median, of_mean, rate};
 use crate::views::{ArmSummary, ArmView, BesideBase, Json, SampleView};
 
 /// What the scores of an experiment are. All arms have the same kind, so that they can be compared.
@@ -44,7 +44,8 @@ impl ScoreKind {
 
 /// An arm with its samples. The summary waits for the kind of the scores, which the samples of all arms tell.
 pub(super) fn arm_view(id: &str, arm: &Arm, samples: Vec<SampleView>) -> ArmView {
-    ArmView { id: id.to_owned(), axes: Json(arm.axes().into()), summary: ArmSummary::default(), samples, error: None }
+    let (axes, summary) = (Json(arm.axes().into()), ArmSummary::default());
+    ArmView { id: id.to_owned(), axes, summary, samples, missing: Vec::new(), error: None }
 }
 
 /// The samples that have ended.
@@ -52,13 +53,17 @@ fn ended(samples: &[SampleView]) -> Vec<&SampleView> {
     samples.iter().filter(|sample| Begun::is_over(sample.status)).collect()
 }
 
-/// What the samples of an arm tell.
-pub(super) fn summary(samples: &[SampleView], kind: ScoreKind) -> ArmSummary {
+/// What the samples of an arm tell. `interval_of` gives the interval of the median of some values.
+pub(super) fn summary(
+    samples: &[SampleView],
+    kind: ScoreKind,
+    interval_of: &dyn Fn(&[f64]) -> Option<Interval>,
+) -> ArmSummary {
     let ended = ended(samples);
     let count = |is_it: &dyn Fn(&&&SampleView) -> bool| ended.iter().filter(is_it).count() as u32;
     let times: Vec<f64> = ended.iter().map(|sample| sample.duration_ms as f64).collect();
     let tokens: Vec<f64> = ended.iter().map(|sample| sample.usage.total_tokens as f64).collect();
-    let interval = resampled(&times, median);
+    let interval = interval_of(&times);
     // The sum of no costs is no cost.
     let sum = |of: fn(&SampleView) -> Option<f64>| {
         ended.iter().map(|sample| of(sample)).sum::<Option<f64>>().filter(|_| !ended.is_empty())
@@ -180,6 +185,10 @@ mod tests {
         let passes = std::iter::repeat_with(|| sample(RequestStatus::Completed, Some(score.clone()), None));
         let fails = std::iter::repeat_with(|| sample(RequestStatus::Failed, None, Some("output is undefined")));
         passes.take(passed).chain(fails.take(failed)).collect()
+    }
+
+    fn summary(samples: &[SampleView], kind: ScoreKind) -> ArmSummary {
+        super::summary(samples, kind, &|_| None)
     }
 
     fn kind(samples: &[SampleView]) -> ScoreKind {

@@ -1,10 +1,13 @@
 //! Experiments as they are shown: read from what is stored of them, and from the logs of their samples.
 
-use engine::event::{EventKind, RequestStatus};
-use store::{ExperimentRow as Stored, SampleRow};
+use std::collections::{HashMap, HashSet};
+
+use engine::event::RequestStatus;
+use store::ExperimentRow as Stored;
 
 use super::axes::Arm;
-use super::report::{Read, by_arm};
+use super::facts::OriginalRun;
+use super::report::by_arm;
 use super::sample::Begun;
 use super::scores::{ScoreKind, arm_view, beside_base, summary};
 use super::{BASE, ModelsBy, StoredBody};
@@ -19,11 +22,7 @@ impl Workspace {
         let row = |stored: Stored| {
             let query = StoredBody::of(&stored)?.query;
             let arms = query.arms()?;
-            let known = self.store.samples(&stored.id).map_err(Fault::internal)?;
-            let has_ended = |row: &SampleRow| {
-                self.store.request(&row.request).ok().flatten().is_some_and(|row| Begun::of(row.status) == Begun::Ended)
-            };
-            let samples = known.iter().filter(|row| has_ended(row)).count() as u32;
+            let samples = self.store.count_samples(&stored.id, &Begun::NOT_ENDED).map_err(Fault::internal)? as u32;
             let sampled = arms.len() as u32 + u32::from(!arms.iter().all(Arm::is_base));
             Ok(ExperimentRow {
                 id: stored.id,
@@ -51,25 +50,26 @@ impl Workspace {
         let own = query.arms()?;
         let has_base = !own.iter().all(Arm::is_base);
         let rows = self.store.samples(&stored.id).map_err(Fault::internal)?;
-        let mut gone = 0_u32;
-        for row in &rows {
-            gone += u32::from(self.store.request(&row.request).map_err(Fault::internal)?.is_none());
-        }
+        let gone = rows.iter().filter(|(_, request)| request.is_none()).count();
         let mut samples = by_arm(rows);
-        let original = self.read_run(&stored.request)?;
-        let is_mock = original.as_ref().is_some_and(|read| match query.models_by {
-            ModelsBy::AsRecorded => read.row.mock,
+        let errors: HashMap<u32, String> = errors.into_iter().rev().collect();
+        let original = self.original_of(&stored.request)?;
+        let is_mock = original.as_ref().is_some_and(|original| match query.models_by {
+            ModelsBy::AsRecorded => original.row.mock,
             ModelsBy::Real => false,
             ModelsBy::Mock | ModelsBy::MockFile(_) => true,
         });
         let mut view = |number: u32, id: &str, arm: &Arm| -> Result<ArmView, Fault> {
             let mut found = Vec::new();
-            for row in samples.remove(&number).unwrap_or_default() {
-                let Some(original) = &original else { continue };
-                found.extend(self.sample_view(&row, &original.end)?);
+            for (row, request) in samples.remove(&number).unwrap_or_default() {
+                let (Some(_), Some(request)) = (&original, request) else { continue };
+                found.push(self.sample_view(&row, self.request_row(request), original.as_ref())?);
             }
-            let error = errors.iter().find(|(of, _)| *of == number).map(|(_, error)| error.clone());
-            Ok(ArmView { error, ..arm_view(id, arm, found) })
+            let error = errors.get(&number).cloned();
+            let has_ended = |sample: &&SampleView| Begun::of(sample.status) == Begun::Ended;
+            let ended: HashSet<u32> = found.iter().filter(has_ended).map(|sample| sample.number).collect();
+            let missing = (1..=query.samples()).filter(|number| !ended.contains(number)).collect();
+            Ok(ArmView { error, missing, ..arm_view(id, arm, found) })
         };
         let base = if has_base { Some(view(BASE, "base", &Arm::default())?) } else { None };
         let mut arms = Vec::new();
@@ -80,7 +80,7 @@ impl Workspace {
             base.or_else(|| arms.first().cloned()).unwrap_or_else(|| arm_view("base", &Arm::default(), Vec::new()));
         let kind = ScoreKind::of(query.score.as_ref(), arms.iter().chain([&base]).flat_map(|arm| &arm.samples));
         for arm in arms.iter_mut().chain([&mut base]) {
-            arm.summary = summary(&arm.samples, kind);
+            arm.summary = summary(&arm.samples, kind, &|values| self.known_samples.interval_of(values));
         }
         if has_base {
             for arm in &mut arms {
@@ -125,7 +125,7 @@ impl Workspace {
     }
 
     /// What to know of the base arm: why its samples differ from the request, as far as that can be told.
-    fn why_base_differs(&self, base: &ArmView, original: Option<&Read>) -> Result<Option<String>, Fault> {
+    fn why_base_differs(&self, base: &ArmView, original: Option<&OriginalRun>) -> Result<Option<String>, Fault> {
         let Some(original) = original else {
             let note = "the request was deleted, so its samples are not compared with it";
             return Ok(Some(note.to_owned()));
@@ -135,9 +135,9 @@ impl Workspace {
             return Ok(None);
         }
         let sample = base.samples.iter().find(|sample| sample.differs.output || sample.differs.state);
-        let sample = sample.map_or(Ok(None), |sample| self.read_run(&sample.request_id))?;
-        let (ran, runs) = (codes(original), sample.as_ref().map(codes).unwrap_or_default());
-        let is_edited = runs.iter().any(|code| !ran.contains(code));
+        let row = sample.map(|sample| self.store.request(&sample.request_id).map_err(Fault::internal)).transpose()?;
+        let facts = row.flatten().map(|row| self.facts(self.request_row(row), Some(original))).transpose()?;
+        let is_edited = facts.is_some_and(|facts| facts.codes.iter().any(|code| !original.codes.contains(code)));
         let status = original.row.status;
         let why = match status {
             _ if is_edited => "its code was edited since the request ran, and samples run the code of today".to_owned(),
@@ -148,17 +148,6 @@ impl Workspace {
         let differ = if *n == 1 { "sample differs" } else { "samples differ" };
         Ok(Some(format!("with nothing changed, {differing} of {n} {differ} from the request: {why}")))
     }
-}
-
-/// The versions of the code that ran a request itself.
-fn codes(read: &Read) -> Vec<&str> {
-    let codes = read.events.iter().filter_map(|event| match &event.kind {
-        EventKind::RequestStarted { code_hash, .. } | EventKind::RequestResumed { code_hash, .. } => {
-            Some(code_hash.as_str())
-        }
-        _ => None,
-    });
-    codes.collect()
 }
 
 /// What one must know to read an experiment.

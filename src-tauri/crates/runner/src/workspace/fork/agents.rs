@@ -4,6 +4,8 @@
 //! its whole plan. So a person gives what a model would have given, the arguments, and this module puts them into what
 //! was recorded. An edit that nothing would read is refused with the edit that would be. Must not: begin anything.
 
+use std::sync::{Arc, Mutex};
+
 use dialects::calls::{plan_with_arguments, state_message};
 use engine::event::{Event, EventKind};
 use engine::flow::{Body, CallPart, Flow};
@@ -14,6 +16,7 @@ use engine::views::flow_state::{EDITABLE, is_execution};
 use serde_json::{Map, Value, json};
 
 use crate::core::fault::Fault;
+use crate::core::sync::lock;
 
 /// What a block gets in place of its recorded input.
 pub(super) enum BlockInput {
@@ -53,19 +56,22 @@ enum Kind {
 }
 
 /// The blocks of a request, if agents made some of them.
-pub(super) struct AgentBlocks<'e> {
-    events: &'e [Event],
+pub(super) struct AgentBlocks {
+    events: Arc<Vec<Event>>,
     /// Whether the request is one of an agent with a `FlowState`.
     is_agent: bool,
+    /// The block that was looked for last, by its path, with its input and output: many forks edit the same one.
+    newest: Mutex<Option<(String, Value, Value)>>,
 }
 
-impl<'e> AgentBlocks<'e> {
-    pub(super) fn of(events: &'e [Event]) -> Self {
+impl AgentBlocks {
+    pub(super) fn of(events: &Arc<Vec<Event>>) -> Self {
         let begins = events.iter().find_map(|event| match &event.kind {
             EventKind::StateInitialized { state, .. } if event.path.as_deref() == Some(ROOT) => Some(state),
             _ => None,
         });
-        AgentBlocks { events, is_agent: begins.and_then(Value::as_object).is_some_and(is_execution) }
+        let is_agent = begins.and_then(Value::as_object).is_some_and(is_execution);
+        AgentBlocks { events: events.clone(), is_agent, newest: Mutex::default() }
     }
 
     /// Says which names `--set` knows beside the scopes.
@@ -75,10 +81,16 @@ impl<'e> AgentBlocks<'e> {
 
     /// The newest recorded input and output of a block.
     fn recorded(&self, path: &str) -> (Value, Value) {
-        let all = blocks(Events::new(self.events), true);
+        let mut known = lock(&self.newest);
+        if let Some((_, input, output)) = known.as_ref().filter(|(of, ..)| of == path) {
+            return (input.clone(), output.clone());
+        }
+        let all = blocks(Events::new(&self.events), true);
         let newest = all.iter().rev().find(|block| *block.path == *path && !block.memoized);
         let value = |value: Option<&Value>| value.cloned().unwrap_or_default();
-        newest.map_or((Value::Null, Value::Null), |block| (value(block.input), value(block.output)))
+        let (input, output) = newest.map_or_else(Default::default, |block| (value(block.input), value(block.output)));
+        *known = Some((path.to_owned(), input.clone(), output.clone()));
+        (input, output)
     }
 
     fn kind(&self, path: &str, input: &Value) -> Option<Kind> {

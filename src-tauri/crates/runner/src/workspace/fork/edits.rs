@@ -30,7 +30,7 @@ pub struct Edits {
 }
 
 /// Which input a fork has instead.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum InputOf {
     /// The action's.
     Action,

@@ -1,6 +1,7 @@
 //! The language in which lists of runs are filtered: `status:failed flow:cart -tag:seen dur>1s cost>0.1 "some text"`.
 //!
-//! Words, signs, quotes and `-` are those of the timeline's filter. All terms must hold.
+//! Words, signs, quotes and `-` are those of the timeline's filter. All terms must hold. Samples of experiments are
+//! left out, unless a term is `is:sample` or names a session.
 
 use engine::event::RequestStatus;
 use store::{Comparison, RunCondition, RunTerm};
@@ -95,7 +96,10 @@ fn field(name: &str, rest: &str, at: usize) -> Result<RunCondition, Fault> {
             "retry" => Ok(RunCondition::IsRetry),
             "mock" => Ok(RunCondition::IsMock),
             "trace" => Ok(RunCondition::IsTrace),
-            _ => Err(wrong(value_at, format!("\"{value}\" is not known; there are fork, retry, mock and trace"))),
+            "sample" => Ok(RunCondition::IsSample),
+            _ => {
+                Err(wrong(value_at, format!("\"{value}\" is not known; there are fork, retry, mock, trace and sample")))
+            }
         },
     }
 }
@@ -156,7 +160,7 @@ mod tests {
             ("user>x", "letter 5: \"user\" cannot be compared with \">\"; write user:ada"),
             ("since:soon", "letter 7: write a time before now, like 2h or 7d"),
             ("tag:", "letter 5: there is nothing after \"tag:\"; write tag:seen"),
-            ("is:red", "letter 4: \"red\" is not known; there are fork, retry, mock and trace"),
+            ("is:red", "letter 4: \"red\" is not known; there are fork, retry, mock, trace and sample"),
             ("a \"b c", "letter 3: this quote does not end"),
         ] {
             let told = terms(text).map(|terms| panic!("{text} is read as {terms:?}")).unwrap_or_else(|fault| fault);

@@ -12,6 +12,8 @@ use super::selection::is_running;
 use crate::catalogue::LoadedFlow;
 use crate::catalogue::trust::Consent;
 use crate::core::fault::Fault;
+use crate::core::scratch::Scratch;
+use crate::run::batch::Cancel;
 use crate::run::replay::comparison::{Difference, Expectation, Unacceptable};
 use crate::run::replay::{ReplayInput, ReplayedCode, replay};
 use crate::views::{Json, RequestRow, Verdict, VerifiedRun};
@@ -103,32 +105,40 @@ impl Workspace {
         Ok(Judged { run, accepted, unacceptable, source: None })
     }
 
-    /// Replays the run in a file, in a database of its own that is gone afterwards.
-    pub(super) fn judge_file(&self, file: &Path) -> Judged {
-        let mut judged = match RunFile::read(file, &self.config.limits) {
-            Ok(read) => {
+    /// Replays the run in a file, in a database of its own that is gone afterwards. `None` if it was cancelled: a large
+    /// file takes long to read.
+    pub(super) fn judge_file(&self, file: &Path, cancel: &Cancel) -> Option<Judged> {
+        let mut judged = match RunFile::read(file, &self.config.limits, cancel) {
+            Ok(None) => return None,
+            Ok(Some(read)) => {
                 let (flow, action) = (Some(read.label.flow.clone()), Some(read.label.action.clone()));
                 let request_id = Some(read.label.request.clone());
-                let judged = self.compared_file(read);
-                let judged = judged.unwrap_or_else(|fault| Judged::settled(failed(&fault)));
+                let judged = match self.compared_file(read, cancel) {
+                    Ok(judged) => judged?,
+                    Err(fault) => Judged::settled(failed(&fault)),
+                };
                 Judged { run: VerifiedRun { request_id, flow, action, ..judged.run }, ..judged }
             }
             // What cannot be read is no matter of flows.
             Err(fault) => Judged::settled(VerifiedRun { verdict: Verdict::NotComparable, ..failed(&fault) }),
         };
         judged.run.file = Some(file.display().to_string());
-        judged
+        Some(judged)
     }
 
-    fn compared_file(&self, read: RunFile) -> Result<Judged, Fault> {
+    fn compared_file(&self, read: RunFile, cancel: &Cancel) -> Result<Option<Judged>, Fault> {
         let RunFile { label, pieces, expectation, lines, source } = read;
         let flow = self.with_catalogue(|catalogue| catalogue.find_as_it_is(&label.flow))?;
-        let folder = tempfile::tempdir().map_err(Fault::internal)?;
+        let folder = Scratch::new().map_err(Fault::internal)?;
         let apart = self.apart(folder.path())?;
         // From here on its events are in the database, and not in memory twice.
         apart.take_in(pieces, &lines, &source)?;
+        drop(lines);
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
         let judged = apart.compared(&label.request, &flow, expectation)?;
-        Ok(Judged { source: Some(source), ..judged })
+        Ok(Some(Judged { source: Some(source), ..judged }))
     }
 
     /// This workspace with a database of its own in a folder.

@@ -14,15 +14,18 @@
 //! A long value stands where it belongs as `{"$long":2}`. The same run always gives the same bytes. Must not know the
 //! database, nor what an event means.
 
+mod event_fields;
 mod field_order;
+mod line_reader;
 mod long_values;
+mod parsed;
 
 use std::collections::HashMap;
-use std::io::{BufRead, Read};
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, RequestStatus, Seq};
+use engine::event::{Event, Seq};
 use engine::json::from_value;
 use engine::scope::ScopeKey;
 use serde::{Deserialize, Serialize};
@@ -33,9 +36,12 @@ use super::super::export_format;
 use crate::core::config::{FILE, Limits};
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;
+use crate::run::batch::Cancel;
 use crate::run::replay::comparison::Expectation;
 use crate::views::RequestRow;
-use long_values::LongValues;
+use line_reader::{LineReader, Wrong};
+use long_values::{LongValues, NOT_COUNTED, Reading};
+use parsed::Parsed;
 
 /// What the first line says of every such file.
 const NAME: &str = "run";
@@ -100,7 +106,7 @@ impl Source {
     /// Writes the file anew with another expectation: whole, or not at all. It is read again, so that a verdict that
     /// waits to be accepted does not hold all of it; what was changed meanwhile is not what the verdict is of.
     pub(crate) fn accept(&self, expectation: &Expectation, limits: &Limits) -> Result<(), Fault> {
-        let mut read = RunFile::read(&self.file, limits)?;
+        let mut read = RunFile::read_whole(&self.file, limits)?;
         if read.source.hash != self.hash {
             let shown = self.file.display();
             return Err(Fault::refused(format!("{shown} was changed while it was verified: verify it again")));
@@ -108,35 +114,6 @@ impl Source {
         read.expectation = expectation.clone();
         export_format::put_in_place(&self.file, read.text()?.as_bytes())
     }
-}
-
-/// A line that is no label and no long value.
-#[derive(Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-enum Line {
-    Record {
-        record: ScopeKey,
-        #[serde(deserialize_with = "engine::json::exact")]
-        state: Map<String, Value>,
-        version: u64,
-    },
-    Event {
-        at: i64,
-        #[serde(default)]
-        attempt: u32,
-        #[serde(deserialize_with = "engine::json::exact")]
-        event: Map<String, Value>,
-        #[serde(default)]
-        path: Option<Arc<str>>,
-        #[serde(default)]
-        request: Option<Arc<str>>,
-        seq: Seq,
-    },
-    Expected {
-        #[serde(deserialize_with = "engine::json::exact")]
-        did: Value,
-        expected: Arc<str>,
-    },
 }
 
 impl RunFile {
@@ -203,11 +180,17 @@ impl RunFile {
         Ok(Value::Object(line))
     }
 
-    /// Reads a file. Whatever is wrong with it is told with its line.
-    pub(crate) fn read(file: &Path, limits: &Limits) -> Result<RunFile, Fault> {
+    /// As [`read`](Self::read), which nobody cancels.
+    pub(crate) fn read_whole(file: &Path, limits: &Limits) -> Result<RunFile, Fault> {
+        let read = RunFile::read(file, limits, &Cancel::default())?;
+        read.ok_or_else(|| Fault::internal("reading was cancelled"))
+    }
+
+    /// Reads a file. Whatever is wrong with it is told with its line. `None` if it was cancelled meanwhile.
+    pub(crate) fn read(file: &Path, limits: &Limits, cancel: &Cancel) -> Result<Option<RunFile>, Fault> {
         let shown = file.display();
-        let text = match ordinary_files::read_text(file, limits.import_bytes) {
-            Ok(text) => text,
+        let opened = match ordinary_files::open(file, limits.import_bytes) {
+            Ok(opened) => opened,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(Fault::refused(format!("{shown} is not there: `flowglass keep` writes such files")));
             }
@@ -218,8 +201,8 @@ impl RunFile {
             }
             Err(error) => return Err(Fault::refused(format!("{shown} cannot be read: {error}"))),
         };
-        let at = |(line, what): (usize, String)| Fault::refused(format!("{shown}, line {line}: {what}"));
-        RunFile::parse(&text, file, limits).map_err(at)
+        let at = |(line, what): Wrong| Fault::refused(format!("{shown}, line {line}: {what}"));
+        RunFile::parse(&mut BufReader::new(opened), file, limits, cancel).map_err(at)
     }
 
     /// Reads the first line of a file.
@@ -234,90 +217,71 @@ impl RunFile {
         label(&String::from_utf8_lossy(&line)).map_err(wrong)
     }
 
-    /// An error is the number of a line, from 1, and what is wrong there.
-    fn parse(text: &str, file: &Path, limits: &Limits) -> Result<RunFile, (usize, String)> {
-        // An editor may have put a mark of the encoding there.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let label = label(text.lines().next().unwrap_or_default()).map_err(|what| (1, what))?;
-        let (placed, rest) = long_values::read(text, limits)?;
-        let (mut pieces, mut expectation) = (Vec::new(), Expectation::default());
-        let mut last: HashMap<Arc<str>, Seq> = HashMap::new();
-        let mut lines = Lines::default();
-        for (number, line) in rest.into_iter().skip(1) {
-            let wrong = |what: String| (number, what);
-            let value: Value = parse_line(line, limits.depth + export_format::ENVELOPE_DEPTH).map_err(wrong)?;
-            let value = placed.put_into(value).map_err(wrong)?;
-            match from_value::<Line>(value) {
-                Ok(Line::Record { record, state, version }) => {
-                    if let Some(first) = lines.records.insert((record.clone(), version), number) {
-                        return Err(wrong(format!(
-                            "version {version} of the record of {record} is in line {first} already: remove one of them"
-                        )));
-                    }
-                    pieces.push(BundleRecord::Record { scope: record, version, state });
-                }
-                Ok(Line::Event { at, attempt, event, path, request, seq }) => {
-                    let request = request.unwrap_or_else(|| label.request.as_str().into());
-                    follows(&mut last, &request, seq).map_err(wrong)?;
-                    lines.events.insert((request.clone(), seq), number);
-                    let kind = kind(event).map_err(wrong)?;
-                    pieces
-                        .push(BundleRecord::Event { request, event: Box::new(Event { seq, at, path, attempt, kind }) });
-                }
-                Ok(Line::Expected { did, expected }) => {
-                    let did = Expectation::read_did_of_file(did).map_err(wrong)?;
-                    if expectation.0.contains_key(&expected) {
-                        return Err(wrong(format!("what is expected of \"{expected}\" is in the file twice")));
-                    }
-                    expectation.0.insert(expected, did);
-                }
-                Err(_) => return Err(wrong(format!("this is none of {LINES}"))),
+    fn parse(
+        text: &mut (impl BufRead + Seek),
+        file: &Path,
+        limits: &Limits,
+        cancel: &Cancel,
+    ) -> Result<Option<RunFile>, Wrong> {
+        match RunFile::parse_once(text, file, limits, cancel, true) {
+            // A hand has written a reference otherwise: then each gets a copy.
+            Err((_, what)) if what == NOT_COUNTED => RunFile::parse_once(text, file, limits, cancel, false),
+            other => other,
+        }
+    }
+
+    /// Reads the file twice, because what is referred to stands below: first its long values, then the lines above.
+    fn parse_once(
+        text: &mut (impl BufRead + Seek),
+        file: &Path,
+        limits: &Limits,
+        cancel: &Cancel,
+        moves: bool,
+    ) -> Result<Option<RunFile>, Wrong> {
+        rewind(text)?;
+        let mut reader = LineReader::new(&mut *text, limits.import_bytes);
+        let first = reader.next()?.map(|(_, line)| label(line));
+        let label = first.unwrap_or_else(|| label("")).map_err(|what| (1, what))?;
+        let mut long = Reading::new(limits);
+        let (mut above, mut hash_above) = (1, reader.hash());
+        while let Some(line) = reader.next()? {
+            if line.0 % LINES_BETWEEN_LOOKS == 0 && cancel.is_cancelled() {
+                return Ok(None);
+            }
+            if !long.take(line)? {
+                (above, hash_above) = (line.0, reader.hash());
             }
         }
-        let events = pieces.iter().filter(|piece| matches!(piece, BundleRecord::Event { .. })).count() as u64;
-        if events != label.events {
-            return Err((1, format!("the file is to have {} events, and {events} are there", label.events)));
+        let (hash, placed) = (reader.hash(), long.end(moves)?);
+        rewind(text)?;
+        let mut reader = LineReader::new(&mut *text, limits.import_bytes);
+        let mut read = Parsed::default();
+        while let Some((number, line)) = reader.next()? {
+            if number % LINES_BETWEEN_LOOKS == 0 && cancel.is_cancelled() {
+                return Ok(None);
+            }
+            if number > 1 && !line.trim().is_empty() {
+                read.line(line, number, &label, &placed, limits).map_err(|what| (number, what))?;
+            }
+            if number == above {
+                break;
+            }
         }
-        if !last.contains_key(label.request.as_str()) {
-            return Err((1, format!("the file is of request \"{}\", and no event of it is there", label.request)));
+        if reader.hash() != hash_above {
+            return Err((1, "the file was changed while it was read: verify it again".to_owned()));
         }
-        fits(&label, &pieces).map_err(|what| (1, what))?;
-        let source = Source { file: file.to_owned(), hash: blake3::hash(text.as_bytes()) };
-        Ok(RunFile { label, pieces, expectation, lines, source })
+        read.check(&label).map_err(|what| (1, what))?;
+        let Parsed { pieces, expectation, lines, .. } = read;
+        Ok(Some(RunFile { label, pieces, expectation, lines, source: Source { file: file.to_owned(), hash } }))
     }
 }
 
-/// Checks that the first line says of the request what its events say; only its flow may have been renamed since. A
-/// request that failed and was resumed has ended twice: the last end counts.
-fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
-    let (mut began, mut ended) = (None, None);
-    for piece in pieces {
-        match piece {
-            BundleRecord::Event { request, event } if **request == *label.request => match &event.kind {
-                EventKind::RequestStarted { action, .. } => began = Some(&**action),
-                EventKind::RequestFinished { status, .. } => ended = Some(status.as_str()),
-                EventKind::RequestResumed { .. } => ended = None,
-                _ => {}
-            },
-            _ => {}
-        }
-    }
-    const WITHOUT_END: [RequestStatus; 4] =
-        [RequestStatus::Queued, RequestStatus::InProgress, RequestStatus::Suspended, RequestStatus::Interrupted];
-    if ended.is_none() && !WITHOUT_END.iter().any(|status| status.as_str() == label.status) {
-        return Err(format!("the status is \"{}\" here, and the request has no end in its events", label.status));
-    }
-    for (name, said, is) in [("action", &label.action, began), ("status", &label.status, ended)] {
-        if let Some(is) = is.filter(|is| is != said) {
-            return Err(format!("the {name} is \"{said}\" here, and \"{is}\" in the events of the request"));
-        }
-    }
-    Ok(())
-}
+/// How many lines are read before it is looked whether reading was cancelled.
+const LINES_BETWEEN_LOOKS: usize = 256;
 
-/// What a line may be.
-const LINES: &str = "a record {\"record\", \"state\", \"version\"}, an event {\"at\", \"event\", \"seq\"}, or what is \
-                     expected {\"did\", \"expected\"}";
+fn rewind(text: &mut impl Seek) -> Result<(), Wrong> {
+    text.rewind().map_err(|error| (1, format!("it cannot be read: {error}")))
+}
 
 fn label(line: &str) -> Result<RunLabel, String> {
     let no_run =
@@ -334,54 +298,6 @@ fn label(line: &str) -> Result<RunLabel, String> {
         Some(_) => from_value(value).map_err(|error| error.to_string()),
         None => Err("its format is not a number".to_owned()),
     }
-}
-
-fn parse_line(line: &str, depth: usize) -> Result<Value, String> {
-    engine::json::parse_within(line, depth).map_err(|error| format!("this is not JSON ({error})"))
-}
-
-/// The kind and the fields of an event. A kind that nobody knows is a fault of the hand that wrote it: a newer version
-/// with other kinds has a newer format.
-fn kind(fields: Map<String, Value>) -> Result<EventKind, String> {
-    let name = fields.get("kind").and_then(Value::as_str).ok_or("an event needs its \"kind\"")?.to_owned();
-    if !engine::event::KINDS.contains(&&*name) {
-        return Err(format!("there is no event \"{name}\": one of {}", engine::event::KINDS.join(", ")));
-    }
-    let read = |fields: &Map<String, Value>| from_value::<EventKind>(Value::Object(fields.clone()));
-    let kind = read(&fields).map_err(|error| format!("this is no {name} event: {error}"))?;
-    match unknown_field(&kind, fields, read) {
-        Some(field) => Err(format!("a {name} event has no field \"{field}\"")),
-        None => Ok(kind),
-    }
-}
-
-/// A field that reading an event leaves out. A known one is left out, too, where it has the value that it would have
-/// without being there; so each is tried with another value: that is refused, or not left out.
-fn unknown_field<E>(
-    kind: &EventKind,
-    mut fields: Map<String, Value>,
-    read: impl Fn(&Map<String, Value>) -> Result<EventKind, E>,
-) -> Option<String> {
-    let has = |kind: &EventKind, name: &str| {
-        let written = export_format::with_kind(kind, serde_json::value::Serializer);
-        written.is_ok_and(|written| written.get(name).is_some())
-    };
-    let written = export_format::with_kind(kind, serde_json::value::Serializer).ok()?;
-    let left_out = fields.keys().filter(|name| written.get(*name).is_none()).cloned().collect::<Vec<_>>();
-    left_out.into_iter().find(|name| {
-        fields.insert(name.clone(), json!([{ "unlike": "any" }]));
-        read(&fields).is_ok_and(|kind| !has(&kind, name))
-    })
-}
-
-/// Checks the number of an event: each request counts its events from 1, and a fork goes on from where it branched off.
-fn follows(last: &mut HashMap<Arc<str>, Seq>, request: &Arc<str>, seq: Seq) -> Result<(), String> {
-    let before = last.insert(request.clone(), seq).unwrap_or(0);
-    let goes_on = before == 1 && seq > 1;
-    if seq != before + 1 && !goes_on {
-        return Err(format!("event {} of request \"{request}\" is expected here, and this is event {seq}", before + 1));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

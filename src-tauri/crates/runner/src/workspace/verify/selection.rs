@@ -16,8 +16,8 @@ impl Workspace {
     /// The jobs of a query for requests, newest first.
     pub(super) fn selected_requests(&self, query: &VerifyQuery) -> Result<Vec<Job>, Fault> {
         let mut rows = self.rows_to_verify(query)?;
-        if query.requests.is_empty() {
-            // They ran code that was tried.
+        if query.requests.is_empty() && query.session.is_some() {
+            // Samples ran code that was tried. Without a session none was selected.
             let sampled = self.store.sampled().map_err(Fault::internal)?;
             rows.retain(|row| !sampled.contains(&row.id));
         }

@@ -9,7 +9,7 @@ impl BundleCopy<'_> {
     pub(super) fn copy_lists(&self) -> Result<(), Error> {
         let origin = self.staged.origin_end.request;
         let mut statement = self.staged.connection.prepare(
-            "SELECT u.request, m.asked, m.answered, u.is_copied, u.calls, u.counted, u.input, u.cached, u.output
+            "SELECT u.request, m.asked, m.answered, u.paid_by, u.calls, u.counted, u.input, u.cached, u.output
              FROM model_usage u JOIN model m ON m.n = u.model WHERE u.request > ?1",
         )?;
         let mut rows = statement.query((origin,))?;
@@ -22,14 +22,14 @@ impl BundleCopy<'_> {
             }
             found.push((self.request_row(row.get(0)?)?, model, numbers));
         }
-        self.copy_rows(found, |connection, (request, model, [is_copied, calls, counted, input, cached, output])| {
+        self.copy_rows(found, |connection, (request, model, [paid_by, calls, counted, input, cached, output])| {
             let model = model_usage::number_of(connection, &model)?;
             connection
                 .prepare_cached(
-                    "INSERT INTO model_usage (request, model, is_copied, calls, counted, input, cached, output)
+                    "INSERT INTO model_usage (request, model, paid_by, calls, counted, input, cached, output)
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                 )?
-                .execute((request, model, is_copied, calls, counted, input, cached, output))?;
+                .execute((request, model, paid_by, calls, counted, input, cached, output))?;
             Ok(0)
         })?;
         self.copy_annotations(Subject::Request, origin)?;

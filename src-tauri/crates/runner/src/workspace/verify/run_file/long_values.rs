@@ -2,11 +2,12 @@
 //!
 //! A difference in a long text or object is then a difference of a few lines. Must not know what a value means.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
+use super::line_reader::Wrong;
 use crate::core::config::Limits;
 use crate::workspace::export_format::ENVELOPE_DEPTH;
 
@@ -25,7 +26,8 @@ const INDENT: &str = "  ";
 #[derive(Default)]
 pub(super) struct LongValues {
     values: Vec<Value>,
-    numbers: HashMap<String, usize>,
+    /// By the hash of the value's text.
+    numbers: HashMap<blake3::Hash, usize>,
 }
 
 impl LongValues {
@@ -45,7 +47,7 @@ impl LongValues {
             return shorter;
         }
         let next = self.values.len() + 1;
-        let number = *self.numbers.entry(text).or_insert(next);
+        let number = *self.numbers.entry(blake3::hash(text.as_bytes())).or_insert(next);
         if number == next {
             self.values.push(shorter);
         }
@@ -110,7 +112,7 @@ fn is_plain(text: &str) -> bool {
 
 /// The long values that a file has, by their numbers from 1.
 pub(super) struct Placed {
-    values: Vec<Long>,
+    values: Vec<RefCell<Long>>,
     /// How deep a value may nest.
     depth: usize,
     /// How much memory what is put in their place may still take: a few lines can refer to each other without end.
@@ -120,7 +122,14 @@ pub(super) struct Placed {
 struct Long {
     value: Value,
     size: Size,
+    /// How many references to it are left above, as far as they were counted. The last one gets the value itself, so
+    /// that a long value is in memory once.
+    uses: usize,
+    is_moved: bool,
 }
+
+/// What a reference is told that was not counted, and whose value is in another place by now.
+pub(super) const NOT_COUNTED: &str = "a reference is written in an unusual way";
 
 /// How much a value is: its levels, and roughly the bytes that it takes in memory.
 #[derive(Clone, Copy, Default)]
@@ -179,57 +188,123 @@ impl Placed {
 
     fn named(&self, number: &Value, depth: usize) -> Result<Value, String> {
         let found = number.as_u64().and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
-        let Long { value, size } = found.and_then(|at| self.values.get(at)).ok_or_else(|| {
+        let long = found.and_then(|at| self.values.get(at)).ok_or_else(|| {
             format!("it refers to the long value {number}, and there are {} below", self.values.len())
         })?;
-        if depth + size.depth > self.depth {
+        let mut long = long.borrow_mut();
+        if depth + long.size.depth > self.depth {
             return Err(format!("with the long value {number} it nests deeper than {} levels", self.depth));
         }
-        let left = self.left.get().checked_sub(size.bytes);
+        let left = self.left.get().checked_sub(long.size.bytes);
         let too_long = || format!("with its long values it takes more than {} MB of memory", MOST_BYTES >> 20);
         self.left.set(left.ok_or_else(too_long)?);
-        Ok(value.clone())
+        if long.is_moved {
+            return Err(NOT_COUNTED.to_owned());
+        }
+        if long.uses == 1 {
+            long.is_moved = true;
+            return Ok(std::mem::take(&mut long.value));
+        }
+        long.uses = long.uses.saturating_sub(1);
+        Ok(long.value.clone())
     }
 }
 
-/// A line with its number, from 1.
-pub(super) type Numbered<'t> = (usize, &'t str);
+/// The long values of a file while its lines are read.
+pub(super) struct Reading {
+    placed: Placed,
+    /// How often the lines above refer to each of them.
+    uses: HashMap<usize, usize>,
+    open: Option<Open>,
+}
 
-/// Splits a file: its long values, and the lines above them. An error is the number of a line, and what is wrong there.
-pub(super) fn read<'t>(text: &'t str, limits: &Limits) -> Result<(Placed, Vec<Numbered<'t>>), (usize, String)> {
-    // A file that was checked out with other ends of lines has the same ones.
-    let lines: Vec<Numbered<'_>> = text.lines().enumerate().map(|(at, line)| (at + 1, line)).collect();
-    let begins: Vec<usize> = (0..lines.len()).filter(|at| head(lines[*at].1).is_some()).collect();
-    let above = begins.first().copied().unwrap_or(lines.len());
-    let depth = limits.depth + ENVELOPE_DEPTH;
-    let mut placed = Placed { values: Vec::new(), depth, left: Cell::new(MOST_BYTES) };
-    for (nth, begin) in begins.iter().enumerate() {
-        let (number, line) = lines[*begin];
-        let body = &lines[begin + 1..begins.get(nth + 1).copied().unwrap_or(lines.len())];
-        let Some((kind, named)) = head(line) else { continue };
-        if named != nth as u64 + 1 {
-            return Err((number, format!("the long value {} is expected here, and this is {named}", nth + 1)));
-        }
-        let value = match kind {
-            Kind::Text => text_of(body)?,
-            Kind::Value => {
-                let json: String = body.iter().flat_map(|(_, line)| [*line, "\n"]).collect();
-                engine::json::parse_within(&json, depth).map_err(|error| {
-                    (number + 1, format!("the long value {named} is not JSON ({error}, counted from this line)"))
-                })?
+/// A long value whose lines are being read.
+struct Open {
+    kind: Kind,
+    /// The line of its head.
+    number: usize,
+    text: String,
+    is_begun: bool,
+}
+
+impl Reading {
+    pub(super) fn new(limits: &Limits) -> Reading {
+        let depth = limits.depth + ENVELOPE_DEPTH;
+        let placed = Placed { values: Vec::new(), depth, left: Cell::new(MOST_BYTES) };
+        Reading { placed, uses: HashMap::new(), open: None }
+    }
+
+    /// Takes the next line in. Returns whether it is one of a long value.
+    pub(super) fn take(&mut self, (number, line): (usize, &str)) -> Result<bool, Wrong> {
+        if let Some((kind, named)) = head(line) {
+            self.close()?;
+            let expected = self.placed.values.len() + 1;
+            if named != expected as u64 {
+                return Err((number, format!("the long value {expected} is expected here, and this is {named}")));
             }
+            self.open = Some(Open { kind, number, text: String::new(), is_begun: false });
+            return Ok(true);
+        }
+        let Some(open) = &mut self.open else {
+            for named in counted(line) {
+                *self.uses.entry(named).or_insert(0) += 1;
+            }
+            return Ok(false);
         };
-        // It may refer to those before it.
+        match open.kind {
+            Kind::Value => {
+                open.text.push_str(line);
+                open.text.push('\n');
+            }
+            Kind::Text => {
+                // An editor may have cut the spaces off an empty line.
+                let line = line.strip_prefix(INDENT).or_else(|| line.trim().is_empty().then_some(""));
+                let line = line.ok_or_else(|| (number, "a line of a text begins with two spaces".to_owned()))?;
+                if open.is_begun {
+                    open.text.push('\n');
+                }
+                open.text.push_str(line);
+            }
+        }
+        open.is_begun = true;
+        Ok(true)
+    }
+
+    fn close(&mut self) -> Result<(), Wrong> {
+        let Some(Open { kind, number, text, .. }) = self.open.take() else { return Ok(()) };
+        let named = self.placed.values.len() + 1;
+        let value = match kind {
+            Kind::Text => Value::String(text),
+            Kind::Value => engine::json::parse_within(&text, self.placed.depth).map_err(|error| {
+                (number + 1, format!("the long value {named} is not JSON ({error}, counted from this line)"))
+            })?,
+        };
+        // It may refer to those before it, which are copied: no line above has got them yet.
         let value = if value.get(REFERENCE).is_some() {
             value
         } else {
-            placed.put_into(value).map_err(|what| (number, what))?
+            self.placed.put_into(value).map_err(|what| (number, what))?
         };
         let size = Size::of(&value);
-        placed.values.push(Long { value, size });
+        self.placed.values.push(RefCell::new(Long { value, size, uses: 0, is_moved: false }));
+        Ok(())
     }
-    let above = lines.into_iter().take(above).filter(|(_, line)| !line.trim().is_empty()).collect();
-    Ok((placed, above))
+
+    /// The long values, once all lines were read. With `moves` each is moved to the last line that refers to it.
+    pub(super) fn end(mut self, moves: bool) -> Result<Placed, Wrong> {
+        self.close()?;
+        for (named, uses) in self.uses.into_iter().filter(|_| moves) {
+            if let Some(long) = named.checked_sub(1).and_then(|at| self.placed.values.get(at)) {
+                long.borrow_mut().uses = uses;
+            }
+        }
+        Ok(self.placed)
+    }
+}
+
+/// The long values that a line refers to, where a reference is written as this program does it.
+fn counted(line: &str) -> impl Iterator<Item = usize> {
+    line.split("{\"$long\":").skip(1).filter_map(|rest| rest.split_once('}')?.0.parse().ok())
 }
 
 enum Kind {
@@ -247,14 +322,4 @@ fn head(line: &str) -> Option<(Kind, u64)> {
         _ => return None,
     };
     Some((kind, number.trim().parse().ok()?))
-}
-
-fn text_of(body: &[Numbered<'_>]) -> Result<Value, (usize, String)> {
-    let mut lines = Vec::with_capacity(body.len());
-    for (number, line) in body {
-        // An editor may have cut the spaces off an empty line.
-        let line = line.strip_prefix(INDENT).or_else(|| line.trim().is_empty().then_some(""));
-        lines.push(line.ok_or_else(|| (*number, "a line of a text begins with two spaces".to_owned()))?);
-    }
-    Ok(Value::String(lines.join("\n")))
 }

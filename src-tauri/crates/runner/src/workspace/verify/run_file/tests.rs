@@ -1,7 +1,7 @@
 //! What goes into a file comes out of it, and what a hand may do to it is told with its line.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use engine::event::RequestStatus;
+use engine::event::{EventKind, RequestStatus};
 
 use super::*;
 
@@ -24,6 +24,12 @@ fn run(pieces: Vec<BundleRecord>, expectation: Expectation) -> RunFile {
     let label = RunLabel { action, events, flow, flowglass: text(NAME), format: FORMAT, request, status };
     let source = Source { file: PathBuf::new(), hash: blake3::hash(b"") };
     RunFile { label, pieces, expectation, lines: Lines::default(), source }
+}
+
+fn parse(text: &str) -> Result<RunFile, Wrong> {
+    let mut text = std::io::Cursor::new(text);
+    let read = RunFile::parse(&mut text, Path::new("x.run"), &Limits::default(), &Cancel::default());
+    read.map(|read| read.expect("nobody has cancelled it"))
 }
 
 #[test]
@@ -50,8 +56,7 @@ fn what_goes_in_comes_out_and_the_same_run_is_the_same_text() {
         let text = written.text().unwrap();
         assert_eq!(text, written.text().unwrap());
         for text in [text.clone(), text.replace('\n', "\r\n")] {
-            let read = RunFile::parse(&text, Path::new("x.run"), &Limits::default())
-                .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+            let read = parse(&text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
             assert_eq!((&read.pieces, &read.expectation), (&written.pieces, &written.expectation), "{text}");
         }
     }
@@ -101,9 +106,51 @@ fn what_is_wrong_is_told_with_its_line() {
         (with(6, "no spaces"), 6, "two spaces"),
         (with(4, "{\"value\":1}"), 5, "not JSON"),
     ] {
-        let (found, message) = RunFile::parse(&text, Path::new("x.run"), &Limits::default()).unwrap_err();
+        let (found, message) = parse(&text).unwrap_err();
         assert!(found == line && message.contains(what), "line {found}: {message}, not line {line}: {what}");
     }
+}
+
+/// A value that one line refers to is moved there. A reference that a hand wrote otherwise finds it all the same.
+#[test]
+fn a_long_value_is_in_memory_once_and_found_by_every_reference() {
+    let value = json!("long\n".repeat(100));
+    let text = run(vec![event(1, output(value.clone())), event(2, output(value))], Expectation::default());
+    let text = text.text().unwrap();
+    let written = parse(&text).unwrap();
+    for otherwise in ["{ \"$long\" : 1 }", "{\"\\u0024long\":1}"] {
+        for odd in [text.replacen("{\"$long\":1}", otherwise, 1), text.replace("{\"$long\":1}", otherwise)] {
+            assert_ne!(odd, text);
+            assert_eq!(parse(&odd).unwrap().pieces, written.pieces, "{odd}");
+        }
+    }
+}
+
+#[test]
+fn reading_that_is_cancelled_ends_in_the_middle() {
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let text = run(vec![event(1, output(json!("long\n".repeat(1_000))))], Expectation::default()).text().unwrap();
+    let mut text = std::io::Cursor::new(text);
+    let read = RunFile::parse(&mut text, Path::new("x.run"), &Limits::default(), &cancel).unwrap();
+    assert!(read.is_none());
+}
+
+#[test]
+fn a_field_that_is_not_of_its_line_is_named() {
+    let text = run(vec![event(1, output(json!(1)))], Expectation::default()).text().unwrap();
+    let record = json!({ "record": { "id": "s", "kind": "session", "zz": 1 }, "state": {}, "version": 0 });
+    for (odd, line, field) in [
+        (text.replace("\"seq\":1", "\"seq\":1,\"zz\":1"), 2, "\"zz\""),
+        (text.replace("\"status\":\"completed\"},", "\"status\":\"completed\",\"zz\":1},"), 2, "\"zz\""),
+        (format!("{text}{{\"did\":null,\"expected\":\"root\",\"zz\":1}}\n"), 3, "\"zz\""),
+        (format!("{text}{record}\n"), 3, "\"zz\""),
+    ] {
+        let (found, message) = parse(&odd).unwrap_err();
+        assert!(found == line && message.contains(field), "line {found}: {message}\n{odd}");
+    }
+    // The first line is where a newer version of the same format may say more.
+    parse(&text.replacen("\"events\":1", "\"events\":1,\"madeBy\":\"9.1\"", 1)).unwrap();
 }
 
 /// Each value is twice the one before: forty lines would be a terabyte.
@@ -115,7 +162,7 @@ fn long_values_that_refer_to_each_other_without_end_are_refused() {
     for number in 2..=40 {
         text.push_str(&format!("{{\"value\":{number}}}\n[{{\"$long\":{0}}},{{\"$long\":{0}}}]\n", number - 1));
     }
-    let (_, message) = RunFile::parse(&text, Path::new("x.run"), &Limits::default()).unwrap_err();
+    let (_, message) = parse(&text).unwrap_err();
     assert!(message.contains("more than 512 MB"), "{message}");
 }
 
@@ -129,6 +176,6 @@ fn long_values_that_nest_without_end_are_refused() {
     for number in 2..=200 {
         text.push_str(&format!("{{\"value\":{number}}}\n{}\n", deep(&format!("{{\"$long\":{}}}", number - 1))));
     }
-    let (_, message) = RunFile::parse(&text, Path::new("x.run"), &Limits::default()).unwrap_err();
+    let (_, message) = parse(&text).unwrap_err();
     assert!(message.contains("nests deeper"), "{message}");
 }

@@ -1,0 +1,200 @@
+//! The lines of a `.run` file between the first one and its long values: records, events, and what is expected.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, RequestStatus, Seq};
+use engine::json::from_value;
+use engine::scope::ScopeKey;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use store::BundleRecord;
+
+use super::event_fields::kind;
+use super::long_values::Placed;
+use super::{Lines, RunLabel};
+use crate::core::config::Limits;
+use crate::run::replay::comparison::Expectation;
+use crate::workspace::export_format;
+
+/// The fields of a line with a record, without its state.
+#[derive(Deserialize)]
+struct RecordHead {
+    record: ScopeKey,
+    version: u64,
+}
+
+/// The fields of a line with an event, without that.
+#[derive(Deserialize)]
+struct EventHead {
+    at: i64,
+    #[serde(default)]
+    attempt: u32,
+    #[serde(default)]
+    path: Option<Arc<str>>,
+    #[serde(default)]
+    request: Option<Arc<str>>,
+    seq: Seq,
+}
+
+/// What was read of the lines above the long values.
+#[derive(Default)]
+pub(super) struct Parsed {
+    pub(super) pieces: Vec<BundleRecord>,
+    pub(super) expectation: Expectation,
+    pub(super) lines: Lines,
+    /// The last event of each request.
+    last: HashMap<Arc<str>, Seq>,
+    events: u64,
+}
+
+impl Parsed {
+    /// Takes a line in, which is not empty.
+    pub(super) fn line(
+        &mut self,
+        line: &str,
+        number: usize,
+        label: &RunLabel,
+        placed: &Placed,
+        limits: &Limits,
+    ) -> Result<(), String> {
+        let value: Value = parse_line(line, limits.depth + export_format::ENVELOPE_DEPTH)?;
+        let value = placed.put_into(value)?;
+        if let Some(unknown) = unknown_of_line(&value) {
+            return Err(unknown);
+        }
+        let none = || format!("this is none of {LINES}");
+        let Value::Object(mut fields) = value else { return Err(none()) };
+        // What may be long is moved, and the rest is read.
+        if let Some(event) = fields.shift_remove("event") {
+            let (Value::Object(event), Ok(head)) = (event, from_value(Value::Object(fields))) else {
+                return Err(none());
+            };
+            self.event(head, event, number, label)
+        } else if fields.contains_key("record") {
+            let state = fields.shift_remove("state");
+            let (Some(Value::Object(state)), Ok(head)) = (state, from_value(Value::Object(fields))) else {
+                return Err(none());
+            };
+            self.record(head, state, number)
+        } else {
+            match (fields.shift_remove("did"), fields.shift_remove("expected")) {
+                (Some(did), Some(Value::String(path))) => self.expected(path.into(), did),
+                _ => Err(none()),
+            }
+        }
+    }
+
+    fn record(&mut self, head: RecordHead, state: Map<String, Value>, number: usize) -> Result<(), String> {
+        let RecordHead { record: scope, version } = head;
+        if let Some(first) = self.lines.records.insert((scope.clone(), version), number) {
+            return Err(format!(
+                "version {version} of the record of {scope} is in line {first} already: remove one of them"
+            ));
+        }
+        self.pieces.push(BundleRecord::Record { scope, version, state });
+        Ok(())
+    }
+
+    fn event(
+        &mut self,
+        head: EventHead,
+        event: Map<String, Value>,
+        number: usize,
+        label: &RunLabel,
+    ) -> Result<(), String> {
+        let EventHead { at, attempt, path, request, seq } = head;
+        let request = request.unwrap_or_else(|| label.request.as_str().into());
+        follows(&mut self.last, &request, seq)?;
+        self.lines.events.insert((request.clone(), seq), number);
+        let event = Box::new(Event { seq, at, path, attempt, kind: kind(event)? });
+        self.pieces.push(BundleRecord::Event { request, event });
+        self.events += 1;
+        Ok(())
+    }
+
+    fn expected(&mut self, path: Arc<str>, did: Value) -> Result<(), String> {
+        let did = Expectation::read_did_of_file(did)?;
+        if self.expectation.0.contains_key(&path) {
+            return Err(format!("what is expected of \"{path}\" is in the file twice"));
+        }
+        self.expectation.0.insert(path, did);
+        Ok(())
+    }
+
+    /// Checks all of it against the first line.
+    pub(super) fn check(&self, label: &RunLabel) -> Result<(), String> {
+        if self.events != label.events {
+            return Err(format!("the file is to have {} events, and {} are there", label.events, self.events));
+        }
+        if !self.last.contains_key(label.request.as_str()) {
+            return Err(format!("the file is of request \"{}\", and no event of it is there", label.request));
+        }
+        fits(label, &self.pieces)
+    }
+}
+
+/// The fields of each kind of line, by the one that only this kind has.
+const FIELDS: [(&str, &[&str]); 3] = [
+    ("record", &["record", "state", "version"]),
+    ("event", &["at", "attempt", "event", "path", "request", "seq"]),
+    ("expected", &["did", "expected"]),
+];
+
+/// Names a field that a line does not have, or that the scope of a record does not have.
+fn unknown_of_line(value: &Value) -> Option<String> {
+    let fields = value.as_object()?;
+    let (kind, known) = FIELDS.iter().find(|(kind, _)| fields.contains_key(*kind))?;
+    if let Some(field) = fields.keys().find(|field| !known.contains(&field.as_str())) {
+        return Some(format!("a line with \"{kind}\" has no field \"{field}\""));
+    }
+    let mut of_scope = fields.get("record")?.as_object()?.keys();
+    let field = of_scope.find(|field| !["id", "kind"].contains(&field.as_str()))?;
+    Some(format!("the record of a line has no field \"{field}\""))
+}
+
+/// Checks that the first line says of the request what its events say; only its flow may have been renamed since. A
+/// request that failed and was resumed has ended twice: the last end counts.
+fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
+    let (mut began, mut ended) = (None, None);
+    for piece in pieces {
+        match piece {
+            BundleRecord::Event { request, event } if **request == *label.request => match &event.kind {
+                EventKind::RequestStarted { action, .. } => began = Some(&**action),
+                EventKind::RequestFinished { status, .. } => ended = Some(status.as_str()),
+                EventKind::RequestResumed { .. } => ended = None,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    const WITHOUT_END: [RequestStatus; 4] =
+        [RequestStatus::Queued, RequestStatus::InProgress, RequestStatus::Suspended, RequestStatus::Interrupted];
+    if ended.is_none() && !WITHOUT_END.iter().any(|status| status.as_str() == label.status) {
+        return Err(format!("the status is \"{}\" here, and the request has no end in its events", label.status));
+    }
+    for (name, said, is) in [("action", &label.action, began), ("status", &label.status, ended)] {
+        if let Some(is) = is.filter(|is| is != said) {
+            return Err(format!("the {name} is \"{said}\" here, and \"{is}\" in the events of the request"));
+        }
+    }
+    Ok(())
+}
+
+/// What a line may be.
+const LINES: &str = "a record {\"record\", \"state\", \"version\"}, an event {\"at\", \"event\", \"seq\"}, or what is \
+                     expected {\"did\", \"expected\"}";
+
+fn parse_line(line: &str, depth: usize) -> Result<Value, String> {
+    engine::json::parse_within(line, depth).map_err(|error| format!("this is not JSON ({error})"))
+}
+
+/// Checks the number of an event: each request counts its events from 1, and a fork goes on from where it branched off.
+fn follows(last: &mut HashMap<Arc<str>, Seq>, request: &Arc<str>, seq: Seq) -> Result<(), String> {
+    let before = last.insert(request.clone(), seq).unwrap_or(0);
+    let goes_on = before == 1 && seq > 1;
+    if seq != before + 1 && !goes_on {
+        return Err(format!("event {} of request \"{request}\" is expected here, and this is event {seq}", before + 1));
+    }
+    Ok(())
+}
