@@ -3515,6 +3515,18 @@ export type ViewCalls = {
 	blocks: BlockRow[],
 };
 
+/**  How long the turns of a group took, in at most eight cells; each cell is wider than the one before it. */
+export type ViewDurations = {
+	/**  None took less, in milliseconds. */
+	from: number,
+	/**  None took more. */
+	to: number,
+	/**  How many took how long. */
+	cells: number[],
+	/**  How many of those failed. */
+	failures: number[],
+};
+
 /**  A group of blocks. */
 export type ViewGroup = {
 	/**  Of what. */
@@ -3531,6 +3543,8 @@ export type ViewGroup = {
 	cells: number[],
 	/**  How many of those failed. */
 	failures: number[],
+	/**  How long its turns took, once one has ended. */
+	durations?: ViewDurations | null,
 };
 
 /**  A request that was opened. */
@@ -3620,6 +3634,11 @@ export type ViewRow = {
 	path?: string | null,
 	/**  Its name. */
 	name?: string | null,
+	/**
+	 *  What tells a turn of a loop, or an entry of a list, from the others: the id, the name or the title of what it was
+	 *  called with, or its first words.
+	 */
+	words?: string | null,
 	/**  Its kind. */
 	kind?: BlockKind | null,
 	/**  Which execution of the path, from 0. */
