@@ -233,6 +233,8 @@ export const commands = {
 	setTheme: (theme: string) => __TAURI_INVOKE<null>("set_theme", { theme }),
 	/**  Opens another window at a place of the folder that is open: a process of its own, which ends with its window. */
 	openWindow: (flags: string[]) => __TAURI_INVOKE<null>("open_window", { flags }),
+	/**  Keeps what the window shows, as the page's address: the next start opens it again if the program is quit or killed. */
+	keepWindow: (address: string) => __TAURI_INVOKE<null>("keep_window", { address }),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => __TAURI_INVOKE<BlockParts>("block_parts", { requestId, instanceId }),
 	/**  Raw events, oldest first. */

@@ -355,6 +355,28 @@ impl RequestView {
         self.spans.iter().next().map_or(0, |root| root.seq_start.saturating_sub(1))
     }
 
+    /// Notes that a span's row changed, and those of the groups that it is in.
+    fn touch_with_groups(&mut self, index: SpanIndex) {
+        if self.changed.is_none() {
+            return;
+        }
+        touch(&mut self.changed, index);
+        for node in self.tree.ancestors(index).take_while(|node| self.tree.group(*node).is_some()) {
+            touch(&mut self.changed, node);
+        }
+    }
+
+    /// The first row that may differ since this was last asked.
+    pub(crate) fn take_changed(&mut self) -> u64 {
+        match self.changed.replace(Vec::new()) {
+            None => 0,
+            Some(nodes) => {
+                let rows = nodes.into_iter().filter_map(|node| self.tree.row_of(node));
+                rows.min().map_or(self.row_count(), u64::from)
+            }
+        }
+    }
+
     /// Folds or unfolds a node, or all where none is named. Answers how many rows there are.
     pub(crate) fn fold(&mut self, node: Option<u64>, is_folded: bool) -> Result<u64, Fault> {
         match node {
