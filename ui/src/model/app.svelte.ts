@@ -127,7 +127,6 @@ export class AppModel {
   async start(): Promise<void> {
     this.workspace.load();
     void this.try(() => this.request.connect());
-    rememberPlace(this);
     void reopen(this);
     restoreLook(this);
     this.#arrive(this.route.place, { ...this.route.place, session: null, request: null });

@@ -23,6 +23,8 @@ export function rememberPlace({ host, route, workspace }: AppModel): void {
 /** Goes to the place that was looked at last, unless the window was opened at one, or a person went on meanwhile. */
 export async function reopen(app: AppModel): Promise<void> {
   const { host, route } = app;
+  // A window that stays at its place is kept as well.
+  rememberPlace(app);
   if (route.current.at !== 'home') return;
   const open = await host.workspace().catch(() => undefined);
   const [last] = recent('folder');
