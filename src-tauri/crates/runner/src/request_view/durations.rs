@@ -83,7 +83,9 @@ mod tests {
         let (mut durations, mut plain) = (Durations::default(), vec![None; 400]);
         for _ in 0..5_000 {
             let slot = rng.usize(0..plain.len());
-            plain[slot] = (rng.u32(0..4) > 0).then(|| (rng.i64(0..1 << rng.u32(1..30)), rng.bool()));
+            let (has_ended, octave) = (rng.u32(0..4) > 0, rng.u32(1..30));
+            let took = (rng.i64(0..1 << octave), rng.bool());
+            plain[slot] = has_ended.then_some(took);
             durations.set(slot as u32, plain[slot]);
         }
         let ended: Vec<(i64, bool)> = plain.into_iter().flatten().collect();

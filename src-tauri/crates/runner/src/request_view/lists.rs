@@ -237,7 +237,7 @@ mod tests {
             let place = rng.usize(0..order.len());
             let slot = order[place];
             assert_eq!(list.position(slot) as usize, place);
-            assert_eq!(list.before(slot), order[..place].iter().map(|node| plain[*node as usize].0).sum());
+            assert_eq!(list.before(slot), order[..place].iter().map(|node| plain[*node as usize].0).sum::<u32>());
             assert_eq!(list.next(Some(slot)), order.get(place + 1).copied());
             assert_eq!(list.previous(Some(slot)), place.checked_sub(1).map(|before| order[before]));
             assert_eq!((list.next(None), list.previous(None)), (order.first().copied(), order.last().copied()));
