@@ -1,5 +1,5 @@
-//! This window among those that are open: it opens those that were left, keeps where it is and what it shows, and closes
-//! with the others. Where nothing can be kept, it is a window without a past.
+//! This window among those that are open: it opens those that were left, keeps where it is and what it shows, and
+//! closes with the others. Where nothing can be kept, it is a window without a past.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Which windows are open, so that the next start opens again what a quit or a crash closed. A window is a process of its
-//! own, so each has a file, which its process holds locked. A file that no process holds is of a window that was left;
-//! a person who closes a window takes its file away.
+//! Which windows are open, so that the next start opens again what a quit or a crash closed. A window is a process of
+//! its own, so each has a file, which its process holds locked. A file that no process holds is of a window that was
+//! left; a person who closes a window takes its file away.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -101,9 +101,9 @@ impl OpenWindows {
         make(&self.folder, record).map(|(id, _)| id)
     }
 
-    /// What a start opens again of the windows that were left, by their ids. A first window that showed the folder which
-    /// is open now is this one, so it is taken away and not opened again; where no folder is open, the page opens the
-    /// newest one, and that is so of any first window.
+    /// What a start opens again of the windows that were left, by their ids. A first window that showed the folder
+    /// which is open now is this one, so it is taken away and not opened again; where no folder is open, the page opens
+    /// the newest one, and that is so of any first window.
     pub(crate) fn take_left(
         &self,
         data: Option<&str>,

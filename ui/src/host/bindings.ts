@@ -3637,8 +3637,8 @@ export type ViewRow = {
 	/**  Its name. */
 	name?: string | null,
 	/**
-	 *  What tells a turn of a loop, or an entry of a list, from the others: the id, the name or the title of what it was
-	 *  called with, or its first words.
+	 *  What tells a turn of a loop, or an entry of a list, from the others: the id, the name or the title of what it
+	 *  was called with, or its first words.
 	 */
 	words?: string | null,
 	/**  Its kind. */

@@ -164,8 +164,8 @@ pub struct ViewRow {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What tells a turn of a loop, or an entry of a list, from the others: the id, the name or the title of what it was
-    /// called with, or its first words.
+    /// What tells a turn of a loop, or an entry of a list, from the others: the id, the name or the title of what it
+    /// was called with, or its first words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub words: Option<String>,
     /// Its kind.
