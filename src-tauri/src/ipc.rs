@@ -151,6 +151,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             desktop::set_zoom,
             desktop::set_theme,
             desktop::open_window,
+            desktop::keep_window,
             payload::block_parts,
             payload::event_parts,
             payload::state_scopes,

@@ -237,6 +237,8 @@ export const commands = {
 	setTheme: (theme: string) => __TAURI_INVOKE<null>("set_theme", { theme }),
 	/**  Opens another window at a place of the folder that is open: a process of its own, which ends with its window. */
 	openWindow: (flags: string[]) => __TAURI_INVOKE<null>("open_window", { flags }),
+	/**  Keeps what the window shows, as the page's address: the next start opens it again if the program is quit or killed. */
+	keepWindow: (address: string) => __TAURI_INVOKE<null>("keep_window", { address }),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => __TAURI_INVOKE<BlockParts>("block_parts", { requestId, instanceId }),
 	/**  Raw events, oldest first. */
@@ -3528,6 +3530,18 @@ export type ViewCalls = {
 	blocks: BlockRow[],
 };
 
+/**  How long the turns of a group took, in at most eight cells; each cell is wider than the one before it. */
+export type ViewDurations = {
+	/**  None took less, in milliseconds. */
+	from: number,
+	/**  None took more. */
+	to: number,
+	/**  How many took how long. */
+	cells: number[],
+	/**  How many of those failed. */
+	failures: number[],
+};
+
 /**  A group of blocks. */
 export type ViewGroup = {
 	/**  Of what. */
@@ -3544,6 +3558,8 @@ export type ViewGroup = {
 	cells: number[],
 	/**  How many of those failed. */
 	failures: number[],
+	/**  How long its turns took, once one has ended. */
+	durations?: ViewDurations | null,
 };
 
 /**  A request that was opened. */
@@ -3633,6 +3649,11 @@ export type ViewRow = {
 	path?: string | null,
 	/**  Its name. */
 	name?: string | null,
+	/**
+	 *  What tells a turn of a loop, or an entry of a list, from the others: the id, the name or the title of what it
+	 *  was called with, or its first words.
+	 */
+	words?: string | null,
 	/**  Its kind. */
 	kind?: BlockKind | null,
 	/**  Which execution of the path, from 0. */

@@ -22,6 +22,7 @@ export function tauriHost(): Host {
     deleteBackup: told(commands.deleteBackup),
     clearCache: told(commands.clearCache),
     openWindow: told(commands.openWindow),
+    keepWindow: told(commands.keepWindow),
     stopExperiments: told(commands.stopExperiments),
     closeComparison: told(commands.closeComparison),
     showMenu: told(commands.showMenu),
