@@ -9,7 +9,7 @@ mod input_of_today;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::task::Poll;
 
 use engine::abort::Abort;
@@ -131,9 +131,12 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         let is_today = |hash: &str| code.bundle.is_of(hash, workspace);
         input_of_today(action?.input_schema.as_ref()?, is_today, &events)
     });
-    let began = events.first().map_or(0, |event| event.at);
-    let log =
-        Arc::new(ReplayLog { memory: MemoryLog::default(), store, began, saw_earlier_requests: AtomicBool::default() });
+    let log = Arc::new(ReplayLog {
+        memory: MemoryLog::default(),
+        store,
+        now: events.first().map_or(0, |event| event.at).into(),
+        saw_earlier_requests: AtomicBool::default(),
+    });
     for (scope, record) in records {
         log.set_record(scope, record);
     }
@@ -154,7 +157,11 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         // A recording that was cut off in the middle of an effect has no end of it.
         let is_cut_off = Cell::new(false);
         let work = Box::pin(until_answered(work, || loaded.is_answered() || is_cut_off.get()));
-        let settle = || effect_log.advance();
+        let settle = || {
+            let has_advanced = effect_log.advance();
+            log.now.fetch_max(effect_log.now(), Ordering::Relaxed);
+            has_advanced
+        };
         let unblock = || {
             if loaded.fail_waiting_calls() {
                 return true;
@@ -196,11 +203,12 @@ async fn until_answered<T>(work: impl Future<Output = T>, is_answered: impl Fn()
     .await;
 }
 
-/// The log of a replay: its own writes in memory, and the session as the request found it.
+/// The log of a replay: its own writes in memory, and the session as the request found it when it looked.
 struct ReplayLog {
     memory: MemoryLog,
     store: Arc<Store>,
-    began: i64,
+    /// The time of the recording: what ended later in the session was not there yet.
+    now: AtomicI64,
     saw_earlier_requests: AtomicBool,
 }
 
@@ -234,14 +242,16 @@ impl Log for ReplayLog {
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         self.saw_earlier_requests.store(true, Ordering::Relaxed);
         let mut found = self.store.session_events(session, before, usize::MAX)?;
-        found.retain(|(_, events)| events.last().is_some_and(|event| event.at <= self.began));
+        let now = self.now.load(Ordering::Relaxed);
+        found.retain(|(_, events)| events.last().is_some_and(|event| event.at <= now));
         found.drain(..found.len().saturating_sub(newest));
         Ok(found)
     }
 
     fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
         self.saw_earlier_requests.store(true, Ordering::Relaxed);
-        let query = NoteQuery { except: Some(before), until: Some(self.began), newest: Some(newest) };
+        let query =
+            NoteQuery { except: Some(before), until: Some(self.now.load(Ordering::Relaxed)), newest: Some(newest) };
         Ok(self.store.notes_of(session, kind, query)?.into_iter().map(|note| note.entry).collect())
     }
 }

@@ -78,9 +78,12 @@ impl Workspace {
         // What a fork began with: the newest commit of no block.
         let mut begun: Vec<(ScopeKey, (Seq, u64))> = Vec::new();
         let mut callbacks: HashMap<u64, &str> = HashMap::new();
+        // What functions did that were called again: the call that counts does not tell once more what they looked at.
+        let mut repeated: HashSet<Seq> = HashSet::new();
         for event in events {
-            if let EventKind::CallbackReturned { callback, events, memoized: false, .. } = &event.kind {
-                callbacks.extend(events.iter().map(|seq| (*seq, callback.as_str())));
+            if let EventKind::CallbackReturned { callback, events, superseded, memoized: false, .. } = &event.kind {
+                callbacks.extend(events.iter().chain(superseded).map(|seq| (*seq, callback.as_str())));
+                repeated.extend(superseded);
             }
         }
         let from = self.request(request)?.forked_from;
@@ -144,12 +147,9 @@ impl Workspace {
             else {
                 continue;
             };
-            let nth = attempts.place(event);
-            // A look that is behind the request: the block ran again, and looked again.
             let is_look = matches!(event.kind, EventKind::RecordsSeen { .. });
-            if is_look && nth.is_none() {
-                continue;
-            }
+            let is_repeated = is_look && repeated.contains(&event.seq);
+            let nth = if is_repeated { attempts.place_of_repeated(event) } else { attempts.place(event) };
             for (scope, version) in news {
                 let scope = own_key(scope, event.seq)?;
                 let known = versions.get(&scope).copied();
@@ -158,6 +158,10 @@ impl Workspace {
                 }
                 versions.insert(scope.clone(), *version);
                 waiting.insert(scope, (event.seq, *version));
+            }
+            // A look of an attempt that is behind the request: the next one does not tell it again.
+            if is_look && nth.is_none() {
+                continue;
             }
             // A chain that is gone through again comes by what it did before the others wrote: the first block
             // that is new finds what they wrote.
