@@ -84,8 +84,7 @@ export class Runs {
     this.count = this.total = this.fault = this.judged = null;
     [this.samples, this.busy, this.#isStale] = [0, false, false];
     this.chart.clear();
-    this.#pages = new Map();
-    this.selected = new Map();
+    [this.#pages, this.selected] = [new Map(), new Map()];
   }
 
   rowAt(index: number): RunRow | null {

@@ -43,7 +43,6 @@ use crate::models::call_meter::CallMeter;
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
-use facts::OriginalRun;
 use place::Place;
 use report::{Read, Sample};
 use sample::Begun;

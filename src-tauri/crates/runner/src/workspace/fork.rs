@@ -180,8 +180,8 @@ impl Workspace {
         for set in sets {
             let (of, block, state) = match &set.whose {
                 Whose::Durable(_) => continue,
-                Whose::Request => (None, None, self.states_at(point)?.request.clone()),
-                Whose::Block(path) => match self.states_at(point)?.blocks.get(path) {
+                Whose::Request => (None, None, self.shared_states(point)?.request.clone()),
+                Whose::Block(path) => match self.shared_states(point)?.blocks.get(path) {
                     Some((name, state)) => (Some(path.clone()), Some(name.clone()), Some(state.clone())),
                     None => {
                         return Err(Fault::invalid(format!("--set {}: that block has no state of its own", set.text)));

@@ -42,6 +42,14 @@ pub(super) struct SampleFacts {
     pub(super) calls: Vec<SpentCall>,
 }
 
+impl SampleFacts {
+    /// How many bytes it takes, about.
+    fn bytes(&self) -> usize {
+        let output = self.output.as_ref().map_or(0, |output| output.to_string().len());
+        output + BYTES + self.calls.len() * BYTES_OF_CALL
+    }
+}
+
 /// The request whose forks are compared.
 #[derive(Clone)]
 pub(super) struct OriginalRun {
@@ -98,14 +106,15 @@ impl KnownSamples {
     }
 
     fn insert(&self, sample: String, basis: Basis, facts: Arc<SampleFacts>) {
-        let output = facts.output.as_ref().map_or(0, |output| output.to_string().len());
-        let bytes = output + BYTES + facts.calls.len() * BYTES_OF_CALL;
+        let bytes = facts.bytes();
         let mut kept = lock(&self.kept);
         if kept.bytes + bytes > MAX_BYTES {
             (kept.samples, kept.bytes) = (HashMap::new(), 0);
         }
         kept.bytes += bytes;
-        kept.samples.insert(sample, (basis, facts));
+        if let Some((_, before)) = kept.samples.insert(sample, (basis, facts)) {
+            kept.bytes -= before.bytes();
+        }
     }
 }
 

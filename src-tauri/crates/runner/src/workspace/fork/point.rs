@@ -143,7 +143,7 @@ impl Workspace {
     }
 
     /// The states that blocks share there.
-    pub(super) fn states_at<'p>(&self, point: &'p ForkPoint) -> Result<&'p SharedStates, Fault> {
+    pub(super) fn shared_states<'p>(&self, point: &'p ForkPoint) -> Result<&'p SharedStates, Fault> {
         point.states.get_or_init(|| self.read_states(point)).as_ref().map_err(Fault::clone)
     }
 
