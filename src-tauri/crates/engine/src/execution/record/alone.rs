@@ -57,7 +57,7 @@ impl Alone {
         let during = events.iter().filter(|event| event.seq > began && event.seq < ended);
         let mut overlaps = false;
         for event in during {
-            let writer = event.path.as_deref().unwrap_or_default();
+            let Some(writer) = event.path.as_deref() else { continue };
             let is_own = writer == path || is_inside(writer, path);
             overlaps |= !is_own && !recording.around.contains(writer);
             if recording.is_uncertain(event, writer) {
