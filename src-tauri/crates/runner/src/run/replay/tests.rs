@@ -22,6 +22,7 @@ impl Subject for Replayed {
                 store,
                 began: i64::MAX,
                 saw_earlier_requests: AtomicBool::default(),
+                progress: None,
             },
             _folder: folder,
         }
