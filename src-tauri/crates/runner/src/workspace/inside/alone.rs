@@ -54,7 +54,8 @@ impl Workspace {
         if self.probed.following.is_whole() || !Alone::may_be_of(recorded) || code.may_keep_state() {
             return Ok(None);
         }
-        let Some(coverage) = self.covered(row, recorded, code)? else { return Ok(None) };
+        let coverage = self.covered(row, recorded, code)?.filter(|coverage| !coverage.is_redacted());
+        let Some(coverage) = coverage else { return Ok(None) };
         let sites = question.sites.as_deref();
         let is_certain = question.condition.is_none();
         let wanted = match of {

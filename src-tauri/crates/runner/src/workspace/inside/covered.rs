@@ -29,6 +29,8 @@ pub(super) struct RecordedCoverage {
     pub(super) ran: Vec<Ran>,
     /// With recorded events.
     pub(super) spells: Vec<Spell>,
+    /// Whether the log has something in place of a secret that a block made.
+    pub(super) is_redacted: bool,
 }
 
 /// The coverages that were asked for last, by what they depend on.
@@ -62,6 +64,11 @@ impl Coverage {
             }
         }
         Coverage { recorded, places, spells_of }
+    }
+
+    /// Whether the log does not have all that blocks made: secrets are not recorded.
+    pub(super) fn is_redacted(&self) -> bool {
+        self.recorded.is_redacted
     }
 
     /// What an execution ran; `None` if it ran no statement.
@@ -174,7 +181,7 @@ mod tests {
             spell(2, 2, 6, 1, 10),
         ];
         let ran = vec![ran("a", &[(1, 2), (2, 1)]), ran("b", &[(1, 1)]), ran("c", &[(2, 2)])];
-        Coverage::of(RecordedCoverage { ran, spells })
+        Coverage::of(RecordedCoverage { ran, spells, is_redacted: false })
     }
 
     fn names(executions: &[Execution]) -> Vec<&str> {

@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
-use engine::event::Event;
+use engine::event::{Event, EventKind, Recorded, RecordedReturn};
+use engine::redaction::REDACTED;
 use script::{Asked, Execution, Question};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::super::Workspace;
 use super::covered::{Coverage, RecordedCoverage};
@@ -100,7 +102,8 @@ impl Workspace {
             attempts.name_recorded(&mut execution);
             ran.attempt = execution.attempt;
         }
-        Ok(Some(RecordedCoverage { ran, spells }))
+        let is_redacted = events.iter().any(|event| is_redacted(&event.kind));
+        Ok(Some(RecordedCoverage { ran, spells, is_redacted }))
     }
 
     /// Lets somebody follow the first pass over each request that is asked: nothing is passed when one has ended.
@@ -116,5 +119,38 @@ impl Workspace {
     /// Runs whole requests again for every question, also for one about a block that can run by itself.
     pub fn ask_whole_requests(&self) {
         self.probed.following.be_whole();
+    }
+}
+
+/// Whether an event has something in place of a secret that a block made or wrote: a replay of the whole request makes
+/// it again.
+fn is_redacted(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::BlockFinished { output: Some(Recorded::Value(value)), .. }
+        | EventKind::CallbackReturned { returned: Some(RecordedReturn::Value(value)), .. }
+        | EventKind::StateInitialized { state: value, .. } => has_redacted(value),
+        EventKind::StateChanged { operation, .. } => has_redacted(&json!(operation)),
+        _ => false,
+    }
+}
+
+fn has_redacted(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(REDACTED),
+        Value::Array(values) => values.iter().any(has_redacted),
+        Value::Object(fields) => fields.iter().any(|(key, value)| key.contains(REDACTED) || has_redacted(value)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_place_of_a_secret_is_found_at_any_depth() {
+        assert!(has_redacted(&json!({ "a": [1, { "token": REDACTED }] })));
+        assert!(has_redacted(&json!(format!("Bearer {REDACTED}"))));
+        assert!(!has_redacted(&json!({ "redacted": ["no", null, 7] })));
     }
 }
