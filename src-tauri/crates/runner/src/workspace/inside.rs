@@ -69,9 +69,10 @@ struct Answer {
 impl Answer {
     /// Returns what maps the events of hits and statements to recorded ones.
     fn numbers(&self) -> RecordedSeq {
-        match self.is_recorded {
-            true => RecordedSeq::as_recorded(&self.recorded),
-            false => RecordedSeq::new(&self.recorded, &self.replayed.events),
+        if self.is_recorded {
+            RecordedSeq::as_recorded(&self.recorded)
+        } else {
+            RecordedSeq::new(&self.recorded, &self.replayed.events)
         }
     }
 }
