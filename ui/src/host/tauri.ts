@@ -19,6 +19,7 @@ export function tauriHost(): Host {
     openSource: told(commands.openSource),
     abort: told(commands.abort),
     cancelVerify: told(commands.cancelVerify),
+    cancelInside: told(commands.cancelInside),
     deleteBackup: told(commands.deleteBackup),
     clearCache: told(commands.clearCache),
     openWindow: told(commands.openWindow),

@@ -5,6 +5,7 @@
 //! know what a call means: that is `host`.
 
 pub(crate) mod calls;
+mod covered;
 pub(crate) mod deadline;
 pub(crate) mod expression;
 pub(crate) mod fields;
@@ -12,6 +13,7 @@ pub(crate) mod load_time;
 pub(crate) mod memory;
 mod natives;
 pub(crate) mod probe;
+pub(crate) mod probed;
 pub(crate) mod rejections;
 pub(crate) mod time_zone;
 pub(crate) mod words;
@@ -34,7 +36,8 @@ use crate::bundle::trace::{BUNDLE, Trace};
 use crate::vm::deadline::Deadline;
 use crate::vm::load_time::LoadTime;
 use crate::vm::memory::Meter;
-use crate::vm::probe::{Asked, Probe};
+use crate::vm::probe::Probe;
+use crate::vm::probed::Asked;
 use crate::vm::words::Thrown;
 
 /// The limits of a flow (`limits` in `flowglass.json`).
@@ -137,13 +140,14 @@ pub(crate) struct Vm {
 pub(crate) type SyncOp = fn(&Shared, &str, u32, &str) -> Result<Option<String>, String>;
 
 impl Vm {
-    /// Loads a bundle and runs its top level. What it throws is a [`LoadError`].
+    /// Loads a bundle and runs its top level. What it throws is a [`LoadError`]. `asked` is what its probes record, and
+    /// whether they also follow the statements of each execution.
     pub(crate) fn load(
         bundle: &Bundle,
         workspace: &std::path::Path,
         limits: Limits,
         load_time: LoadTime,
-        asked: Option<Asked>,
+        asked: Option<(Asked, bool)>,
         sync: SyncOp,
     ) -> Result<Rc<Vm>, LoadError> {
         let internal =
@@ -154,7 +158,7 @@ impl Vm {
         runtime.set_loader(Modules, Modules);
         let deadline: Rc<Cell<Option<Deadline>>> = Rc::default();
         let (watched, counted) = (deadline.clone(), memory.clone());
-        let probe = asked.map(|asked| Rc::new(Probe::new(asked, memory.clone())));
+        let probe = asked.map(|(asked, follows)| Rc::new(Probe::new(asked, follows, memory.clone())));
         let probes = probe.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || {
             counted.is_exceeded()

@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use engine::alone::Alone;
 use engine::effect_log::{SeenRecords, callback_key, edit_key};
 use engine::event::{Event, EventKind, Seq};
+use engine::path::is_inside;
 use engine::request::StartRequest;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::edited_input;
@@ -13,7 +15,7 @@ use engine::views::replay_order::ReplayOrder;
 use super::Workspace;
 use crate::core::fault::Fault;
 use crate::run::replay::comparison::Expectation;
-use crate::run::replay::{ReplayInput, Replayed, ReplayedCode, replay};
+use crate::run::replay::{ReplayInput, Replayed, ReplayedCode, Watch, replay};
 use crate::views::{Replay, RequestRow};
 
 impl Workspace {
@@ -60,7 +62,42 @@ impl Workspace {
         let asked = StartRequest { claim: None, owner: "replay".to_owned(), ..asked };
         let (config, store) = (self.config.clone(), self.store.clone());
         let expectation = Expectation::default();
-        Ok(ReplayInput { code, config, asked, events, expectation, records, seen, store })
+        let (alone, watch) = (None, Watch::default());
+        Ok(ReplayInput { code, config, asked, events, expectation, records, seen, store, alone, watch })
+    }
+
+    /// What a run of one block of a request by itself needs: the records as the block found them.
+    pub(super) fn input_alone(
+        &self,
+        row: &RequestRow,
+        events: &[Event],
+        code: ReplayedCode,
+        alone: Alone,
+    ) -> Result<ReplayInput, Fault> {
+        let mut input = self.replay_input(row, events.to_vec(), code)?;
+        // The newest version of each record that the request had read or written by then.
+        let mut versions: HashMap<&ScopeKey, u64> = HashMap::new();
+        for event in events.iter().take_while(|event| event.seq <= alone.began) {
+            let news = match &event.kind {
+                EventKind::BlockStarted { versions, .. } | EventKind::RecordsSeen { versions } => versions.as_slice(),
+                _ => &[],
+            };
+            versions.extend(news.iter().map(|(scope, version)| (scope, *version)));
+            versions.extend(event.kind.commits().iter().map(|commit| (&commit.scope, commit.version)));
+        }
+        for (scope, record) in &mut input.records {
+            let found = match versions.get(scope) {
+                Some(version) => self.store.state_seen(scope, &row.id, alone.began, *version),
+                None => self.store.state_at(scope, &row.id, alone.began),
+            };
+            *record = found.map_err(Fault::internal)?;
+        }
+        // What blocks before it saw has come to these records.
+        let is_own = |seen: &str| seen == &*alone.path || is_inside(seen, &alone.path);
+        let path_of = |key: &str| key.split('\u{0}').next().is_some_and(is_own);
+        input.seen.retain(|(key, _), _| path_of(key));
+        input.alone = Some(alone);
+        Ok(input)
     }
 
     /// What blocks saw of records that others had written since the request began.

@@ -22,6 +22,7 @@ impl Subject for Replayed {
                 store,
                 now: i64::MAX.into(),
                 saw_earlier_requests: AtomicBool::default(),
+                progress: None,
             },
             _folder: folder,
         }
