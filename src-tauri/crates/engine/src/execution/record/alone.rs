@@ -124,7 +124,8 @@ impl<'e> Recording<'e> {
                     kind = *block;
                 }
                 EventKind::BlockStarted { block, .. } if around.contains(of) => {
-                    if *block != BlockKind::Sequencer || event.attempt > 0 || !begun_around.insert(of) {
+                    let is_plain = *block == BlockKind::Sequencer && event.attempt == 0 && begun_around.insert(of);
+                    if !is_plain {
                         return None;
                     }
                 }
