@@ -56,7 +56,8 @@ fn is_identical(place: &Place, request: &str) {
 fn a_session_that_goes_on_while_a_request_waits_is_replayed_as_it_was() {
     let place = place();
     let run = |action: &str, request: &str, input: &str| {
-        let told = ["run", "main", action, "--user", "u", "--session", "s", "--mock", "--request", request, "--input", input];
+        let told =
+            ["run", "main", action, "--user", "u", "--session", "s", "--mock", "--request", request, "--input", input];
         place.run(&told)
     };
     for (action, request) in [("chat", "asks"), ("waits", "waits")] {

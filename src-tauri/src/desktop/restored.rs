@@ -6,7 +6,7 @@ use std::time::Duration;
 use runner::{Fault, Workspace};
 use tauri::{AppHandle, Manager, PhysicalPosition, PhysicalSize, WebviewWindow, WindowEvent};
 
-use super::windows::{Frame, OpenWindows, WindowRecord, start};
+use super::windows::{Frame, LeftWindows, OpenWindows, WindowRecord, start};
 
 /// How often a window looks whether all are to be closed.
 const LOOK_TIME: Duration = Duration::from_millis(500);
@@ -48,7 +48,7 @@ pub(crate) fn begin(
 
 fn restore(windows: &OpenWindows, workspace: Option<&Workspace>, record: &mut WindowRecord) -> Result<(), Fault> {
     let data = workspace.map(Workspace::row).transpose()?.map(|row| row.data_file);
-    let (own, others) = windows.take_left(data.as_deref())?;
+    let LeftWindows { own, others } = windows.take_left(data.as_deref())?;
     record.frame = own.and_then(|own| own.frame);
     for (id, left) in others {
         let is_trusted = workspace.is_some_and(|one| data.as_ref() == Some(&left.data) && one.sends_keys());

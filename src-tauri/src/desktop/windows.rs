@@ -43,6 +43,15 @@ pub(crate) struct Frame {
     pub(crate) is_maximized: bool,
 }
 
+/// The windows that a start finds and no process holds.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct LeftWindows {
+    /// What this window was.
+    pub(crate) own: Option<WindowRecord>,
+    /// The others, by their ids.
+    pub(crate) others: Vec<(String, WindowRecord)>,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct OpenWindows {
@@ -104,14 +113,11 @@ impl OpenWindows {
     /// What a start opens again of the windows that were left, by their ids. A first window that showed the folder
     /// which is open now is this one, so it is taken away and not opened again; where no folder is open, the page opens
     /// the newest one, and that is so of any first window.
-    pub(crate) fn take_left(
-        &self,
-        data: Option<&str>,
-    ) -> io::Result<(Option<WindowRecord>, Vec<(String, WindowRecord)>)> {
+    pub(crate) fn take_left(&self, data: Option<&str>) -> io::Result<LeftWindows> {
         let mut names: Vec<PathBuf> =
             fs::read_dir(&self.folder)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
         names.sort();
-        let (mut own, mut others) = (None, Vec::new());
+        let mut left = LeftWindows::default();
         for path in names {
             let id = path.file_stem().and_then(|id| id.to_str()).unwrap_or_default().to_owned();
             if id == self.id || path.extension().is_none_or(|end| end != OF_WINDOW) {
@@ -122,16 +128,18 @@ impl OpenWindows {
                 continue;
             }
             match read(&file).filter(|record| Path::new(&record.dir).is_dir()) {
-                Some(record) if record.is_first && own.is_none() && data.is_none_or(|data| data == record.data) => {
-                    own = Some(record);
+                Some(record)
+                    if record.is_first && left.own.is_none() && data.is_none_or(|data| data == record.data) =>
+                {
+                    left.own = Some(record);
                     fs::remove_file(&path)?;
                 }
-                Some(record) if others.len() < MOST => others.push((id, record)),
+                Some(record) if left.others.len() < MOST => left.others.push((id, record)),
                 // Its folder is gone, or nothing was kept of it yet.
                 _ => fs::remove_file(&path)?,
             }
         }
-        Ok((own, others))
+        Ok(left)
     }
 
     /// A person closes this window: it is not opened again.
@@ -270,12 +278,12 @@ mod tests {
         third.1.close().expect("it is there");
         // Those that are open are nothing to be opened again.
         let other = OpenWindows::begin(&folder, None).expect("the folder is writable");
-        assert_eq!(other.take_left(Some("a.db")).expect("it is read"), (None, Vec::new()));
+        assert_eq!(other.take_left(Some("a.db")).expect("it is read"), LeftWindows::default());
         other.close().expect("it is there");
         let kept = first.record();
         drop((first, second.1, third.1, other));
         let again = OpenWindows::begin(&folder, None).expect("the folder is writable");
-        let (own, others) = again.take_left(Some("a.db")).expect("it is read");
+        let LeftWindows { own, others } = again.take_left(Some("a.db")).expect("it is read");
         assert_eq!(own, Some(kept), "it is this one");
         assert_eq!(others, [(second.0, of(home.path(), "a.db", "#request=r2"))]);
     }
@@ -287,11 +295,11 @@ mod tests {
         first.keep(|own| *own = WindowRecord { is_first: true, ..of(home.path(), "a.db", "#") }).expect("kept");
         drop(first);
         let again = OpenWindows::begin(home.path(), None).expect("the folder is writable");
-        let (own, others) = again.take_left(Some("b.db")).expect("it is read");
+        let LeftWindows { own, others } = again.take_left(Some("b.db")).expect("it is read");
         assert_eq!((own, others.len()), (None, 1));
         // Where no folder is open, the page opens the newest one.
-        assert!(again.take_left(None).expect("it is read").0.is_some());
-        assert_eq!(again.take_left(None).expect("it is read"), (None, Vec::new()));
+        assert!(again.take_left(None).expect("it is read").own.is_some());
+        assert_eq!(again.take_left(None).expect("it is read"), LeftWindows::default());
     }
 
     #[test]
@@ -300,7 +308,7 @@ mod tests {
         let windows = OpenWindows::begin(home.path(), None).expect("the folder is writable");
         drop(windows.reserve(&of(&home.path().join("gone"), "a.db", "#")).expect("there is room"));
         fs::write(home.path().join("7-7.json"), "{\"dir\":").expect("the folder is writable");
-        assert_eq!(windows.take_left(None).expect("it is read"), (None, Vec::new()));
+        assert_eq!(windows.take_left(None).expect("it is read"), LeftWindows::default());
         assert_eq!(fs::read_dir(home.path()).expect("it is there").count(), 1);
     }
 
@@ -318,7 +326,7 @@ mod tests {
         }
         drop((first, second));
         let again = OpenWindows::begin(home.path(), None).expect("the folder is writable");
-        assert_eq!(again.take_left(Some("b.db")).expect("it is read").1.len(), 1);
+        assert_eq!(again.take_left(Some("b.db")).expect("it is read").others.len(), 1);
     }
 
     #[test]

@@ -17,8 +17,6 @@ import type {
   ImportedSource,
   InsideQuery,
   Instant,
-  LocalsCompared,
-  LocalsQuery,
   Kept,
   OpenedValue,
   PlanRow,
@@ -222,9 +220,7 @@ export abstract class FakeFiles extends FakeViews {
   async replayedBlock(_: number, seq: number): Promise<never> {
     throw notRecorded(`what the block that began with event ${seq} did`);
   }
-  async compareLocals(_query: LocalsQuery): Promise<LocalsCompared> {
-    throw NO_FILE;
-  }
+  compareLocals = noFile;
   async closeComparison() {}
   async stats() {
     return lists.stats;

@@ -30,7 +30,7 @@ impl Cancel {
 
     /// Whether it cancels the same batch as another one.
     pub(crate) fn is(&self, other: &Cancel) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.own, &other.own)
     }
 
     /// Whether the batch was cancelled.
