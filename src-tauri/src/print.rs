@@ -25,7 +25,7 @@ pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
 pub(crate) use comparison::ends;
 pub(crate) use errors::flow_error;
-pub(crate) use experiment::{adopted, culprit, experiment, experiments, try_plan};
+pub(crate) use experiment::{adopted, culprit, culprit_plan, experiment, experiments, try_plan};
 pub(crate) use findings::{hits, writes};
 pub(crate) use items::items;
 pub(crate) use models::totals;
