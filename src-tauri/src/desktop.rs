@@ -10,6 +10,8 @@ pub(crate) mod dropped;
 pub(crate) mod menu;
 pub(crate) mod notification;
 pub(crate) mod placement;
+pub(crate) mod restored;
+mod windows;
 
 use std::sync::Mutex;
 

@@ -1,14 +1,45 @@
 //! The commands about the inside of blocks: `print`, `step`, `coverage`.
 
-use runner::Workspace;
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use runner::{PassProgress, Workspace};
 use serde_json::json;
 
 use crate::cli::args::{Print, Step};
 use crate::cli::{Outcome, Stop, tell};
 use crate::print;
 
+/// How often the line of a terminal is written that says how far a pass is.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+/// Says on a terminal how far the first pass over a request is. Ctrl+C ends the program, and nothing is lost by it.
+pub(crate) fn show_progress(workspace: &Workspace) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    // When it was told last; nothing of a pass that took no time.
+    let told: Mutex<(Instant, bool)> = Mutex::new((Instant::now(), false));
+    workspace.follow_first_pass(move |progress| {
+        let Ok(mut told) = told.lock() else { return };
+        match progress {
+            Some(PassProgress { done, events }) if told.0.elapsed() >= TOLD_EVERY => {
+                *told = (Instant::now(), true);
+                eprint!("\rrunning the request again: {done} of {events} events (Ctrl+C cancels)");
+            }
+            None if std::mem::take(&mut told.1) => eprint!("\r\x1b[K"),
+            _ => {}
+        }
+    });
+}
+
 /// `flowglass print`.
 pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop> {
+    show_progress(workspace);
+    if asked.whole {
+        workspace.ask_whole_requests();
+    }
     if let Some(handle) = &asked.open {
         let opened = workspace.open_value(handle)?;
         return Ok(Outcome::done(json!(opened), print::inside::opened(&opened)));
@@ -26,6 +57,10 @@ pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop
 
 /// `flowglass step`.
 pub(crate) fn step(workspace: &Workspace, asked: Step) -> Result<Outcome, Stop> {
+    show_progress(workspace);
+    if asked.whole {
+        workspace.ask_whole_requests();
+    }
     let (request, query) = asked.query();
     let mut at = workspace.step(&request, &query)?;
     at.state = workspace.scopes_seen(&request, &at)?;
@@ -37,6 +72,7 @@ pub(crate) fn step(workspace: &Workspace, asked: Step) -> Result<Outcome, Stop> 
 
 /// `flowglass coverage`.
 pub(crate) fn coverage(workspace: &Workspace, request: &str, file: Option<&str>) -> Result<Outcome, Stop> {
+    show_progress(workspace);
     let covered = workspace.coverage(request, file)?;
     if let Some(note) = &covered.note {
         tell(&format!("flowglass: {note}"));

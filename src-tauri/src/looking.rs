@@ -1,6 +1,6 @@
 //! The commands that show one request, or two: `show`, `block`, `why`, `events`, `diff`.
 
-use runner::{EventQuery, SourceView, Workspace};
+use runner::{EventQuery, LocalsQuery, SourceView, Workspace};
 use serde_json::{Value, json};
 
 use crate::cli::args::{Diff, Page, Tree, Why};
@@ -91,6 +91,13 @@ pub(crate) fn events(
 /// people, and shown by the window.
 pub(crate) fn diff(workspace: &Workspace, diff: &Diff, is_json: bool) -> Result<Outcome, Stop> {
     let Diff { request, from, to, with, page, .. } = diff;
+    if let Some(at) = &diff.locals {
+        let (left, right) = (request.clone(), with.clone());
+        let query = LocalsQuery { left, left_at: at.clone(), right, right_at: at.clone() };
+        crate::inside::show_progress(workspace);
+        let compared = workspace.compare_locals(&query)?;
+        return Ok(Outcome::done(json!(compared), print::locals(&compared)));
+    }
     let changes = page.cut(workspace.diff(request, from.as_ref(), to.as_ref(), with.as_deref())?);
     // "No differences" would be false of a trace, which has no state.
     let without_state = |request: &str| workspace.check_has_state(request).err();

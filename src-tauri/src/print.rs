@@ -23,7 +23,7 @@ mod why;
 
 pub(crate) use block::block;
 pub(crate) use clearings::{compacted, deleted};
-pub(crate) use comparison::ends;
+pub(crate) use comparison::{ends, locals};
 pub(crate) use errors::flow_error;
 pub(crate) use experiment::{adopted, culprit, culprit_plan, experiment, experiments, try_plan};
 pub(crate) use findings::{hits, writes};

@@ -1,4 +1,4 @@
-//! The window: one, over one workspace at a time.
+//! The window of this process: one, over one workspace at a time. Other windows are processes of their own.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
@@ -13,7 +13,7 @@ use tauri::{Manager, WebviewUrl, WebviewWindowBuilder};
 use crate::cli::args::{Cli, Command, Place};
 use crate::cli::{Outcome, Stop, answer, window_options};
 use crate::desktop::notification::Notifier;
-use crate::desktop::{Desktop, dropped, menu, placement};
+use crate::desktop::{Desktop, dropped, menu, placement, restored};
 
 /// At most this many batches of notices a second reach the window.
 const BATCHES_A_SECOND: u32 = 60;
@@ -310,6 +310,7 @@ fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -> Result<Ou
         tokio::runtime::Builder::new_multi_thread().thread_stack_size(crate::cli::STACK).enable_all().build()?;
     tauri::async_runtime::set(runtime.handle().clone());
     let builder = crate::ipc::builder();
+    let (id, restores) = (place.window.clone(), place.window.is_none() && !place.is_named());
     let result = tauri::Builder::default()
         .plugin(tauri_plugin_dialog::init())
         .manage(state)
@@ -321,7 +322,10 @@ fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -> Result<Ou
         .setup(move |app| {
             builder.mount_events(app);
             app.state::<WindowState>().notifier.attach(app.handle());
-            let name = app.state::<WindowState>().opened().map(|workspace| workspace.row()).transpose()?;
+            let workspace = app.state::<WindowState>().opened();
+            let name = workspace.as_ref().map(|workspace| workspace.row()).transpose()?;
+            let kept = restored::begin(app.handle(), workspace.as_deref(), (id.as_deref(), restores))?;
+            let address = if kept.address.starts_with('#') { kept.address } else { address };
             let title = name.map_or_else(|| "Flowglass".to_owned(), |row| format!("{} · Flowglass", row.name));
             let window = WebviewWindowBuilder::new(app, "main", WebviewUrl::App(address.into()))
                 .title(title)
@@ -333,6 +337,7 @@ fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -> Result<Ou
                 .on_navigation(is_own_page)
                 .on_new_window(|_, _| NewWindowResponse::Deny)
                 .build()?;
+            restored::follow(app.handle(), &window, kept.frame)?;
             placement::follow(app.handle(), &window)?;
             let handle = app.handle().clone();
             window.on_window_event(move |event| dropped::hear(&handle, event));

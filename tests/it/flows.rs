@@ -248,6 +248,7 @@ fn check(topic: &str) {
     assert_eq!(data.code, Some(0), "the database is not what its events say\n{data}");
     crate::request_views::items_are_those_of_the_log(&place);
     probes_change_nothing(&place, topic);
+    blocks_alone_say_the_same(&place, topic);
     kept_runs_are_the_same(&place, topic);
 }
 
@@ -287,6 +288,49 @@ fn probes_change_nothing(place: &Place, topic: &str) {
     let Some(line) = of_file.and_then(|covered| covered["lines"][0]["line"].as_u64()) else { return };
     let printed = place.get(&format!("print {file}:{line} undefined --limit 1000000"));
     assert_eq!(printed["notAsked"], json!([]), "{topic}: probes change what a request does");
+}
+
+/// How many requests of a topic, and lines of each, are asked in both ways: each question is a process.
+const ASKED: usize = 2;
+
+/// Some of a list, from its beginning to its end.
+fn some<T>(all: Vec<T>) -> impl Iterator<Item = T> {
+    let step = all.len().div_ceil(ASKED).max(1);
+    all.into_iter().step_by(step)
+}
+
+/// A question that runs only the blocks it is about has the answer of one that runs the whole request.
+fn blocks_alone_say_the_same(place: &Place, topic: &str) {
+    let file = format!("flows/{topic}.ts");
+    let requests = place.get("requests");
+    for request in some(requests.as_array().cloned().unwrap_or_default()) {
+        let id = text(&request, "id");
+        let covered = place.ask(&format!("coverage {id} --file {file}"));
+        if covered.code != Some(0) {
+            continue;
+        }
+        let covered = covered.json();
+        let lines = covered.as_array().into_iter().flatten().flat_map(|covered| list(covered, "lines"));
+        let reached = lines.filter(|line| line["hits"].as_u64() > Some(0)).map(|line| line["line"].clone());
+        for line in some(reached.collect()) {
+            let ask = |how: &str| {
+                let mut answer = place.get(&format!("print {file}:{line} undefined --request {id} --limit 5{how}"));
+                if let Some(answer) = answer.as_object_mut() {
+                    answer.remove("ran");
+                    // That of a whole request is not known if the limit ended it.
+                    answer.remove("total");
+                    answer.remove("totalIsAtLeast");
+                }
+                answer
+            };
+            let printed = ask("");
+            assert_eq!(printed, ask(" --whole"), "{topic}: print at line {line} of {id}");
+            let Some(hit) = list(&printed, "hits").last() else { continue };
+            let at = format!("{}#{}+{}", text(hit, "path"), hit["attempt"], hit["tick"]);
+            let step = |how: &str| place.get(&format!("step {id} --at {at}{how}"));
+            assert_eq!(step(""), step(" --whole"), "{topic}: step at {at} of {id}");
+        }
+    }
 }
 
 fn one(place: &Place, flow: &str, number: usize, case: &Value) {

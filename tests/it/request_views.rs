@@ -288,3 +288,31 @@ fn a_view_that_was_closed_is_told_no_more() {
     assert!(workspace.open_view("nobody").is_err());
     drop(batches);
 }
+
+const ENTRIES: &str = r#"
+const read = handler({ name: "read", execute: (item: any) => { if (item.id === "A-3") throw new Error("no such order"); return item.id; } });
+const list = sequencer({ name: "list", inputSchema: z.any() })
+  .forEach(() => [1, 2, 3, 4].map((n) => ({ text: "long ".repeat(2000), id: `A-${n}` })), read, { maxConcurrency: 1 });
+export default defineFlow({ kind: "main", actions: { go: { block: list } } });
+"#;
+
+/// Turns were told apart by their index alone, and one that failed stood among all others.
+#[test]
+fn turns_are_called_after_their_inputs_and_those_that_failed_come_first() {
+    let place = Place::with_flow(ENTRIES);
+    let ran = place.run(&["run", "main", "go", "--user", "ada", "--session", "s", "--request", "r", "--input", "{}"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    let options = OpenOptions { dir: place.dir().to_owned(), ..OpenOptions::default() };
+    let workspace = Workspace::open(options).expect("the workspace opens");
+    let head = workspace.open_view("r").expect("it opens");
+    let told = |rows: &[runner::ViewRow]| -> Vec<(String, Option<String>)> {
+        rows.iter().map(|row| (row.label.clone(), row.words.clone())).collect()
+    };
+    let turn = |n: u32| (format!("forEach:read[{n}]"), Some(format!("A-{}", n + 1)));
+    assert_eq!(told(&head.page)[1..], [("forEach:read".to_owned(), None), turn(2), turn(0), turn(1)]);
+    let group = head.page[1].group.as_ref().expect("it is a group");
+    assert_eq!((group.count, group.failed), (3, 1));
+    // The same where rows are asked for, also as of an instant before the failure.
+    let query = RowsQuery { offset: 2, limit: 9, at: Some(head.page[3].seq_start) };
+    assert_eq!(told(&workspace.view_rows(head.view, query).expect("they are read").page), [turn(2), turn(0), turn(1)]);
+}

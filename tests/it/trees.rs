@@ -133,6 +133,10 @@ fn many_turns_are_one_row_and_attempts_are_a_group() {
     assert_eq!(turns["hidden"], 12 + 12 + 2);
     assert_eq!((&turns["group"]["failed"], &turns["status"]), (&json!(0), &json!("completed")));
     assert_eq!(turns["group"]["cells"].as_array().map(Vec::len), Some(48));
+    let durations = &turns["group"]["durations"];
+    let cells = durations["cells"].as_array().expect("they ended");
+    assert_eq!(cells.iter().filter_map(Value::as_u64).sum::<u64>(), 12, "{durations}");
+    assert!(durations["from"].as_i64() <= durations["to"].as_i64(), "{durations}");
     let flaky = group("step:flaky", "attempts");
     assert_eq!(flaky["group"]["count"], 3, "{flaky}");
     let text = place.run(&["show", "r", "--tree"]).stdout;

@@ -55,6 +55,51 @@ fn the_window_opens_as_it_was_left_and_on_a_screen() {
     });
 }
 
+/// What windows are kept of a home, and whether a process holds each.
+fn kept(home: &std::path::Path) -> Vec<(Value, bool)> {
+    let Ok(folder) = std::fs::read_dir(home.join("XDG_DATA_HOME/flowglass/windows")) else { return Vec::new() };
+    let files = folder
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|end| end == "json"));
+    let mut found: Vec<(Value, bool)> = files
+        .filter_map(|path| {
+            let file = std::fs::File::open(&path).ok()?;
+            let record = serde_json::from_str(&std::fs::read_to_string(&path).ok()?).ok()?;
+            Some((record, file.try_lock_shared().is_err()))
+        })
+        .collect();
+    found.sort_by_key(|(record, _)| record["isFirst"] != true);
+    found
+}
+
+/// A second window was lost when the program was killed. One that a person closes stays closed.
+#[test]
+fn windows_are_opened_again_after_a_crash() {
+    let place = Place::with_flow(FLOW);
+    place.get("run rest rest --user ada --session s --request r1 --input 1");
+    let home = tempfile::tempdir().expect("a temporary folder can be made");
+    let until = |window: &tests::webdriver::Window, what: &str, is_so: &dyn Fn(&[(Value, bool)]) -> bool| {
+        window.until(what, || {
+            let found = kept(home.path());
+            if is_so(&found) { Ok(()) } else { Err(format!("{found:?}")) }
+        });
+    };
+    let two_held = |found: &[(Value, bool)]| {
+        let shows = |record: &Value| record["address"].as_str().is_some_and(|text| text.contains("request=r1"));
+        found.len() == 2 && found.iter().all(|(_, is_held)| *is_held) && shows(&found[1].0)
+    };
+    let window = open_at(home.path(), &place, &["--request", "r1"]);
+    window.wait_for(&hook("request-header"));
+    window.palette("Open this request in another window");
+    until(&window, "a second window", &two_held);
+    window.kill();
+    let window = open_at(home.path(), &place, &[]);
+    window.wait_for("[data-testid=open-palette], [data-testid=home]");
+    until(&window, "the second window again", &two_held);
+    // The first one is this one, and is there once.
+    assert_eq!(kept(home.path()).iter().filter(|(record, _)| record["isFirst"] == true).count(), 1);
+}
+
 /// The keys of the menu do what the table says: GTK hears them first, and hands on those of entries that cannot be done.
 #[test]
 fn the_menu_is_made_from_the_commands() {

@@ -192,6 +192,15 @@ fn a_failed_request_is_resumed_tried_again_and_forked() {
     assert_eq!(window.attributes(&row, "data-path")[0], "root");
     window.click(&row);
     window.wait_for(&hook("compare-outputs"));
+    // In the smallest window no head and no number is cut, and names keep their room.
+    window.resize(960, 600);
+    window.until_script(
+        "const heads = [...document.querySelectorAll('[data-testid=compare-columns] > span:not(.relative)')];
+        const facts = [...document.querySelectorAll('[data-testid=compare-summary] dd:not(.truncate)')];
+        const isWhole = (one) => one.offsetWidth === 0 || one.scrollWidth <= one.clientWidth + 1;
+        const name = document.querySelector('[data-testid=compare-row] > span');
+        return heads.length > 0 && facts.length > 0 && heads.concat(facts).every(isWhole) && name.clientWidth >= 150",
+    );
 }
 
 /// A replay says that nothing differs; and after an edit, where it first does.

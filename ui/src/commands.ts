@@ -47,9 +47,11 @@ function requestEntries(app: AppModel): Entry[] {
 const HERE = 'This request';
 
 function sessionEntry(app: AppModel, session: ListedSession): Entry {
-  const { id, title, words, flow, lastAction, lastStatus, updatedAt, forkedFrom } = session;
-  // A palette finds what it shows, and a row shows no more than this of a session.
-  const about = firstPart(`${flow}.${lastAction} ${title || words || id}`, MAX_CHARS);
+  const { id, title, words, flow, lastAction, lastStatus, updatedAt, forkedFrom, userId } = session;
+  const action = `${flow}.${lastAction}`;
+  // A palette finds what it shows, and a row shows no more than this of a session. An id says nothing to a person.
+  const said = title || words;
+  const about = said ? `${firstPart(said, MAX_CHARS)} · ${action}` : `${action} · ${userId}`;
   return {
     id: `session ${id}`,
     group: 'Session',

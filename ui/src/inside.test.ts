@@ -193,7 +193,7 @@ test('a line prints its expressions, and a hit moves the window', async () => {
     hits: [hit(20), hit(30)],
     total: 2,
   };
-  host.printAt = async (query) => (queries.push(query), { truncated: false, ...answer });
+  host.printAt = async (query) => (queries.push(query), { truncated: false, ran: 1, ...answer });
   const grid = screen.getByTestId('source-lines');
   grid.focus();
   await fireEvent.keyDown(grid, { key: 'ArrowUp' });

@@ -46,6 +46,9 @@ async function choose(path: string): Promise<HTMLElement> {
   return screen.getByTestId('inspector');
 }
 
+/** The others were asked by the page itself. */
+const byPerson = () => asked.filter((query) => query.limit === null);
+
 const generator = () => {
   const { rows } = app.request;
   return rows.get(rows.indexOf((one) => one.kind === 'generator'))?.path ?? 'none';
@@ -57,7 +60,8 @@ test('a click on a message shows where it comes from, and an edge leads there', 
   await fireEvent.click(first as HTMLElement);
   const origin = await within(inspector).findByTestId('origin');
   expect((await within(origin).findByTestId('origin-answer')).textContent).toContain('input of the request');
-  expect(asked).toEqual([{ at: `${generator()}#0`, value: 'prompt#1:/messages/0/content', text: null, limit: null }]);
+  const query = { at: `${generator()}#0`, value: 'prompt#1:/messages/0/content', text: null };
+  expect(byPerson()).toEqual([{ ...query, limit: null }]);
   const edges = within(origin).getAllByTestId('origin-edge');
   expect(edges.map((edge) => edge.dataset.kind)).toEqual(['copied', 'recorded']);
   await fireEvent.click(edges[1] as HTMLElement);
@@ -70,7 +74,20 @@ test('the command asks about the value of the open tab', async () => {
   expect(app.window.explain).not.toBeNull();
   await fireEvent.keyDown(document.body, { key: 'o' });
   await within(inspector).findByTestId('origin');
-  expect(asked.map((query) => query.value)).toEqual(['prompt#1:']);
+  expect(byPerson().map((query) => query.value)).toEqual(['prompt#1:']);
   await fireEvent.click(within(inspector).getByRole('button', { name: 'Close the origin' }));
   expect(within(inspector).queryByTestId('origin')).toBeNull();
+});
+
+test('a message says where it comes from without a click, and leads there', async () => {
+  const inspector = await choose(generator());
+  const [first] = await within(inspector).findAllByTestId('message-origin');
+  expect(first?.textContent).toBe('request → input.question');
+  expect(first?.title).toContain('Same content as: input of the request /question');
+  // Each message is asked about once, and not those that say it themselves.
+  const messages = within(inspector).getAllByTestId('message');
+  const unsaid = messages.filter((one) => !['history', 'answer', 'tool'].includes(one.dataset.from ?? ''));
+  expect(asked.map((query) => query.value)).toEqual(unsaid.map((one) => one.dataset.place));
+  await fireEvent.click(first as HTMLElement);
+  expect(app.route.place.seq).toBe(1);
 });

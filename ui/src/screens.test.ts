@@ -301,6 +301,24 @@ test('a question is answered where it is read: on home and on the page of its re
   await waitFor(() => expect(screen.queryByTestId('question-card')).toBeNull());
 });
 
+test('a question is answered in its turn of the conversation, which stays on screen', async () => {
+  const host = new FakeHost(0, 0);
+  const given: unknown[] = [];
+  host.suspensions = async () => (given.length > 0 ? [] : [question({})]);
+  host.resume = async (...answer: unknown[]) => (given.push(answer), { openEffects: [] }) as never;
+  await open('session=ses-1&conversation=', host);
+  const turns = await screen.findAllByTestId('turn', {}, { timeout: 10_000 });
+  const turn = turns.find((one) => one.dataset.turn === 'req-1') as HTMLElement;
+  const card = await within(turn).findByTestId('question-card');
+  expect(within(card).getByTestId('question-title').textContent).toBe('Approve pay({ amount: 45 })?');
+  expect(within(card).getByTestId('question-edit')).toBeTruthy();
+  expect(within(card).queryByTestId('open-question')).toBeNull();
+  await fireEvent.click(within(card).getByTestId('question-reject'));
+  await waitFor(() => expect(given).toEqual([['req-1', { models: 'inherit', suspension: 's1', reply: 'reject' }]]));
+  await waitFor(() => expect(screen.queryByTestId('question-card')).toBeNull());
+  expect(app.route.current.at).toBe('conversation');
+});
+
 test('a run that was cut off is resumed with one click, and can be dismissed', async () => {
   const host = new FakeHost(0, 0);
   const requests = host.requests.bind(host);

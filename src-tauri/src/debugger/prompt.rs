@@ -37,6 +37,7 @@ pub(crate) fn debug(
     at: Option<&InsideAt>,
     is_json: bool,
 ) -> Result<Outcome, Stop> {
+    crate::inside::show_progress(workspace);
     let session = Session::open(workspace.clone(), dir, request, at)?;
     let mut prompt = Prompt { session, is_json, last_move: None };
     // A reader that went away wants no more, and that is no failure.

@@ -8,11 +8,12 @@ use serde::Deserialize;
 use tauri::menu::{Menu, MenuBuilder, MenuItem, PredefinedMenuItem, Submenu, SubmenuBuilder};
 use tauri::{AppHandle, Manager};
 
-use super::{Desktop, DesktopEvent, tell};
+use super::{Desktop, DesktopEvent, restored, tell};
 use crate::window::lock;
 
-/// Closes the window; the one entry that is no command of the page.
+/// Closes the window, and all windows: the entries that are no commands of the page.
 const CLOSE: &str = "window.close";
+const QUIT: &str = "window.quit";
 
 /// An entry, as the page names it.
 #[derive(Clone, Debug, PartialEq, Deserialize, specta::Type)]
@@ -63,7 +64,8 @@ pub(crate) fn show(app: &AppHandle, entries: &[MenuEntry]) -> tauri::Result<()> 
     }
     if let Some((_, first)) = menus.first() {
         first.append(&PredefinedMenuItem::separator(app)?)?;
-        first.append(&MenuItem::with_id(app, CLOSE, "Close the window", true, Some("Ctrl+q"))?)?;
+        first.append(&MenuItem::with_id(app, CLOSE, "Close the window", true, Some("Ctrl+w"))?)?;
+        first.append(&MenuItem::with_id(app, QUIT, "Quit", true, Some("Ctrl+q"))?)?;
     }
     let menu = Menu::new(app)?;
     for (_, submenu) in &menus {
@@ -88,13 +90,10 @@ pub(crate) fn enable(app: &AppHandle, ids: &HashSet<String>) -> tauri::Result<()
 
 /// An entry was chosen, with the mouse or with its keys.
 pub(crate) fn chosen(app: &AppHandle, id: &str) {
-    if id != CLOSE {
-        return tell(app, DesktopEvent::Command { id: id.to_owned() });
-    }
-    for window in app.webview_windows().into_values() {
-        if let Err(error) = window.close() {
-            tracing::warn!(%error, "the window does not close");
-        }
+    match id {
+        CLOSE => restored::close_windows(app),
+        QUIT => restored::quit(app),
+        id => tell(app, DesktopEvent::Command { id: id.to_owned() }),
     }
 }
 

@@ -9,6 +9,8 @@ use std::time::Duration;
 use tauri::{AppHandle, PhysicalPosition, PhysicalSize, WebviewWindow, WindowEvent};
 use tauri_plugin_window_state::{AppHandleExt, StateFlags};
 
+use super::restored;
+
 /// The window's size when it was never opened before, and the least it has, in pixels of the page.
 pub(crate) const SIZE: (f64, f64) = (1440.0, 900.0);
 pub(crate) const MIN_SIZE: (f64, f64) = (960.0, 600.0);
@@ -69,7 +71,11 @@ fn remember(app: &AppHandle, moves: &Receiver<()>) {
         // the thread wants when the window moves.
         let handle = app.clone();
         let asked = app.run_on_main_thread(move || {
-            if let Err(error) = handle.save_window_state(what()) {
+            restored::keep_frame(&handle);
+            // A second window is no reason for the first one to open elsewhere.
+            if restored::is_first(&handle)
+                && let Err(error) = handle.save_window_state(what())
+            {
                 tracing::warn!(%error, "where the window is cannot be remembered");
             }
         });

@@ -1,6 +1,9 @@
 //! The window's commands about two requests side by side.
 
-use runner::{ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, Fault, ReplayedBlock, RequestRow};
+use runner::{
+    ComparedQuery, ComparedRow, ComparisonHead, DifferenceQuery, Fault, LocalsCompared, LocalsQuery, ReplayedBlock,
+    RequestRow,
+};
 use tauri::State;
 
 use super::off_the_main_thread;
@@ -62,6 +65,13 @@ pub(super) async fn replayed_block(
     seq: u64,
 ) -> Result<ReplayedBlock, Fault> {
     off_the_main_thread(state, move |workspace| workspace.replayed_block(comparison, seq)).await
+}
+
+/// Where the locals of two executions of a block first differ.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn compare_locals(state: State<'_, WindowState>, query: LocalsQuery) -> Result<LocalsCompared, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.compare_locals(&query)).await
 }
 
 /// Ends a comparison.

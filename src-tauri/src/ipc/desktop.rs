@@ -6,7 +6,7 @@ use runner::Fault;
 use tauri::{AppHandle, State, Theme, WebviewWindow};
 
 use crate::desktop::menu::{self, MenuEntry};
-use crate::desktop::{Desktop, DesktopEvent};
+use crate::desktop::{Desktop, DesktopEvent, restored};
 use crate::window::WindowState;
 
 fn fault(error: impl std::fmt::Display) -> Fault {
@@ -76,22 +76,21 @@ const PLACE_FLAGS: [&str; 10] = [
 /// Opens another window at a place of the folder that is open: a process of its own, which ends with its window.
 #[tauri::command]
 #[specta::specta]
-pub(super) async fn open_window(state: State<'_, WindowState>, flags: Vec<String>) -> Result<(), Fault> {
+pub(super) async fn open_window(
+    app: AppHandle,
+    state: State<'_, WindowState>,
+    flags: Vec<String>,
+) -> Result<(), Fault> {
     if let Some(wrong) = flags.iter().find(|flag| !PLACE_FLAGS.iter().any(|known| flag.starts_with(known))) {
         return Err(Fault::Invalid { message: format!("\"{wrong}\" names no place of a window"), details: Vec::new() });
     }
-    super::off_the_main_thread(state, move |workspace| {
-        let row = workspace.row()?;
-        let program = std::env::current_exe()?;
-        let mut command = std::process::Command::new(program);
-        command.arg("open").arg(&row.dir).arg(format!("--data={}", row.data_file)).args(flags);
-        if workspace.sends_keys() {
-            command.arg("--trust");
-        }
-        let mut window = command.stdin(std::process::Stdio::null()).spawn()?;
-        // Somebody has to wait for it, or it stays as a dead process until this one ends.
-        std::thread::Builder::new().name("window".to_owned()).spawn(move || window.wait())?;
-        Ok(())
-    })
-    .await
+    super::off_the_main_thread(state, move |workspace| restored::open_another(&app, &workspace, &flags)).await
+}
+
+/// Keeps what the window shows, as the page's address: the next start opens it again if the program is quit or killed.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn keep_window(app: AppHandle, state: State<'_, WindowState>, address: String) -> Result<(), Fault> {
+    let workspace = state.opened();
+    super::blocking(move || restored::keep_address(&app, workspace.as_deref(), address)).await
 }

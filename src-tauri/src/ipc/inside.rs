@@ -58,3 +58,14 @@ pub(super) async fn coverage(
 pub(super) async fn open_value(state: State<'_, WindowState>, handle: String) -> Result<OpenedValue, Fault> {
     off_the_main_thread(state, move |workspace| workspace.open_value(&handle)).await
 }
+
+/// Cancels the first pass over a request, which a question about it has begun. The question fails.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn cancel_inside(state: State<'_, WindowState>) -> Result<(), Fault> {
+    off_the_main_thread(state, |workspace| {
+        workspace.cancel_first_pass();
+        Ok(())
+    })
+    .await
+}

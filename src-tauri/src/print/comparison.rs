@@ -1,8 +1,10 @@
 //! In what two requests differ besides their state, as text.
 
-use runner::{EndOfRequest, ErrorInfo, Json, RequestsCompared};
+use runner::{
+    ComparedStatement, DifferingLocal, EndOfRequest, ErrorInfo, Json, LocalsCompared, PrintedValue, RequestsCompared,
+};
 
-use super::{counted, cut, short};
+use super::{counted, cut, inside, short};
 
 /// A line for each of status, input, output and error that differs, and how many blocks do.
 pub(crate) fn ends(compared: &RequestsCompared) -> String {
@@ -33,6 +35,39 @@ pub(crate) fn ends(compared: &RequestsCompared) -> String {
     }
     let verb = if *differing == 1 { "differs" } else { "differ" };
     text.push_str(&format!("{differing} of {} {verb}\n", counted(*blocks, "block")));
+    text
+}
+
+/// The first statement at which two executions of a block differ, and the locals that do.
+pub(crate) fn locals(compared: &LocalsCompared) -> String {
+    let LocalsCompared { equal, left, right, locals, note } = compared;
+    let mut text = String::new();
+    let equal = counted(*equal, "statement");
+    let place = |side: &Option<ComparedStatement>| match side {
+        Some(at) => {
+            let instant = at.instant.clone().unwrap_or_else(|| "the code of today".to_owned());
+            format!("{}:{} in {}  ({}, {instant})", at.file, at.line, at.function, at.request_id)
+        }
+        None => "it has ended".to_owned(),
+    };
+    match (left, right) {
+        (None, None) => text.push_str(&format!("the locals are the same at all of {equal}\n")),
+        _ if locals.is_empty() => {
+            text.push_str(&format!("the same for {equal}, and then they go another way\n"));
+            text.push_str(&format!("A  {}\nB  {}\n", place(left), place(right)));
+        }
+        _ => {
+            text.push_str(&format!("A  {}\nB  {}\n", place(left), place(right)));
+            let shown =
+                |value: &Option<PrintedValue>| value.as_ref().map_or("(not in scope)".to_owned(), inside::value);
+            for DifferingLocal { name, old, new } in locals {
+                text.push_str(&format!("  {name}  {} → {}\n", shown(old), shown(new)));
+            }
+        }
+    }
+    if let Some(note) = note {
+        text.push_str(&format!("{note}\n"));
+    }
     text
 }
 

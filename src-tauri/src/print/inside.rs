@@ -22,7 +22,9 @@ pub(crate) fn printed(found: &Printed, expressions: &[String]) -> String {
         text.push_str(&format!("  {}#{}+{}  {}\n", hit.path, hit.attempt, hit.tick, values.join("  ")));
     }
     if found.truncated {
-        text.push_str(&format!("stopped after {} hits; --limit N finds more\n", found.total));
+        let least = if found.total_is_at_least { "at least " } else { "" };
+        let shown = found.hits.len();
+        text.push_str(&format!("{shown} of {least}{} hits; --limit N shows more\n", found.total));
     }
     for not_asked in &found.not_asked {
         text.push_str(&format!("{}: {}\n", not_asked.request_id, not_asked.why));

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use runner::{Audience, DataPlace, EventQuery, Mock, Notice, OpenOptions, Resolution, RunOptions, Workspace};
@@ -49,7 +50,7 @@ fn main() -> anyhow::Result<()> {
             println!("{}", json!({ "commits": commits.load(Ordering::SeqCst), "after": after }));
         }
         ["resume", request, rest @ ..] => {
-            let before = look(&workspace, request)?;
+            let before = look_at_dead(&workspace, request)?;
             die_at(&workspace, rest)?;
             // The last commit of all leaves nothing to do.
             if before["request"]["status"] == "interrupted" {
@@ -61,6 +62,20 @@ fn main() -> anyhow::Result<()> {
         _ => bail!("{doing:?} is none of `run FLOW REQUEST [N]`, `resume REQUEST [N]`, `look REQUEST`"),
     }
     Ok(())
+}
+
+/// What is left of a request whose process died. A server may notice only after a moment that the process is gone, at
+/// the latest when its lease is over; until then the request counts as running, and nobody may resume it.
+fn look_at_dead(workspace: &Workspace, request: &str) -> anyhow::Result<Value> {
+    let mut seen = look(workspace, request)?;
+    for _ in 0..200 {
+        if seen["request"]["status"] != "in_progress" {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        seen = look(workspace, request)?;
+    }
+    Ok(seen)
 }
 
 /// Counts commits from here on, and ends the process at the one that is named.

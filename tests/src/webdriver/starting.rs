@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a condition may take to come true, on the slowest machine.
-pub(super) const WAIT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const WAIT_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// How often a condition is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);

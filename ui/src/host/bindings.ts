@@ -123,6 +123,8 @@ export const commands = {
 	coverage: (requestId: string, file: string | null) => __TAURI_INVOKE<FileCoverage[]>("coverage", { requestId, file }),
 	/**  A value of an answer, and what is inside. */
 	openValue: (handle: string) => __TAURI_INVOKE<OpenedValue>("open_value", { handle }),
+	/**  Cancels the first pass over a request, which a question about it has begun. The question fails. */
+	cancelInside: () => __TAURI_INVOKE<null>("cancel_inside"),
 	/**  Verifies recorded runs; what was being verified before ends. */
 	verify: (query: VerifyQuery, onProgress: Channel<VerifyProgress>) => __TAURI_INVOKE<Verified>("verify", { query, onProgress }),
 	/**  Ends what is being verified; what has a verdict keeps it. */
@@ -205,6 +207,8 @@ export const commands = {
 	nextDifference: (comparison: number, query: DifferenceQuery) => __TAURI_INVOKE<number | null>("next_difference", { comparison, query }),
 	/**  What a block of a replay got and made, by its first event. */
 	replayedBlock: (comparison: number, seq: number) => __TAURI_INVOKE<ReplayedBlock>("replayed_block", { comparison, seq }),
+	/**  Where the locals of two executions of a block first differ. */
+	compareLocals: (query: LocalsQuery) => __TAURI_INVOKE<LocalsCompared>("compare_locals", { query }),
 	/**  Ends a comparison. */
 	closeComparison: (comparison: number) => __TAURI_INVOKE<null>("close_comparison", { comparison }),
 	/**  How large the database is. */
@@ -237,6 +241,8 @@ export const commands = {
 	setTheme: (theme: string) => __TAURI_INVOKE<null>("set_theme", { theme }),
 	/**  Opens another window at a place of the folder that is open: a process of its own, which ends with its window. */
 	openWindow: (flags: string[]) => __TAURI_INVOKE<null>("open_window", { flags }),
+	/**  Keeps what the window shows, as the page's address: the next start opens it again if the program is quit or killed. */
+	keepWindow: (address: string) => __TAURI_INVOKE<null>("keep_window", { address }),
 	/**  Everything about one execution of a block. */
 	blockParts: (requestId: string, instanceId: string) => __TAURI_INVOKE<BlockParts>("block_parts", { requestId, instanceId }),
 	/**  Raw events, oldest first. */
@@ -902,6 +908,24 @@ export type ComparedSide = {
 	lengthMs: number,
 };
 
+/**  A statement of one of two executions that are compared. */
+export type ComparedStatement = {
+	/**  The request. */
+	requestId: string,
+	/**  `PATH#ATTEMPT+TICK`; of a replay none can be opened. */
+	instant?: string | null,
+	/**  The newest recorded event before it. */
+	seq: number,
+	/**  Which statement of the execution, from 1. */
+	tick: number,
+	/**  The author's file. */
+	file: string,
+	/**  Where it begins, from 1. */
+	line: number,
+	/**  The function around it. */
+	function: string,
+};
+
 /**  Two requests that were laid beside each other, or one and its replay. */
 export type ComparisonHead = {
 	/**  The comparison's number, for as long as it is open. */
@@ -1165,6 +1189,16 @@ export type DifferingField =
 "error" | 
 /**  What it asked of a model, a page, the clock or chance. */
 "effect";
+
+/**  A name in scope whose values differ. */
+export type DifferingLocal = {
+	/**  As the source has it. */
+	name: string,
+	/**  Its value on the left; absent if it is not in scope there. */
+	old?: PrintedValue | null,
+	/**  Its value on the right; absent if it is not in scope there. */
+	new?: PrintedValue | null,
+};
 
 /**  Where a replay left its recording. */
 export type Divergence = {
@@ -1847,6 +1881,32 @@ export type Local = {
 	value: PrintedValue,
 };
 
+/**  Where two executions of a block first have other locals, or go another way. */
+export type LocalsCompared = {
+	/**  How many statements both ran alike before that. */
+	equal: number,
+	/**  The statement of the left one; absent if it had ended, or nothing differs. */
+	left?: ComparedStatement | null,
+	/**  The statement of the right one, likewise. */
+	right?: ComparedStatement | null,
+	/**  The locals that differ before these statements. Empty if only the statements do. */
+	locals: DifferingLocal[],
+	/**  What must be known: that only the first statements were compared, or what is not certain. */
+	note?: string | null,
+};
+
+/**  Two executions whose locals are compared. */
+export type LocalsQuery = {
+	/**  The request on the left. */
+	left: string,
+	/**  Which execution of it: `PATH[#ATTEMPT]`. */
+	leftAt: string,
+	/**  The request on the right; what the code of today does with the left one, if it is absent. */
+	right: string | null,
+	/**  Which execution of it: `PATH[#ATTEMPT]`. */
+	rightAt: string,
+};
+
 /**  One line of a flow's console. */
 export type LogLine = {
 	/**  `log`, `info`, `warn`, `error` or `debug`. */
@@ -2371,10 +2431,14 @@ export type PrintQuery = {
 export type Printed = {
 	/**  The newest request first, and in the order of time. */
 	hits: PrintedHit[],
-	/**  How many hits were found; with `truncated` there may be more. */
+	/**  How many hits there are, whatever the limit. */
 	total: number,
-	/**  Whether the limit ended the search. */
+	/**  Whether there may be more than `total`, because the limit ended the search. */
+	totalIsAtLeast?: boolean,
+	/**  Whether the limit left hits out, or requests. */
 	truncated: boolean,
+	/**  How many executions of blocks ran again for the answer. */
+	ran: number,
 	/**  Requests that were not asked. */
 	notAsked: NotAsked[],
 	/**  What must be known of requests that were asked. */
@@ -3528,6 +3592,18 @@ export type ViewCalls = {
 	blocks: BlockRow[],
 };
 
+/**  How long the turns of a group took, in at most eight cells; each cell is wider than the one before it. */
+export type ViewDurations = {
+	/**  None took less, in milliseconds. */
+	from: number,
+	/**  None took more. */
+	to: number,
+	/**  How many took how long. */
+	cells: number[],
+	/**  How many of those failed. */
+	failures: number[],
+};
+
 /**  A group of blocks. */
 export type ViewGroup = {
 	/**  Of what. */
@@ -3544,6 +3620,8 @@ export type ViewGroup = {
 	cells: number[],
 	/**  How many of those failed. */
 	failures: number[],
+	/**  How long its turns took, once one has ended. */
+	durations?: ViewDurations | null,
 };
 
 /**  A request that was opened. */
@@ -3633,6 +3711,11 @@ export type ViewRow = {
 	path?: string | null,
 	/**  Its name. */
 	name?: string | null,
+	/**
+	 *  What tells a turn of a loop, or an entry of a list, from the others: the id, the name or the title of what it
+	 *  was called with, or its first words.
+	 */
+	words?: string | null,
 	/**  Its kind. */
 	kind?: BlockKind | null,
 	/**  Which execution of the path, from 0. */

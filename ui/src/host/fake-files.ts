@@ -17,6 +17,8 @@ import type {
   ImportedSource,
   InsideQuery,
   Instant,
+  LocalsCompared,
+  LocalsQuery,
   Kept,
   OpenedValue,
   PlanRow,
@@ -96,6 +98,7 @@ export abstract class FakeFiles extends FakeViews {
   async openValue(_handle: string): Promise<OpenedValue> {
     throw NO_FILE;
   }
+  async cancelInside() {}
   /** As in a folder that recorded nothing. */
   async verify(_query: VerifyQuery, _onProgress: (progress: VerifyProgress) => void): Promise<Verified> {
     const none = { same: 0, differs: 0, asksNew: 0, unaffected: 0, doesNotLoad: 0, notComparable: 0 };
@@ -218,6 +221,9 @@ export abstract class FakeFiles extends FakeViews {
   }
   async replayedBlock(_: number, seq: number): Promise<never> {
     throw notRecorded(`what the block that began with event ${seq} did`);
+  }
+  async compareLocals(_query: LocalsQuery): Promise<LocalsCompared> {
+    throw NO_FILE;
   }
   async closeComparison() {}
   async stats() {

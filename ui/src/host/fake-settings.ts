@@ -72,4 +72,9 @@ export class FakeSettings implements Omit<SettingsHost, 'stats' | 'checkData' | 
     return this.ownSettings();
   }
   async openWindow() {}
+  /** What the window showed last, as it was kept. */
+  keptWindow: string | null = null;
+  async keepWindow(address: string) {
+    this.keptWindow = address;
+  }
 }

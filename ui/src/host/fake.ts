@@ -142,6 +142,7 @@ export class FakeHost extends FakeFiles implements Host {
   ownSettings: Host['ownSettings'] = () => this.folderSettings.ownSettings();
   changeOwnSettings: Host['changeOwnSettings'] = (changes) => this.folderSettings.changeOwnSettings(changes);
   openWindow: Host['openWindow'] = () => this.folderSettings.openWindow();
+  keepWindow: Host['keepWindow'] = (address) => this.folderSettings.keepWindow(address);
   async block(requestId: string, instanceId: string) {
     const detail = this.find(requestId).recorded.answers.blocks[instanceId];
     if (!detail) throw notRecorded(`the block ${instanceId}`);

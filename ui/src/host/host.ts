@@ -41,6 +41,8 @@ import type {
   Models,
   ListedRequest,
   ListedSession,
+  LocalsCompared,
+  LocalsQuery,
   Notice,
   OpenedValue,
   Overview,
@@ -137,6 +139,8 @@ export interface Host extends ConversationHost, ExperimentHost, RunsHost, Settin
   printAt(query: PrintQuery): Promise<Printed>;
   /** What is inside a value of `stepInside` or `printAt`. */
   openValue(handle: string): Promise<OpenedValue>;
+  /** Cancels the first pass over a request that a question about it has begun; the question fails. */
+  cancelInside(): Promise<void>;
   /** Replays recorded runs with the current code. What was being verified before ends. */
   verify(query: VerifyQuery, onProgress: (progress: VerifyProgress) => void): Promise<Verified>;
   cancelVerify(): Promise<void>;
@@ -172,6 +176,8 @@ export interface Host extends ConversationHost, ExperimentHost, RunsHost, Settin
   comparisonRows(comparison: number, query: ComparedQuery): Promise<ComparedRow[]>;
   nextDifference(comparison: number, query: DifferenceQuery): Promise<number | null>;
   replayedBlock(comparison: number, seq: number): Promise<ReplayedBlock>;
+  /** Where the locals of two executions of a block first differ. Replays both. */
+  compareLocals(query: LocalsQuery): Promise<LocalsCompared>;
   closeComparison(comparison: number): Promise<void>;
   deleteSession(session: string): Promise<DeletedRow>;
   /** What is done outside of the page. */

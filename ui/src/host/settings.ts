@@ -31,4 +31,6 @@ export interface SettingsHost {
   changeOwnSettings(changes: OwnChange[]): Promise<OwnSettingsView>;
   /** Opens another window at a place, by the flags of `open`. */
   openWindow(flags: string[]): Promise<void>;
+  /** Keeps what this window shows, for the next start after a quit or a crash. */
+  keepWindow(address: string): Promise<void>;
 }

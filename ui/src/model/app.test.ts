@@ -180,3 +180,11 @@ test('what fails becomes a note and nothing else', async () => {
   await app.try(() => Promise.reject(new Error('no disk')));
   expect(app.faults.notes.map((note) => note.fault.message)).toEqual(['no disk']);
 });
+
+test('what the window shows is kept for the next start, also if it never changes', async () => {
+  const host = await open('request=req-2&pane=inspector&filter=status:failed');
+  await vi.waitFor(() => expect(host.folderSettings.keptWindow).toContain('pane=inspector'), 2_000);
+  expect(host.folderSettings.keptWindow).toContain('status');
+  app.findRequest('req-3');
+  await vi.waitFor(() => expect(host.folderSettings.keptWindow).toContain('request=req-3'), 2_000);
+});

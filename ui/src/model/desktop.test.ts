@@ -44,7 +44,7 @@ test('the menu has the keys that a person gave, as far as a menu can name them',
   expect(menuKeys()).not.toBe(before);
   expect(keymap.set(of('palette'), 'Ctrl+ö', COMMANDS)).toBeNull();
   expect(keyOf('palette')).toBeNull();
-  expect(keymap.set(of('palette'), 'Ctrl+q', COMMANDS)).toBe('Ctrl+Q closes the window');
+  expect(keymap.set(of('palette'), 'Ctrl+q', COMMANDS)).toBe('Ctrl+Q quits Flowglass');
 });
 
 test('what is chosen there is done, where it can be', async () => {

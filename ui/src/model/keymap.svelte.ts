@@ -7,8 +7,8 @@ import type { Command } from './command';
 const KEPT = 'keys.changed';
 /** Keys that move the focus, leave or confirm something, or write: no command may take them from what has the focus. */
 const OF_CONTROLS = ['Tab', 'Shift+Tab', 'Enter', 'Shift+Enter', 'Escape', ' ', 'Backspace', 'Delete'];
-/** The native menu has it. */
-const OF_WINDOW = 'Ctrl+q';
+/** The native menu has them. */
+const OF_WINDOW: Record<string, string> = { 'Ctrl+q': 'Ctrl+Q quits Flowglass', 'Ctrl+w': 'Ctrl+W closes the window' };
 const OF_TEXTS = ['Ctrl+a', 'Ctrl+c', 'Ctrl+v', 'Ctrl+x', 'Ctrl+y', 'Ctrl+z'];
 /** Keys that move within lists, trees and texts: only a command of the part that has the focus may have them. */
 const OF_LISTS = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageUp', 'PageDown'];
@@ -65,7 +65,7 @@ export class KeyMap {
   #refusal(command: Keyed, chord: string, all: readonly Keyed[]): string | null {
     if (OF_CONTROLS.includes(chord) || (command.scope === 'window' && OF_LISTS.includes(chord)))
       return `${keyName(chord === ' ' ? 'Space' : chord)} is for what has the focus`;
-    if (chord === OF_WINDOW) return `${keyName(chord)} closes the window`;
+    if (OF_WINDOW[chord]) return OF_WINDOW[chord];
     if (OF_TEXTS.includes(chord)) return `${keyName(chord)} is for texts`;
     return this.#taken(command, chord, all);
   }

@@ -5,15 +5,26 @@ import type { AppModel } from './app.svelte';
 
 const keyOf = (dataFile: string) => `place.${dataFile}`;
 
-/** Keeps the place of the open folder for the next start. */
-export function rememberPlace({ route, workspace }: AppModel): void {
+/** A slider changes the place many times a second. */
+const KEPT_AFTER_MS = 500;
+let later: ReturnType<typeof setTimeout> | undefined;
+
+/** Keeps the place of the open folder for the next start; and that of this window, if it is one of several. */
+export function rememberPlace({ host, route, workspace }: AppModel): void {
   const folder = workspace.info.answer;
-  if (folder) remember(keyOf(folder.dataFile), formatRoute(route.current));
+  const address = formatRoute(route.current);
+  if (folder) remember(keyOf(folder.dataFile), address);
+  if (host.isCopy) return;
+  clearTimeout(later);
+  // A window that cannot be kept opens at its folder.
+  later = setTimeout(() => void host.keepWindow(address).catch(() => {}), KEPT_AFTER_MS);
 }
 
 /** Goes to the place that was looked at last, unless the window was opened at one, or a person went on meanwhile. */
 export async function reopen(app: AppModel): Promise<void> {
   const { host, route } = app;
+  // A window that stays at its place is kept as well.
+  rememberPlace(app);
   if (route.current.at !== 'home') return;
   const open = await host.workspace().catch(() => undefined);
   const [last] = recent('folder');

@@ -33,7 +33,7 @@ pub mod driver {
 pub use execution::core::{abort, recorder};
 pub use execution::ctx as context;
 pub use execution::drivers::generator;
-pub use execution::record::{effect_log, memory_log};
+pub use execution::record::{alone, effect_log, memory_log};
 pub use execution::request::{loading, plan};
 pub use execution::run::frame;
 pub use execution::{request, written};

@@ -45,10 +45,14 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
         Some(_) if printed.total == 0 => {
             format!("{} could not be looked at in {} runs", name(&place), printed.not_asked.len())
         }
+        _ if printed.total_is_at_least => {
+            format!("{} was reached at least {}", name(&place), times(printed.total.into()))
+        }
         _ => format!("{} was reached {}", name(&place), times(printed.total.into())),
     };
+    let shown = format!(", of which {} are shown; the newest request first.", printed.hits.len());
     sentence.push_str(match printed.total {
-        _ if printed.truncated => ", and more; the newest request first.",
+        _ if printed.truncated => shown.as_str(),
         0 => ".",
         _ => ", newest request first.",
     });

@@ -43,6 +43,6 @@ pub use workspace::runs::{RunsQuery, TagChanges};
 pub use workspace::worker::{WorkerNews, WorkerOptions};
 pub use workspace::{
     Answered, At, Breakpoint, Budget, CulpritQuery, DispatchEnd, Edits, InsideAt, Mock, ModelsBy, Move, OpenOptions,
-    ParameterAxis, PrintQuery, PromptField, PromptText, Resolution, RunOptions, Schedule, Score, SetAxis, StepQuery,
-    Stopped, Stops, TriggerOptions, TryQuery, VerifyQuery, Workspace, new_request,
+    ParameterAxis, PassProgress, PrintQuery, PromptField, PromptText, Resolution, RunOptions, Schedule, Score, SetAxis,
+    StepQuery, Stopped, Stops, TriggerOptions, TryQuery, VerifyQuery, Workspace, new_request,
 };

@@ -6,14 +6,17 @@
 
 mod bits;
 mod calls;
+mod changed;
 mod clock;
 mod critical;
+mod durations;
 pub(crate) mod filter;
 mod find;
 mod histogram;
 pub(crate) mod item_list;
 mod lists;
 mod overview;
+mod partial_sums;
 mod path_texts;
 mod reopen;
 mod rows;
@@ -22,7 +25,9 @@ mod sums;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod words;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::error::FlowError;
@@ -33,6 +38,7 @@ use crate::core::fault::Fault;
 use crate::views::Counts;
 use bits::Bits;
 use calls::Loops;
+use changed::{touch, touch_around};
 use clock::Clock;
 use filter::Filter;
 use item_list::ItemList;
@@ -40,15 +46,14 @@ use path_texts::PathTexts;
 use sums::{Figures, RowSums};
 use tree::{Node, State, Tree};
 
-/// More nodes than this are not looked at one by one to find the first row that changed.
-const MANY_CHANGES: usize = 1_000;
-
 /// What a view asks for where it shows it.
 pub(crate) trait Source {
     /// The texts of paths.
     fn path_texts(&self, numbers: &[PathNumber]) -> Result<Vec<Arc<str>>, Fault>;
     /// The number of a path.
     fn path_number(&self, path: &str) -> Result<Option<PathNumber>, Fault>;
+    /// The id, the name or the title of what blocks were called with, or its first words, by their first events.
+    fn words(&self, starts: &[Seq]) -> Result<Vec<Option<String>>, Fault>;
     /// The error that an event tells.
     fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault>;
     /// What the model calls cost that ended with these events, in US dollars, each where it has a price; an empty list
@@ -103,6 +108,8 @@ pub(crate) struct RequestView {
     revoked: usize,
     filter: Option<Filter>,
     paths: PathTexts,
+    /// Words of rows that were shown, by the first events of their blocks.
+    words: HashMap<Seq, Option<String>>,
     critical: Option<Bits>,
     /// What a fork edited, as of so many times that it was taken up.
     edits: (usize, Vec<Edit>),
@@ -140,6 +147,7 @@ impl RequestView {
             revoked: 0,
             filter: None,
             paths: PathTexts::default(),
+            words: HashMap::new(),
             critical: None,
             edits: (0, Vec::new()),
             changed: None,
@@ -250,17 +258,6 @@ impl RequestView {
         self.touch_with_groups(index);
     }
 
-    /// Notes that a span's row changed, and those of the groups that it is in.
-    fn touch_with_groups(&mut self, index: SpanIndex) {
-        if self.changed.is_none() {
-            return;
-        }
-        touch(&mut self.changed, index);
-        for node in self.tree.ancestors(index).take_while(|node| self.tree.group(*node).is_some()) {
-            touch(&mut self.changed, node);
-        }
-    }
-
     /// What was running when the request was taken up again does not run any more. Answers which that is.
     fn cut(&mut self) -> Vec<SpanIndex> {
         let resumed = self.spans.resumes().last().copied().unwrap_or(0);
@@ -358,6 +355,17 @@ impl RequestView {
         self.spans.iter().next().map_or(0, |root| root.seq_start.saturating_sub(1))
     }
 
+    /// Notes that a span's row changed, and those of the groups that it is in.
+    fn touch_with_groups(&mut self, index: SpanIndex) {
+        if self.changed.is_none() {
+            return;
+        }
+        touch(&mut self.changed, index);
+        for node in self.tree.ancestors(index).take_while(|node| self.tree.group(*node).is_some()) {
+            touch(&mut self.changed, node);
+        }
+    }
+
     /// The first row that may differ since this was last asked.
     pub(crate) fn take_changed(&mut self) -> u64 {
         match self.changed.replace(Vec::new()) {
@@ -380,21 +388,5 @@ impl RequestView {
             }
         }
         Ok(self.row_count())
-    }
-}
-
-/// Notes that the rows around a span changed, those of groups among them, because they sum up what it did.
-fn touch_around(changed: &mut Option<Vec<Node>>, tree: &Tree, index: SpanIndex) {
-    if changed.is_none() {
-        return;
-    }
-    tree.ancestors(index).for_each(|node| touch(changed, node));
-}
-
-/// Notes that a node's row changed.
-fn touch(changed: &mut Option<Vec<Node>>, node: Node) {
-    match changed {
-        Some(nodes) if nodes.len() < MANY_CHANGES => nodes.push(node),
-        _ => *changed = None,
     }
 }

@@ -68,7 +68,7 @@ pub use plan::{AgainRow, MayHaveHappened, PlanRow};
 pub use replay::{Divergence, Replay};
 pub use request_view::{
     BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,
-    TreeView, ViewBatch, ViewCalls, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
+    TreeView, ViewBatch, ViewCalls, ViewDurations, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
 };
 pub use runs::{RunDay, RunRow, RunsSummary, TagCount, Tags};
 pub use settings::*;

@@ -96,7 +96,7 @@ pub use experiment::{
     Budget, CulpritQuery, ModelsBy, ParameterAxis, PromptField, PromptText, Score, SetAxis, TryQuery,
 };
 pub use fork::Edits;
-pub use inside::{Breakpoint, InsideAt, Move, PrintQuery, Schedule, StepQuery, Stopped, Stops};
+pub use inside::{Breakpoint, InsideAt, Move, PassProgress, PrintQuery, Schedule, StepQuery, Stopped, Stops};
 pub use trigger::TriggerOptions;
 pub use verify::VerifyQuery;
 

@@ -19,6 +19,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod import_rules;
 pub(crate) mod imported_names;
 pub(crate) mod importers;
+mod kept_state;
 pub(crate) mod makers;
 pub(crate) mod marks;
 pub(crate) mod modules;

@@ -27,5 +27,5 @@ pub use load::{ActionDescription, FlowDescription, Loaded};
 pub use vm::Limits;
 pub use vm::expression::Expression;
 pub use vm::load_time::LoadTime;
-pub use vm::probe::{Asked, Execution, Hit, Probed, Stretch, Traced};
+pub use vm::probed::{Asked, Execution, Hit, Probed, Ran, Spell, Stretch, Traced};
 pub use vm::time_zone::own_time_zone;

@@ -27,7 +27,7 @@ use crate::host::async_calls::drive;
 use crate::host::fire::{Fired, Given};
 use crate::host::sync_calls::sync;
 use crate::vm::load_time::LoadTime;
-use crate::vm::probe::{Asked, Probed};
+use crate::vm::probed::{Asked, Probed};
 use crate::vm::{Limits, Vm};
 
 /// How the address of a schedule begins.
@@ -175,16 +175,17 @@ impl Loaded {
         Loaded::load_form(bundle, kind, workspace, limits, load_time, None)
     }
 
-    /// As [`Loaded::load`], of a bundle with probes, which record what is asked.
+    /// As [`Loaded::load`], of a bundle with probes, which record what is asked. If they `follow`, they also record
+    /// which statements each execution runs.
     pub fn load_probed(
         bundle: &Bundle,
         kind: &str,
         workspace: &Path,
         limits: Limits,
         load_time: LoadTime,
-        asked: Asked,
+        (asked, follow): (Asked, bool),
     ) -> Result<Loaded, LoadError> {
-        Loaded::load_form(bundle, Some(kind), workspace, limits, load_time, Some(asked))
+        Loaded::load_form(bundle, Some(kind), workspace, limits, load_time, Some((asked, follow)))
     }
 
     fn load_form(
@@ -193,7 +194,7 @@ impl Loaded {
         workspace: &Path,
         limits: Limits,
         load_time: LoadTime,
-        asked: Option<Asked>,
+        asked: Option<(Asked, bool)>,
     ) -> Result<Loaded, LoadError> {
         let vm = Vm::load(bundle, workspace, limits, load_time, asked, sync)?;
         let registry = Rc::new(Registry::default());

@@ -5,6 +5,7 @@
 //! know what a call means: that is `host`.
 
 pub(crate) mod calls;
+mod covered;
 pub(crate) mod deadline;
 pub(crate) mod expression;
 pub(crate) mod fields;
@@ -12,6 +13,7 @@ pub(crate) mod load_time;
 pub(crate) mod memory;
 mod natives;
 pub(crate) mod probe;
+pub(crate) mod probed;
 pub(crate) mod rejections;
 pub(crate) mod time_zone;
 pub(crate) mod words;
@@ -34,7 +36,9 @@ use crate::bundle::trace::{BUNDLE, Trace};
 use crate::vm::deadline::Deadline;
 use crate::vm::load_time::LoadTime;
 use crate::vm::memory::Meter;
-use crate::vm::probe::{Asked, Probe};
+use crate::vm::probe::Probe;
+use crate::vm::probed::Asked;
+use crate::vm::words::Thrown;
 
 /// The limits of a flow (`limits` in `flowglass.json`).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -136,13 +140,14 @@ pub(crate) struct Vm {
 pub(crate) type SyncOp = fn(&Shared, &str, u32, &str) -> Result<Option<String>, String>;
 
 impl Vm {
-    /// Loads a bundle and runs its top level. What it throws is a [`LoadError`].
+    /// Loads a bundle and runs its top level. What it throws is a [`LoadError`]. `asked` is what its probes record, and
+    /// whether they also follow the statements of each execution.
     pub(crate) fn load(
         bundle: &Bundle,
         workspace: &std::path::Path,
         limits: Limits,
         load_time: LoadTime,
-        asked: Option<Asked>,
+        asked: Option<(Asked, bool)>,
         sync: SyncOp,
     ) -> Result<Rc<Vm>, LoadError> {
         let internal =
@@ -153,7 +158,7 @@ impl Vm {
         runtime.set_loader(Modules, Modules);
         let deadline: Rc<Cell<Option<Deadline>>> = Rc::default();
         let (watched, counted) = (deadline.clone(), memory.clone());
-        let probe = asked.map(|asked| Rc::new(Probe::new(asked, memory.clone())));
+        let probe = asked.map(|(asked, follows)| Rc::new(Probe::new(asked, follows, memory.clone())));
         let probes = probe.clone();
         runtime.set_interrupt_handler(Some(Box::new(move || {
             counted.is_exceeded()
@@ -200,13 +205,13 @@ impl Vm {
 
     fn evaluate(&self, bundle: &Bundle) -> Result<(), LoadError> {
         self.start_clock();
-        let evaluated = self.context.with(|ctx| -> Result<bool, String> {
+        let evaluated = self.context.with(|ctx| -> Result<bool, Thrown> {
             let promise =
-                Module::evaluate(ctx.clone(), BUNDLE, bundle.code.as_bytes()).catch(&ctx).map_err(describe)?;
+                Module::evaluate(ctx.clone(), BUNDLE, bundle.code.as_bytes()).catch(&ctx).map_err(Thrown::of)?;
             while self.limit_reached().is_none() && ctx.execute_pending_job() {}
             match promise.result::<rquickjs::Value>() {
                 None => Ok(false),
-                Some(result) => result.catch(&ctx).map(|_| true).map_err(describe),
+                Some(result) => result.catch(&ctx).map(|_| true).map_err(Thrown::of),
             }
         });
         let limit = self.limit_reached();
@@ -214,8 +219,8 @@ impl Vm {
         let wrong = |place, message| Err(LoadError::at(LoadErrorKind::Thrown, &bundle.file, place, message));
         match (evaluated, limit) {
             (Err(thrown), Some(limit)) => {
-                let stack = thrown.split_once('\n').map_or("", |(_, stack)| stack);
-                let place = crate::bundle::callsite::of_thrown(&self.shared.trace, &bundle.code, stack, "", &[]);
+                let trace = &self.shared.trace;
+                let place = crate::bundle::callsite::of_thrown(trace, &bundle.code, &thrown.stack, "", &[]);
                 wrong(place, format!("LimitError: {limit}"))
             }
             (Ok(_), Some(limit)) => wrong(None, format!("LimitError: {limit}")),
@@ -251,8 +256,8 @@ impl Vm {
             // Blocks that are nested deeply run deep in the native stack, which is no recursion of the script.
             // SAFETY: the context is alive, and the function only sets fields of its runtime.
             unsafe { qjs::JS_UpdateStackTop(qjs::JS_GetRuntime(ctx.as_raw().as_ptr())) };
-            let host = host(&ctx).map_err(|error| error.to_string())?;
-            body(&ctx, &host).catch(&ctx).map_err(describe)
+            let host = host(&ctx).map_err(|error| Thrown::from(error.to_string()))?;
+            body(&ctx, &host).catch(&ctx).map_err(Thrown::of)
         });
         let result = result.and_then(|value| self.pump().map(|()| value)).map_err(|thrown| self.fail(&thrown));
         self.deadline.set(None);
@@ -260,12 +265,13 @@ impl Vm {
         result
     }
 
-    fn pump(&self) -> Result<(), String> {
+    fn pump(&self) -> Result<(), Thrown> {
         loop {
-            let has_run = self.runtime.execute_pending_job().map_err(|exception| format!("{exception:?}"))?;
+            let has_run =
+                self.runtime.execute_pending_job().map_err(|exception| Thrown::from(format!("{exception:?}")))?;
             // Also after the last job: a script that caught its error has passed the limit all the same.
             if self.memory.is_exceeded() || has_run && self.limit_reached().is_some() {
-                return Err("interrupted".to_owned());
+                return Err(Thrown::from("interrupted".to_owned()));
             }
             if !has_run {
                 return Ok(());
@@ -291,14 +297,12 @@ impl Vm {
     }
 
     /// Marks the runtime as failed, because an exception has reached Rust: every pending call fails with this error.
-    fn fail(&self, thrown: &str) -> FlowError {
-        let stack = thrown.split_once('\n').map_or("", |(_, stack)| stack);
-        let thrown = || thrown.lines().next().unwrap_or(thrown).trim_start_matches("Error: ").to_owned();
+    fn fail(&self, thrown: &Thrown) -> FlowError {
         let limit = self.limit_reached();
         self.is_limited.set(limit.is_some());
-        let thrown_at = || self.shared.trace.map_stack(stack, "", &[]).location;
+        let thrown_at = || self.shared.trace.map_stack(&thrown.stack, "", &[]).location;
         let location = if limit.is_none() { thrown_at() } else { None };
-        let message = limit.unwrap_or_else(thrown);
+        let message = limit.unwrap_or_else(|| thrown.message().to_owned());
         let token = self.current_token();
         let block =
             self.shared.contexts.borrow().get(&token).map(|cx| (cx.frame.block.name.clone(), cx.frame.path.clone()));
@@ -350,22 +354,6 @@ impl Vm {
         let token =
             self.context.with(|ctx| -> rquickjs::Result<u32> { host(&ctx)?.get::<_, Function>("current")?.call(()) });
         token.unwrap_or(LOAD_TOKEN)
-    }
-}
-
-/// Returns what was thrown: `Name: message`, then the stack.
-fn describe(caught: rquickjs::CaughtError<'_>) -> String {
-    match caught {
-        rquickjs::CaughtError::Exception(exception) => {
-            let name: String = exception.as_object().get("name").unwrap_or_else(|_| "Error".to_owned());
-            let message = exception.message().unwrap_or_default();
-            format!("{name}: {message}\n{}", exception.stack().unwrap_or_default())
-        }
-        rquickjs::CaughtError::Value(value) => match value.as_string().and_then(|text| text.to_string().ok()) {
-            Some(text) => text,
-            None => format!("it threw {}", words::without_error(&value)),
-        },
-        rquickjs::CaughtError::Error(error) => error.to_string(),
     }
 }
 

@@ -23,6 +23,10 @@ pub(crate) struct Diff {
     /// paths; the text also says which of status, input, output, error and blocks differ
     #[arg(long, value_name = "REQUEST2")]
     pub(crate) with: Option<String>,
+    /// Compare the locals of this block, statement by statement: the first statement at which a value differs. Without
+    /// --with it is compared with what the code of today does with the recorded input and effects
+    #[arg(long, value_name = "PATH[#ATTEMPT]", conflicts_with_all = ["from", "to"])]
+    pub(crate) locals: Option<String>,
     #[command(flatten)]
     pub(crate) page: Page,
 }

@@ -40,6 +40,9 @@ pub(crate) struct Place {
     /// Only this part of the window: inspector
     #[arg(long, value_name = "PANE", requires = "request", value_parser = ["inspector"])]
     pub(crate) pane: Option<String>,
+    /// Be the window that another one reserved, or that was left
+    #[arg(long, hide = true, value_name = "ID")]
+    pub(crate) window: Option<String>,
 }
 
 impl Place {

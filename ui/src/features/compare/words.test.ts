@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ComparedBlock, ComparedRow } from '../../host/host';
-import { differsIn, longer, more, signOf } from './words';
+import { executionOf, differsIn, longer, more, signOf } from './words';
 
 const block = (fields: Partial<ComparedBlock>): ComparedBlock => ({
   instanceId: 'r:root:0',
@@ -52,4 +52,9 @@ test('differences have a sign', () => {
   expect(longer(5, 5)).toBe('0');
   expect(longer(undefined, 5)).toBe('');
   expect(more(4100, 100)).toBe('−4,000');
+});
+
+test('an execution is named by its path and its attempt', () => {
+  expect(executionOf({ instanceId: 'req-1:root/step:a~2/forEach:b[0]:3' })).toBe('root/step:a~2/forEach:b[0]#3');
+  expect(executionOf({ instanceId: 'req-1:root:0' })).toBe('root#0');
 });

@@ -3,7 +3,7 @@ import { thousands } from '../../base/thousands';
 import { plural } from '../../base/json';
 import { duration } from '../../base/time';
 import { isRecord } from '../../base/json';
-import type { ComparedRow, ComparisonHead, Replay } from '../../host/host';
+import type { ComparedBlock, ComparedRow, ComparisonHead, Replay } from '../../host/host';
 import { lookOf } from '../../model/status';
 import { valueChanges } from '../../base/value-changes';
 
@@ -87,4 +87,10 @@ function whatDiffers({ recorded, found }: Divergence): string {
   const keys = all[0] === 'model' && all.length > 1 ? all.slice(1) : all;
   if (keys.some((key) => key === 'messages' || key === 'prompt' || key === 'system')) return 'the prompt differs';
   return keys[0] ? `${keys[0].replaceAll('_', ' ')} differs` : 'it does something else';
+}
+
+/** `PATH#ATTEMPT` of a block, whose instance is `requestId:path:attempt`. Paths have colons of their own. */
+export function executionOf({ instanceId }: Pick<ComparedBlock, 'instanceId'>): string {
+  const [first, last] = [instanceId.indexOf(':'), instanceId.lastIndexOf(':')];
+  return `${instanceId.slice(first + 1, last)}#${instanceId.slice(last + 1)}`;
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ListedRequest, ListedSession } from '../../host/host';
 import { about } from '../../model/session';
-import { rowsOf } from './rows';
+import { rows as rowSize } from '../../base/density.svelte';
+import { heightOf, rowsOf } from './rows';
 
 const sessions = ['a', 'b'].map((id) => ({ id, requests: 250 }) as ListedSession);
 const requests = { rows: [{ id: 'r' } as ListedRequest], hasMore: false };
@@ -54,4 +55,13 @@ test('a session is about its title, or what was asked', () => {
   expect(about({ id: 's', words: 'w' } as ListedSession)).toBe('w');
   expect(about({ id: 's' } as ListedSession)).toBe('s');
   expect(about({ id: 'ephemeral_1795837061799_a5761d' } as ListedSession)).toBe('');
+});
+
+test('a smaller density takes room from sessions and their requests, and none from the names of days', () => {
+  const heights = () => (['day', 'session', 'request'] as const).map(heightOf);
+  rowSize.density = 'comfortable';
+  expect(heights()).toEqual([26, 44, 28]);
+  rowSize.density = 'compact';
+  expect(heights()).toEqual([26, 38, 24]);
+  rowSize.density = 'comfortable';
 });

@@ -1,4 +1,5 @@
 // Sessions by days and, below the open one, its requests: one flat list of rows.
+import { rows as rowSize } from '../../base/density.svelte';
 import { dayName } from '../../base/time';
 import type { ListedRequest, ListedSession } from '../../host/host';
 
@@ -9,7 +10,10 @@ export type Row =
   | { is: 'more requests'; id: string; left: number }
   | { is: 'more'; id: string };
 
-export const HEIGHTS: Record<Row['is'], number> = { day: 26, session: 44, request: 28, 'more requests': 30, more: 32 };
+const HEIGHTS: Record<Row['is'], number> = { day: 26, session: 44, request: 28, 'more requests': 30, more: 32 };
+
+/** How high a row is; the names of days are no rows, and keep their height. */
+export const heightOf = (is: Row['is']): number => (is === 'day' ? HEIGHTS.day : rowSize.height(HEIGHTS[is]));
 
 type Requests = { rows: readonly ListedRequest[] | null; hasMore: boolean };
 /** `dayOf` names the time by which sessions are put under days; without it they are not. */

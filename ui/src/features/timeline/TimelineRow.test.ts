@@ -52,3 +52,29 @@ test('a row that a filter left alone does not look as if it could be folded', as
   await show({ hasChildren: true, isFolded: false }, { filtered: true });
   expect(screen.getByTestId('timeline-row').getAttribute('aria-expanded')).toBe('true');
 });
+
+test('a turn shows the words that tell it from the others', async () => {
+  await show({ label: 'forEach:read[2]', words: 'A-200' });
+  expect(screen.getByTestId('row-words').textContent).toBe('A-200');
+  expect(screen.getByText('[2]')).toBeTruthy();
+  cleanup();
+  // Words of a block without an index would only repeat its input.
+  await show({ label: 'step:plan', words: 'A-200' });
+  expect(screen.queryByTestId('row-words')).toBeNull();
+});
+
+test('a group shows how long its turns took, and which of them failed', async () => {
+  const durations = { from: 305, to: 430, cells: [1, 4], failures: [0, 1] };
+  const group = { of: 'turns' as const, count: 5, failed: 1, running: 0, suspended: 0, cells: [], failures: [] };
+  await show({ label: 'forEach:read', group: { ...group, durations } });
+  const shown = screen.getByTestId('group-durations');
+  expect(shown.title).toBe('5 turns took 305 ms to 430 ms; 1 of them failed');
+  expect([...shown.querySelectorAll('rect')].map((one) => one.getAttribute('class'))).toEqual([
+    'fill-idle',
+    'fill-idle',
+    'fill-bad',
+  ]);
+  cleanup();
+  await show({ label: 'forEach:read', group });
+  expect(screen.queryByTestId('group-durations')).toBeNull();
+});

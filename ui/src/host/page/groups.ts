@@ -1,6 +1,7 @@
 // A group of rows as of an event: how its members stood, each as its newest execution that had begun. The same rules as
 // those of `runner/src/request_view/rows.rs`.
 import type { ViewGroup, ViewRow } from '../bindings';
+import { durationsOf } from './durations';
 import type { PageRows } from './rows';
 
 const FAILURES = new Set(['failed', 'returned_error', 'timed_out']);
@@ -32,6 +33,7 @@ export function groupAt(rows: PageRows, row: number, at: number): Partial<ViewRo
   let newest: ViewRow['status'] = null;
   const from = rows.startedAt[row] ?? 0;
   const begun: { at: number; hasFailed: boolean }[] = [];
+  const ended: { took: number; hasFailed: boolean }[] = [];
   for (const child of rows.inside(row)) {
     const member = newestBegun(rows, child, at);
     if (member === undefined) continue;
@@ -46,6 +48,8 @@ export function groupAt(rows: PageRows, row: number, at: number): Partial<ViewRo
     const hasEnded = at >= (rows.seqEnd[member] ?? Infinity);
     const end = hasEnded ? (rows.endedAt[member] ?? NaN) : (rows.startedAt[member] ?? 0);
     endedAt = Math.max(Number.isNaN(endedAt) ? end : endedAt, end);
+    const took = hasEnded && status !== 'suspended' ? end - (rows.startedAt[member] ?? 0) : NaN;
+    if (!Number.isNaN(took)) ended.push({ took, hasFailed: isFailure(status) });
   }
   // The parts are those of the time up to the newest member, and none is of the future.
   const to = Math.max(from, Number.isNaN(endedAt) ? from : endedAt);
@@ -61,7 +65,8 @@ export function groupAt(rows: PageRows, row: number, at: number): Partial<ViewRo
   return {
     status,
     durationMs: isOver ? Math.max(0, endedAt - from) : undefined,
-    group: { ...group, ...tally, cells, failures },
+    // A page of an older version does not tell them.
+    group: { ...group, ...tally, cells, failures, ...(group.durations && { durations: durationsOf(ended) }) },
   };
 }
 

@@ -3,6 +3,7 @@
 //! Must not know what runs: it reads events, and the table of executions of `views`.
 
 pub(crate) mod alignment;
+pub mod alone;
 mod block_order;
 pub(crate) mod cache;
 pub mod effect_log;

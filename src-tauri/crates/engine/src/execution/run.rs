@@ -127,6 +127,8 @@ pub struct Run {
     /// In a replay: the recorded effects.
     pub(crate) effect_log: Option<Rc<EffectLog>>,
     pub(crate) reactions_run: Cell<u32>,
+    /// The block with whose end the run ends, if only that block is to run.
+    pub(crate) ends_with: Option<Arc<str>>,
     /// Whether it only makes a plan.
     pub(crate) only_plans: bool,
     /// How it takes from the log what has ended.
@@ -214,6 +216,7 @@ impl Run {
             edits,
             turns: Turns::default(),
             effect_log: None,
+            ends_with: None,
             only_plans: false,
             reuse,
             kept: RefCell::default(),
@@ -244,6 +247,13 @@ impl Run {
                 StepValue { data: data.clone(), origin: self.effect_log.is_none().then_some(*seq), thrown: None }
             }
             None => given,
+        }
+    }
+
+    /// Ends the run after a block that is the only one to run: nothing starts after an abort.
+    pub(crate) fn end_alone(&self, path: &Arc<str>) {
+        if self.ends_with.as_ref() == Some(path) {
+            self.abort.set();
         }
     }
 

@@ -208,12 +208,16 @@ impl ReplayOrder {
     /// Which of the counting attempts of its path, from 0, an event belongs to; what functions did in an
     /// attempt that was cut off belongs to the next that counts.
     pub fn place(&self, event: &Event) -> Option<usize> {
+        if self.again.contains(&event.seq) { None } else { self.place_of_repeated(event) }
+    }
+
+    /// As [`place`](Self::place), also of what a function did that was called again because another writer was faster.
+    pub fn place_of_repeated(&self, event: &Event) -> Option<usize> {
         let path = event.path.as_ref()?;
         let run = self.run(event, path);
         let key = (path.clone(), run);
         // What stands before its block begins belongs to the request: the user's message.
-        let is_before = self.began.get(&key).is_none_or(|began| event.seq < *began);
-        if is_before || self.again.contains(&event.seq) {
+        if self.began.get(&key).is_none_or(|began| event.seq < *began) {
             return None;
         }
         let order = self.order.get(path).map(Vec::as_slice).unwrap_or_default();

@@ -77,7 +77,7 @@ pub(crate) fn named(flow: &FlowDescription, name: &str, wanted: &Wanted) -> Resu
             how(kind, &action.name, entry.entry_type)
         ))),
         // The flow's own function is asked for it when it is fired.
-        ([], None) if flow.resolves && matches!(wanted, Wanted::Fired) => {
+        ([], None) if flow.resolves && matches!(wanted, Wanted::Fired) && !name.starts_with("webhook:") => {
             Ok(format!("schedule:{}", name.strip_prefix("schedule:").unwrap_or(name)))
         }
         ([], None) => Err(Fault::not_found(unknown(flow, name, wanted))),

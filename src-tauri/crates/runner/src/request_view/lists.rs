@@ -1,42 +1,42 @@
 //! The children of a node with how many rows each one takes, so that a row is found without walking over all before.
 
+use super::bits::Bits;
+use super::partial_sums::PartialSums;
 use super::tree::Node;
 
 /// No node: what stands at the top is below it, and a place that was left holds it.
 pub(super) const NOBODY: Node = Node::MAX;
 
-/// A child, and a sum of rows.
-#[derive(Clone, Copy)]
-struct Slot {
-    node: Node,
-    /// The rows of this slot and of some before it, as in a binary indexed tree.
-    sum: u32,
-}
-
 /// The children of a node, in start order. A slot keeps its number; one that was left stays empty.
 #[derive(Clone, Default)]
 pub(super) struct List {
-    slots: Vec<Slot>,
-    /// The rows of all slots.
-    total: u32,
-    /// How many slots are empty up to which, likewise; only where there are any.
+    nodes: Vec<Node>,
+    /// How many rows each slot takes, without those that lead.
+    rows: PartialSums,
+    /// The slots that are shown before the others, once there was one.
+    lead: Option<Box<Lead>>,
+    /// How many slots are empty up to which; only where there are any.
     holes: Option<Box<[u32]>>,
     hole_count: u32,
 }
 
-/// The lowest bit: how many slots a sum covers.
-fn low(at: usize) -> usize {
-    at & at.wrapping_neg()
+/// See [`List::set_lead`]. Every slot has a number in both lists, so that those that lead keep their order.
+#[derive(Clone)]
+struct Lead {
+    is: Bits,
+    /// 1 for each slot that leads.
+    are: PartialSums,
+    rows: PartialSums,
 }
 
 impl List {
     pub(super) fn total(&self) -> u32 {
-        self.total
+        self.rows.total() + self.lead.as_ref().map_or(0, |lead| lead.rows.total())
     }
 
     /// How many slots there are, with those that were left.
     pub(super) fn len(&self) -> u32 {
-        self.slots.len() as u32
+        self.nodes.len() as u32
     }
 
     /// How many children there are.
@@ -45,115 +45,208 @@ impl List {
     }
 
     pub(super) fn node(&self, slot: u32) -> Node {
-        self.slots[slot as usize].node
+        self.nodes[slot as usize]
     }
 
-    /// All children, in order.
+    /// All children, in start order.
     pub(super) fn nodes(&self) -> impl DoubleEndedIterator<Item = Node> {
-        self.slots.iter().map(|slot| slot.node).filter(|node| *node != NOBODY)
+        self.nodes.iter().copied().filter(|node| *node != NOBODY)
+    }
+
+    /// All children, as they are shown.
+    pub(super) fn shown(&self) -> impl Iterator<Item = Node> {
+        let of = move |is_lead: bool| {
+            let slots = (0..self.len()).filter(move |slot| self.leads(*slot) == is_lead);
+            slots.map(|slot| self.node(slot)).filter(|node| *node != NOBODY)
+        };
+        self.lead.iter().flat_map(move |_| of(true)).chain(of(false))
+    }
+
+    fn leads(&self, slot: u32) -> bool {
+        self.lead.as_ref().is_some_and(|lead| lead.is.get(slot))
     }
 
     /// Puts another node into a slot.
     pub(super) fn replace(&mut self, slot: u32, node: Node) {
-        self.slots[slot as usize].node = node;
+        self.nodes[slot as usize] = node;
     }
 
     /// Empties slots, whose rows were taken off before.
     pub(super) fn leave(&mut self, left: &[u32]) {
         for slot in left {
-            self.slots[*slot as usize].node = NOBODY;
+            self.nodes[*slot as usize] = NOBODY;
         }
         self.hole_count += left.len() as u32;
         // Slots are left rarely: at most once each, and all members of a group but its first.
-        let mut counts: Vec<u32> = vec![0; self.slots.len() + 1];
-        for (at, slot) in (1..).zip(&self.slots) {
-            counts[at] = counts[at - 1] + u32::from(slot.node == NOBODY);
+        let mut counts: Vec<u32> = vec![0; self.nodes.len() + 1];
+        for (at, node) in (1..).zip(&self.nodes) {
+            counts[at] = counts[at - 1] + u32::from(*node == NOBODY);
         }
         self.holes = Some(counts.into_boxed_slice());
     }
 
-    /// How many children are before a slot.
+    /// How many children are shown before a slot.
     pub(super) fn position(&self, slot: u32) -> u32 {
         let holes = self.holes.as_ref().map_or(0, |holes| match holes.get(slot as usize) {
             Some(holes) => *holes,
             // None of the slots that came later is empty.
             None => self.hole_count,
         });
-        slot - holes
+        match &self.lead {
+            Some(lead) if lead.is.get(slot) => lead.are.before(slot),
+            Some(lead) => lead.are.total() + slot - holes - lead.are.before(slot),
+            None => slot - holes,
+        }
     }
 
     /// Adds a child of so many rows.
     pub(super) fn push(&mut self, node: Node, rows: u32) -> u32 {
-        let at = self.slots.len() + 1;
-        let mut sum = rows;
-        let mut below = at - 1;
-        while below > at - low(at) {
-            sum += self.slots[below - 1].sum;
-            below -= low(below);
+        self.nodes.push(node);
+        self.rows.push(rows);
+        if let Some(lead) = &mut self.lead {
+            lead.are.push(0);
+            lead.rows.push(0);
         }
-        self.slots.push(Slot { node, sum });
-        self.total += rows;
-        (at - 1) as u32
+        self.len() - 1
+    }
+
+    /// Shows a child before those that do not lead, or among them again. Those that lead stay in start order.
+    pub(super) fn set_lead(&mut self, slot: u32, is: bool) {
+        if self.leads(slot) == is {
+            return;
+        }
+        let zeros = || PartialSums::of(self.nodes.iter().map(|_| 0));
+        let new = || Box::new(Lead { is: Bits::default(), are: zeros(), rows: zeros() });
+        let mut lead = self.lead.take().unwrap_or_else(new);
+        let (from, to) = if is { (&mut self.rows, &mut lead.rows) } else { (&mut lead.rows, &mut self.rows) };
+        let rows = i64::from(from.get(slot));
+        from.add(slot, -rows);
+        to.add(slot, rows);
+        lead.is.set(slot, is);
+        lead.are.add(slot, if is { 1 } else { -1 });
+        self.lead = Some(lead);
     }
 
     /// Changes how many rows a slot takes.
     pub(super) fn add(&mut self, slot: u32, rows: i64) {
-        let mut at = slot as usize + 1;
-        while let Some(slot) = self.slots.get_mut(at - 1) {
-            slot.sum = (i64::from(slot.sum) + rows) as u32;
-            at += low(at);
+        match &mut self.lead {
+            Some(lead) if lead.is.get(slot) => lead.rows.add(slot, rows),
+            _ => self.rows.add(slot, rows),
         }
-        self.total = (i64::from(self.total) + rows) as u32;
     }
 
     /// Says anew how many rows each slot takes.
     pub(super) fn fill(&mut self, rows: impl Fn(Node) -> u32) {
-        self.total = 0;
-        for slot in &mut self.slots {
-            slot.sum = if slot.node == NOBODY { 0 } else { rows(slot.node) };
-            self.total += slot.sum;
-        }
-        for at in 1..=self.slots.len() {
-            let sum = self.slots[at - 1].sum;
-            if let Some(slot) = self.slots.get_mut(at + low(at) - 1) {
-                slot.sum += sum;
-            }
+        let of = |list: &List, is_lead: bool| {
+            let number = |slot: u32| match list.node(slot) {
+                node if node == NOBODY || list.leads(slot) != is_lead => 0,
+                node => rows(node),
+            };
+            PartialSums::of((0..list.len()).map(number))
+        };
+        let (plain, leading) = (of(self, false), of(self, true));
+        self.rows = plain;
+        if let Some(lead) = &mut self.lead {
+            lead.rows = leading;
         }
     }
 
     /// How many rows are before a slot.
     pub(super) fn before(&self, slot: u32) -> u32 {
-        let (mut at, mut sum) = (slot as usize, 0);
-        while at > 0 {
-            sum += self.slots[at - 1].sum;
-            at -= low(at);
+        match &self.lead {
+            Some(lead) if lead.is.get(slot) => lead.rows.before(slot),
+            Some(lead) => lead.rows.total() + self.rows.before(slot),
+            None => self.rows.before(slot),
         }
-        sum
     }
 
     /// The child that a row belongs to, and how many rows of that one are before it. There must be such a row.
     pub(super) fn at(&self, row: u32) -> (Node, u32) {
-        let (mut at, mut rest) = (0, row);
-        let mut step = self.slots.len().next_power_of_two();
-        while step > 0 {
-            if let Some(slot) = self.slots.get(at + step - 1).filter(|slot| slot.sum <= rest) {
-                at += step;
-                rest -= slot.sum;
+        let leading = self.lead.as_ref().map_or(0, |lead| lead.rows.total());
+        let (slot, rest) = match &self.lead {
+            Some(lead) if row < leading => lead.rows.find(row),
+            _ => self.rows.find(row - leading),
+        };
+        (self.node(slot), rest)
+    }
+
+    /// The child that is shown after a slot; the first one for none.
+    pub(super) fn next(&self, slot: Option<u32>) -> Option<Node> {
+        let after = slot.map_or(0, |slot| slot + 1);
+        let mut from = after;
+        if let Some(lead) = self.lead.as_ref().filter(|lead| slot.is_none_or(|slot| lead.is.get(slot))) {
+            let passed = lead.are.before(after);
+            if passed < lead.are.total() {
+                return Some(self.node(lead.are.find(passed).0));
             }
-            step /= 2;
+            from = 0;
         }
-        (self.slots[at].node, rest)
+        let fits = |slot: &u32| !self.leads(*slot) && self.node(*slot) != NOBODY;
+        (from..self.len()).find(fits).map(|slot| self.node(slot))
+    }
+
+    /// The child that is shown before a slot; the last one for none.
+    pub(super) fn previous(&self, slot: Option<u32>) -> Option<Node> {
+        let leading = self.lead.as_ref().filter(|_| slot.is_some_and(|slot| self.leads(slot)));
+        if leading.is_none() {
+            let fits = |slot: &u32| !self.leads(*slot) && self.node(*slot) != NOBODY;
+            if let Some(slot) = (0..slot.unwrap_or(self.len())).rev().find(fits) {
+                return Some(self.node(slot));
+            }
+        }
+        let lead = self.lead.as_ref()?;
+        let passed = leading.and(slot).map_or(lead.are.total(), |slot| lead.are.before(slot));
+        passed.checked_sub(1).map(|last| self.node(lead.are.find(last).0))
     }
 
     /// Takes back memory that growing left over.
     pub(super) fn shrink(&mut self) {
-        self.slots.shrink_to_fit();
+        self.nodes.shrink_to_fit();
+        self.rows.shrink();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn children_that_lead_are_shown_first_in_their_order() {
+        let mut rng = fastrand::Rng::with_seed(11);
+        let mut list = List::default();
+        let mut plain: Vec<(u32, bool)> = Vec::new();
+        for node in 0..300_u32 {
+            let rows = rng.u32(0..3);
+            list.push(node, rows);
+            plain.push((rows, false));
+            let slot = rng.usize(0..plain.len());
+            plain[slot].1 = rng.bool();
+            list.set_lead(slot as u32, plain[slot].1);
+            let (slot, rows) = (rng.usize(0..plain.len()), rng.u32(0..3));
+            list.add(slot as u32, i64::from(rows) - i64::from(plain[slot].0));
+            plain[slot].0 = rows;
+            if node % 50 == 7 {
+                list.fill(|node| plain[node as usize].0);
+            }
+            let of = |leads: bool| (0..).zip(&plain).filter(move |(_, one)| one.1 == leads).map(|(node, _)| node);
+            let order: Vec<u32> = of(true).chain(of(false)).collect();
+            assert_eq!(list.shown().collect::<Vec<_>>(), order);
+            let rows_of = |node: &u32| (0..plain[*node as usize].0).map(|row| (*node, row)).collect::<Vec<_>>();
+            let flat: Vec<(u32, u32)> = order.iter().flat_map(rows_of).collect();
+            assert_eq!(list.total() as usize, flat.len());
+            let place = rng.usize(0..order.len());
+            let slot = order[place];
+            assert_eq!(list.position(slot) as usize, place);
+            assert_eq!(list.before(slot), order[..place].iter().map(|node| plain[*node as usize].0).sum::<u32>());
+            assert_eq!(list.next(Some(slot)), order.get(place + 1).copied());
+            assert_eq!(list.previous(Some(slot)), place.checked_sub(1).map(|before| order[before]));
+            assert_eq!((list.next(None), list.previous(None)), (order.first().copied(), order.last().copied()));
+            if !flat.is_empty() {
+                let row = rng.usize(0..flat.len());
+                assert_eq!(list.at(row as u32), flat[row]);
+            }
+        }
+    }
 
     #[test]
     fn rows_are_found_as_by_counting() {

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use engine::views::spans::{SpanEnd, SpanIndex};
 
+use super::changed::touch_around;
 use super::clock::Edge;
 use super::sums::Figures;
 use super::tree::State;
-use super::{Open, RequestView, touch_around};
+use super::{Open, RequestView};
 
 impl RequestView {
     /// Takes in which spans went on after an interruption. Those that were known have not ended any more. Returns when

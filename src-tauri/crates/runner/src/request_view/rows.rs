@@ -10,6 +10,7 @@ use engine::path::{ROOT, path_below};
 use engine::views::blocks::BlockStatus;
 use engine::views::spans::{PathNumber, Span, SpanIndex};
 
+use super::durations::Durations;
 use super::histogram::part_of;
 use super::tree::grouping::CELLS;
 use super::tree::{Group, Node};
@@ -117,6 +118,7 @@ impl RequestView {
             instance_id: None,
             path: None,
             name: None,
+            words: None,
             kind: None,
             attempt: None,
             status: None,
@@ -273,6 +275,17 @@ impl RequestView {
             }
         };
         let (cells, failures) = parts.into_iter().unzip();
+        let durations = match (&group.took, at, group.of) {
+            (_, _, GroupOf::Attempts) => None,
+            (Some(took), None, _) => took.view(),
+            _ => {
+                let mut took = Durations::default();
+                for (slot, child) in (0..).zip(self.tree.children(Some(node))) {
+                    took.set(slot, self.newest_begun(child, at).and_then(|span| self.took(span, at)));
+                }
+                took.view()
+            }
+        };
         row.group = Some(ViewGroup {
             of: group.of,
             count: tally.begun,
@@ -281,7 +294,16 @@ impl RequestView {
             suspended: tally.suspended,
             cells,
             failures,
+            durations,
         });
+    }
+
+    /// How long a span took that had ended as of an event, or now, in milliseconds, and whether it failed.
+    fn took(&self, index: SpanIndex, at: Option<Seq>) -> Option<(i64, bool)> {
+        let status = self.status(index, at).filter(|status| *status != BlockStatus::Suspended)?;
+        let span = self.spans.get(index);
+        let end = span.finished_at().filter(|_| at.is_none_or(|at| span.seq_end <= at))?;
+        Some((length(span.started_at, end), status.is_failure()))
     }
 
     fn is_critical(&self, node: Node) -> bool {

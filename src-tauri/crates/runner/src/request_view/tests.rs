@@ -17,7 +17,7 @@ use fastrand::Rng;
 
 use super::{Edit, RequestView, Source};
 use crate::core::fault::Fault;
-use crate::views::{BlockQuery, FindQuery, RowsQuery, StepTo, ViewRow, span};
+use crate::views::{BlockQuery, FindQuery, GroupOf, RowsQuery, StepTo, ViewRow, span};
 use made_up::MadeUp;
 use plain::{Key, Node, Plain, PlainRow, group_of, statuses};
 
@@ -62,6 +62,11 @@ impl Source for TestSource {
 
     fn path_number(&self, path: &str) -> Result<Option<PathNumber>, Fault> {
         Ok(self.numbers.borrow().get(path).copied())
+    }
+
+    /// Blocks whose first event has an even number have words.
+    fn words(&self, starts: &[Seq]) -> Result<Vec<Option<String>>, Fault> {
+        Ok(starts.iter().map(|seq| (seq % 2 == 0).then(|| format!("words {seq}"))).collect())
     }
 
     fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault> {
@@ -218,6 +223,19 @@ fn check_group(plain: &Plain<'_>, known: &[BlockStatus], row: &ViewRow, node: &N
         assert!(failures <= cell, "{told}");
     }
     assert_eq!(row.status.is_none(), members.is_empty(), "{told}");
+    let took = |member: &&usize| {
+        let end = plain.blocks[**member].seq_end.filter(|end| *end <= at);
+        end.is_some() && known[**member] != BlockStatus::Suspended
+    };
+    let ended = members.iter().filter(took).count();
+    let durations = group.durations.as_ref();
+    assert_eq!(durations.is_some(), group.of == GroupOf::Turns && ended > 0, "{told}");
+    if let Some(durations) = durations {
+        assert_eq!(durations.cells.iter().sum::<u32>() as usize, ended, "{told}");
+        // One that failed and went on since is counted as failed, but how long that took is not kept.
+        let failures = u64::from(durations.failures.iter().sum::<u32>());
+        assert!(failures == group.failed || (at < Seq::MAX && failures < group.failed), "{told}");
+    }
 }
 
 fn go(seed: u64) {
@@ -326,6 +344,24 @@ fn walk(tested: &mut ViewUnderTest, made: &MadeUp, rng: &mut Rng) {
 
 fn rows_hold(node: &Node, key: Option<&Key>) -> bool {
     Some(&node.key) == key || node.inside.iter().any(|inner| rows_hold(inner, key))
+}
+
+#[test]
+fn rows_with_an_index_have_words() {
+    let (mut made, mut tested) = (MadeUp::new(4), ViewUnderTest::new());
+    (0..400).for_each(|_| made.go_on());
+    tested.advance(&made);
+    tested.view.fold(None, false).expect("all");
+    let mut rows = all_rows(&mut tested.view, &tested.source, None);
+    tested.view.add_words(&tested.source, &mut rows).expect("they are read");
+    let has_index = |row: &&ViewRow| {
+        row.label.contains('[') && row.group.as_ref().is_none_or(|group| group.of == GroupOf::Attempts)
+    };
+    assert!(rows.iter().any(|row| has_index(&row) && row.words.is_some()));
+    for row in &rows {
+        let words = (has_index(&row) && row.seq_start % 2 == 0).then(|| format!("words {}", row.seq_start));
+        assert_eq!(row.words, words, "{row:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub(super) mod grouping;
 use engine::views::spans::{SpanIndex, Spans};
 
 use super::bits::Bits;
+use super::durations::Durations;
 use super::histogram::Histogram;
 use super::lists::{List, NOBODY};
 use crate::views::GroupOf;
@@ -54,6 +55,8 @@ pub(super) struct Group {
     pub(super) suspended: u32,
     /// When its members began, once there are many.
     pub(super) began: Option<Box<Histogram>>,
+    /// How long its turns took, once there are many.
+    pub(super) took: Option<Box<Durations>>,
     /// The last instant at which a member began or ended.
     pub(super) ended_at: i64,
     is_folded: bool,
@@ -141,6 +144,11 @@ impl Tree {
     /// The children of a node, or what stands at the top.
     pub(super) fn children(&self, node: Option<Node>) -> impl DoubleEndedIterator<Item = Node> {
         self.list_of(node.unwrap_or(NOBODY)).into_iter().flat_map(List::nodes)
+    }
+
+    /// The children of a node as they are shown: of turns, those that failed come first.
+    pub(super) fn shown(&self, node: Option<Node>) -> impl Iterator<Item = Node> {
+        self.list_of(node.unwrap_or(NOBODY)).into_iter().flat_map(List::shown)
     }
 
     pub(super) fn count(&self, node: Node) -> u32 {
@@ -320,32 +328,26 @@ impl Tree {
         }
     }
 
-    /// The next node in the order of the tree, whatever is folded.
+    /// The next node in the order of the rows, whatever is folded; the first one of all for none.
     pub(super) fn after(&self, node: Option<Node>) -> Option<Node> {
-        let Some(node) = node else { return self.children(None).next() };
-        if let Some(first) = self.children(Some(node)).next() {
-            return Some(first);
-        }
-        std::iter::once(node).chain(self.ancestors(node)).find_map(|node| {
-            let place = self.place(node);
-            let list = self.list_of(place.above)?;
-            (place.slot + 1..list.len()).map(|slot| list.node(slot)).find(|node| *node != NOBODY)
+        let first = |node: Node| self.list_of(node).and_then(|list| list.next(None));
+        let Some(node) = node else { return first(NOBODY) };
+        first(node).or_else(|| {
+            std::iter::once(node).chain(self.ancestors(node)).find_map(|node| {
+                let place = self.place(node);
+                self.list_of(place.above)?.next(Some(place.slot))
+            })
         })
     }
 
-    /// The node before another one in the order of the tree, whatever is folded; the last one of all for none.
+    /// The node before another one in the order of the rows, whatever is folded; the last one of all for none.
     pub(super) fn before(&self, node: Option<Node>) -> Option<Node> {
-        let innermost = |mut node: Node| {
-            while let Some(last) = self.children(Some(node)).next_back() {
-                node = last;
-            }
-            node
-        };
-        let Some(node) = node else { return self.children(None).next_back().map(innermost) };
+        let last = |node: Node| self.list_of(node).and_then(|list| list.previous(None));
+        let innermost = |node: Node| std::iter::successors(Some(node), |node| last(*node)).last();
+        let Some(node) = node else { return last(NOBODY).and_then(innermost) };
         let place = self.place(node);
-        let list = self.list_of(place.above)?;
-        let sibling = (0..place.slot).rev().map(|slot| list.node(slot)).find(|node| *node != NOBODY);
-        sibling.map(innermost).or_else(|| self.above(node))
+        let sibling = self.list_of(place.above)?.previous(Some(place.slot));
+        sibling.and_then(innermost).or_else(|| self.above(node))
     }
 
     /// Takes back memory that growing left over.

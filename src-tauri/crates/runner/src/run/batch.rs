@@ -28,6 +28,11 @@ impl Cancel {
         self.own.store(true, Ordering::Relaxed);
     }
 
+    /// Whether it cancels the same batch as another one.
+    pub(crate) fn is(&self, other: &Cancel) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Whether the batch was cancelled.
     pub fn is_cancelled(&self) -> bool {
         let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);

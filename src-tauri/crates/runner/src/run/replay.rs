@@ -9,10 +9,11 @@ mod input_of_today;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::task::Poll;
 
 use engine::abort::Abort;
+use engine::alone::Alone;
 use engine::effect_log::{EffectLog, SeenRecords};
 use engine::effects::SyncEffect;
 use engine::event::{Event, EventKind, RequestStatus};
@@ -32,6 +33,7 @@ use crate::catalogue::{LoadedFlow, STACK};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
 use crate::core::progress::{Awaited, run_to_end};
+use crate::run::batch::Cancel;
 use crate::run::closed_effects::ClosedEffects;
 use crate::run::prepare::{load, prepare};
 use crate::run::{PriorEvents, with_script};
@@ -50,6 +52,17 @@ pub(crate) struct ReplayInput {
     pub(crate) records: Vec<(ScopeKey, Record)>,
     pub(crate) seen: SeenRecords,
     pub(crate) store: Arc<Store>,
+    /// The block that runs by itself; without it the whole request does. The records are those that it found.
+    pub(crate) alone: Option<Alone>,
+    pub(crate) watch: Watch,
+}
+
+/// Follows a replay while it runs, and cancels it.
+#[derive(Clone, Default)]
+pub(crate) struct Watch {
+    pub(crate) cancel: Cancel,
+    /// Called with the newest event that the replay has written.
+    pub(crate) progress: Option<Arc<dyn Fn(u64) + Send + Sync>>,
 }
 
 /// How much longer code with probes may run without yielding.
@@ -84,6 +97,8 @@ pub(crate) struct Replayed {
     pub(crate) probed: Probed,
     /// Whether it looked at earlier requests of its session.
     pub(crate) saw_earlier_requests: bool,
+    /// Whether it asked for an effect that the log does not have.
+    pub(crate) asks_new: bool,
 }
 
 /// Replays a request on a thread of its own and compares what it does with its log.
@@ -96,7 +111,7 @@ pub(crate) fn replay(workspace: &Path, input: ReplayInput) -> Result<Replayed, F
 }
 
 fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
-    let ReplayInput { code, config, mut asked, events, expectation, records, seen, store } = input;
+    let ReplayInput { code, config, mut asked, events, expectation, records, seen, store, mut alone, watch } = input;
     let end_record = match &code {
         ReplayedCode::Loaded(loaded_flow) => Some(loaded_flow.end_record.clone()),
         ReplayedCode::Probed { end_record, .. } => end_record.clone(),
@@ -121,7 +136,7 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let mut loaded = match code {
         ReplayedCode::Loaded(loaded_flow) => load(workspace, &loaded_flow, limits, load_time)?,
         ReplayedCode::Probed { bundle, kind, asked, .. } => {
-            Loaded::load_probed(&bundle, &kind, workspace, limits, load_time, asked)
+            Loaded::load_probed(&bundle, &kind, workspace, limits, load_time, (asked, alone.is_some()))
                 .map_err(|error| Fault::NotLoaded { message: error.to_string() })?
         }
     };
@@ -131,9 +146,17 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         let is_today = |hash: &str| code.bundle.is_of(hash, workspace);
         input_of_today(action?.input_schema.as_ref()?, is_today, &events)
     });
-    let began = events.first().map_or(0, |event| event.at);
-    let log =
-        Arc::new(ReplayLog { memory: MemoryLog::default(), store, began, saw_earlier_requests: AtomicBool::default() });
+    let mut memory = MemoryLog::default();
+    let mut now = events.first().map_or(0, |event| event.at);
+    if let Some(alone) = &mut alone {
+        alone.run_by(&flow.code_hash);
+        // It begins when its block began.
+        now = alone.before.last().map_or(now, |event| event.at.max(now));
+        memory = MemoryLog::after(&asked.request, alone.before.clone());
+    }
+    let (cancel, progress) = (watch.cancel, watch.progress);
+    let saw_earlier_requests = AtomicBool::default();
+    let log = Arc::new(ReplayLog { memory, store, now: now.into(), saw_earlier_requests, progress });
     for (scope, record) in records {
         log.set_record(scope, record);
     }
@@ -145,16 +168,26 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let was_aborted = events
         .last()
         .is_some_and(|event| matches!(event.kind, EventKind::RequestFinished { status: RequestStatus::Aborted, .. }));
-    let run = Run::replay(&events, effect_log.clone(), flow, asked, log.clone(), effects, stop.clone());
+    let (effects_of_log, aborts) = (effect_log.clone(), stop.clone());
+    let run = match &alone {
+        None => Run::replay(&events, effects_of_log, flow, asked, log.clone(), effects, aborts),
+        Some(alone) => Run::replay_alone(alone, effects_of_log, flow, asked, log.clone(), effects, aborts),
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let input = run.begin().await.map_err(Fault::internal)?;
+        let begun = if alone.is_some() { run.begin_resumed(Vec::new()).await } else { run.begin().await };
+        let input = begun.map_err(Fault::internal)?;
         loaded.attach(&run);
         let work = with_script(run.execute(input), loaded.drive());
         // A recording that was cut off in the middle of an effect has no end of it.
         let is_cut_off = Cell::new(false);
-        let work = Box::pin(until_answered(work, || loaded.is_answered() || is_cut_off.get()));
-        let settle = || effect_log.advance();
+        let is_over = || loaded.is_answered() || is_cut_off.get() || cancel.is_cancelled();
+        let work = Box::pin(until_answered(work, is_over));
+        let settle = || {
+            let has_advanced = effect_log.advance();
+            log.now.fetch_max(effect_log.now(), Ordering::Relaxed);
+            has_advanced
+        };
         let unblock = || {
             if loaded.fail_waiting_calls() {
                 return true;
@@ -173,7 +206,8 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let replayed = log.memory.events(&request);
     let probed = loaded.probed();
     let result = match loaded.unrecorded() {
-        _ if probed.is_full => Comparison::default(),
+        // Of a block alone its caller knows what it should do.
+        _ if probed.is_full || alone.is_some() || cancel.is_cancelled() => Comparison::default(),
         None => {
             let (missing, questions) = (effect_log.missing(), effect_log.questions());
             let found = Found { events: &replayed, missing, questions, input };
@@ -183,7 +217,8 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         Some((kind, ordinal)) => Comparison::at_load(kind, ordinal),
     };
     let saw_earlier_requests = log.saw_earlier_requests.load(Ordering::Relaxed);
-    Ok(Replayed { result, events: replayed, probed, saw_earlier_requests })
+    let asks_new = effect_log.missing().is_some();
+    Ok(Replayed { result, events: replayed, probed, saw_earlier_requests, asks_new })
 }
 
 /// Polls the work of a replay until it ends, or its probes have recorded all that was asked for.
@@ -196,12 +231,14 @@ async fn until_answered<T>(work: impl Future<Output = T>, is_answered: impl Fn()
     .await;
 }
 
-/// The log of a replay: its own writes in memory, and the session as the request found it.
+/// The log of a replay: its own writes in memory, and the session as the request found it when it looked.
 struct ReplayLog {
     memory: MemoryLog,
     store: Arc<Store>,
-    began: i64,
+    /// The time of the recording: what ended later in the session was not there yet.
+    now: AtomicI64,
     saw_earlier_requests: AtomicBool,
+    progress: Option<Arc<dyn Fn(u64) + Send + Sync>>,
 }
 
 impl Log for ReplayLog {
@@ -212,6 +249,9 @@ impl Log for ReplayLog {
         events: Vec<Event>,
         mode: AppendMode,
     ) -> oneshot::Receiver<Result<(), AppendError>> {
+        if let (Some(progress), Some(last)) = (&self.progress, events.last()) {
+            progress(last.seq);
+        }
         self.memory.append(request, lease, events, mode)
     }
 
@@ -234,14 +274,16 @@ impl Log for ReplayLog {
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         self.saw_earlier_requests.store(true, Ordering::Relaxed);
         let mut found = self.store.session_events(session, before, usize::MAX)?;
-        found.retain(|(_, events)| events.last().is_some_and(|event| event.at <= self.began));
+        let now = self.now.load(Ordering::Relaxed);
+        found.retain(|(_, events)| events.last().is_some_and(|event| event.at <= now));
         found.drain(..found.len().saturating_sub(newest));
         Ok(found)
     }
 
     fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
         self.saw_earlier_requests.store(true, Ordering::Relaxed);
-        let query = NoteQuery { except: Some(before), until: Some(self.began), newest: Some(newest) };
+        let query =
+            NoteQuery { except: Some(before), until: Some(self.now.load(Ordering::Relaxed)), newest: Some(newest) };
         Ok(self.store.notes_of(session, kind, query)?.into_iter().map(|note| note.entry).collect())
     }
 }

@@ -4,7 +4,7 @@ use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
 use serde::{Deserialize, Serialize};
 
-use super::{Json, Replay, RequestRow};
+use super::{Json, PrintedValue, Replay, RequestRow};
 
 /// What differs between two blocks of one path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]
@@ -217,4 +217,74 @@ pub struct ReplayedBlock {
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+}
+
+/// A statement of one of two executions that are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedStatement {
+    /// The request.
+    pub request_id: String,
+    /// `PATH#ATTEMPT+TICK`; of a replay none can be opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instant: Option<String>,
+    /// The newest recorded event before it.
+    #[specta(type = specta_typescript::Number)]
+    pub seq: u64,
+    /// Which statement of the execution, from 1.
+    #[specta(type = specta_typescript::Number)]
+    pub tick: u64,
+    /// The author's file.
+    pub file: String,
+    /// Where it begins, from 1.
+    pub line: u32,
+    /// The function around it.
+    pub function: String,
+}
+
+/// A name in scope whose values differ.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+pub struct DifferingLocal {
+    /// As the source has it.
+    pub name: String,
+    /// Its value on the left; absent if it is not in scope there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub old: Option<PrintedValue>,
+    /// Its value on the right; absent if it is not in scope there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new: Option<PrintedValue>,
+}
+
+/// Where two executions of a block first have other locals, or go another way.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct LocalsCompared {
+    /// How many statements both ran alike before that.
+    #[specta(type = specta_typescript::Number)]
+    pub equal: u64,
+    /// The statement of the left one; absent if it had ended, or nothing differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<ComparedStatement>,
+    /// The statement of the right one, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub right: Option<ComparedStatement>,
+    /// The locals that differ before these statements. Empty if only the statements do.
+    pub locals: Vec<DifferingLocal>,
+    /// What must be known: that only the first statements were compared, or what is not certain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Two executions whose locals are compared.
+#[derive(Clone, Debug, PartialEq, Deserialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct LocalsQuery {
+    /// The request on the left.
+    pub left: String,
+    /// Which execution of it: `PATH[#ATTEMPT]`.
+    pub left_at: String,
+    /// The request on the right; what the code of today does with the left one, if it is absent.
+    pub right: Option<String>,
+    /// Which execution of it: `PATH[#ATTEMPT]`.
+    pub right_at: String,
 }

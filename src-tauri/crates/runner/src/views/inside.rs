@@ -98,10 +98,15 @@ pub struct RequestNote {
 pub struct Printed {
     /// The newest request first, and in the order of time.
     pub hits: Vec<PrintedHit>,
-    /// How many hits were found; with `truncated` there may be more.
+    /// How many hits there are, whatever the limit.
     pub total: u32,
-    /// Whether the limit ended the search.
+    /// Whether there may be more than `total`, because the limit ended the search.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub total_is_at_least: bool,
+    /// Whether the limit left hits out, or requests.
     pub truncated: bool,
+    /// How many executions of blocks ran again for the answer.
+    pub ran: u32,
     /// Requests that were not asked.
     pub not_asked: Vec<NotAsked>,
     /// What must be known of requests that were asked.

@@ -164,6 +164,10 @@ pub struct ViewRow {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// What tells a turn of a loop, or an entry of a list, from the others: the id, the name or the title of what it
+    /// was called with, or its first words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
     /// Its kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<BlockKind>,
@@ -241,6 +245,22 @@ pub struct ViewGroup {
     /// How many wait.
     pub suspended: u64,
     /// How many began when: 48 equal parts of the group's own time.
+    pub cells: Vec<u32>,
+    /// How many of those failed.
+    pub failures: Vec<u32>,
+    /// How long its turns took, once one has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durations: Option<ViewDurations>,
+}
+
+/// How long the turns of a group took, in at most eight cells; each cell is wider than the one before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, specta::Type)]
+pub struct ViewDurations {
+    /// None took less, in milliseconds.
+    pub from: i64,
+    /// None took more.
+    pub to: i64,
+    /// How many took how long.
     pub cells: Vec<u32>,
     /// How many of those failed.
     pub failures: Vec<u32>,

@@ -3,10 +3,17 @@
 //!
 //! Nothing is written but bundles in the cache. Must not ask a model or the network: a replay does not.
 
+mod alone;
 mod at;
 mod coverage;
+mod covered;
 mod executions;
+mod first_difference;
+mod first_pass;
+mod following;
 mod handle;
+mod locals;
+mod opened;
 mod parts;
 mod print;
 mod probed_code;
@@ -18,6 +25,7 @@ mod stops;
 mod trace;
 
 pub use at::{InsideAt, Move};
+pub use following::PassProgress;
 pub use print::PrintQuery;
 pub use schedule::Schedule;
 pub use step::StepQuery;
@@ -27,17 +35,17 @@ pub(super) use probed_code::ProbedCodes;
 
 use std::sync::Arc;
 
-use engine::event::{Event, Seq};
+use engine::event::{Event, EventKind, Seq};
 use script::{Asked, Question};
 use store::EventQuery;
 
 use super::Workspace;
 use crate::core::fault::Fault;
-use crate::run::replay::{Replayed, ReplayedCode, replay};
+use crate::run::replay::{Replayed, ReplayedCode, Watch, replay};
 use crate::views::RequestRow;
 use parts::Parts;
 pub(super) use probed_code::ProbedCode;
-use recorded_seq::RecordedAttempts;
+use recorded_seq::{RecordedAttempts, RecordedSeq};
 
 /// What a question found out of one request.
 struct Answer {
@@ -50,10 +58,28 @@ struct Answer {
     is_another_from: Option<Seq>,
     /// The limit that ended the replay, in words: then what was found is not all.
     ended_by: Option<String>,
+    /// How many executions of blocks ran for it.
+    ran: usize,
+    /// How many hits there are, whatever the limit; `None` if it is not known.
+    total: Option<u64>,
+    /// Whether the events of hits and statements are those of the recording already.
+    is_recorded: bool,
+}
+
+impl Answer {
+    /// Returns what maps the events of hits and statements to recorded ones.
+    fn numbers(&self) -> RecordedSeq {
+        if self.is_recorded {
+            RecordedSeq::as_recorded(&self.recorded)
+        } else {
+            RecordedSeq::new(&self.recorded, &self.replayed.events)
+        }
+    }
 }
 
 impl Workspace {
-    /// Replays a request with probes for a question. Attempts are those of the recording.
+    /// Answers a question about a request: by the executions that it is about, if they can run by themselves, and else
+    /// by a replay of the whole request. Attempts are those of the recording.
     fn ask(
         &self,
         row: &RequestRow,
@@ -63,16 +89,33 @@ impl Workspace {
         mut asked: Asked,
     ) -> Result<Answer, Fault> {
         self.check_trusted()?;
-        let attempts = RecordedAttempts::read(&recorded);
         if let Asked::Trace { of, .. } | Asked::Values { of: Some(of), .. } = &mut asked {
-            attempts.name_counted(of)?;
+            RecordedAttempts::read(&recorded).name_counted(of)?;
         }
+        if let Some(answer) = self.ask_alone(row, &recorded, code, &question, &asked)? {
+            return Ok(answer);
+        }
+        self.ask_whole(row, recorded, code, question, asked, Watch::default())
+    }
+
+    /// Replays a request with probes for a question. The execution that it names is counted as a replay does.
+    fn ask_whole(
+        &self,
+        row: &RequestRow,
+        recorded: Vec<Event>,
+        code: &Arc<ProbedCode>,
+        question: Question,
+        asked: Asked,
+        watch: Watch,
+    ) -> Result<Answer, Fault> {
+        let attempts = RecordedAttempts::read(&recorded);
         let bundle = self.probed_bundle(code, Some(question))?;
         // A flow that is gone, or does not load today, can be asked all the same.
         let loaded = self.with_catalogue(|catalogue| catalogue.find(&row.flow)).ok();
         let end_record = loaded.map(|loaded| loaded.end_record.clone());
         let probed = ReplayedCode::Probed { bundle, kind: row.flow.clone(), asked, end_record };
-        let input = self.replay_input(row, recorded.clone(), probed)?;
+        let mut input = self.replay_input(row, recorded.clone(), probed)?;
+        input.watch = watch;
         let mut replayed = replay(&self.dir, input)?;
         let probed = &mut replayed.probed;
         probed.hits.iter_mut().for_each(|hit| attempts.name_recorded(&mut hit.execution));
@@ -81,8 +124,11 @@ impl Workspace {
         let note =
             difference(&replayed, has_changed).or_else(|| has_changed.then(|| format!("{CHANGED}: values may differ")));
         let divergence = replayed.result.first.as_ref().map(|first| first.divergence.seq);
-        let ended_by = ended_by(&replayed);
-        Ok(Answer { replayed, recorded, note, is_another_from: divergence.filter(|_| has_changed), ended_by })
+        let (is_another_from, ended_by) = (divergence.filter(|_| has_changed), ended_by(&replayed));
+        let ran = replayed.events.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. })).count();
+        // A limit may have ended the search.
+        let total = (!replayed.probed.is_full).then_some(replayed.probed.hits.len() as u64);
+        Ok(Answer { replayed, recorded, note, is_another_from, ended_by, ran, total, is_recorded: false })
     }
 }
 

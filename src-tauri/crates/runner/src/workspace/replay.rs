@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use engine::alone::Alone;
 use engine::effect_log::{SeenRecords, callback_key, edit_key};
 use engine::event::{Event, EventKind, Seq};
+use engine::path::is_inside;
 use engine::request::StartRequest;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::edited_input;
@@ -13,7 +15,7 @@ use engine::views::replay_order::ReplayOrder;
 use super::Workspace;
 use crate::core::fault::Fault;
 use crate::run::replay::comparison::Expectation;
-use crate::run::replay::{ReplayInput, Replayed, ReplayedCode, replay};
+use crate::run::replay::{ReplayInput, Replayed, ReplayedCode, Watch, replay};
 use crate::views::{Replay, RequestRow};
 
 impl Workspace {
@@ -60,7 +62,42 @@ impl Workspace {
         let asked = StartRequest { claim: None, owner: "replay".to_owned(), ..asked };
         let (config, store) = (self.config.clone(), self.store.clone());
         let expectation = Expectation::default();
-        Ok(ReplayInput { code, config, asked, events, expectation, records, seen, store })
+        let (alone, watch) = (None, Watch::default());
+        Ok(ReplayInput { code, config, asked, events, expectation, records, seen, store, alone, watch })
+    }
+
+    /// What a run of one block of a request by itself needs: the records as the block found them.
+    pub(super) fn input_alone(
+        &self,
+        row: &RequestRow,
+        events: &[Event],
+        code: ReplayedCode,
+        alone: Alone,
+    ) -> Result<ReplayInput, Fault> {
+        let mut input = self.replay_input(row, events.to_vec(), code)?;
+        // The newest version of each record that the request had read or written by then.
+        let mut versions: HashMap<&ScopeKey, u64> = HashMap::new();
+        for event in events.iter().take_while(|event| event.seq <= alone.began) {
+            let news = match &event.kind {
+                EventKind::BlockStarted { versions, .. } | EventKind::RecordsSeen { versions } => versions.as_slice(),
+                _ => &[],
+            };
+            versions.extend(news.iter().map(|(scope, version)| (scope, *version)));
+            versions.extend(event.kind.commits().iter().map(|commit| (&commit.scope, commit.version)));
+        }
+        for (scope, record) in &mut input.records {
+            let found = match versions.get(scope) {
+                Some(version) => self.store.state_seen(scope, &row.id, alone.began, *version),
+                None => self.store.state_at(scope, &row.id, alone.began),
+            };
+            *record = found.map_err(Fault::internal)?;
+        }
+        // What blocks before it saw has come to these records.
+        let is_own = |seen: &str| seen == &*alone.path || is_inside(seen, &alone.path);
+        let path_of = |key: &str| key.split('\u{0}').next().is_some_and(is_own);
+        input.seen.retain(|(key, _), _| path_of(key));
+        input.alone = Some(alone);
+        Ok(input)
     }
 
     /// What blocks saw of records that others had written since the request began.
@@ -78,9 +115,12 @@ impl Workspace {
         // What a fork began with: the newest commit of no block.
         let mut begun: Vec<(ScopeKey, (Seq, u64))> = Vec::new();
         let mut callbacks: HashMap<u64, &str> = HashMap::new();
+        // What functions did that were called again: the call that counts does not tell once more what they looked at.
+        let mut repeated: HashSet<Seq> = HashSet::new();
         for event in events {
-            if let EventKind::CallbackReturned { callback, events, memoized: false, .. } = &event.kind {
-                callbacks.extend(events.iter().map(|seq| (*seq, callback.as_str())));
+            if let EventKind::CallbackReturned { callback, events, superseded, memoized: false, .. } = &event.kind {
+                callbacks.extend(events.iter().chain(superseded).map(|seq| (*seq, callback.as_str())));
+                repeated.extend(superseded);
             }
         }
         let from = self.request(request)?.forked_from;
@@ -144,12 +184,9 @@ impl Workspace {
             else {
                 continue;
             };
-            let nth = attempts.place(event);
-            // A look that is behind the request: the block ran again, and looked again.
             let is_look = matches!(event.kind, EventKind::RecordsSeen { .. });
-            if is_look && nth.is_none() {
-                continue;
-            }
+            let is_repeated = is_look && repeated.contains(&event.seq);
+            let nth = if is_repeated { attempts.place_of_repeated(event) } else { attempts.place(event) };
             for (scope, version) in news {
                 let scope = own_key(scope, event.seq)?;
                 let known = versions.get(&scope).copied();
@@ -158,6 +195,10 @@ impl Workspace {
                 }
                 versions.insert(scope.clone(), *version);
                 waiting.insert(scope, (event.seq, *version));
+            }
+            // A look of an attempt that is behind the request: the next one does not tell it again.
+            if is_look && nth.is_none() {
+                continue;
             }
             // A chain that is gone through again comes by what it did before the others wrote: the first block
             // that is new finds what they wrote.

@@ -45,11 +45,13 @@ impl Workspace {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         view.number = number;
         let (from, to) = view.range().unwrap_or((row.started_at, row.started_at));
+        let mut first = view.rows(&source, RowsQuery { offset: 0, limit: FIRST_ROWS, at: None })?;
+        view.add_words(&source, &mut first.page)?;
         let head = ViewHead {
             view: number,
             seq: view.seq(),
             rows: view.row_count(),
-            page: view.rows(&source, RowsQuery { offset: 0, limit: FIRST_ROWS, at: None })?.page,
+            page: first.page,
             counts: view.counts(),
             sums: view.sums(),
             from,
@@ -105,7 +107,11 @@ impl Workspace {
 
     /// A window of a view's rows.
     pub fn view_rows(&self, view: u64, query: RowsQuery) -> Result<ViewRows, Fault> {
-        self.with_view(view, |view, source| view.rows(source, query))
+        self.with_view(view, |view, source| {
+            let mut rows = view.rows(source, query)?;
+            view.add_words(source, &mut rows.page)?;
+            Ok(rows)
+        })
     }
 
     /// Folds or unfolds a row, or all where none is named. Answers how many rows there are.
@@ -130,7 +136,11 @@ impl Workspace {
 
     /// The rows of executions, shown or not; without those that are not there.
     pub fn view_blocks(&self, view: u64, instances: &[String]) -> Result<Vec<ViewRow>, Fault> {
-        self.with_view(view, |view, source| view.blocks(source, instances))
+        self.with_view(view, |view, source| {
+            let mut rows = view.blocks(source, instances)?;
+            view.add_words(source, &mut rows)?;
+            Ok(rows)
+        })
     }
 
     /// The ticks and Calls of a view that began, ended or ran on after an event (0: all).
@@ -315,6 +325,10 @@ impl Source for ViewSource<'_> {
 
     fn path_number(&self, path: &str) -> Result<Option<PathNumber>, Fault> {
         self.workspace.store.path_number(path).map_err(Fault::internal)
+    }
+
+    fn words(&self, starts: &[Seq]) -> Result<Vec<Option<String>>, Fault> {
+        self.workspace.store.block_words(self.request, starts).map_err(Fault::internal)
     }
 
     fn error_at(&self, seq: Seq) -> Result<Option<FlowError>, Fault> {

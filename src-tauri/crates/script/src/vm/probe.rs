@@ -6,15 +6,16 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rquickjs::{Coerced, Ctx, Function, Object, Value as JsValue};
 use serde_json::{Value, json};
 
 use crate::vm::Shared;
+use crate::vm::covered::Recorder;
 use crate::vm::deadline::Deadline;
 use crate::vm::memory::Meter;
+use crate::vm::probed::{Asked, Execution, Hit, Probed, Stretch, Traced};
 
 /// How long one expression may run.
 const EXPRESSION_TIME: Duration = Duration::from_millis(1000);
@@ -43,122 +44,11 @@ const ASIDE: u32 = u32::MAX;
 /// How many conditions that run for too long end a question.
 const MAX_LATE: u64 = 3;
 
-/// One execution of a block.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Execution {
-    /// The block's path.
-    pub path: Arc<str>,
-    /// Which attempt, as the replay counts.
-    pub attempt: u32,
-}
-
-/// What probes are asked for.
-#[derive(Clone, Debug)]
-pub enum Asked {
-    /// How often each statement ran, in all executions.
-    Counts {
-        /// Whether they are counted apart for every event of the replay before them.
-        by_event: bool,
-    },
-    /// The first `most` statements of one execution, in their order.
-    Trace {
-        /// The execution.
-        of: Execution,
-        /// How many ticks.
-        most: usize,
-    },
-    /// Which execution's statements ran when.
-    Order,
-    /// Values at the statements that have expressions.
-    Values {
-        /// The execution; all without it.
-        of: Option<Execution>,
-        /// The first tick and the last one, from 1.
-        ticks: (u64, u64),
-        /// How many hits end the replay.
-        limit: usize,
-        /// Where in a value to open it: keys of properties.
-        open: Option<Value>,
-    },
-}
-
-/// Values at a statement.
-#[derive(Clone, Debug)]
-pub struct Hit {
-    /// Whose statement.
-    pub execution: Execution,
-    /// Which of its statements, from 1.
-    pub tick: u64,
-    /// The statement's number in its table.
-    pub site: u32,
-    /// Which of the statements of all executions, from 1.
-    pub order: u64,
-    /// The newest event of the replay.
-    pub seq: u64,
-    /// What was captured: a list, an entry for each expression.
-    pub values: Value,
-    /// Frames of the author's code, the newest first, as lines of a stack.
-    pub stack: String,
-}
-
-/// One step of an execution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traced {
-    /// The statement's number in its table.
-    pub site: u32,
-    /// The call of the function that it is part of; 0 for code of no function.
-    pub call: u32,
-    /// Which of the statements of all executions, from 1.
-    pub order: u64,
-    /// The newest event of the replay.
-    pub seq: u64,
-}
-
-/// Statements of one execution that ran without one of another between them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
-    /// Whose statements.
-    pub execution: Execution,
-    /// Which of its statements is the first, from 1.
-    pub tick: u64,
-    /// Which of the statements of all executions that is, from 1.
-    pub order: u64,
-    /// How many they are.
-    pub count: u64,
-}
-
-/// What probes recorded.
-#[derive(Clone, Debug, Default)]
-pub struct Probed {
-    /// How often statements ran, by their numbers and the newest event of the replay then, which is 0 if they are not
-    /// counted apart.
-    pub counts: HashMap<(u32, u64), u64>,
-    /// The traced statements.
-    pub trace: Vec<Traced>,
-    /// How many ticks the traced execution had.
-    pub ticks: u64,
-    /// From which call each call of the traced execution was made.
-    pub callers: HashMap<u32, u32>,
-    /// In order of time.
-    pub stretches: Vec<Stretch>,
-    /// In order of time.
-    pub hits: Vec<Hit>,
-    /// Whether the limit ended the replay.
-    pub is_full: bool,
-    /// How often the condition was asked.
-    pub asked_conditions: u64,
-    /// How often it failed.
-    pub failed_conditions: u64,
-    /// What it threw first.
-    pub condition_error: Option<String>,
-    /// Where the expressions first changed what they look at: the name's number among those that are watched, the
-    /// execution, and the tick.
-    pub changed: Option<(u32, Execution, u64)>,
-}
-
 /// The probes of one runtime.
 pub(crate) struct Probe {
     asked: Asked,
+    /// Records what each execution runs, if that is asked or statements are followed.
+    recorder: Option<RefCell<Recorder>>,
     executions: RefCell<Vec<Execution>>,
     /// The places in `executions`.
     numbers: RefCell<HashMap<Execution, usize>>,
@@ -171,9 +61,15 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    pub(crate) fn new(asked: Asked, memory: Rc<Meter>) -> Probe {
+    /// With `follows`, which statements each execution runs is recorded as well.
+    pub(crate) fn new(asked: Asked, follows: bool, memory: Rc<Meter>) -> Probe {
+        let recorder = match asked {
+            Asked::Coverage => Some(Recorder::of_all()),
+            _ => follows.then(Recorder::of_digests),
+        };
         Probe {
             asked,
+            recorder: recorder.map(RefCell::new),
             executions: RefCell::default(),
             numbers: RefCell::default(),
             ticks: RefCell::default(),
@@ -196,6 +92,9 @@ impl Probe {
     /// Fails if an operation of the host may not be asked for now.
     pub(crate) fn check(&self, op: &str, token: u32) -> Result<(), String> {
         let is_question = self.expression_ends.get().is_some() || token == ASIDE;
+        if let Some(recorder) = self.recorder.as_ref().filter(|_| !is_question) {
+            recorder.borrow_mut().asked(op);
+        }
         if !is_question || READS.contains(&op) || op.starts_with("probe") {
             return Ok(());
         }
@@ -204,7 +103,11 @@ impl Probe {
 
     /// Returns and forgets what was recorded.
     pub(crate) fn take(&self) -> Probed {
-        std::mem::take(&mut *self.probed.borrow_mut())
+        let mut probed = std::mem::take(&mut *self.probed.borrow_mut());
+        if let Some(recorder) = &self.recorder {
+            recorder.take().write(&self.executions.borrow(), &mut probed);
+        }
+        probed
     }
 
     /// Says what is asked of the execution behind a token, as JSON. `None` for code of no block.
@@ -216,7 +119,7 @@ impl Probe {
             self.executions.borrow_mut().push(execution.clone());
             self.executions.borrow().len() - 1
         });
-        let (mut reports, mut traces, mut ticks) = (false, false, (u64::from(u32::MAX), 0));
+        let (mut reports, mut traces, mut ticks) = (self.recorder.is_some(), false, (u64::from(u32::MAX), 0));
         match &self.asked {
             Asked::Counts { .. } | Asked::Order => reports = true,
             Asked::Trace { of, .. } if *of == execution => (reports, traces) = (true, true),
@@ -239,18 +142,19 @@ impl Probe {
     }
 
     fn traced(&self, shared: &Shared, site: u32, call: u32, order: u64, id: u32) {
-        let mut probed = self.probed.borrow_mut();
-        if matches!(self.asked, Asked::Order) {
-            return self.ran(&mut probed.stretches, order, id);
+        if let Some(recorder) = &self.recorder {
+            recorder.borrow_mut().ran(id, site, order, || shared.newest_event());
         }
+        let mut probed = self.probed.borrow_mut();
         let most = match &self.asked {
-            Asked::Trace { most, .. } => most,
-            asked => {
-                let by_event = matches!(asked, Asked::Counts { by_event: true });
-                let seq = if by_event { shared.newest_event() } else { 0 };
+            Asked::Order => return self.ran(&mut probed.stretches, order, id),
+            Asked::Trace { of, most } if self.recorder.is_none() || self.is_of(id, of) => most,
+            Asked::Counts { by_event } => {
+                let seq = if *by_event { shared.newest_event() } else { 0 };
                 *probed.counts.entry((site, seq)).or_default() += 1;
                 return;
             }
+            _ => return,
         };
         probed.ticks += 1;
         // More is refused.
@@ -259,6 +163,11 @@ impl Probe {
             let seq = shared.newest_event();
             probed.trace.push(Traced { site, call, order, seq });
         }
+    }
+
+    /// Whether an execution has a number.
+    fn is_of(&self, id: u32, execution: &Execution) -> bool {
+        self.executions.borrow().get((id as usize).wrapping_sub(1)) == Some(execution)
     }
 
     fn ran(&self, stretches: &mut Vec<Stretch>, order: u64, id: u32) {

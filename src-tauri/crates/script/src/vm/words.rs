@@ -36,9 +36,46 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     native.set("explain", Function::new(ctx.clone(), explain)?)
 }
 
-/// Returns the message and the place of what a file threw while it loaded: `Name: message`, then the stack.
-pub(crate) fn at_load(trace: &Trace, code: &str, thrown: &str) -> (String, Option<Location>) {
-    let (message, stack) = thrown.split_once('\n').unwrap_or((thrown, ""));
+/// What a script threw, as it came out of the runtime.
+pub(crate) struct Thrown {
+    /// `Name: message`, or another value as text; a message may have several lines.
+    pub(crate) said: String,
+    /// The stack; empty if there is none.
+    pub(crate) stack: String,
+}
+
+impl From<String> for Thrown {
+    fn from(said: String) -> Thrown {
+        Thrown { said, stack: String::new() }
+    }
+}
+
+impl Thrown {
+    /// Reads what was caught.
+    pub(crate) fn of(caught: rquickjs::CaughtError<'_>) -> Thrown {
+        match caught {
+            rquickjs::CaughtError::Exception(exception) => {
+                let name: String = exception.as_object().get("name").unwrap_or_else(|_| "Error".to_owned());
+                let message = exception.message().unwrap_or_default();
+                Thrown { said: format!("{name}: {message}"), stack: exception.stack().unwrap_or_default() }
+            }
+            rquickjs::CaughtError::Value(value) => match value.as_string().and_then(|text| text.to_string().ok()) {
+                Some(text) => text.into(),
+                None => format!("it threw {}", without_error(&value)).into(),
+            },
+            rquickjs::CaughtError::Error(error) => error.to_string().into(),
+        }
+    }
+
+    /// The message without the name that says nothing.
+    pub(crate) fn message(&self) -> &str {
+        self.said.trim_start_matches("Error: ")
+    }
+}
+
+/// Returns the message and the place of what a file threw while it loaded.
+pub(crate) fn at_load(trace: &Trace, code: &str, thrown: &Thrown) -> (String, Option<Location>) {
+    let (message, stack) = (thrown.said.as_str(), thrown.stack.as_str());
     let (class, said) = message.split_once(": ").unwrap_or(("Error", message));
     let classes = [class.to_owned(), "Error".to_owned()];
     match trace.explained(stack, said, &classes) {

@@ -169,6 +169,24 @@ pub(crate) fn value(connection: &Connection, text: &str) -> Result<Value, Error>
     Ok(value)
 }
 
+/// What stands in the place of a value in a body whose references are left.
+pub(crate) enum Reference<'a> {
+    /// The value is a payload, or several.
+    Elsewhere,
+    /// This object of the flow, which has the key of a reference.
+    Escaped(&'a Value),
+}
+
+/// What an object refers to or escapes, if it does.
+pub(crate) fn reference(value: &Value) -> Option<Reference<'_>> {
+    let fields = value.as_object().filter(|fields| fields.len() == 1)?;
+    match fields.iter().next().map(|(name, inner)| (name.as_str(), inner))? {
+        (PAYLOAD_KEY | PARTS_KEY, _) => Some(Reference::Elsewhere),
+        (ESCAPE_KEY, inner) => Some(Reference::Escaped(inner)),
+        _ => None,
+    }
+}
+
 /// The hashes of the payloads that a body refers to, as hex; not those that these payloads refer to in turn.
 pub(crate) fn referenced_payloads(text: &str) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();

@@ -1,7 +1,7 @@
 //! Rows, lists and totals follow the events.
 
 use engine::error::FlowError;
-use engine::event::{Event, EventKind, Outcome, RequestStatus};
+use engine::event::{Event, EventKind, Outcome, Recorded, RequestStatus};
 use engine::item::{ItemStatus, NewItem};
 use engine::log::{AppendMode, Log, NoteKind};
 use engine::scope::{ScopeKey, ScopeKind};
@@ -223,4 +223,31 @@ fn readers_and_the_writer_do_not_wait_for_each_other() {
     assert_eq!(count(), 1);
     assert_eq!(bed.last_seq("r").unwrap(), 101);
     assert_eq!(bed.record(&session_scope()).unwrap().version, 0);
+}
+
+#[test]
+fn a_block_is_told_by_its_input_without_reading_payloads() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r");
+    let mut called = |path: &str, input: Recorded| {
+        let mut kind = block_started("read");
+        if let EventKind::BlockStarted { input: own, .. } = &mut kind {
+            *own = input;
+        }
+        request.commit_at(path, 0, kind);
+        request.last
+    };
+    let long = "long ".repeat(4_000);
+    let named = called("root/a[0]", Recorded::Value(json!({"text": long, "id": "A-200"})));
+    let unnamed = called("root/a[1]", Recorded::Value(json!(long)));
+    let nothing = called("root/a[2]", Recorded::Undefined);
+    request.commit_at("root/a[0]", 0, block_finished(Outcome::Completed, Some(json!({"title": "Trees"}))));
+    let output = request.last;
+    let mut kind = block_started("read");
+    if let EventKind::BlockStarted { input, .. } = &mut kind {
+        *input = Recorded::Of(output);
+    }
+    request.commit_at("root/b[0]", 0, kind);
+    let words = bed.block_words("r", &[request.last, named, unnamed, nothing, 9_999]).unwrap();
+    assert_eq!(words, [Some("Trees".to_owned()), Some("A-200".to_owned()), None, None, None]);
 }

@@ -2,10 +2,8 @@
 // how often lines ran, and the statement that a click on a hit leads to.
 import type { FileCoverage, ImportedSource } from '../../../host/host';
 import type { AppModel } from '../../../model/app.svelte';
+import { wantedStatement, type Wanted } from '../../../model/wanted-statement.svelte';
 import { Prints } from './prints.svelte';
-
-/** A statement of a block execution that is to be shown as soon as its block is. */
-export type Wanted = { instance: string; tick: number };
 
 const KEY = 'inside';
 /** Requests whose answers are kept. */
@@ -13,17 +11,26 @@ const MAX_REQUESTS = 8;
 
 export class KeptInside {
   watches: readonly string[] = $state.raw([]);
-  wanted: Wanted | null = $state.raw(null);
   readonly prints = new Prints();
   readonly #coverage = new Map<string, Promise<FileCoverage[]>>();
   readonly #files = new Map<string, Promise<ImportedSource[]>>();
 
+  constructor(readonly app: AppModel) {}
+
   static of(app: AppModel): KeptInside {
     const known = app.kept.get(KEY);
     if (known instanceof KeptInside) return known;
-    const made = new KeptInside();
+    const made = new KeptInside(app);
     app.kept.set(KEY, made);
     return made;
+  }
+
+  /** The statement of a block execution that is to be shown as soon as its block is. */
+  get wanted(): Wanted | null {
+    return wantedStatement(this.app).now;
+  }
+  set wanted(wanted: Wanted | null) {
+    wantedStatement(this.app).now = wanted;
   }
 
   /** How often the lines of all files of a request ran. `seq` is how many events it has: a running request gets more. */

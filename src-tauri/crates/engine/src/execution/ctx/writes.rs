@@ -229,8 +229,13 @@ impl Context {
             Change::Atomic { mutator } => {
                 let state = before.to_json();
                 let next = mutator.call(vec![Arg::Data(state.into())], self.invocation()).await?.into_data()?;
-                let Some(Value::Object(fields)) = next.as_value() else {
-                    return Err(FlowError::validation("atomicState: the mutator must return an object", None));
+                let none = Map::new();
+                let fields = match next.as_value() {
+                    Some(Value::Object(fields)) => fields,
+                    Some(Value::Null) | None => &none,
+                    Some(_) => {
+                        return Err(FlowError::validation("atomicState: the mutator must return an object", None));
+                    }
                 };
                 let changed = fields
                     .iter()

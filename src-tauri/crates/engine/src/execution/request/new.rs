@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::execution::core::abort::Abort;
 use crate::execution::drivers;
+use crate::execution::record::alone::Alone;
 use crate::execution::record::cache::ReplayCache;
 use crate::execution::record::effect_log::EffectLog;
 use crate::execution::record::fork_edits::ForkEdits;
@@ -52,6 +53,25 @@ impl Run {
         run.edits = ForkEdits::of(events);
         run.effect_log = Some(effect_log);
         run.reuse = Reuse::Repeated;
+        Rc::new(run)
+    }
+
+    /// Creates a run of one block of a recorded request: what ended before it comes from the log, its effects come from
+    /// the effect log, and nothing runs after it. It begins with [`begin_resumed`](Run::begin_resumed).
+    pub fn replay_alone(
+        alone: &Alone,
+        effect_log: Rc<EffectLog>,
+        flow: Rc<Flow>,
+        start: StartRequest,
+        log: Arc<dyn Log>,
+        effects: Rc<dyn Effects>,
+        abort: Abort,
+    ) -> Rc<Self> {
+        let earlier = PriorRun { events: &alone.before, ..PriorRun::default() };
+        let run = Run::after(earlier, flow, start, log, effects, abort);
+        let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
+        run.effect_log = Some(effect_log);
+        run.ends_with = Some(alone.path.clone());
         Rc::new(run)
     }
 

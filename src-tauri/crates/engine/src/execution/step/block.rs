@@ -210,10 +210,12 @@ pub(crate) fn try_block(
                     ended => match end_attempt(&run, &frame, ended, &mut permit, conflicts).boxed_local().await? {
                         AttemptEnd::Ended(Ok(value)) => {
                             drop(permit);
+                            run.end_alone(&path);
                             return react(&run, &frame, value).boxed_local().await;
                         }
                         AttemptEnd::Ended(Err(error)) => {
                             drop(permit);
+                            run.end_alone(&path);
                             return rescue(&run, &frame, error).await;
                         }
                         AttemptEnd::GivesUp(error) => result = Err(error),

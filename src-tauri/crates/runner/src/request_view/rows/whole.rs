@@ -34,18 +34,23 @@ impl RequestView {
     /// All rows, each below the one around it, also those that are folded away.
     pub(crate) fn whole(&mut self, source: &impl Source) -> Result<Vec<WholeRow>, Fault> {
         let mut nodes: Vec<(Node, u32)> = Vec::new();
-        let mut rest: Vec<(Node, u32)> = self.tree.children(None).map(|node| (node, 0)).collect();
+        let mut rest: Vec<(Node, u32)> = self.tree.shown(None).map(|node| (node, 0)).collect();
         rest.reverse();
         while let Some((node, depth)) = rest.pop() {
             nodes.push((node, depth));
-            rest.extend(self.tree.children(Some(node)).rev().map(|child| (child, depth + 1)));
+            let first = rest.len();
+            rest.extend(self.tree.shown(Some(node)).map(|child| (child, depth + 1)));
+            rest[first..].reverse();
         }
         let mut rows = Vec::with_capacity(nodes.len());
         for batch in nodes.chunks(BATCH) {
-            for ((node, depth), row) in batch.iter().zip(self.rows_of(source, batch.to_vec(), None)?) {
+            let mut now = self.rows_of(source, batch.to_vec(), None)?;
+            self.add_words(source, &mut now)?;
+            for ((node, depth), row) in batch.iter().zip(now) {
                 let mut earlier = Vec::new();
                 for at in self.changes_of(*node) {
-                    earlier.extend(self.rows_of(source, vec![(*node, *depth)], Some(at))?.pop().map(|row| (at, row)));
+                    let then = self.rows_of(source, vec![(*node, *depth)], Some(at))?.pop();
+                    earlier.extend(then.map(|then| (at, ViewRow { words: row.words.clone(), ..then })));
                 }
                 rows.push(WholeRow { row, earlier });
             }

@@ -116,16 +116,25 @@ impl<'a> Plain<'a> {
         node.inside.iter().filter_map(newest).collect()
     }
 
+    /// What is inside a node as it is shown: turns that failed come first.
+    pub(super) fn shown<'n>(&self, node: &'n Node) -> Vec<&'n Node> {
+        let mut shown: Vec<&Node> = node.inside.iter().collect();
+        if matches!(node.key, Key::Turns(..)) {
+            shown.sort_by_key(|member| !self.blocks[Plain::ends(member).1].status.is_failure());
+        }
+        shown
+    }
+
     /// The rows, as folded and filtered.
     pub(super) fn rows(&self, folded: &HashMap<Key, bool>, fits: Option<&dyn Fn(usize) -> bool>) -> Vec<PlainRow> {
         let mut rows = Vec::new();
-        self.write(&self.top, 0, folded, fits, &mut rows);
+        self.write(&self.top.iter().collect::<Vec<_>>(), 0, folded, fits, &mut rows);
         rows
     }
 
     fn write(
         &self,
-        nodes: &[Node],
+        nodes: &[&Node],
         depth: u32,
         folded: &HashMap<Key, bool>,
         fits: Option<&dyn Fn(usize) -> bool>,
@@ -133,7 +142,7 @@ impl<'a> Plain<'a> {
     ) {
         for (at, node) in nodes.iter().enumerate() {
             let mut inside = Vec::new();
-            self.write(&node.inside, depth + 1, folded, fits, &mut inside);
+            self.write(&self.shown(node), depth + 1, folded, fits, &mut inside);
             let is_match = matches!((&node.key, fits), (Key::Block(block), Some(fits)) if fits(*block));
             if fits.is_some() && inside.is_empty() && !is_match {
                 continue;
@@ -190,16 +199,14 @@ impl<'a> Plain<'a> {
         newest.max(self.blocks[block].started_at)
     }
 
-    /// Every node, in the order of the tree.
+    /// Every node, in the order of the rows.
     pub(super) fn nodes(&self) -> Vec<&Node> {
-        fn walk<'n>(nodes: &'n [Node], all: &mut Vec<&'n Node>) {
-            for node in nodes {
-                all.push(node);
-                walk(&node.inside, all);
-            }
-        }
         let mut all = Vec::new();
-        walk(&self.top, &mut all);
+        let mut rest: Vec<&Node> = self.top.iter().rev().collect();
+        while let Some(node) = rest.pop() {
+            all.push(node);
+            rest.extend(self.shown(node).into_iter().rev());
+        }
         all
     }
 }

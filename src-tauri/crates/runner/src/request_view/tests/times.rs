@@ -22,7 +22,8 @@ fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (TestSource, RequestView) {
             let is_there = |path: &String| blocks.iter().any(|(other, ..)| other == path);
             let parent = std::iter::successors(around(path), |path| around(path)).find(is_there);
             let fact = if begins {
-                let name = spans.names_mut().number(path.rsplit(['/', ':']).next().unwrap_or(path));
+                let last = path.rsplit(['/', ':']).next().unwrap_or(path);
+                let name = spans.names_mut().number(last.split('[').next().unwrap_or(last));
                 let kind = match parent {
                     None => BlockKind::Sequencer,
                     Some(_) => BlockKind::Handler,
@@ -67,6 +68,33 @@ fn the_end_waited_for_what_ended_last_before_what_followed() {
     let parts = part.critical.iter().map(|part| (part.from, part.to));
     assert_eq!(parts.collect::<Vec<_>>(), [(40, 90), (90, 95)]);
     assert_eq!((part.cells.iter().sum::<u32>(), part.from, part.to), (3, 40, 95));
+}
+
+#[test]
+fn of_many_turns_those_that_failed_come_first() {
+    let paths: Vec<String> = (0..300).map(|turn| format!("root/forEach:read[{turn}]")).collect();
+    let mut blocks = vec![("root", 0, 10_000, DONE)];
+    for (turn, path) in (0..).zip(&paths) {
+        let (took, end) = if turn % 100 == 50 { (400, SpanEnd::Failed) } else { (20, DONE) };
+        blocks.push((path, turn, turn + took, end));
+    }
+    let (source, mut view) = view(&blocks);
+    let mut rows =
+        |offset: u64, limit: u32| view.rows(&source, RowsQuery { offset, limit, at: None }).expect("rows").page;
+    let group = rows(1, 1).remove(0);
+    let told = group.group.expect("they are a group");
+    assert_eq!((told.count, told.failed, group.is_folded), (300, 3, true));
+    let durations = told.durations.expect("they ended");
+    assert_eq!((durations.cells.iter().sum::<u32>(), durations.failures.iter().sum::<u32>()), (300, 3));
+    assert_eq!((durations.cells.first(), durations.cells.last()), (Some(&297), Some(&3)));
+    assert_eq!(durations.failures.last(), Some(&3));
+    view.fold(Some(group.node), false).expect("it is there");
+    let mut rows =
+        |offset: u64, limit: u32| view.rows(&source, RowsQuery { offset, limit, at: None }).expect("rows").page;
+    let first: Vec<(String, u64)> = rows(2, 5).into_iter().map(|row| (row.label, row.position)).collect();
+    let turn = |turn: u32, position: u64| (format!("forEach:read[{turn}]"), position);
+    assert_eq!(first, [turn(50, 1), turn(150, 2), turn(250, 3), turn(0, 4), turn(1, 5)]);
+    assert_eq!(rows(301, 5).pop().map(|row| row.label).as_deref(), Some("forEach:read[299]"));
 }
 
 #[test]

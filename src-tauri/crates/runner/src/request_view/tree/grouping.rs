@@ -8,10 +8,11 @@ use engine::event::BlockKind;
 use engine::views::spans::{Span, SpanIndex, Spans};
 use rustc_hash::FxHashMap;
 
+use super::super::durations::Durations;
 use super::super::histogram::Histogram;
 use super::super::lists::{List, NOBODY};
 use super::{GROUP, Group, NONE, Node, Place, State, TOP, Tree};
-use crate::views::GroupOf;
+use crate::views::{GroupOf, span as length};
 
 /// From how many turns on there is a group.
 const TURNS: u32 = 3;
@@ -163,6 +164,7 @@ impl Tree {
             open: 0,
             suspended: 0,
             began: None,
+            took: None,
             ended_at,
             is_folded: false,
             is_decided: false,
@@ -245,9 +247,18 @@ impl Tree {
 
     fn count_state(&mut self, spans: &Spans, group: Node, span: SpanIndex, by: i32) {
         let state = self.states[span as usize];
+        // It is one with its member, in whose place later attempts stand.
+        let member = self.above(span).filter(|above| *above != group).unwrap_or(span);
+        if self.group(group).is_some_and(|group| group.of == GroupOf::Turns) {
+            let Place { slot, .. } = self.place(member);
+            let list = self.place(group).list as usize;
+            self.lists[list].1.set_lead(slot, by > 0 && state == State::Failed);
+            let took = self.took(spans, span).filter(|_| by > 0);
+            if let Some(durations) = &mut self.group_mut(group).took {
+                durations.set(slot, took);
+            }
+        }
         if state == State::Failed && self.group(group).is_some_and(|group| group.began.is_some()) {
-            // It is one with the begin of its member, in whose place later attempts stand.
-            let member = self.above(span).filter(|above| *above != group).unwrap_or(span);
             let at = spans.get(self.oldest(member)).started_at;
             if let Some(began) = &mut self.group_mut(group).began {
                 if by > 0 { began.add(at, true) } else { began.take_failure(at) }
@@ -261,6 +272,15 @@ impl Tree {
             State::Other => return,
         };
         *count = count.saturating_add_signed(by);
+    }
+
+    /// How long a span took that ended, in milliseconds, and whether it failed.
+    fn took(&self, spans: &Spans, span: SpanIndex) -> Option<(i64, bool)> {
+        let state = self.states[span as usize];
+        let is_over = matches!(state, State::Failed | State::Other);
+        let span = spans.get(span);
+        let end = span.finished_at().filter(|_| is_over)?;
+        Some((length(span.started_at, end), state == State::Failed))
     }
 
     /// Says how a span stands now, and until when it ran.
@@ -295,6 +315,13 @@ impl Tree {
                 }
             }
             self.group_mut(group).began = Some(Box::new(began));
+            if self.group(group).is_some_and(|group| group.of == GroupOf::Turns) {
+                let mut took = Durations::default();
+                for (slot, member) in (0..).zip(self.children(Some(group))) {
+                    took.set(slot, self.took(spans, self.newest(member)));
+                }
+                self.group_mut(group).took = Some(Box::new(took));
+            }
         }
     }
 }

@@ -20,8 +20,9 @@ impl Subject for Replayed {
             log: ReplayLog {
                 memory: MemoryLog::default(),
                 store,
-                began: i64::MAX,
+                now: i64::MAX.into(),
                 saw_earlier_requests: AtomicBool::default(),
+                progress: None,
             },
             _folder: folder,
         }

@@ -7,7 +7,6 @@ use script::{Asked, Question};
 
 use super::super::Workspace;
 use super::parts::Part;
-use super::recorded_seq::RecordedSeq;
 use super::{Answer, Known};
 use crate::core::fault::Fault;
 use crate::views::{Covered, FileCoverage, LineHits};
@@ -36,9 +35,16 @@ impl Workspace {
         for (at, code) in parts.codes() {
             let part = &parts.all[at];
             let by_event = !parts.is_one();
-            let answer = self.ask(&row, events.clone(), code, Question::default(), Asked::Counts { by_event })?;
-            note = note.or_else(|| part.note(&answer));
-            let counts = counts_of(part, &answer, by_event);
+            let known = if by_event { None } else { self.covered(&row, &events, code)? };
+            let counts = match known {
+                Some(known) => known.counts(),
+                None => {
+                    let asked = Asked::Counts { by_event };
+                    let answer = self.ask(&row, events.clone(), code, Question::default(), asked)?;
+                    note = note.or_else(|| part.note(&answer));
+                    counts_of(part, &answer, by_event)
+                }
+            };
             let changed = parts.changed_files(code);
             let mut seen: HashSet<(&str, u32)> = HashSet::new();
             for (number, site) in code.table.sites.iter().enumerate() {
@@ -69,7 +75,7 @@ impl Workspace {
 fn counts_of(part: &Part, answer: &Answer, by_event: bool) -> HashMap<u32, u64> {
     let mut counts: HashMap<u32, u64> = HashMap::new();
     let mut known: HashMap<Seq, bool> = HashMap::new();
-    let numbers = RecordedSeq::new(&answer.recorded, &answer.replayed.events);
+    let numbers = answer.numbers();
     for ((site, seq), hits) in &answer.replayed.probed.counts {
         let is_of_part = || part.seqs.contains(&numbers.of(*seq).0);
         if !by_event || *known.entry(*seq).or_insert_with(is_of_part) {

@@ -5,7 +5,6 @@ use std::path::Path;
 use engine::event::{RequestStatus, Seq};
 use script::{Asked, Probed, Question, check_expression};
 use serde::Deserialize;
-use serde_json::Value;
 use store::RequestQuery;
 
 use super::super::Workspace;
@@ -13,12 +12,9 @@ use super::Answer;
 use super::handle::Handle;
 use super::parts::Part;
 use super::probed_code::ProbedCode;
-use super::recorded_seq::RecordedSeq;
 use super::stops::failed_condition;
 use crate::core::fault::{Detail, Fault};
-use crate::views::{
-    Captured, NotAsked, OpenedEntry, OpenedValue, Printed, PrintedHit, PrintedValue, RequestNote, RequestRow,
-};
+use crate::views::{NotAsked, Printed, PrintedHit, PrintedValue, RequestNote, RequestRow};
 
 /// How many requests are asked if none is named.
 const MAX_REQUESTS: usize = 100;
@@ -69,6 +65,11 @@ struct Place<'q> {
 struct PrintedIn {
     hits: Vec<PrintedHit>,
     note: Option<String>,
+    /// How many hits there are at least, and whether there may be more.
+    total: u64,
+    may_be_more: bool,
+    /// How many executions of blocks ran again for it.
+    ran: usize,
 }
 
 impl Workspace {
@@ -111,11 +112,14 @@ impl Workspace {
             if !codes.any(|(_, code)| code.table.find(&file, query.line, query.column, &names).is_some()) {
                 nearest.get_or_insert_with(|| no_statement(with_file, &file, query.line));
             } else if found.hits.len() >= limit {
-                found.truncated = true;
+                (found.truncated, found.total_is_at_least) = (true, true);
                 break;
             }
             match self.printed_in(&row, &place, limit - found.hits.len()) {
-                Ok(Some(PrintedIn { mut hits, note })) => {
+                Ok(Some(PrintedIn { mut hits, note, total, may_be_more, ran })) => {
+                    found.total = found.total.saturating_add(u32::try_from(total).unwrap_or(u32::MAX));
+                    found.total_is_at_least |= may_be_more;
+                    found.ran += ran as u32;
                     let left = limit - found.hits.len();
                     found.notes.extend(note.map(|note| RequestNote { request_id: row.id.clone(), note }));
                     found.truncated |= hits.len() > left;
@@ -129,7 +133,6 @@ impl Workspace {
                 Err(fault) => found.not_asked.push(not_asked(fault.to_string())),
             }
         }
-        found.total = found.hits.len() as u32;
         if has_file == 0 && !is_one {
             self.file_in(&file)?;
             let which = which(query);
@@ -182,53 +185,17 @@ impl Workspace {
             let is_another_from = answer.is_another_from.unwrap_or(Seq::MAX);
             let note = parts.all[at].note(&answer);
             found.note = found.note.take().or(changed).or(failed).or(note);
-            let hits = self.hits(&row, code, query, answer);
-            found.hits.extend(hits.into_iter().filter(|hit| seqs.contains(&hit.seq) && hit.seq < is_another_from));
+            let (total, is_full, ran) = (answer.total, probed.is_full, answer.ran);
+            let hits = self.hits(&row, code, query, answer).into_iter();
+            let own: Vec<_> = hits.filter(|hit| seqs.contains(&hit.seq) && hit.seq < is_another_from).collect();
+            // Of changed code only some of the hits count, so how many there are is known only of those.
+            let total = total.filter(|_| parts.is_one() && is_another_from == Seq::MAX);
+            found.may_be_more |= total.is_none() && is_full;
+            found.total += total.unwrap_or(own.len() as u64);
+            found.ran += ran;
+            found.hits.extend(own);
         }
         Ok(found)
-    }
-
-    /// Opens a value of an answer: what is inside, one level down. The code runs again up to the same statement.
-    pub fn open_value(&self, handle: &str) -> Result<OpenedValue, Fault> {
-        let handle = Handle::read(handle)?;
-        let gone = || Fault::not_found("the value is gone: its request does not come to the same statement any more");
-        let (row, events) = self.whole_log_of(&handle.request)?;
-        let code = self.probed_code(&handle.code)?.ok_or_else(gone)?;
-        let site = code.table.sites.get(handle.site as usize).ok_or_else(gone)?;
-        checked(&handle.expression, &site.file)?;
-        let question = Question {
-            expressions: vec![handle.expression.clone()],
-            sites: Some(vec![handle.site]),
-            ..Question::default()
-        };
-        let of = script::Execution { path: handle.path.as_str().into(), attempt: handle.attempt };
-        let open = Some(Value::Array(handle.keys.clone()));
-        let asked = Asked::Values { of: Some(of), ticks: (handle.tick, handle.tick), limit: 1, open };
-        let answer = self.ask(&row, events, &code, question, asked)?;
-        let hit = answer.replayed.probed.hits.into_iter().next().ok_or_else(gone)?;
-        let opened = &hit.values[0];
-        if let Some(error) = opened.get("error") {
-            return Err(Fault::invalid(format!(
-                "the value cannot be opened: {}",
-                error["message"].as_str().unwrap_or("")
-            )));
-        }
-        let entry = |entry: &Value| {
-            let text = handle.inside(&entry["key"]).text();
-            let value = match PrintedValue::read(&entry["value"], || text) {
-                PrintedValue::Captured(value) => value,
-                PrintedValue::Failed { error } => {
-                    Captured { kind: "cut".to_owned(), preview: error.message, json: None, handle: None }
-                }
-            };
-            OpenedEntry { name: entry["name"].as_str().unwrap_or_default().to_owned(), value }
-        };
-        Ok(OpenedValue {
-            kind: opened["kind"].as_str().unwrap_or_default().to_owned(),
-            preview: opened["preview"].as_str().unwrap_or_default().to_owned(),
-            entries: opened["entries"].as_array().into_iter().flatten().map(entry).collect(),
-            total: opened["total"].as_u64().unwrap_or(0),
-        })
     }
 
     /// The path of a file as stored code has it. Of a flow's file its name is enough, if no file lies there.
@@ -289,7 +256,7 @@ impl Workspace {
     }
 
     fn hits(&self, row: &RequestRow, code: &ProbedCode, query: &PrintQuery, answer: Answer) -> Vec<PrintedHit> {
-        let numbers = RecordedSeq::new(&answer.recorded, &answer.replayed.events);
+        let numbers = answer.numbers();
         let hits = answer.replayed.probed.hits.into_iter();
         hits.map(|hit| {
             let (seq, at) = numbers.of(hit.seq);

@@ -5,10 +5,12 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use script::{Bundle, Bundler, Code, LoadErrorKind, Question, SiteTable, Source};
+use script::{Bundle, Bundler, Code, LoadErrorKind, Question, Site, SiteTable, Source};
 use serde::{Deserialize, Serialize};
 
 use super::super::{Workspace, lock};
+use super::covered::Coverages;
+use super::following::Following;
 use super::schedule::Schedules;
 use super::trace::Traces;
 use crate::catalogue::loading::{hash_of, is_current, keep};
@@ -17,7 +19,7 @@ use crate::core::ordinary_files;
 
 /// How many codes, and how many bundles, a process keeps in memory.
 const KEPT: usize = 16;
-/// How many bundles the cache on the disk keeps.
+/// How many files a cache on the disk keeps.
 const KEPT_ON_DISK: usize = 256;
 
 /// What is kept of the code of requests.
@@ -28,6 +30,8 @@ pub(crate) struct ProbedCodes {
     bundler: OnceLock<Option<Bundler>>,
     pub(super) traces: Traces,
     pub(super) schedules: Schedules,
+    pub(super) coverages: Coverages,
+    pub(super) following: Following,
 }
 
 /// The code of a bundle that ran, and its statements.
@@ -35,9 +39,37 @@ pub(crate) struct ProbedCode {
     pub(super) hash: String,
     pub(super) code: Code,
     pub(super) table: Arc<SiteTable>,
+    keeps_state: OnceLock<bool>,
 }
 
 impl ProbedCode {
+    /// Reads the statements of code that has a hash.
+    pub(super) fn new(hash: &str, code: Code) -> ProbedCode {
+        let table = Arc::new(SiteTable::of(&code));
+        ProbedCode { hash: hash.to_owned(), code, table, keeps_state: OnceLock::new() }
+    }
+
+    /// The text of a statement, or of what comes before those inside it; of several lines only the first one.
+    pub(super) fn statement(&self, site: &Site) -> &str {
+        let line = self.text(&site.file).and_then(|text| text.lines().nth(site.line as usize - 1)).unwrap_or_default();
+        let units = |column: u32| {
+            let mut left = column.saturating_sub(1) as usize;
+            let is_before = |letter: &(usize, char)| {
+                let is_before = left > 0;
+                left = left.saturating_sub(letter.1.len_utf16());
+                is_before
+            };
+            line.char_indices().take_while(is_before).last().map_or(0, |(at, letter)| at + letter.len_utf8())
+        };
+        let end = if site.end_line == site.line { units(site.end_column) } else { line.len() };
+        line.get(units(site.column)..end).unwrap_or_default().trim_end()
+    }
+
+    /// Whether it may keep something in memory from one block to the next.
+    pub(super) fn may_keep_state(&self) -> bool {
+        *self.keeps_state.get_or_init(|| self.code.may_keep_state())
+    }
+
     /// The text of a file as it ran.
     pub(super) fn text(&self, file: &str) -> Option<&str> {
         self.code.sources.iter().find(|source| source.file == file).map(|source| source.text.as_str())
@@ -60,8 +92,7 @@ impl Workspace {
         }
         let Some(code) = self.store.code(hash).map_err(Fault::internal)? else { return Ok(None) };
         let code: Code = engine::json::from_value(code).map_err(Fault::internal)?;
-        let table = Arc::new(SiteTable::of(&code));
-        let made = Arc::new(ProbedCode { hash: hash.to_owned(), code, table });
+        let made = Arc::new(ProbedCode::new(hash, code));
         let mut codes = lock(&self.probed.codes);
         codes.push_back(made.clone());
         if codes.len() > KEPT {
@@ -136,8 +167,8 @@ fn cached(file: &std::path::Path) -> Option<Cached> {
     (cached.version == script::version() && is_current(&cached.inputs)).then_some(cached)
 }
 
-/// Removes the oldest bundles of a cache that has too many.
-fn forget_old(folder: &std::path::Path) {
+/// Removes the oldest files of a cache that has too many.
+pub(super) fn forget_old(folder: &std::path::Path) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let written = |entry: std::fs::DirEntry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()));
     let mut files: Vec<_> = entries.filter_map(written).collect();

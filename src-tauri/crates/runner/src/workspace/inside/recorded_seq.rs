@@ -19,6 +19,8 @@ pub(super) struct RecordedSeq {
     recorded: HashMap<Counted, Vec<(Seq, i64)>>,
     /// Of each event of the replay, in order: its number, its attempt, and how many that one had before it.
     replayed: Vec<(Seq, Counted, usize)>,
+    /// The recorded events with their times, if the numbers are theirs.
+    own: Vec<(Seq, i64)>,
 }
 
 /// The attempts of blocks, as recorded and as a replay counts them.
@@ -82,12 +84,21 @@ impl RecordedSeq {
             (event.seq, attempt, *count - 1)
         };
         let replayed = replayed.iter().map(place).collect();
-        RecordedSeq { recorded: known, replayed }
+        RecordedSeq { recorded: known, replayed, own: Vec::new() }
+    }
+
+    /// Leaves the numbers of recorded events as they are.
+    pub(super) fn as_recorded(recorded: &[Event]) -> RecordedSeq {
+        let own = recorded.iter().map(|event| (event.seq, event.at)).collect();
+        RecordedSeq { recorded: HashMap::new(), replayed: Vec::new(), own }
     }
 
     /// Returns the recorded event of an event of the replay, and its time. If the recording lacks the event, returns
     /// that of the newest earlier event that it has.
     pub(super) fn of(&self, seq: Seq) -> (Seq, i64) {
+        if let Ok(at) = self.own.binary_search_by_key(&seq, |(own, _)| *own) {
+            return self.own[at];
+        }
         let end = self.replayed.partition_point(|(known, ..)| *known <= seq);
         let known = |(_, attempt, nth): &(Seq, Counted, usize)| self.recorded.get(attempt)?.get(*nth).copied();
         self.replayed[..end].iter().rev().find_map(known).unwrap_or((1, 0))

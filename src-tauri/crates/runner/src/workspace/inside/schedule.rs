@@ -63,6 +63,12 @@ impl Workspace {
         let mut is_asked = false;
         for (at, code) in parts.codes() {
             is_asked = true;
+            if parts.is_one()
+                && let Some(known) = self.covered(row, events, code)?
+            {
+                schedule.stretches = known.stretches();
+                continue;
+            }
             let answer = self.ask(row, events.to_vec(), code, Question::default(), Asked::Order)?;
             let all = answer.replayed.probed.stretches.into_iter();
             let mut own: Vec<Stretch> = all.filter(|stretch| parts.has(at, &stretch.execution)).collect();

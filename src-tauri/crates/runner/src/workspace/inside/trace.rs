@@ -8,7 +8,6 @@ use script::{Asked, Execution, Question, SiteTable, Traced};
 
 use super::super::{Workspace, lock};
 use super::probed_code::ProbedCode;
-use super::recorded_seq::RecordedSeq;
 use crate::core::fault::Fault;
 use crate::views::{RequestRow, StackFrame};
 
@@ -73,7 +72,7 @@ impl Workspace {
                 execution.path, probed.ticks
             )));
         }
-        let numbers = RecordedSeq::new(&answer.recorded, &answer.replayed.events);
+        let numbers = answer.numbers();
         let mut seqs: Vec<Seq> = Vec::with_capacity(probed.trace.len());
         let mut last = (0, 0);
         for traced in &probed.trace {

@@ -63,7 +63,13 @@ impl Words<'_> {
                     text.push_str(&self.written(write));
                 }
                 text.push(' ');
-                text.push_str(&self.end(last));
+                // The place that the first sentence names is not named a second time.
+                let is_named = last.depth == 1 && first.of.as_ref() == Some(&last.spot);
+                if is_named && last.kind == WhyKind::Recorded && last.operation.is_none() {
+                    text.push_str("It entered the log there.");
+                } else {
+                    text.push_str(&self.end(last));
+                }
             }
             _ => text.push_str(&self.branching(edges)),
         }

@@ -1,0 +1,28 @@
+// What the palette says of the sessions: what a person said first, then what ran, how it stands and when.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { entriesOf } from './commands';
+import { FakeHost } from './host/fake';
+import type { ListedSession } from './host/host';
+import { AppModel } from './model/app.svelte';
+import { Router } from './model/route.svelte';
+
+let app: AppModel;
+beforeEach(() => {
+  history.replaceState(null, '', '#');
+  app = new AppModel(new FakeHost(0, 0), new Router(window));
+});
+afterEach(() => app.stop());
+
+const shown = (session: Partial<ListedSession>) => {
+  const all = { id: 'ses_01JZ9QXW', flow: 'research', lastAction: 'ask', lastStatus: 'completed', userId: 'ada' };
+  app.workspace.sessions.answer = [{ ...all, updatedAt: Date.now() - 120_000, ...session } as ListedSession];
+  return entriesOf(app, '').find((one) => one.group === 'Session');
+};
+
+test('a session is told by its title or the words of its input, and never by its id', () => {
+  expect(shown({ words: 'How do cities cool down?' })?.title).toBe('How do cities cool down? · research.ask');
+  expect(shown({ title: 'Cool cities', words: 'How?' })?.title).toBe('Cool cities · research.ask');
+  expect(shown({ words: null })?.title).toBe('research.ask · ada');
+  expect(shown({ words: 'How?', forkedFrom: { sessionId: 's' } as never })?.title).toBe('How? · research.ask (fork)');
+  expect(shown({ words: 'How?', lastStatus: 'failed' })?.hint).toMatch(/^Failed · 2 min/);
+});
