@@ -78,24 +78,22 @@ fn windows_are_opened_again_after_a_crash() {
     let place = Place::with_flow(FLOW);
     place.get("run rest rest --user ada --session s --request r1 --input 1");
     let home = tempfile::tempdir().expect("a temporary folder can be made");
-    let until = |window: &tests::webdriver::Window, what: &str, is_so: &dyn Fn(&[(Value, bool)]) -> bool| {
-        window.until(what, || {
+    let until_two_are_held = |window: &tests::webdriver::Window| {
+        window.until("a second window", || {
             let found = kept(home.path());
-            if is_so(&found) { Ok(()) } else { Err(format!("{found:?}")) }
+            let shows = |record: &Value| record["address"].as_str().is_some_and(|text| text.contains("request=r1"));
+            let are_two = found.len() == 2 && found.iter().all(|(_, is_held)| *is_held) && shows(&found[1].0);
+            if are_two { Ok(()) } else { Err(format!("{found:?}")) }
         });
-    };
-    let two_held = |found: &[(Value, bool)]| {
-        let shows = |record: &Value| record["address"].as_str().is_some_and(|text| text.contains("request=r1"));
-        found.len() == 2 && found.iter().all(|(_, is_held)| *is_held) && shows(&found[1].0)
     };
     let window = open_at(home.path(), &place, &["--request", "r1"]);
     window.wait_for(&hook("request-header"));
     window.palette("Open this request in another window");
-    until(&window, "a second window", &two_held);
+    until_two_are_held(&window);
     window.kill();
     let window = open_at(home.path(), &place, &[]);
     window.wait_for("[data-testid=open-palette], [data-testid=home]");
-    until(&window, "the second window again", &two_held);
+    until_two_are_held(&window);
     // The first one is this one, and is there once.
     assert_eq!(kept(home.path()).iter().filter(|(record, _)| record["isFirst"] == true).count(), 1);
 }

@@ -28,6 +28,7 @@ pub(crate) mod inside;
 mod instances;
 mod items;
 mod journal;
+mod known_samples;
 mod listed;
 #[cfg(test)]
 mod lost_job_tests;
@@ -207,7 +208,7 @@ pub struct Workspace {
     payloads: payloads::PayloadCache,
     probed: inside::ProbedCodes,
     verdicts: verify::Verdicts,
-    known_samples: experiment::KnownSamples,
+    known_samples: known_samples::KnownSamples,
     watching: Mutex<Option<Watch>>,
     /// What dispatchers have started, until somebody waits for it.
     dispatched: Mutex<VecDeque<Running>>,
@@ -269,7 +270,7 @@ impl Workspace {
             payloads: payloads::PayloadCache::default(),
             probed: inside::ProbedCodes::default(),
             verdicts: verify::Verdicts::default(),
-            known_samples: experiment::KnownSamples::default(),
+            known_samples: known_samples::KnownSamples::default(),
             watching: Mutex::default(),
             dispatched: Mutex::default(),
             itself: OnceLock::default(),

@@ -18,7 +18,7 @@ mod sample;
 mod score;
 mod scores;
 mod spending;
-mod statistics;
+pub(crate) mod statistics;
 mod variant;
 mod view;
 #[cfg(test)]
@@ -53,7 +53,6 @@ use variant::Variant;
 pub use crate::models::call_meter::Budget;
 pub use axes::{ModelsBy, ParameterAxis, PromptField, PromptText, SetAxis, TryQuery};
 pub use culprit::CulpritQuery;
-pub(crate) use facts::KnownSamples;
 pub(super) use place::{AnsweredBeside, nearest};
 pub use score::Score;
 

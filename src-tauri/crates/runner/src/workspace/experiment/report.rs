@@ -10,21 +10,12 @@ use serde_json::{Map, Value, json};
 use store::{EventQuery, SampleRow};
 
 use super::TryQuery;
-use super::facts::OriginalRun;
 use crate::core::fault::Fault;
 use crate::core::prices::{CallTokens, added};
 use crate::models::call_meter::hash_of;
 use crate::views::{Json, RequestRow, SampleDiffers, SampleUsage, SampleView, StateView};
 use crate::workspace::Workspace;
-
-/// The end of a run, as samples are compared by it.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct End {
-    pub(super) status: RequestStatus,
-    pub(super) output: Option<Value>,
-    error: Option<(String, String)>,
-    state: Value,
-}
+use crate::workspace::known_samples::{End, OriginalRun, SpentCall, Used};
 
 /// A sample whose request is there.
 pub(super) struct Read {
@@ -241,35 +232,8 @@ impl Workspace {
     }
 }
 
-impl End {
-    /// What of it is not as another run ended.
-    pub(super) fn differs(&self, other: &End) -> SampleDiffers {
-        let outcome = |end: &End| (end.status, end.output.clone(), end.error.clone());
-        SampleDiffers { output: outcome(self) != outcome(other), state: self.state != other.state }
-    }
-}
-
-/// One model call of a run.
-#[derive(Clone, Debug)]
-pub(super) struct SpentCall {
-    hash: blake3::Hash,
-    /// How often the run has asked the same before, from 1. `None` if the call failed.
-    nth: Option<u32>,
-    tokens: u64,
-    usd: f64,
-}
-
 /// A sample as it is stored, with its request if that is there.
 pub(super) type Sample = (SampleRow, Option<store::RequestRow>);
-
-/// What a run asked of models, and what that cost in US dollars.
-#[derive(Clone, Debug)]
-pub(super) struct Used {
-    pub(super) usage: SampleUsage,
-    pub(super) cost: Option<f64>,
-    /// Of answers that another sample has paid for.
-    pub(super) shared_cost: Option<f64>,
-}
 
 /// How much longer the model took than the run waited, if another run had asked for the answer.
 fn shared_ms(kind: &EventKind) -> Option<u64> {

@@ -6,7 +6,6 @@ use engine::event::RequestStatus;
 use store::ExperimentRow as Stored;
 
 use super::axes::Arm;
-use super::facts::OriginalRun;
 use super::report::by_arm;
 use super::sample::Begun;
 use super::scores::{ScoreKind, arm_view, beside_base, summary};
@@ -14,6 +13,7 @@ use super::{BASE, ModelsBy, StoredBody};
 use crate::core::fault::Fault;
 use crate::views::{ArmSummary, ArmView, ExperimentRow, ExperimentView, SampleView, StoppedBy};
 use crate::workspace::Workspace;
+use crate::workspace::known_samples::OriginalRun;
 
 impl Workspace {
     /// The experiments, newest first.

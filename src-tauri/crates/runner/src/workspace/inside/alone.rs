@@ -168,8 +168,8 @@ fn add(all: &mut Probed, found: Probed) {
     all.condition_error = all.condition_error.take().or(found.condition_error);
 }
 
-/// Returns whether the host has the same answers for a block alone: not for items, which come with the events of others,
-/// and not for what others have done if they ran at the same time.
+/// Returns whether the host has the same answers for a block alone: not for items, which come with the events of
+/// others, and not for what others have done if they ran at the same time.
 fn sees_the_same(operations: &BTreeSet<String>, overlaps: bool) -> bool {
     operations.iter().all(|operation| {
         let looks_around = LOOKS_AROUND.contains(&operation.as_str()) || operation.starts_with("relative.");
