@@ -243,7 +243,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
     // Files are verified without the database of the folder: where they are, there may be none.
     let _folder = match &command {
         Command::Verify(verify) if verify.has_files() => {
-            let folder = tempfile::tempdir().map_err(|error| Fault::Internal { message: error.to_string() })?;
+            let folder = runner::Scratch::new().map_err(|error| Fault::Internal { message: error.to_string() })?;
             (options.data, options.existing) = (Some(folder.path().join("none.db").into()), false);
             Some(folder)
         }

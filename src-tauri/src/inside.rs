@@ -37,8 +37,8 @@ pub(crate) fn show_progress(workspace: &Workspace) {
 /// `flowglass print`.
 pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop> {
     show_progress(workspace);
-    if asked.whole {
-        workspace.ask_whole_requests();
+    if asked.alone {
+        workspace.ask_blocks_alone();
     }
     if let Some(handle) = &asked.open {
         let opened = workspace.open_value(handle)?;
@@ -58,8 +58,8 @@ pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop
 /// `flowglass step`.
 pub(crate) fn step(workspace: &Workspace, asked: Step) -> Result<Outcome, Stop> {
     show_progress(workspace);
-    if asked.whole {
-        workspace.ask_whole_requests();
+    if asked.alone {
+        workspace.ask_blocks_alone();
     }
     let (request, query) = asked.query();
     let mut at = workspace.step(&request, &query)?;

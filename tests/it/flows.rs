@@ -324,11 +324,11 @@ fn blocks_alone_say_the_same(place: &Place, topic: &str) {
                 answer
             };
             let printed = ask("");
-            assert_eq!(printed, ask(" --whole"), "{topic}: print at line {line} of {id}");
+            assert_eq!(printed, ask(" --alone"), "{topic}: print at line {line} of {id}");
             let Some(hit) = list(&printed, "hits").last() else { continue };
             let at = format!("{}#{}+{}", text(hit, "path"), hit["attempt"], hit["tick"]);
             let step = |how: &str| place.get(&format!("step {id} --at {at}{how}"));
-            assert_eq!(step(""), step(" --whole"), "{topic}: step at {at} of {id}");
+            assert_eq!(step(""), step(" --alone"), "{topic}: step at {at} of {id}");
         }
     }
 }

@@ -86,7 +86,10 @@ fn every_run_of_a_line_is_a_hit_with_its_values() {
     assert_eq!((&all["truncated"], &all["total"]), (&json!(false), &json!(3)), "{all}");
     let of_one = place.print(&["flows/main.ts:8", "sum", "--limit", "1", "--request", "one"]).json();
     assert_eq!((&of_one["truncated"], &of_one["total"]), (&json!(true), &json!(2)), "{of_one}");
-    assert_eq!(of_one.get("totalIsAtLeast"), None, "the coverage of the request knows it: {of_one}");
+    assert_eq!(of_one["totalIsAtLeast"], true, "the limit ended the search: {of_one}");
+    let alone = ["flows/main.ts:8", "sum", "--limit", "1", "--request", "one", "--alone"];
+    let known = place.print(&alone).json();
+    assert_eq!((known.get("totalIsAtLeast"), &known["total"]), (None, &json!(2)), "the first pass knows it: {known}");
     let with_condition = ["flows/main.ts:8", "sum", "--limit", "1", "--request", "one", "--if", "true"];
     let at_least = place.print(&with_condition).json();
     assert_eq!((&at_least["totalIsAtLeast"], &at_least["total"]), (&json!(true), &json!(2)), "{at_least}");

@@ -4,6 +4,8 @@ use serde_json::json;
 use tests::bench::Place;
 
 const FLOW: &str = r#"
+import { defineFlow, defineResource, generator, handler, sequencer } from "@flow-state-dev/core";
+import { z } from "zod";
 const res = defineResource({ ref: "res", scope: "user", stateSchema: z.object({ n: z.number().default(0) }), writable: true });
 const R = { resources: { res } };
 const ask = handler({ name: "ask", inputSchema: z.object({}), execute: async (_, ctx) =>
@@ -43,7 +45,7 @@ export default defineFlow({ kind: "main", actions: {
 fn place() -> Place {
     let turns = json!([{ "text": "one", "toolCalls": [{ "name": "ask", "args": {} }] }, { "text": "two" }]);
     let mock = json!({ "generators": { "gs": turns } });
-    Place::with_flow(FLOW).file("flows/main.mock.json", &mock.to_string())
+    Place::new().file("flows/main.ts", FLOW).file("flows/main.mock.json", &mock.to_string())
 }
 
 fn is_identical(place: &Place, request: &str) {

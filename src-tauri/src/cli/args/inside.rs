@@ -36,9 +36,8 @@ fn inside_at(text: &str) -> Result<InsideAt, String> {
   flowglass print flows/cart.ts:18 total            the value of total whenever line 18 ran
   flowglass print flows/cart.ts:18 total item.price --if 'total < 0'
   flowglass print flows/cart.ts:18 total --request req_3f2a
-Values are those before the statement runs. The blocks that reached it are run again, with the code that ran and the
-recorded effects; nothing is written, and no model is asked. The first question about a request runs it again as a
-whole, to find out which blocks those are.")]
+Values are those before the statement runs. The requests are run again, with the code that ran and the recorded
+effects; nothing is written, and no model is asked.")]
 pub(crate) struct Print {
     /// The statement: a file, a line of it, and a column if the line has several
     #[arg(value_name = "FILE:LINE[:COL]", value_parser = file_place, required_unless_present = "open")]
@@ -64,9 +63,10 @@ pub(crate) struct Print {
     /// Stop after so many hits
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: u32,
-    /// Run whole requests again, not only the blocks that reached the statement
+    /// Run only the blocks that reached the statement, not the whole request: faster for long ones, and wrong if code
+    /// keeps something in memory from one block to the next
     #[arg(long)]
-    pub(crate) whole: bool,
+    pub(crate) alone: bool,
     /// Open a value of an earlier answer by its handle, in place of a statement
     #[arg(long, value_name = "HANDLE", conflicts_with_all = ["place", "expressions"])]
     pub(crate) open: Option<String>,
@@ -74,7 +74,7 @@ pub(crate) struct Print {
 
 impl Print {
     pub(crate) fn query(self) -> PrintQuery {
-        let Print { place, expressions, request, session, flow, status, condition, limit, whole: _, open: _ } = self;
+        let Print { place, expressions, request, session, flow, status, condition, limit, alone: _, open: _ } = self;
         let place = place.unwrap_or(FilePlace { file: String::new(), line: 1, column: None });
         PrintQuery {
             file: place.file,
@@ -132,9 +132,10 @@ pub(crate) struct Step {
     /// To the next statement at which this expression holds
     #[arg(long, group = "where_to", value_name = "EXPR", allow_hyphen_values = true)]
     until: Option<String>,
-    /// Run the whole request again, not only the block
+    /// Run only the block, not the whole request: faster for long ones, and wrong if code keeps something in memory
+    /// from one block to the next
     #[arg(long)]
-    pub(crate) whole: bool,
+    pub(crate) alone: bool,
     /// Also the value of this expression; may be given several times
     #[arg(long, value_name = "EXPR", allow_hyphen_values = true)]
     watch: Vec<String>,

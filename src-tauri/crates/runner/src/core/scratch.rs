@@ -13,17 +13,18 @@ use crate::core::sync::lock;
 static FOLDERS: LazyLock<Mutex<HashSet<PathBuf>>> = LazyLock::new(Mutex::default);
 
 /// A temporary folder.
-pub(crate) struct Scratch(TempDir);
+pub struct Scratch(TempDir);
 
 impl Scratch {
-    /// Makes one.
-    pub(crate) fn new() -> io::Result<Scratch> {
+    /// Makes one. Fails if the folder of temporary files is not writable.
+    pub fn new() -> io::Result<Scratch> {
         let folder = tempfile::tempdir()?;
         lock(&FOLDERS).insert(folder.path().to_owned());
         Ok(Scratch(folder))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         self.0.path()
     }
 }

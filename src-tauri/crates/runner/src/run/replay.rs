@@ -147,20 +147,21 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         input_of_today(action?.input_schema.as_ref()?, is_today, &events)
     });
     let mut memory = MemoryLog::default();
-    let mut now = events.first().map_or(0, |event| event.at);
+    let mut began = events.first().map_or(0, |event| event.at);
     if let Some(alone) = &mut alone {
         alone.run_by(&flow.code_hash);
         // It begins when its block began.
-        now = alone.before.last().map_or(now, |event| event.at.max(now));
+        began = alone.before.last().map_or(began, |event| event.at.max(began));
         memory = MemoryLog::after(&asked.request, alone.before.clone());
     }
     let (cancel, progress) = (watch.cancel, watch.progress);
     let saw_earlier_requests = AtomicBool::default();
-    let log = Arc::new(ReplayLog { memory, store, now: now.into(), saw_earlier_requests, progress });
+    let effect_log = EffectLog::new(&events, seen);
+    let clock = effect_log.clock();
+    let log = Arc::new(ReplayLog { memory, store, began, clock, saw_earlier_requests, progress });
     for (scope, record) in records {
         log.set_record(scope, record);
     }
-    let effect_log = EffectLog::new(&events, seen);
     let effects = ClosedEffects::recorded(effect_log.clone(), &config);
     let request = asked.request.clone();
     let stop = Abort::default();
@@ -183,11 +184,7 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         let is_cut_off = Cell::new(false);
         let is_over = || loaded.is_answered() || is_cut_off.get() || cancel.is_cancelled();
         let work = Box::pin(until_answered(work, is_over));
-        let settle = || {
-            let has_advanced = effect_log.advance();
-            log.now.fetch_max(effect_log.now(), Ordering::Relaxed);
-            has_advanced
-        };
+        let settle = || effect_log.advance();
         let unblock = || {
             if loaded.fail_waiting_calls() {
                 return true;
@@ -235,10 +232,17 @@ async fn until_answered<T>(work: impl Future<Output = T>, is_answered: impl Fn()
 struct ReplayLog {
     memory: MemoryLog,
     store: Arc<Store>,
-    /// The time of the recording: what ended later in the session was not there yet.
-    now: AtomicI64,
+    /// When the request began, and the time of the recording: what ended later in the session was not there yet.
+    began: i64,
+    clock: Arc<AtomicI64>,
     saw_earlier_requests: AtomicBool,
     progress: Option<Arc<dyn Fn(u64) + Send + Sync>>,
+}
+
+impl ReplayLog {
+    fn now(&self) -> i64 {
+        self.clock.load(Ordering::Relaxed).max(self.began)
+    }
 }
 
 impl Log for ReplayLog {
@@ -274,7 +278,7 @@ impl Log for ReplayLog {
     fn session_events(&self, session: &str, before: &str, newest: usize) -> Result<Vec<RequestEvents>, AppendError> {
         self.saw_earlier_requests.store(true, Ordering::Relaxed);
         let mut found = self.store.session_events(session, before, usize::MAX)?;
-        let now = self.now.load(Ordering::Relaxed);
+        let now = self.now();
         found.retain(|(_, events)| events.last().is_some_and(|event| event.at <= now));
         found.drain(..found.len().saturating_sub(newest));
         Ok(found)
@@ -282,8 +286,7 @@ impl Log for ReplayLog {
 
     fn notes(&self, session: &str, before: &str, kind: NoteKind, newest: usize) -> Result<Vec<Value>, AppendError> {
         self.saw_earlier_requests.store(true, Ordering::Relaxed);
-        let query =
-            NoteQuery { except: Some(before), until: Some(self.now.load(Ordering::Relaxed)), newest: Some(newest) };
+        let query = NoteQuery { except: Some(before), until: Some(self.now()), newest: Some(newest) };
         Ok(self.store.notes_of(session, kind, query)?.into_iter().map(|note| note.entry).collect())
     }
 }

@@ -153,6 +153,10 @@ impl<'e> Recording<'e> {
     /// Returns whether an event that was written while the block ran may have changed what it saw at an instant that
     /// is not known.
     fn is_uncertain(&self, event: &Event, writer: &str) -> bool {
+        // What others commit, or find that other requests have, is there for the block at once.
+        if writer != self.path && (!event.kind.commits().is_empty() || tells_versions(&event.kind)) {
+            return true;
+        }
         let EventKind::StateChanged { scope, .. } = &event.kind else { return false };
         if writer == self.path || scope.kind.is_durable() {
             return false;
@@ -205,6 +209,14 @@ impl<'e> Recording<'e> {
             let value = view.value(recorded).cloned();
             *recorded = value.map_or(Recorded::Undefined, Recorded::Value);
         }
+    }
+}
+
+/// Returns whether an event says that records are in versions which were not known yet.
+fn tells_versions(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::BlockStarted { versions, .. } | EventKind::RecordsSeen { versions } => !versions.is_empty(),
+        _ => false,
     }
 }
 

@@ -5,12 +5,14 @@
 //! interleave as they did. The clock is that of the recording. Must never run a real effect: an effect that is not in
 //! this log is the point at which the replay diverges.
 
+mod callers;
 mod missing;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use futures_util::future::LocalBoxFuture;
 use serde_json::{Value, json};
@@ -21,7 +23,7 @@ use crate::execution::record::position::Position;
 use crate::execution::record::turns::Turns;
 use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
-use crate::model::event::{Event, EventKind, KeptPart, Seq};
+use crate::model::event::{DriftKind, Event, EventKind, KeptPart, Seq};
 use crate::model::log::Record;
 use crate::model::operation::equal;
 use crate::model::path::{is_called, parent};
@@ -30,6 +32,7 @@ use crate::model::suspension::SuspensionRequest;
 use crate::views::edited_input;
 use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
+use callers::callers;
 pub use missing::Missing;
 use missing::differing;
 
@@ -81,9 +84,11 @@ pub struct EffectLog {
     resume_counts: HashMap<(Arc<str>, u32), u32>,
     /// The attempts at which a block's tries were counted from 0 again, because a resume ran a failed block again.
     rounds: HashSet<(Arc<str>, u32)>,
+    /// When attempts started that ran after a resume: its session may have gone on before.
+    started: HashMap<(Arc<str>, u32), i64>,
     /// What waits to become due.
     turns: Turns,
-    now: Cell<i64>,
+    now: Arc<AtomicI64>,
     timers: Cell<Seq>,
     /// The first effect that the replay asked for and the log does not have.
     missing: RefCell<Option<Missing>>,
@@ -104,12 +109,14 @@ impl EffectLog {
         let own = edited_input(events).unwrap_or(0);
         let unfinished = counting.unfinished().map(|(path, nth)| (path, nth as u32)).collect();
         let rounds = counting.rounds().map(|(path, nth)| (path, nth as u32)).collect();
-        let (mut resumes, mut resume_counts) = (0, HashMap::new());
+        let (mut resumes, mut resume_counts, mut started) = (0, HashMap::new(), HashMap::new());
         for event in events {
             match (&event.kind, &event.path) {
                 (EventKind::RequestResumed { .. }, _) => resumes += 1,
                 (EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }, Some(path)) if resumes > 0 => {
-                    resume_counts.extend(counting.place(event).map(|nth| ((path.clone(), nth as u32), resumes)));
+                    let of = counting.place(event).map(|nth| (path.clone(), nth as u32));
+                    started.extend(of.clone().map(|of| (of, event.at)));
+                    resume_counts.extend(of.map(|of| (of, resumes)));
                 }
                 _ => {}
             }
@@ -137,9 +144,15 @@ impl EffectLog {
         let (mut part, mut part_began) = (0, 0);
         // By the block that called them: when called blocks ended that were tried once, in order.
         let (mut called_ends, mut tries): (HashMap<&str, Vec<Seq>>, HashMap<&str, u32>) = Default::default();
+        // The blocks that asked a model something else when they were resumed, and took its answer all the same.
+        let mut drifted: HashSet<&str> = HashSet::new();
         for event in events {
             match (&event.kind, event.path.as_deref()) {
-                (EventKind::RequestResumed { .. }, _) => (part, part_began) = (part + 1, event.seq),
+                (EventKind::RequestResumed { .. }, _) => {
+                    (part, part_began) = (part + 1, event.seq);
+                    drifted.clear();
+                }
+                (EventKind::Drift { drift: DriftKind::ModelCall, .. }, Some(path)) => drop(drifted.insert(path)),
                 (EventKind::BlockStarted { .. }, Some(path)) if is_called(path) => *tries.entry(path).or_default() += 1,
                 (EventKind::BlockFinished { memoized: false, .. }, Some(path)) if tries.get(path) == Some(&1) => {
                     called_ends.entry(parent(path).unwrap_or_default()).or_default().push(event.seq);
@@ -179,10 +192,11 @@ impl EffectLog {
             } else {
                 *before + ordinal
             };
+            let is_drifted = *memoized && *effect == EffectKind::Model && drifted.contains(&**path);
             let recorded = RecordedEffect {
                 seq: event.seq,
                 settled,
-                request: request.cloned(),
+                request: request.filter(|_| !is_drifted).cloned(),
                 result: result.clone(),
                 error: error.clone(),
             };
@@ -209,7 +223,8 @@ impl EffectLog {
             seen: RefCell::new(seen),
             turns: Turns::default(),
             // The minimum: the events that a fork shares with another request are older than its first event.
-            now: Cell::new(events.iter().map(|event| event.at).min().unwrap_or(0)),
+            now: Arc::new(events.iter().map(|event| event.at).min().unwrap_or(0).into()),
+            started,
             timers: Cell::new(Seq::MAX / 2),
             missing: RefCell::default(),
             questions: RefCell::default(),
@@ -218,19 +233,28 @@ impl EffectLog {
 
     /// Returns the time of the recording, in milliseconds since the epoch.
     pub fn now(&self) -> i64 {
-        self.now.get()
+        self.now.load(Ordering::Relaxed)
+    }
+
+    /// The same as it moves on, for who cannot hold this.
+    pub fn clock(&self) -> Arc<AtomicI64> {
+        self.now.clone()
     }
 
     /// A pause of the engine itself (not of a flow), in the recording's time.
     pub fn timer(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
         self.timers.set(self.timers.get() + 1);
-        self.turns.wait((self.now.get().saturating_add_unsigned(ms), self.timers.get()))
+        self.turns.wait((self.now().saturating_add_unsigned(ms), self.timers.get()))
     }
 
     /// Completes the next effect or timer that something waits for. Returns whether there was one.
     pub fn advance(&self) -> bool {
         // What has no position comes last, at no time of its own.
-        self.turns.next(|(at, _)| self.now.set(if at == i64::MAX { self.now.get() } else { self.now.get().max(at) }))
+        self.turns.next(|(at, _)| {
+            if at != i64::MAX {
+                self.now.fetch_max(at, Ordering::Relaxed);
+            }
+        })
     }
 
     /// Returns the first effect that was asked for and not found.
@@ -298,6 +322,9 @@ impl EffectLog {
     pub(crate) async fn wait_for_recorded_start(&self, path: &Arc<str>, attempt: u32) {
         if let Some(due) = self.block_order.start(path, attempt) {
             self.turns.wait(due).await;
+        }
+        if let Some(at) = self.started.get(&(path.clone(), attempt)) {
+            self.now.fetch_max(*at, Ordering::Relaxed);
         }
     }
 
@@ -368,14 +395,4 @@ impl EffectLog {
         let Some(all) = seen.get_mut(&(path.clone(), attempt)) else { return Vec::new() };
         all.extract_if(.., |(scope, _)| is_wanted(scope)).collect()
     }
-}
-
-/// Returns the blocks whose functions called others, or `runOnce`.
-fn callers(events: &[Event]) -> HashSet<Arc<str>> {
-    let caller = |event: &Event| match (&event.kind, event.path.as_ref()?) {
-        (EventKind::BlockStarted { .. }, path) if is_called(path) => parent(path).map(Arc::from),
-        (EventKind::EffectStarted { effect: EffectKind::Once, .. }, path) => Some(path.clone()),
-        _ => None,
-    };
-    events.iter().filter_map(caller).collect()
 }

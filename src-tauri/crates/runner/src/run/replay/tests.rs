@@ -20,7 +20,8 @@ impl Subject for Replayed {
             log: ReplayLog {
                 memory: MemoryLog::default(),
                 store,
-                now: i64::MAX.into(),
+                began: i64::MAX,
+                clock: Arc::default(),
                 saw_earlier_requests: AtomicBool::default(),
                 progress: None,
             },

@@ -23,6 +23,9 @@ impl Workspace {
         let number = arm.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let Some(Arm { model, prompts, options, set, output, code }) = number.and_then(|at| arms.get(at)) else {
             let count = arms.len();
+            if arm == "base" {
+                return Err(Fault::invalid(format!("base is what the source has already; adopt one of 1 to {count}")));
+            }
             return Err(Fault::not_found(format!(
                 "experiment \"{experiment}\" has no arm \"{arm}\": it has 1 to {count}"
             )));

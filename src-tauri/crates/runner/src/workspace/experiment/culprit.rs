@@ -226,9 +226,10 @@ impl Workspace {
         let checked = self.check_query(&experiment)?;
         let plan = self.plan_of_experiment(&experiment, &checked);
         let all = f64::from(MAX_FORKS);
+        let budget = query.budget.and_then(|budget| if let Budget::Calls(calls) = budget { Some(calls) } else { None });
         Ok(TryPlan {
             samples: MAX_FORKS,
-            model_calls: plan.model_calls.saturating_mul(MAX_FORKS),
+            model_calls: plan.model_calls.saturating_mul(MAX_FORKS).min(budget.unwrap_or(u32::MAX)),
             tokens: plan.tokens.map(|tokens| tokens * all),
             cost_usd: plan.cost_usd.map(|cost| cost * all),
             ..plan

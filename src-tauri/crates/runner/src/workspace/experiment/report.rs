@@ -13,7 +13,7 @@ use super::TryQuery;
 use crate::core::fault::Fault;
 use crate::core::prices::{CallTokens, added};
 use crate::models::call_meter::hash_of;
-use crate::views::{Json, RequestRow, SampleDiffers, SampleUsage, SampleView, StateView};
+use crate::views::{Json, RequestRow, SampleUsage, SampleView, StateView};
 use crate::workspace::Workspace;
 use crate::workspace::known_samples::{End, OriginalRun, SpentCall, Used};
 

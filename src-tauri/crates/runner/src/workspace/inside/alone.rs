@@ -51,7 +51,7 @@ impl Workspace {
             Asked::Values { of, limit, .. } => (of.as_ref(), *limit),
             _ => return Ok(None),
         };
-        if self.probed.following.is_whole() || !Alone::may_be_of(recorded) || code.may_keep_state() {
+        if !self.probed.following.is_alone() || !Alone::may_be_of(recorded) || code.may_keep_state() {
             return Ok(None);
         }
         let coverage = self.covered(row, recorded, code)?.filter(|coverage| !coverage.is_redacted());

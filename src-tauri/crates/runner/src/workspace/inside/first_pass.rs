@@ -41,7 +41,7 @@ impl Workspace {
     ) -> Result<Option<Arc<Coverage>>, Fault> {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return Ok(None) };
         self.check_trusted()?;
-        if self.probed.following.is_whole() || !self.is_as_it_ran(code) {
+        if !self.is_as_it_ran(code) {
             return Ok(None);
         }
         let (version, data) = (script::version(), &self.data);
@@ -116,9 +116,10 @@ impl Workspace {
         self.probed.following.cancel();
     }
 
-    /// Runs whole requests again for every question, also for one about a block that can run by itself.
-    pub fn ask_whole_requests(&self) {
-        self.probed.following.be_whole();
+    /// Runs only the blocks that a question is about, where they can run by themselves (SEMANTICS §10.9). Wrong for
+    /// code that keeps something in memory between blocks in a way that is not recognised.
+    pub fn ask_blocks_alone(&self) {
+        self.probed.following.be_alone();
     }
 }
 

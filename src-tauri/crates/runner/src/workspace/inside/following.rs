@@ -25,14 +25,14 @@ pub(crate) struct Following {
     follower: Mutex<Option<Follower>>,
     /// Those that run now.
     running: Mutex<Vec<Cancel>>,
-    /// Whether every question runs its whole request again.
-    is_whole: AtomicBool,
+    /// Whether a question runs only the blocks that it is about.
+    is_alone: AtomicBool,
 }
 
 impl Following {
-    /// Whether every question runs its whole request again.
-    pub(super) fn is_whole(&self) -> bool {
-        self.is_whole.load(Ordering::Relaxed)
+    /// Whether a question runs only the blocks that it is about, and not its whole request.
+    pub(super) fn is_alone(&self) -> bool {
+        self.is_alone.load(Ordering::Relaxed)
     }
 
     /// Runs a pass over a request of so many events.
@@ -61,8 +61,8 @@ impl Following {
         lock(&self.running).iter().for_each(Cancel::cancel);
     }
 
-    /// Lets every question run its whole request again.
-    pub(super) fn be_whole(&self) {
-        self.is_whole.store(true, Ordering::Relaxed);
+    /// Lets a question run only the blocks that it is about.
+    pub(super) fn be_alone(&self) {
+        self.is_alone.store(true, Ordering::Relaxed);
     }
 }

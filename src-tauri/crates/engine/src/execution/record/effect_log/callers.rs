@@ -1,0 +1,18 @@
+//! Which blocks of a recorded request may have waited for several results at once.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::model::effects::EffectKind;
+use crate::model::event::{Event, EventKind};
+use crate::model::path::{is_called, parent};
+
+/// Returns the blocks whose functions called others, or `runOnce`.
+pub(super) fn callers(events: &[Event]) -> HashSet<Arc<str>> {
+    let caller = |event: &Event| match (&event.kind, event.path.as_ref()?) {
+        (EventKind::BlockStarted { .. }, path) if is_called(path) => parent(path).map(Arc::from),
+        (EventKind::EffectStarted { effect: EffectKind::Once, .. }, path) => Some(path.clone()),
+        _ => None,
+    };
+    events.iter().filter_map(caller).collect()
+}
