@@ -161,7 +161,7 @@ fn what_may_be_asked_is_said_before_it_is() {
     assert!(plan.stdout.contains("models asked: small, large") && plan.stdout.contains(&hosts), "{plan}");
     assert_eq!(server.asked().len(), 1);
     let found = place.run(&["culprit", "r", "--fails", "output.eur > 80", "--budget", "4", "--samples", "1"]);
-    let said = found.stderr.find("at most 200 forks and 200 model calls");
+    let said = found.stderr.find("at most 200 forks and 4 model calls");
     assert!(said.is_some() && found.stderr.contains("models asked: small"), "{found}");
 }
 

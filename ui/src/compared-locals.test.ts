@@ -15,7 +15,8 @@ let app: AppModel;
 async function open(hash: string, compared: LocalsCompared) {
   const host = new FakeHost(0, 0);
   const queries: LocalsQuery[] = [];
-  host.compareLocals = async (query) => (queries.push(query), compared);
+  const compareLocals = async (query: LocalsQuery) => (queries.push(query), compared);
+  Object.assign(host, { compareLocals });
   history.replaceState(null, '', `#${hash}`);
   app = new AppModel(host, new Router(window));
   render(App, { props: { app } });
