@@ -81,8 +81,8 @@ fn once(workspace: &Arc<Workspace>, query: &VerifyQuery, cancel: &Cancel) -> Res
     verified
 }
 
-/// Verifies, and again whenever a file of the workspace changes, until a signal. A round that is overtaken by a save is
-/// cancelled and not shown, so that what is shown last is of the newest save.
+/// Verifies, and again whenever a file of the workspace changes, until a signal. A round during which a file is saved
+/// is cancelled and not shown, so that what is shown last is of the newest save.
 fn watch(
     workspace: &Arc<Workspace>,
     verify: &Verify,

@@ -218,7 +218,7 @@ impl Config {
         self.value_of(asked, reply)
     }
 
-    /// As [`cost`](Self::cost), whoever paid.
+    /// The same as [`cost`](Self::cost), also for a call that another request paid for.
     pub(crate) fn value_of(&self, asked: &str, reply: &serde_json::Value) -> Option<f64> {
         let configured = self.models.get(asked).and_then(|model| model.model.as_deref());
         let names = [Some(asked), configured, reply.get("model").and_then(serde_json::Value::as_str)];

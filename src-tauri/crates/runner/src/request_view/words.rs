@@ -30,7 +30,7 @@ impl RequestView {
     }
 }
 
-/// `forEach:read[0]` is one; the group of all of them is none.
+/// `forEach:read[0]` is a turn; the row of its group is not.
 fn is_turn(row: &ViewRow) -> bool {
     row.label.contains('[') && row.group.as_ref().is_none_or(|group| group.of == GroupOf::Attempts)
 }

@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 use crate::workspace::known_samples::{Basis, OriginalRun, SampleFacts};
 
 impl Workspace {
-    /// The request of an experiment. `None` if somebody has deleted it.
+    /// The request that an experiment is about; `None` if it was deleted.
     pub(super) fn original_of(&self, request: &str) -> Result<Option<OriginalRun>, Fault> {
         let row = match self.request(request) {
             Ok(row) => row,

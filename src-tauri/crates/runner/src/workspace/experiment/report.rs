@@ -204,7 +204,7 @@ impl Workspace {
         ran.saturating_add(not_waited(&read.events))
     }
 
-    /// One sample, beside the request.
+    /// One sample, compared with the request.
     pub(super) fn sample_view(
         &self,
         row: &SampleRow,

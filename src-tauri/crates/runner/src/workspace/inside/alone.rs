@@ -25,7 +25,7 @@ use crate::views::RequestRow;
 /// How many executions run by themselves for one question: each loads the code. For more the whole request does.
 const MAX_ALONE: usize = 16;
 
-/// Operations whose answers depend on what other blocks have done by then, where blocks ran beside each other.
+/// Operations whose answers depend on what other blocks have done, if blocks ran at the same time.
 const LOOKS_AROUND: [&str; 9] =
     ["journal.read", "metadata.read", "usage", "hasOnce", "once", "target", "blockResult", "blockOutput", "wasRescued"];
 
