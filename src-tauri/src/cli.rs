@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{Consent, Fault, OpenOptions, Samples, SearchQuery, SessionQuery, Workspace};
+use runner::{Consent, Durability, Fault, OpenOptions, Samples, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
 use crate::{print, runs};
@@ -245,6 +245,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Verify(verify) if verify.has_files() => {
             let folder = runner::Scratch::new().map_err(|error| Fault::Internal { message: error.to_string() })?;
             (options.data, options.existing) = (Some(folder.path().join("none.db").into()), false);
+            options.durability = Some(Durability::Scratch);
             Some(folder)
         }
         _ => None,

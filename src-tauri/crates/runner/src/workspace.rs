@@ -233,6 +233,7 @@ impl Workspace {
                 Durability::Process => store::Durability::Process,
                 Durability::Power => store::Durability::Power,
                 Durability::Each => store::Durability::Each,
+                Durability::Scratch => store::Durability::Scratch,
             },
             create: options.data.is_none() || !options.existing,
             owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness_now(owner))),

@@ -155,6 +155,7 @@ impl Vm {
         let memory = Meter::new(limits.memory_bytes);
         let runtime = Runtime::new_with_alloc(memory.allocator()).map_err(internal)?;
         runtime.set_max_stack_size(STACK_BYTES);
+        runtime.set_gc_threshold(memory.first_collection());
         runtime.set_loader(Modules, Modules);
         let deadline: Rc<Cell<Option<Deadline>>> = Rc::default();
         let (watched, counted) = (deadline.clone(), memory.clone());

@@ -3,7 +3,7 @@
 //! One connection writes, with group commit: the thread that appends a step uses it, or the store's own
 //! thread. Readers have connections of their own and never wait. With [`Durability::Process`] a killed
 //! process loses no commit that was reported to its caller; with [`Durability::Power`] a power failure does not
-//! either.
+//! either. [`Durability::Scratch`] is for a temporary database.
 //!
 //! | a folder of this crate | holds |
 //! |---|---|

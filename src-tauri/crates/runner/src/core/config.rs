@@ -166,6 +166,9 @@ pub enum Durability {
     Power,
     /// A lost power supply, and no step begins before the one before it is safe.
     Each,
+    /// Nothing: the database is temporary, and of this process alone. No setting can ask for it.
+    #[serde(skip)]
+    Scratch,
 }
 
 impl Config {

@@ -35,7 +35,7 @@ impl Workspace {
         // What cannot be read is shown with what is in force.
         let config = parsed.unwrap_or_else(|_| self.config.clone());
         let durability = match config.durability.unwrap_or(Durability::Process) {
-            Durability::Process => "process",
+            Durability::Process | Durability::Scratch => "process",
             Durability::Power => "power",
             Durability::Each => "each",
         };

@@ -18,8 +18,11 @@ const MIN_MARGIN: usize = 64 << 20;
 /// A native stack on which no function of JavaScript can be called, in bytes. 0 means "unlimited".
 const NO_STACK: qjs::size_t = 1;
 
-/// When a runtime collects garbage for the first time, in bytes; from then on it decides by itself.
-const FIRST_GC: qjs::size_t = 256 << 10;
+/// When a runtime collects garbage for the first time, in bytes; from then on it decides by itself. More than the SDK
+/// and zod take: while they load, nothing is garbage, and looking for it would take a tenth of the time.
+const FIRST_GC: usize = 16 << 20;
+/// The same as a part of the limit, so that a small limit is not reached by garbage.
+const FIRST_GC_OF_LIMIT: usize = 8;
 
 /// Whether a runtime has kept its limit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,6 +87,11 @@ impl Meter {
         self.limit
     }
 
+    /// When the runtime collects garbage for the first time, in bytes.
+    pub(crate) fn first_collection(&self) -> usize {
+        FIRST_GC.min(self.limit / FIRST_GC_OF_LIMIT)
+    }
+
     /// Lets the scripts of a runtime go on after one was ended that is gone with all that it made, if what is left is
     /// within the limit. `stack` is the size of the stack that they have.
     pub(crate) fn recover(&self, ctx: &Ctx<'_>, stack: usize) {
@@ -92,7 +100,7 @@ impl Meter {
         unsafe {
             let runtime = qjs::JS_GetRuntime(ctx.as_raw().as_ptr());
             qjs::JS_SetMaxStackSize(runtime, stack as qjs::size_t);
-            qjs::JS_SetGCThreshold(runtime, FIRST_GC);
+            qjs::JS_SetGCThreshold(runtime, self.first_collection() as qjs::size_t);
             qjs::JS_RunGC(runtime);
         }
         if self.used.get() > self.limit {

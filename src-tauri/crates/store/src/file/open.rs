@@ -48,6 +48,19 @@ pub enum Durability {
     Power,
     /// As [`Power`](Self::Power), and every step boundary waits for its commit.
     Each,
+    /// Nothing (`PRAGMA synchronous = OFF`): a temporary database that only this process has open. Long work makes no
+    /// pauses for other writers.
+    Scratch,
+}
+
+impl Durability {
+    fn synchronous(self) -> &'static str {
+        match self {
+            Durability::Process => "NORMAL",
+            Durability::Power | Durability::Each => "FULL",
+            Durability::Scratch => "OFF",
+        }
+    }
 }
 
 /// How to open a database.
@@ -133,6 +146,12 @@ pub(crate) fn open(place: &DataPlace, options: &Options, waiting: &Waiting) -> R
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(&error))?;
     connection.busy_timeout(READABLE_TIMEOUT).map_err(|error| explain(&error))?;
+    if options.durability == Durability::Scratch {
+        // Creating the tables waits for the disk otherwise.
+        connection
+            .pragma_update(None, "synchronous", options.durability.synchronous())
+            .map_err(|error| explain(&error))?;
+    }
     let mut connection = sql::Connection::Sqlite(connection);
     migrate::prepare(&mut connection, path, waiting)?;
     let explain = |error: sql::Error| OpenError::from_sql(path, &error);
@@ -358,13 +377,9 @@ fn create_folder(path: &Path) -> Result<(), OpenError> {
 }
 
 fn configure(connection: &sql::Connection, options: &Options, waiting: &Waiting) -> sql::Result<()> {
-    let synchronous = match options.durability {
-        Durability::Process => "NORMAL",
-        Durability::Power | Durability::Each => "FULL",
-    };
     // The busy timeout does not apply here, and another process may be creating the same database.
     waiting.until_free(|| connection.set_pragma("journal_mode", "WAL"))?;
-    connection.set_pragma("synchronous", synchronous)?;
+    connection.set_pragma("synchronous", options.durability.synchronous())?;
     connection.set_pragma("cache_size", -16_000)?;
     // Truncates the log after a burst of writes, so that it does not stay large.
     connection.set_pragma("journal_size_limit", 64 << 20)?;

@@ -91,7 +91,9 @@ impl SlicedWork {
             Ok((result, begun.elapsed()))
         });
         let spent = result.as_ref().map_or(PAUSE_BETWEEN, |(_, spent)| *spent);
-        self.last.set(Some((Instant::now(), (spent * 4 / 3).min(PAUSE_BETWEEN))));
+        if self.writer.is_shared() {
+            self.last.set(Some((Instant::now(), (spent * 4 / 3).min(PAUSE_BETWEEN))));
+        }
         result?.0
     }
 

@@ -58,6 +58,8 @@ struct CommitQueue {
     commit_version: Arc<CommitVersion>,
     /// Whether the last transaction took less than [`MAX_INLINE_COMMIT`].
     commits_inline: AtomicBool,
+    /// Whether other processes may write to the database, too.
+    is_shared: bool,
     /// Whether events that were answered could not be stored, and their request does not know it yet.
     has_losses: Arc<AtomicBool>,
     unindexed: Arc<Unindexed>,
@@ -232,8 +234,9 @@ impl Writer {
     ) -> Result<Writer, OpenError> {
         let answers_boundaries = options.durability != crate::Durability::Each;
         // With `Power` a commit waits for the disk; the first one measures for how long.
-        let commits_inline =
-            AtomicBool::new(options.durability == crate::Durability::Process && place.file().is_some());
+        let is_shared = options.durability != crate::Durability::Scratch;
+        let waits_for_no_disk = matches!(options.durability, crate::Durability::Process | crate::Durability::Scratch);
+        let commits_inline = AtomicBool::new(waits_for_no_disk && place.file().is_some());
         let waiting = Waiting::new(options.on_busy.clone());
         let is_writable = options.access == Access::ReadWrite;
         let connection =
@@ -250,6 +253,7 @@ impl Writer {
             connection: Mutex::new(connection),
             commit_version,
             commits_inline,
+            is_shared,
             has_losses,
             unindexed: Arc::default(),
         });
@@ -341,6 +345,11 @@ impl Writer {
 pub(crate) struct WriterHandle(Arc<CommitQueue>);
 
 impl WriterHandle {
+    /// Whether other processes may write to the database, too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.is_shared
+    }
+
     /// Runs work on the writing connection, between two transactions, and blocks until it is done.
     /// [`Error::Closed`] after the writer was dropped.
     pub(crate) fn run<T: Send + 'static>(

@@ -9,6 +9,7 @@
 mod assign;
 mod evidence;
 mod renumber;
+mod sources;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

@@ -11,6 +11,7 @@ use super::run_file::{RunFile, Source};
 use super::selection::is_running;
 use crate::catalogue::LoadedFlow;
 use crate::catalogue::trust::Consent;
+use crate::core::config::Durability;
 use crate::core::fault::Fault;
 use crate::core::scratch::Scratch;
 use crate::run::batch::Cancel;
@@ -146,6 +147,7 @@ impl Workspace {
         Workspace::open(OpenOptions {
             dir: self.dir.clone(),
             data: Some(folder.join("run.db").into()),
+            durability: Some(Durability::Scratch),
             consent: Consent::Given,
             ..OpenOptions::default()
         })

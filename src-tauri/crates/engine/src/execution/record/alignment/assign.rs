@@ -1,19 +1,17 @@
 //! Which of today's operations the recorded operations of one group (`map`, or `step:charge`, of one chain) are.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
 use super::Code;
+use super::sources::{Class, Source, Sources};
 use crate::model::event::Seq;
-use crate::model::flow::{Each, Operation, Step};
+use crate::model::flow::Step;
 
 /// What the log has of one operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RecordedOperation {
-    /// The fingerprints of its functions, by their roles.
-    pub(super) functions: BTreeMap<String, BTreeSet<Arc<str>>>,
-    /// The names and fingerprints of its blocks, by their keys.
-    pub(super) blocks: BTreeMap<String, (Arc<str>, Arc<str>)>,
+    pub(super) source: Source,
     /// Its first event.
     first: Option<Seq>,
     /// Whether anything of it ran.
@@ -33,53 +31,6 @@ impl RecordedOperation {
         self.has_run |= !is_memoized;
         self.is_open |= !has_ended;
     }
-
-    /// Returns whether a step of today has every recorded source.
-    fn matches(&self, step: &Step) -> bool {
-        let functions = step.operation.functions();
-        let has = |role: &str, wanted: &Arc<str>| {
-            let of_role = functions.iter().filter(|(known, _)| *known == role);
-            of_role.into_iter().any(|(_, function)| function.fingerprint().as_ref() == Some(wanted))
-        };
-        let is_from_factory = is_from_factory(&step.operation);
-        let blocks = step.operation.blocks_by_key();
-        let same = |key: &str, name: &Arc<str>, wanted: &Arc<str>| {
-            // The blocks of a factory do not exist yet.
-            is_from_factory
-                || blocks.iter().any(|(known, block)| {
-                    known == key && block.name == *name && block.fingerprint().as_ref() == Some(wanted)
-                })
-        };
-        self.functions.iter().all(|(role, wanted)| wanted.iter().all(|wanted| has(role, wanted)))
-            && self.blocks.iter().all(|(key, (name, wanted))| same(key, name, wanted))
-    }
-
-    /// Returns whether two records have the same source in all parts that both have, and at least one such part.
-    fn has_same_source(&self, other: &RecordedOperation) -> bool {
-        let mut has_common = false;
-        for (role, sources) in &self.functions {
-            let Some(others) = other.functions.get(role) else { continue };
-            if sources.is_disjoint(others) {
-                return false;
-            }
-            has_common = true;
-        }
-        for (key, block) in &self.blocks {
-            let Some(others) = other.blocks.get(key) else { continue };
-            if block != others {
-                return false;
-            }
-            has_common = true;
-        }
-        has_common
-    }
-}
-
-fn is_from_factory(operation: &Operation) -> bool {
-    matches!(
-        operation,
-        Operation::ForEach { each: Each::Factory(_), .. } | Operation::ForEachBackground { each: Each::Factory(_), .. }
-    )
 }
 
 /// The numbers that recorded operations of a chain have today; `None` for one that was removed.
@@ -125,116 +76,139 @@ struct UnplacedRecord {
     was: u32,
     /// Its number in the newest code that the log tells of.
     number: u32,
-    recorded: RecordedOperation,
+    /// Its first event.
+    first: Option<Seq>,
     /// Today's operations with the same source.
-    alike: BTreeSet<u32>,
+    alike: BTreeSet<Class>,
+}
+
+/// The records of one version of the code.
+struct Version<'r> {
+    code: Code,
+    records: &'r BTreeMap<u32, RecordedOperation>,
+    sources: Sources,
+}
+
+impl<'r> Version<'r> {
+    fn of((code, records): (Code, &'r BTreeMap<u32, RecordedOperation>)) -> Version<'r> {
+        let sources = Sources::of(records.iter().map(|(number, one)| (*number, one.source.clone())));
+        Version { code, records, sources }
+    }
 }
 
 /// Returns today's numbers for the records of each other version of the code. `by_code` is ordered, oldest first.
+/// Costs as much as there are operations and versions, however many operations are alike.
 pub(super) fn assign_group(
     by_code: &[(Code, &BTreeMap<u32, RecordedOperation>)],
     now: &BTreeMap<u32, &Step>,
     today: Option<Code>,
 ) -> Result<HashMap<Code, BTreeMap<u32, Option<u32>>>, Ambiguous> {
+    let of_today = by_code.iter().find(|(code, _)| Some(*code) == today).map(|(_, records)| *records);
+    let others: Vec<Version<'_>> =
+        by_code.iter().filter(|(code, _)| Some(*code) != today).map(|one| Version::of(*one)).collect();
+    let now = Sources::of(now.iter().map(|(number, step)| (*number, Source::of(step))));
     let mut sought: Vec<(Code, Vec<UnplacedRecord>)> = Vec::new();
-    for (at, (code, records)) in by_code.iter().enumerate().filter(|(_, (code, _))| Some(*code) != today) {
-        let follow =
-            |(number, recorded): (&u32, &RecordedOperation)| follow(by_code, at, *number, recorded, now, today);
-        sought.push((*code, records.iter().map(follow).collect()));
+    for (at, version) in others.iter().enumerate() {
+        let follow = |(number, recorded): (&u32, &RecordedOperation)| follow(&others[at..], *number, recorded, &now);
+        sought.push((version.code, version.records.iter().map(follow).collect()));
     }
     // A place whose source was found gets no other record, and neither does one that today's code ran itself before.
-    let known: BTreeSet<u32> =
+    let known: BTreeSet<Class> =
         sought.iter().flat_map(|(_, all)| all).flat_map(|one| one.alike.iter().copied()).collect();
-    let of_today = by_code.iter().find(|(code, _)| Some(*code) == today).map(|(_, records)| *records);
     let is_known = |one: &UnplacedRecord| {
         let own = of_today.and_then(|records| records.get(&one.number)).filter(|own| own.has_run);
-        known.contains(&one.number) || own.is_some_and(|own| own.first < one.recorded.first)
+        now.class_of(one.number).is_some_and(|class| known.contains(&class))
+            || own.is_some_and(|own| own.first < one.first)
     };
     let mut settled = HashMap::new();
     for (code, sought) in sought {
-        settled.insert(code, assign(sought, now, is_known)?.into_iter().collect());
+        settled.insert(code, assign(&sought, &now, is_known)?);
     }
     Ok(settled)
 }
 
-/// Follows a record through later versions of the code: a version that took it from the log recorded its number and
-/// its source in that version.
-fn follow(
-    by_code: &[(Code, &BTreeMap<u32, RecordedOperation>)],
-    at: usize,
-    number: u32,
-    recorded: &RecordedOperation,
-    now: &BTreeMap<u32, &Step>,
-    today: Option<Code>,
-) -> UnplacedRecord {
-    let alike = |recorded: &RecordedOperation| -> BTreeSet<u32> {
-        now.iter().filter(|(_, step)| recorded.matches(step)).map(|(number, _)| *number).collect()
-    };
-    let mut sought = UnplacedRecord { was: number, number, recorded: recorded.clone(), alike: alike(recorded) };
-    let mut siblings = by_code[at].1;
-    for (code, records) in &by_code[at + 1..] {
-        if Some(*code) == today {
-            continue;
-        }
-        let same: Vec<(u32, &RecordedOperation)> = records
-            .iter()
-            .filter(|(_, other)| sought.recorded.has_same_source(other))
-            .map(|(number, other)| (*number, other))
-            .collect();
-        let same_place = same.iter().find(|(other, _)| *other == sought.number);
-        let found = match (same_place, same.as_slice()) {
-            (Some(found), _) => Some(*found),
-            (None, [only]) => Some(*only),
-            (None, []) => {
-                // Edited in place, if that version took it from the log there, or continued it there.
-                let goes_on = sought.recorded.is_open && sought.alike.is_empty();
-                let there = records.get(&sought.number);
-                let there = there.filter(|other| (other.was_memoized && !other.has_run) || goes_on);
-                let is_new =
-                    |other: &&RecordedOperation| !siblings.values().any(|sibling| sibling.has_same_source(other));
-                there.filter(is_new).map(|other| (sought.number, other))
+/// Follows a record of the first of these versions through the later ones: a version that took it from the log recorded
+/// its number and its source in that version.
+fn follow(versions: &[Version<'_>], number: u32, recorded: &RecordedOperation, now: &Sources) -> UnplacedRecord {
+    let (was, first) = (number, recorded.first);
+    let (mut number, mut recorded) = (number, Cow::Borrowed(recorded));
+    let mut alike = now.with_all_of(&recorded.source);
+    let mut siblings = versions.first();
+    for version in versions.iter().skip(1) {
+        let there = version.records.get(&number);
+        let same_place = there.filter(|other| recorded.source.agrees(&other.source)).map(|_| number);
+        let found = same_place.or_else(|| {
+            let same = version.sources.agreeing(&recorded.source, 2);
+            let mut same = same.into_iter().flat_map(|class| version.sources.numbers(class).iter().copied());
+            match (same.next(), same.next()) {
+                (Some(only), None) => Some(only),
+                (Some(_), Some(_)) => None,
+                (None, _) => {
+                    // Edited in place, if that version took it from the log there, or continued it there.
+                    let goes_on = recorded.is_open && alike.is_empty();
+                    let there = there.filter(|other| (other.was_memoized && !other.has_run) || goes_on);
+                    let is_new = |other: &&RecordedOperation| {
+                        siblings.is_none_or(|siblings| siblings.sources.agreeing(&other.source, 1).is_empty())
+                    };
+                    there.filter(is_new).map(|_| number)
+                }
             }
-            _ => None,
-        };
-        if let Some((number, other)) = found {
-            sought.number = number;
-            sought.recorded.functions.extend(other.functions.clone());
-            sought.recorded.blocks.extend(other.blocks.clone());
-            sought.recorded.is_open |= other.is_open;
-            sought.alike = alike(&sought.recorded);
-            siblings = records;
+        });
+        if let Some((found, other)) = found.and_then(|found| Some((found, version.records.get(&found)?))) {
+            number = found;
+            let followed = recorded.to_mut();
+            followed.source.extend(&other.source);
+            followed.is_open |= other.is_open;
+            alike = now.with_all_of(&recorded.source);
+            siblings = Some(version);
         }
     }
-    sought
+    UnplacedRecord { was, number, first, alike }
 }
 
 /// Assigns each record of one version its number of today. `is_known` returns whether the operation at a record's own
 /// number is known to be another one.
 fn assign(
-    mut sought: Vec<UnplacedRecord>,
-    now: &BTreeMap<u32, &Step>,
+    sought: &[UnplacedRecord],
+    now: &Sources,
     is_known: impl Fn(&UnplacedRecord) -> bool,
-) -> Result<Vec<(u32, Option<u32>)>, Ambiguous> {
-    let mut assigned = Vec::new();
-    while let Some(one) = sought.pop() {
-        let mut numbers = one.alike.clone();
-        if numbers.is_empty() {
+) -> Result<BTreeMap<u32, Option<u32>>, Ambiguous> {
+    let mut assigned = BTreeMap::new();
+    let mut by_class: HashMap<Class, Vec<usize>> = HashMap::new();
+    for (at, one) in sought.iter().enumerate() {
+        one.alike.iter().for_each(|class| by_class.entry(*class).or_default().push(at));
+    }
+    let mut is_done = vec![false; sought.len()];
+    for (at, one) in sought.iter().enumerate().rev() {
+        if one.alike.is_empty() {
             // No operation has its source: it was edited in place, or removed.
-            let was_edited = now.contains_key(&one.number) && !is_known(&one);
-            assigned.push((one.was, was_edited.then_some(one.number)));
+            let was_edited = now.class_of(one.number).is_some() && !is_known(one);
+            assigned.insert(one.was, was_edited.then_some(one.number));
             continue;
         }
-        // All records of equal source, and all numbers that have this source today.
-        let mut equal = vec![one];
-        while let Some(at) = sought.iter().position(|other| !other.alike.is_disjoint(&numbers)) {
-            let other = sought.swap_remove(at);
-            numbers.extend(&other.alike);
-            equal.push(other);
+        if is_done[at] {
+            continue;
         }
-        let are_in_place = equal.iter().all(|one| one.alike.contains(&one.number));
+        // All records of equal source, and all classes that have this source today.
+        let (mut equal, mut classes, mut open) = (Vec::new(), BTreeSet::new(), vec![at]);
+        while let Some(at) = open.pop() {
+            if std::mem::replace(&mut is_done[at], true) {
+                continue;
+            }
+            equal.push(&sought[at]);
+            for class in &sought[at].alike {
+                if classes.insert(*class) {
+                    open.extend(&by_class[class]);
+                }
+            }
+        }
+        let is_in_place = |one: &UnplacedRecord| now.class_of(one.number).is_some_and(|own| one.alike.contains(&own));
+        let numbers: BTreeSet<u32> = classes.iter().flat_map(|class| now.numbers(*class)).copied().collect();
         match (equal.as_slice(), numbers.first()) {
-            _ if are_in_place => assigned.extend(equal.iter().map(|one| (one.was, Some(one.number)))),
-            ([only], Some(number)) if numbers.len() == 1 => assigned.push((only.was, Some(*number))),
+            _ if equal.iter().all(|one| is_in_place(one)) => {
+                assigned.extend(equal.iter().map(|one| (one.was, Some(one.number))));
+            }
+            ([only], Some(number)) if numbers.len() == 1 => drop(assigned.insert(only.was, Some(*number))),
             _ => {
                 let mut recorded: Vec<u32> = equal.iter().map(|one| one.number).collect();
                 recorded.sort_unstable();
@@ -243,4 +217,45 @@ fn assign(
         }
     }
     Ok(assigned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sources::counted::COMPARED;
+    use super::*;
+
+    /// A record of an operation that has these functions.
+    fn recorded(functions: &[(&str, String)]) -> RecordedOperation {
+        let mut operation = RecordedOperation::default();
+        functions.iter().for_each(|(role, source)| operation.source.add_function(role, source.as_str().into()));
+        operation.add(1, true, true);
+        operation
+    }
+
+    /// How many sources are compared to follow the records of a version through a later one.
+    fn compared(first: &BTreeMap<u32, RecordedOperation>, later: &BTreeMap<u32, RecordedOperation>) -> usize {
+        COMPARED.set(0);
+        assign_group(&[(0, first), (1, later)], &BTreeMap::new(), None).expect("none is ambiguous");
+        COMPARED.get()
+    }
+
+    #[test]
+    fn work_grows_with_the_number_of_operations() {
+        let of = |count: u32, source: fn(u32) -> Vec<(&'static str, String)>| -> BTreeMap<u32, RecordedOperation> {
+            (1..=count).map(|number| (number, recorded(&source(number)))).collect()
+        };
+        let sources: [fn(u32) -> Vec<(&'static str, String)>; 3] = [
+            // All alike, all different, and all different in one of two parts.
+            |_| vec![("", "same".to_owned())],
+            |number| vec![("", number.to_string())],
+            |number| vec![("condition", "same".to_owned()), ("call", number.to_string())],
+        ];
+        for source in sources {
+            let moved = |count: u32| -> BTreeMap<u32, RecordedOperation> {
+                of(count, source).into_iter().map(|(number, one)| (number + 1, one)).collect()
+            };
+            let [once, twice] = [200, 400].map(|count| compared(&of(count, source), &moved(count)));
+            assert!(twice <= 2 * once + 4, "{once} at 200 and {twice} at 400");
+        }
+    }
 }

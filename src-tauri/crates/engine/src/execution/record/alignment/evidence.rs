@@ -128,7 +128,7 @@ impl Evidence {
             let Some((label, role)) = renumber::label_of(callback) else { continue };
             let label = split(label);
             let recorded = found.entry(label.head.to_owned()).or_default().entry(label.number).or_default();
-            recorded.functions.entry(role.to_owned()).or_default().insert(returned.fingerprint.clone());
+            recorded.source.add_function(role, returned.fingerprint.clone());
             let times = [(returned.has_run, false), (returned.was_memoized, true)];
             for (_, is_memoized) in times.into_iter().filter(|(is_so, _)| *is_so) {
                 recorded.add(returned.first, is_memoized, true);
@@ -143,7 +143,7 @@ impl Evidence {
             }
             let Some((group, number, key)) = renumber::place_of(rest, |group| groups.contains(group)) else { continue };
             let recorded = found.entry(group).or_default().entry(number).or_default();
-            recorded.blocks.insert(key, (began.name.clone(), fingerprint.clone()));
+            recorded.source.set_block(key, began.name.clone(), fingerprint.clone());
             recorded.add(began.first, began.times_memoized >= began.times, began.has_ended);
         }
         found
