@@ -69,7 +69,7 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
 /// What the blocks of a request did that ended, or that wait for an answer.
 pub fn traces(events: &[Event]) -> Traces {
     let (view, attempts, edited) = (Events::new(events), ReplayOrder::read(events), edited(events));
-    let mut open: IndexMap<Arc<str>, Vec<Did>> = IndexMap::new();
+    let mut open: HashMap<Arc<str>, Vec<Did>> = HashMap::new();
     let Traces { mut ended, mut waiting } = Traces::default();
     // What those did that have not come to their end.
     let mut unfinished: HashMap<Arc<str>, Vec<Did>> = HashMap::new();
@@ -138,19 +138,17 @@ pub fn traces(events: &[Event]) -> Traces {
             cut.insert(event.seq, did);
             continue;
         }
-        let done = open.entry(path.clone()).or_default();
         match &event.kind {
             EventKind::BlockFinished { error, .. } => {
-                let mut done = std::mem::take(done);
+                let mut done = open.remove(path).unwrap_or_default();
                 if error.as_ref().is_some_and(FlowError::is_abort) {
                     items.leave_out_unfinished(&mut done);
                 }
                 let mut done = in_order(done);
                 done.push(did);
-                open.shift_remove(path);
                 ended.insert(path.clone(), done);
             }
-            _ => done.push(did),
+            _ => open.entry(path.clone()).or_default().push(did),
         }
     }
     for (path, said) in items.said_before {

@@ -22,6 +22,8 @@ pub struct MemoryLog(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     requests: Vec<RequestEvents>,
+    /// The newest lease of each request. Finding it in the events would cost more with each append.
+    leases: HashMap<String, Lease>,
     records: HashMap<ScopeKey, Record>,
     /// In the order of their numbers.
     tickets: Vec<Ticket>,
@@ -45,8 +47,9 @@ impl MemoryLog {
     /// Creates a log that holds these events of a request already. Their commits are not applied: the records are given
     /// with [`set_record`](Log::set_record).
     pub fn after(request: &str, events: Vec<Event>) -> Self {
+        let leases = Lease::of(&events).map(|lease| (request.to_owned(), lease)).into_iter().collect();
         let requests = if events.is_empty() { Vec::new() } else { vec![(request.into(), events)] };
-        MemoryLog(Mutex::new(Inner { requests, ..Inner::default() }))
+        MemoryLog(Mutex::new(Inner { requests, leases, ..Inner::default() }))
     }
 
     /// Returns whether a durable record was written or given.
@@ -184,8 +187,7 @@ impl Inner {
         if !starts && known.is_none() {
             return Err(AppendError::Storage(format!("request \"{request}\" was never started")));
         }
-        let held = known.and_then(|at| Lease::of(&self.requests[at].1));
-        if held.is_some_and(|held| !may_append(&held, lease, &events)) {
+        if self.leases.get(request).is_some_and(|held| !may_append(held, lease, &events)) {
             return Err(AppendError::Fenced { request: request.to_owned() });
         }
         let mut last = known.and_then(|at| self.requests[at].1.last()).map_or(0, |event| event.seq);
@@ -214,6 +216,9 @@ impl Inner {
                     event.kind = EventKind::CommitRefused { scopes: conflicts.clone() };
                 }
             }
+        }
+        if let Some(lease) = events.iter().rev().find_map(|event| Lease::named(&event.kind)) {
+            self.leases.insert(request.to_owned(), lease);
         }
         self.requests[at].1.extend(events.iter().cloned());
         for commit in events.iter().flat_map(|event| event.kind.commits()) {

@@ -239,22 +239,25 @@ mod tests {
         COMPARED.get()
     }
 
+    /// The functions of an operation with a number, by their roles.
+    type Functions = fn(u32) -> Vec<(&'static str, String)>;
+
     #[test]
     fn work_grows_with_the_number_of_operations() {
-        let of = |count: u32, source: fn(u32) -> Vec<(&'static str, String)>| -> BTreeMap<u32, RecordedOperation> {
-            (1..=count).map(|number| (number, recorded(&source(number)))).collect()
+        let of = |count: u32, functions: Functions| -> BTreeMap<u32, RecordedOperation> {
+            (1..=count).map(|number| (number, recorded(&functions(number)))).collect()
         };
-        let sources: [fn(u32) -> Vec<(&'static str, String)>; 3] = [
+        let kinds: [Functions; 3] = [
             // All alike, all different, and all different in one of two parts.
             |_| vec![("", "same".to_owned())],
             |number| vec![("", number.to_string())],
             |number| vec![("condition", "same".to_owned()), ("call", number.to_string())],
         ];
-        for source in sources {
+        for functions in kinds {
             let moved = |count: u32| -> BTreeMap<u32, RecordedOperation> {
-                of(count, source).into_iter().map(|(number, one)| (number + 1, one)).collect()
+                of(count, functions).into_iter().map(|(number, one)| (number + 1, one)).collect()
             };
-            let [once, twice] = [200, 400].map(|count| compared(&of(count, source), &moved(count)));
+            let [once, twice] = [200, 400].map(|count| compared(&of(count, functions), &moved(count)));
             assert!(twice <= 2 * once + 4, "{once} at 200 and {twice} at 400");
         }
     }

@@ -107,8 +107,14 @@ type Shape = (BTreeSet<Part>, bool);
 pub(super) struct Sources {
     classes: Vec<(Source, BTreeSet<u32>)>,
     by_number: HashMap<u32, Class>,
-    /// The classes of each shape, and of each source of a part in it.
-    by_shape: HashMap<Shape, (Vec<Class>, HashMap<(Part, PartSource), Vec<Class>>)>,
+    by_shape: HashMap<Shape, OfShape>,
+}
+
+/// The classes of one shape.
+#[derive(Default)]
+struct OfShape {
+    all: Vec<Class>,
+    by_part: HashMap<(Part, PartSource), Vec<Class>>,
 }
 
 impl Sources {
@@ -126,7 +132,7 @@ impl Sources {
     fn add(&mut self, source: Source) -> Class {
         let class = self.classes.len();
         let shape = (source.parts.keys().cloned().collect(), source.is_from_factory);
-        let (all, by_part) = self.by_shape.entry(shape).or_default();
+        let OfShape { all, by_part } = self.by_shape.entry(shape).or_default();
         all.push(class);
         for (part, sources) in &source.parts {
             for one in sources {
@@ -149,7 +155,7 @@ impl Sources {
     /// Returns the classes of today's operations that have every source of a recorded one.
     pub(super) fn with_all_of(&self, recorded: &Source) -> BTreeSet<Class> {
         let mut found = BTreeSet::new();
-        for ((parts, is_from_factory), (all, by_part)) in &self.by_shape {
+        for ((parts, is_from_factory), OfShape { all, by_part }) in &self.by_shape {
             if recorded.required(*is_from_factory).any(|(part, _)| !parts.contains(part)) {
                 continue;
             }
@@ -168,7 +174,7 @@ impl Sources {
     /// Returns up to `limit` classes of records with the same source in all parts that both have.
     pub(super) fn agreeing(&self, source: &Source, limit: usize) -> Vec<Class> {
         let mut found = Vec::new();
-        for ((parts, _), (_, by_part)) in &self.by_shape {
+        for ((parts, _), OfShape { by_part, .. }) in &self.by_shape {
             // A class agrees in each of them, so that any of them lists it.
             let lists = source.parts.iter().filter(|(part, _)| parts.contains(part)).map(|(part, own)| {
                 let lists = own.iter().filter_map(|one| by_part.get(&(part.clone(), one.clone())));
