@@ -2941,6 +2941,8 @@ export type SearchPage = {
 	hits: HitRow[],
 	/**  Their requests, each once. */
 	requests: ListedRequest[],
+	/**  How many samples of experiments were not searched. */
+	samples: number,
 };
 
 /**  Which sessions. */
@@ -3112,8 +3114,10 @@ export type Stats = {
 	items: number,
 	/**  Sessions. */
 	sessions: number,
-	/**  Requests. */
+	/**  Requests, with the samples of experiments. */
 	requests: number,
+	/**  How many of the requests are samples of experiments, which lists leave out. */
+	samples: number,
 	/**  JSON bytes that were put into the log. */
 	payloadBytes: number,
 	/**  The same without repeats. */
@@ -3280,6 +3284,8 @@ export type Tags = {
 export type TextQuery = {
 	text: string,
 	session?: string | null,
+	/**  Whether samples of experiments are searched, too. */
+	samples?: boolean,
 	limit: number,
 	offset: number,
 };
