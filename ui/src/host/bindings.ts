@@ -438,6 +438,8 @@ export type ArmView = {
 	summary: ArmSummary,
 	/**  The numbers of the samples that are missing: they did not end. */
 	missing: number[],
+	/**  The numbers of those among them that were never started, so that they have no request. */
+	notStarted: number[],
 	/**  Why it cannot be run. */
 	error?: string | null,
 };
