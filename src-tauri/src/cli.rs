@@ -12,10 +12,10 @@ use std::process::ExitCode;
 
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::history::Limit;
-use runner::{Consent, Durability, Fault, OpenOptions, Samples, SearchQuery, SessionQuery, Workspace};
+use runner::{Consent, Durability, Fault, OpenOptions, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
-use crate::{print, runs};
+use crate::{left_out, print, runs};
 pub use args::Cli;
 use args::{Command, Global, Run, Trigger};
 use given::{read_edits, read_json};
@@ -278,10 +278,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             outcome.code = if replay.identical { exit::DONE } else { exit::FAILURE };
             Ok(outcome)
         }
-        Command::Suspensions { session, request, status, page } => {
+        Command::Suspensions { session, request, status, samples, page } => {
             let rows = page.cut(match &request {
                 Some(request) => workspace.suspensions_of(request, status)?,
-                None => workspace.suspensions(session.as_deref(), status)?,
+                None => left_out::suspensions(&workspace, session.as_deref(), status, samples)?,
             });
             Ok(Outcome::done(json!(rows), print::suspensions(&rows)))
         }
@@ -289,10 +289,11 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Trigger(trigger) => runs::trigger(&workspace, trigger, input),
         Command::Abort { request } => runs::abort(&workspace, &request),
         Command::Sessions { user, flow, project, status, search, tag, order, samples, page } => {
-            let samples = if samples { Samples::Only } else { Samples::LeftOut };
+            let samples = left_out::samples(samples);
             let query =
                 SessionQuery { user, flow, project, status, search, tag, order, samples, ..SessionQuery::default() };
-            let sessions = workspace.sessions(SessionQuery { limit: page.limit, offset: page.offset, ..query })?;
+            let query = SessionQuery { limit: page.limit, offset: page.offset, ..query };
+            let sessions = left_out::sessions(&workspace, query)?;
             Ok(Outcome::done(json!(sessions), print::sessions(&sessions)))
         }
         Command::Requests(asked) => crate::run_list::requests(&workspace, asked, cli.global.json),
@@ -365,9 +366,10 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
             Ok(Outcome::done(json!(writes), print::writes(&writes)))
         }
         Command::Why(asked) => crate::looking::why(&workspace, asked),
-        Command::Search { text, session, page } => {
-            let query = SearchQuery { text, session, request: None, limit: page.limit, offset: page.offset };
-            let hits = workspace.search(&query)?;
+        Command::Search { text, session, samples, page } => {
+            let (limit, offset, samples) = (page.limit, page.offset, left_out::samples(samples));
+            let hits =
+                left_out::search(&workspace, &SearchQuery { text, session, request: None, samples, limit, offset })?;
             Ok(Outcome::done(json!(hits), print::hits(&hits)))
         }
         Command::Delete { session, forks: true } => {

@@ -11,6 +11,7 @@ mod editor;
 mod experiment;
 mod inside;
 mod ipc;
+mod left_out;
 mod looking;
 mod mcp;
 mod moving;

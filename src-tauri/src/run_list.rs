@@ -11,11 +11,7 @@ use crate::print;
 pub(crate) fn requests(workspace: &Workspace, asked: Requests, json: bool) -> Result<Outcome, Stop> {
     let query = asked.query();
     let mut runs = workspace.runs_with_totals(&query)?;
-    let left_out = workspace.samples_left_out(&query)?;
-    if left_out > 0 {
-        let samples = if left_out == 1 { "sample" } else { "samples" };
-        crate::cli::tell(&format!("and {left_out} {samples} of experiments; --filter is:sample lists them"));
-    }
+    crate::left_out::tell_requests(workspace, &query)?;
     // Each costs about a replay, and only the JSON shows it.
     if json {
         let mut rows: Vec<_> = runs.iter().map(|run| run.row.clone()).collect();

@@ -157,7 +157,8 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
     let wanted = text("text").unwrap_or_default();
     let status = || serde_json::from_value(asked["status"].clone()).ok();
     let is_long = limit.is_none_or(|limit| limit > 10) && offset.is_none_or(|offset| offset == 0);
-    let found = workspace.search(&SearchQuery { text: wanted.clone(), session: None, request: None, limit, offset });
+    let query = SearchQuery { text: wanted.clone(), limit, offset, ..SearchQuery::default() };
+    let found = workspace.search(&query);
     if let Ok(found) = &found
         && (wanted == "needle" || wanted == "NEEDLE")
         && is_long
@@ -165,8 +166,7 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
     {
         return Err(format!("{wanted:?} stands in more than {} places", found.len()));
     }
-    let _ =
-        workspace.search(&SearchQuery { text: wanted.clone(), session: text("session"), request: None, limit, offset });
+    let _ = workspace.search(&SearchQuery { session: text("session"), ..query });
     let sessions = |user: Option<String>, flow: Option<String>| {
         workspace.sessions(SessionQuery {
             user,

@@ -497,7 +497,7 @@ fn stats_count_what_the_database_holds() {
         "stats",
         &stats,
         &json!({
-            "bytes": "<number>", "events": "<number>", "items": "<number>", "sessions": 2, "requests": 3,
+            "bytes": "<number>", "events": "<number>", "items": "<number>", "sessions": 2, "requests": 3, "samples": 0,
             "payloadBytes": "<number>", "uniquePayloadBytes": "<number>",
         }),
     );

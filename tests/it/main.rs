@@ -151,6 +151,7 @@ mod trees;
 mod tried_again;
 mod trust;
 mod try_counts;
+mod try_goes_on;
 mod try_honest;
 mod try_out;
 mod try_window;

@@ -323,7 +323,7 @@ fn a_sample_that_was_stopped_and_goes_on_has_the_score_of_one_that_was_not() {
     let (place, _server) = ran(CHAIN, replies(9, "5"));
     let flags = ["--model", "large", "--score", "items.length", "--jobs", "1"];
     let whole = tried(&place, "root/step:read", &flags).json();
-    let stopped = tried(&place, "root/step:read", &[&flags[..], &["--budget", "2"]].concat()).json();
+    let stopped = tried(&place, "root/step:read", &[&flags[..], &["--budget", "3"]].concat()).json();
     assert_eq!((&stopped["stopped"], &stopped["missing"]), (&json!("budget"), &json!(1)), "{stopped}");
     let id = stopped["id"].as_str().unwrap_or_default();
     let done = place.run(&["--json", "try", "--go-on", id, "--budget", "9"]).json();

@@ -28,6 +28,7 @@ const arm = (id: string, axes: object, samples: SampleView[], more: Partial<ArmV
   axes: axes as ArmView['axes'],
   samples,
   missing: [],
+  notStarted: [],
   summary: {
     n: samples.length,
     failed: 0,
@@ -172,8 +173,10 @@ test('an arm is adopted after its edit was shown', async () => {
 });
 
 test('one that stopped says why, and goes on with a new budget', async () => {
-  await open('#experiments=exp_1', { ...VIEW, stopped: 'budget', missing: 2 });
+  const arms = [arm('1', { model: 'openai/gpt-5' }, [sample('s1', 1)], { notStarted: [2] })];
+  await open('#experiments=exp_1', { ...VIEW, arms, stopped: 'budget', missing: 2 });
   expect((await screen.findByTestId('experiment-missing')).textContent).toContain('The budget is spent');
+  expect(screen.getByTestId('arm-not-started').textContent).toContain('1 not started: the budget is spent');
   let tell: (progress: TryProgress) => void = () => {};
   const goOn = vi.spyOn(host, 'goOnTrying').mockImplementation((_id, _changed, onProgress) => {
     tell = onProgress;

@@ -1,9 +1,9 @@
 // The screens around a request, in the whole window over the recorded host: home, the state, what waits, panes.
 import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
-import type { Change, SuspensionRow } from './host/host';
+import type { Change, SuspensionRow, TextQuery } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
 
@@ -241,7 +241,7 @@ test('a hit of a search opens its request at its event, with its block selected 
   const event = events.find((one) => one.kind === 'item_added' && one.path?.startsWith('root/'));
   const where = 'item' as const;
   const hit = { requestId: 'req-2', seq: event?.seq ?? 0, path: event?.path ?? null, where, snippet: 'wild bees' };
-  host.search = async () => ({ hits: [hit], requests: request ? [request] : [] });
+  host.search = async () => ({ hits: [hit], requests: request ? [request] : [], samples: 0 });
   await open('', host);
   app.window.sheet = 'search';
   await fireEvent.input(await screen.findByTestId('search-text'), { target: { value: 'bees' } });
@@ -253,6 +253,21 @@ test('a hit of a search opens its request at its event, with its block selected 
   expect(app.route.place.block).toBe(event?.instanceId);
   const tab = await screen.findByTestId('block-tab-items');
   await waitFor(() => expect(tab.getAttribute('aria-selected')).toBe('true'));
+});
+
+test('a search says how many samples it left out, and searches them when asked to', async () => {
+  const host = new FakeHost(0, 0);
+  const search = vi.fn(async ({ samples }: TextQuery) => ({ hits: [], requests: [], samples: samples ? 0 : 6 }));
+  host.search = search;
+  await open('', host);
+  app.window.sheet = 'search';
+  await fireEvent.input(await screen.findByTestId('search-text'), { target: { value: 'bees' } });
+  await fireEvent.click(screen.getByTestId('do-search'));
+  const left = await screen.findByTestId('search-samples');
+  expect(left.textContent).toContain('6 samples of experiments were not searched');
+  await fireEvent.click(within(left).getByRole('button', { name: 'Search samples too' }));
+  await waitFor(() => expect(screen.queryByTestId('search-samples')).toBeNull());
+  expect(search.mock.calls.map(([query]) => query.samples)).toEqual([false, true]);
 });
 
 test('what a request is compared with is chosen among the last runs, those of its flow first', async () => {

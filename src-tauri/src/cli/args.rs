@@ -42,6 +42,9 @@ pub(crate) use verify::{Keep, Verify};
 pub(crate) use why::Why;
 pub(crate) use worker::Worker;
 
+/// What `--samples` of a list does.
+const SAMPLES: &str = "Only those of samples of experiments, which are left out otherwise";
+
 /// What was asked for on the command line.
 #[derive(Parser)]
 #[command(
@@ -125,6 +128,8 @@ pub(crate) enum Command {
         request: Option<String>,
         #[arg(long, value_parser = suspension_status, help = "Only with this status, such as pending or expired")]
         status: Option<SuspensionStatus>,
+        #[arg(long, conflicts_with_all = ["session", "request"], help = SAMPLES)]
+        samples: bool,
         #[command(flatten)]
         page: Page,
     },
@@ -150,8 +155,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "changed|created|requests|items", default_value = "changed", value_parser = order)]
         #[arg(hide_default_value = true)]
         order: SessionOrder,
-        /// Only those of samples of experiments, which are left out otherwise
-        #[arg(long)]
+        #[arg(long, help = SAMPLES)]
         samples: bool,
         #[command(flatten)]
         page: Page,
@@ -312,6 +316,8 @@ pub(crate) enum Command {
         text: String,
         #[arg(long, help = "Only in this session")]
         session: Option<String>,
+        #[arg(long, conflicts_with = "session", help = SAMPLES)]
+        samples: bool,
         #[command(flatten)]
         page: Page,
     },

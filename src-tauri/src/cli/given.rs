@@ -1,6 +1,7 @@
 //! JSON that arguments give: the argument itself, a file that it names, or standard input.
 
 use std::io::Read;
+use std::path::Path;
 
 use runner::{Edits, Fault};
 use serde_json::Value;
@@ -9,7 +10,6 @@ use super::args::Fork;
 
 /// JSON of an argument, of a file that it names, or of standard input.
 pub(super) fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
-    let invalid = |message: String| Fault::Invalid { message, details: Vec::new() };
     let (text, place) = match given.strip_prefix('@') {
         _ if given == "-" => {
             let mut text = String::new();
@@ -22,7 +22,19 @@ pub(super) fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
         }
         None => (given.to_owned(), flag.to_owned()),
     };
-    engine::json::parse_input(&text).map_err(|error| {
+    parsed(&text, &place, "; a text needs quotes, like '\"hello\"'")
+}
+
+/// JSON of a file, for a flag that takes nothing but the name of one.
+pub(super) fn read_json_file(flag: &str, file: &Path) -> Result<Value, Fault> {
+    let place = format!("{flag} {}", file.display());
+    let text = runner::read_text(file).map_err(|error| invalid(format!("{place}: {error}")))?;
+    parsed(&text, &place, "")
+}
+
+/// JSON of a text; `place` says where it is, and `advice` what may have been meant.
+fn parsed(text: &str, place: &str, advice: &str) -> Result<Value, Fault> {
+    engine::json::parse_input(text).map_err(|error| {
         let message = error.to_string();
         if message.starts_with("nested deeper") {
             return invalid(format!("{place} is {message}"));
@@ -31,8 +43,12 @@ pub(super) fn read_json(flag: &str, given: &str) -> Result<Value, Fault> {
         if message.starts_with("the integer") || message.starts_with("the number") {
             return invalid(format!("{place}: {message}"));
         }
-        invalid(format!("{place} is not JSON: {message}; a text needs quotes, like '\"hello\"'"))
+        invalid(format!("{place} is not JSON: {message}{advice}"))
     })
+}
+
+fn invalid(message: String) -> Fault {
+    Fault::Invalid { message, details: Vec::new() }
 }
 
 /// What a fork changes.

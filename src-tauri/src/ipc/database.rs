@@ -4,7 +4,7 @@ use std::path::Path;
 
 use runner::{
     At, Audience, Change, CheckpointRow, CompactedRow, DataCheck, DeletedRow, EarlierWrite, Exported, ExportedTrace,
-    Fault, Imported, Json, SearchPage, SearchQuery, Stats, WhyQuery, WhyView, WriteRow,
+    Fault, Imported, Json, Samples, SearchPage, SearchQuery, Stats, WhyQuery, WhyView, WriteRow,
 };
 use serde::Deserialize;
 use tauri::State;
@@ -19,6 +19,9 @@ pub(super) struct TextQuery {
     text: String,
     #[serde(default)]
     session: Option<String>,
+    /// Whether samples of experiments are searched, too.
+    #[serde(default)]
+    samples: bool,
     limit: u32,
     offset: u32,
 }
@@ -32,6 +35,7 @@ pub(super) async fn search(state: State<'_, WindowState>, query: TextQuery) -> R
             text: query.text,
             session: query.session,
             request: None,
+            samples: if query.samples { Samples::Listed } else { Samples::LeftOut },
             limit: Some(query.limit.into()),
             offset: Some(query.offset.into()),
         })

@@ -1,7 +1,7 @@
 //! The window's commands that go on with a request, try it again, fork it, or play it again.
 
 use engine::suspension::{Reply, SuspensionStatus};
-use runner::{Answered, At, Cancel, Edits, Fault, Mock, PlanRow, Replay, Resolution, Running, SuspensionRow};
+use runner::{Answered, At, Cancel, Edits, Fault, Mock, PlanRow, Replay, Resolution, Running, Samples, SuspensionRow};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tauri::State;
@@ -256,7 +256,7 @@ pub(super) async fn suspensions(
 ) -> Result<Vec<SuspensionRow>, Fault> {
     off_the_main_thread(state, move |workspace| match query.request {
         Some(request) => workspace.pending(&request),
-        None => workspace.suspensions(query.session.as_deref(), query.status),
+        None => workspace.suspensions(query.session.as_deref(), query.status, Samples::LeftOut),
     })
     .await
 }

@@ -115,11 +115,19 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
             text.push_str(&format!("{:>4}  {id}  {status}  {}\n", arm.id, cut_to(&output, 160)));
         }
     }
-    if let Some(stopped) = view.stopped {
-        let why = match stopped {
-            StoppedBy::Budget => "the budget is spent",
-            StoppedBy::Cancelled => "it was stopped",
-        };
+    if view.stopped == Some(StoppedBy::Budget) {
+        let not_started = arms.iter().filter(|arm| arm.error.is_none() && !arm.not_started.is_empty());
+        for arm in not_started.take(MAX_MISSING) {
+            let samples = if arm.not_started.len() == 1 { "sample" } else { "samples" };
+            let numbers = ranges(&arm.not_started);
+            text.push_str(&format!("{:>4}  {samples} {numbers}  not started: the budget is spent\n", arm.id));
+        }
+    }
+    let why = view.stopped.map(|stopped| match stopped {
+        StoppedBy::Budget => "the budget is spent",
+        StoppedBy::Cancelled => "it was stopped",
+    });
+    if let Some(why) = why {
         let parts = [(view.missing, "missing"), (view.unscored, "not scored")];
         let parts = parts.into_iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> =

@@ -438,6 +438,8 @@ export type ArmView = {
 	summary: ArmSummary,
 	/**  The numbers of the samples that are missing: they did not end. */
 	missing: number[],
+	/**  The numbers of those among them that were never started, so that they have no request. */
+	notStarted: number[],
 	/**  Why it cannot be run. */
 	error?: string | null,
 };
@@ -2941,6 +2943,8 @@ export type SearchPage = {
 	hits: HitRow[],
 	/**  Their requests, each once. */
 	requests: ListedRequest[],
+	/**  How many samples of experiments were not searched. */
+	samples: number,
 };
 
 /**  Which sessions. */
@@ -3112,8 +3116,10 @@ export type Stats = {
 	items: number,
 	/**  Sessions. */
 	sessions: number,
-	/**  Requests. */
+	/**  Requests, with the samples of experiments. */
 	requests: number,
+	/**  How many of the requests are samples of experiments, which lists leave out. */
+	samples: number,
 	/**  JSON bytes that were put into the log. */
 	payloadBytes: number,
 	/**  The same without repeats. */
@@ -3280,6 +3286,8 @@ export type Tags = {
 export type TextQuery = {
 	text: string,
 	session?: string | null,
+	/**  Whether samples of experiments are searched, too. */
+	samples?: boolean,
 	limit: number,
 	offset: number,
 };

@@ -27,6 +27,7 @@ import type {
   RunFileRow,
   SearchPage,
   SuspensionRow,
+  TextQuery,
   TryPlan,
   TryProgress,
   TryQuery,
@@ -163,8 +164,8 @@ export abstract class FakeFiles extends FakeViews {
     return null;
   }
   writeFirstFlow = (): Promise<string> => noFile();
-  async search(): Promise<SearchPage> {
-    return { hits: [], requests: [] };
+  async search(_query: TextQuery): Promise<SearchPage> {
+    return { hits: [], requests: [], samples: 0 };
   }
   async history(requestId: string, place: string): Promise<WriteRow[]> {
     const found = this.find(requestId).recorded.answers.history[place];

@@ -15,6 +15,7 @@ const view = (id: string, more: Partial<ExperimentView> = {}): ExperimentView =>
     axes: {},
     samples: [],
     missing: [],
+    notStarted: [],
     summary: { n: 0, failed: 0, waiting: 0, unscored: 0, differing: 0 },
   },
   arms: [],
@@ -89,6 +90,7 @@ test('why an arm cannot run is told once, and stays with what is read later', as
     axes: {},
     samples: [],
     missing: [],
+    notStarted: [],
     summary: { n: 0, failed: 0, waiting: 0, unscored: 0, differing: 0 },
   };
   const read = view('exp_1', { arms: [arm], stopped: 'cancelled', missing: 2 });

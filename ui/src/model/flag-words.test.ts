@@ -8,7 +8,9 @@ test('a flag of the command line is the field of the sheet', () => {
   expect(fieldWords('--at root/step:a: no model is asked there; --model, --prompt and --parameter need one')).toBe(
     'Block root/step:a: no model is asked there; models, prompts and parameters need one',
   );
-  expect(fieldWords('--score-schema schema: is no JSON Schema')).toBe('JSON Schema schema: is no JSON Schema');
+  expect(fieldWords('--score-schema text.json is not a JSON Schema: 5')).toBe(
+    'JSON Schema text.json is not a JSON Schema: 5',
+  );
 });
 
 test('what is no flag of it stays', () => {

@@ -2,7 +2,9 @@
 
 use engine::event::RequestStatus;
 use engine::views::blocks::BlockStatus;
-use runner::{ListedRequest, RequestQuery, RequestRow, RunCondition, RunTerm, RunsQuery, SearchQuery, ViewRow};
+use runner::{
+    ListedRequest, RequestQuery, RequestRow, RunCondition, RunTerm, RunsQuery, Samples, SearchQuery, ViewRow,
+};
 use serde_json::json;
 
 use crate::answer::{Answer, Page};
@@ -28,6 +30,7 @@ pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<
         session: arguments.text("session")?,
         flow: arguments.text("flow")?,
         status,
+        samples: if arguments.flag("samples")? { Samples::Only } else { Samples::LeftOut },
         offset: Some(page.offset),
         limit: Some(page.rows()),
         ..RequestQuery::default()
@@ -40,6 +43,7 @@ pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<
         ("flow", query.flow.is_some() && (what == "text" || request.is_some())),
         ("status", query.status.is_some() && (what == "text" || request.is_some())),
         ("session", query.session.is_some() && request.is_some()),
+        ("samples", query.samples == Samples::Only && (query.session.is_some() || request.is_some())),
     ];
     if let Some((argument, _)) = unused.iter().find(|(_, is_unused)| *is_unused) {
         return Err(Refused(format!("argument `{argument}` has no effect on {what} of this kind: leave it out")));
@@ -48,7 +52,7 @@ pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<
     match (what, request) {
         ("text", request) => {
             let text = text.ok_or_else(|| Refused("argument `text` is missing: the text to find".to_owned()))?;
-            texts(door, text, request, query.session, page)
+            texts(door, text, request, query, page)
         }
         ("blocks", Some(request)) => blocks(door, &request, filter.as_deref()),
         ("blocks", None) => Err(Refused("argument `request` is missing: the request whose blocks to find".to_owned())),
@@ -98,8 +102,11 @@ fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     Ok(answer)
 }
 
-/// Says how many samples of experiments a list of requests leaves out.
+/// Says how many samples of experiments an answer leaves out.
 fn samples_left_out(door: &Door, query: &RequestQuery) -> Result<String, Refused> {
+    if query.samples != Samples::LeftOut {
+        return Ok(String::new());
+    }
     let conditions = [
         query.session.clone().map(RunCondition::Session),
         query.flow.clone().map(RunCondition::Flow),
@@ -109,8 +116,8 @@ fn samples_left_out(door: &Door, query: &RequestQuery) -> Result<String, Refused
     let count = door.workspace.samples_left_out(&RunsQuery { terms, ..RunsQuery::default() })?;
     Ok(match count {
         0 => String::new(),
-        1 => " 1 sample of an experiment is left out: `session` lists it.".to_owned(),
-        count => format!(" {count} samples of experiments are left out: `session` lists those of one session."),
+        1 => " 1 sample of an experiment is left out: `samples` finds it.".to_owned(),
+        count => format!(" {count} samples of experiments are left out: `samples` finds only them."),
     })
 }
 
@@ -229,7 +236,7 @@ fn blocks(door: &Door, request: &str, filter: Option<&str>) -> Result<Answer, Re
 
 /// Requests that failed, and those in which a block failed and something caught that.
 fn errors(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
-    let flow = query.flow.clone();
+    let (flow, samples) = (query.flow.clone(), samples_left_out(door, &query)?);
     let rows = door.workspace.requests_with_totals(RequestQuery { offset: None, limit: Some(LOOKED_AT), ..query })?;
     if let Some(flow) = flow.filter(|_| rows.is_empty()) {
         check_flow(door, &flow)?;
@@ -242,6 +249,7 @@ fn errors(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     if of as u64 == LOOKED_AT {
         sentence.push_str(" Older requests were not looked at: `status`, `flow` or `session` narrow the search.");
     }
+    sentence.push_str(&samples);
     let mut answer = Answer::new(sentence);
     answer.total = Some(count as u64);
     for row in &bad {
@@ -284,19 +292,15 @@ fn errors_in(door: &Door, request: &str) -> Result<Answer, Refused> {
     Ok(answer)
 }
 
-fn texts(
-    door: &Door,
-    text: String,
-    request: Option<String>,
-    session: Option<String>,
-    page: Page,
-) -> Result<Answer, Refused> {
-    if let Some(request) = &request {
-        door.workspace.request(request).map_err(on("request"))?;
-    }
+fn texts(door: &Door, text: String, request: Option<String>, of: RequestQuery, page: Page) -> Result<Answer, Refused> {
+    let samples = match &request {
+        Some(request) => door.workspace.request(request).map(|_| String::new()).map_err(on("request"))?,
+        None => samples_left_out(door, &of)?,
+    };
     let asked = quoted(&text, 80);
     let limit = page.rows();
-    let query = SearchQuery { text, session, request, limit: Some(limit), offset: Some(page.offset) };
+    let RequestQuery { session, samples: which, .. } = of;
+    let query = SearchQuery { text, session, request, samples: which, limit: Some(limit), offset: Some(page.offset) };
     let hits = door.workspace.search(&query).map_err(on("text"))?;
     let mut answer = Answer::new(match hits.len() {
         0 if page.offset > 0 => format!("{asked} is in no further event."),
@@ -304,6 +308,7 @@ fn texts(
         count if count as u64 >= limit => format!("{asked} is in {count} events and more, the newest request first."),
         count => format!("{asked} is in {count} events, the newest request first."),
     });
+    answer.sentence.push_str(&samples);
     answer.has_more = hits.len() as u64 >= limit;
     answer.begins_at_offset = true;
     for hit in &hits {

@@ -58,6 +58,7 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
                 "request": text, "session": text, "flow": text, "status": text,
                 "text": text,
                 "filter": of("blocks: kind:generator status:failed dur>1s name:plan \"text\""),
+                "samples": { "type": "boolean", "description": "only forks of experiments" },
             }),
             None,
         ),

@@ -8,7 +8,7 @@ use runner::{Budget, CulpritQuery, Fault, ModelsBy, ParameterAxis, PromptField, 
 use serde_json::Value;
 
 use super::value::file;
-use crate::cli::given::{end_of_place, read_json};
+use crate::cli::given::{end_of_place, read_json, read_json_file};
 
 /// `try`.
 #[derive(Args)]
@@ -157,7 +157,7 @@ impl Try {
         }
         if let Some(file) = &self.score_schema {
             let name = file.display().to_string();
-            let schema = read_json("--score-schema", &format!("@{name}"))?;
+            let schema = read_json_file("--score-schema", file)?;
             return Ok(Some(Score::Schema { name, schema }));
         }
         match (&self.score_model, &self.score_prompt) {

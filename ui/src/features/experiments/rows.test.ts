@@ -7,6 +7,7 @@ const arm = (id: string, summary: Partial<ArmSummary> = {}, samples = 0): ArmVie
   axes: id === 'base' ? {} : { model: id },
   samples: Array.from({ length: samples }, (_, n) => ({ number: n + 1, requestId: `${id}-${n}` }) as SampleView),
   missing: [],
+  notStarted: [],
   summary: { n: samples, failed: 0, waiting: 0, unscored: 0, differing: 0, ...summary },
 });
 const view = (base: ArmView, arms: ArmView[]): ExperimentView => ({

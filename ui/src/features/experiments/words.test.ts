@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { ArmSummary, ExperimentView, SampleView, TryPlan } from '../../host/host';
+import type { ArmSummary, ArmView, ExperimentView, SampleView, TryPlan } from '../../host/host';
 import { lineOf } from '../../base/difference';
 import {
   armTitle,
@@ -11,6 +11,7 @@ import {
   sampleScore,
   scoreWords,
   stoppedWords,
+  notStartedWords,
 } from './words';
 
 const PLAN: TryPlan = {
@@ -94,6 +95,14 @@ test('progress and why it stopped', () => {
     '2 samples have no score yet. What has ended is shown.',
   );
   expect(stoppedWords({ ...view, isRequestGone: true }).message).toContain('cannot go on');
+});
+
+test('an arm says which samples the budget left no room for', () => {
+  const arm = { notStarted: [2, 3] } as ArmView;
+  expect(notStartedWords(arm, 'budget')).toBe('2 not started: the budget is spent');
+  expect(notStartedWords(arm, 'cancelled')).toBe('');
+  expect(notStartedWords({ ...arm, notStarted: [] }, 'budget')).toBe('');
+  expect(notStartedWords({ ...arm, error: 'no such model' }, 'budget')).toBe('');
 });
 
 test('lines of an edit have signs', () => {

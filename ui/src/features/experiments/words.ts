@@ -152,6 +152,12 @@ export function stoppedWords({
   };
 }
 
+/** What is said of the samples of an arm that were never started because the budget is spent. */
+export function notStartedWords({ notStarted, error }: ArmView, stopped: ExperimentView['stopped']): string {
+  if (stopped !== 'budget' || notStarted.length === 0 || error != null) return '';
+  return `${thousands(notStarted.length)} not started: the budget is spent`;
+}
+
 /** What happened, for a screen reader. */
 export function summaryWords({ base, arms, missing }: ExperimentView): string {
   const better = arms.filter((arm) => arm.summary.besideBase === 'better').length;

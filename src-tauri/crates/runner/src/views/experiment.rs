@@ -58,6 +58,8 @@ pub struct ArmView {
     pub summary: ArmSummary,
     /// The numbers of the samples that are missing: they did not end.
     pub missing: Vec<u32>,
+    /// The numbers of those among them that were never started, so that they have no request.
+    pub not_started: Vec<u32>,
     /// Why it cannot be run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -49,6 +49,8 @@ pub struct SearchPage {
     pub hits: Vec<HitRow>,
     /// Their requests, each once.
     pub requests: Vec<ListedRequest>,
+    /// How many samples of experiments were not searched.
+    pub samples: u32,
 }
 
 /// A write of another request to a shared record.

@@ -14,8 +14,10 @@ pub struct Stats {
     pub items: u64,
     /// Sessions.
     pub sessions: u64,
-    /// Requests.
+    /// Requests, with the samples of experiments.
     pub requests: u64,
+    /// How many of the requests are samples of experiments, which lists leave out.
+    pub samples: u64,
     /// JSON bytes that were put into the log.
     pub payload_bytes: u64,
     /// The same without repeats.

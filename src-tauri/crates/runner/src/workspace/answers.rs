@@ -8,6 +8,7 @@ use engine::suspension::{Reply, Resolved, SuspensionStatus, TOOL_APPROVAL};
 use engine::views::Events;
 use engine::views::suspensions::{Suspension, suspensions};
 use serde_json::Value;
+use store::Samples;
 
 use super::Workspace;
 use crate::core::fault::{Detail, Fault};
@@ -35,12 +36,13 @@ impl Workspace {
         &self,
         session: Option<&str>,
         status: Option<SuspensionStatus>,
+        samples: Samples,
     ) -> Result<Vec<SuspensionRow>, Fault> {
         if let Some(session) = session {
             self.session(session)?;
         }
         let mut rows = Vec::new();
-        for request in self.store.suspended_requests(session).map_err(Fault::internal)? {
+        for request in self.store.suspended_requests(session, samples).map_err(Fault::internal)? {
             let row = self.request(&request.id)?;
             let events = self.store.events_of_suspensions(&row.id).map_err(Fault::internal)?;
             let asked = questions(&row, &events);
@@ -48,6 +50,19 @@ impl Workspace {
         }
         rows.retain(|row| status.is_none_or(|status| row.status == status));
         Ok(rows)
+    }
+
+    /// How many questions of samples of experiments there are, where a list leaves them out.
+    pub fn suspensions_left_out(
+        &self,
+        session: Option<&str>,
+        status: Option<SuspensionStatus>,
+        samples: Samples,
+    ) -> Result<u64, Fault> {
+        match (session, samples) {
+            (None, Samples::LeftOut) => Ok(self.suspensions(None, status, Samples::Only)?.len() as u64),
+            _ => Ok(0),
+        }
     }
 
     /// Questions of one request, newest first.

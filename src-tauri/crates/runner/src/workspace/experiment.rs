@@ -8,6 +8,7 @@ mod adopt;
 mod axes;
 mod code;
 mod culprit;
+mod earlier_answers;
 mod edit_check;
 mod facts;
 mod place;
@@ -35,11 +36,11 @@ use tokio::sync::Semaphore;
 
 use super::fork::{ForkPoint, MockOf};
 use super::resume::Next;
-use super::{At, Edits, Mock, Workspace, lock, new_request};
+use super::{At, Edits, Mock, Workspace, lock};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
-use crate::models::call_meter::CallMeter;
+use crate::models::call_meter::{CallMeter, SampleCalls};
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
@@ -100,6 +101,11 @@ impl Experiment {
         self.script.get_or_init(|| workspace.mock_of_fork(point, &self.mock, flow)).clone()
     }
 
+    /// The model that was asked first after an event; `None` if none was, so that a fork from there spends nothing.
+    fn first_model(&self, after: Seq) -> Option<String> {
+        self.place.calls_after(&self.events, after).into_iter().next().map(|call| call.model)
+    }
+
     /// How many forks run at once: as many as there are cores, or more if they wait for models.
     fn workers(&self, jobs: Option<u32>) -> usize {
         let waits = self.mock == Mock::Off && !self.place.calls(&self.events).is_empty();
@@ -116,6 +122,8 @@ struct Job<'v> {
     /// The request that it had, and that is not there.
     gone: Option<String>,
     variant: &'v Variant,
+    /// The model that it asks first; `None` if it is expected to ask none.
+    model: Option<&'v str>,
 }
 
 /// How running a sample ended.
@@ -223,10 +231,17 @@ impl Workspace {
         let known = self.store.samples(id).map_err(Fault::internal)?;
         let known: HashMap<(u32, u32), Sample> =
             known.into_iter().map(|one| ((one.0.arm, one.0.number), one)).collect();
+        let first = experiment.first_model(experiment.place.before);
+        let first_behind = experiment.place.ended.and_then(|ended| experiment.first_model(ended));
+        let model_of = |arm: &Arm| {
+            let recorded = if arm.output.is_some() { &first_behind } else { &first };
+            recorded.clone().map(|recorded| arm.model.clone().unwrap_or(recorded))
+        };
+        let models: Vec<Option<String>> = arms.iter().map(|(_, arm)| model_of(arm)).collect();
         let mut jobs = Vec::new();
         // Each arm has its first sample before any has its second.
         for number in 1..=query.samples() {
-            for ((arm, _), variant) in arms.iter().zip(&variants) {
+            for (((arm, _), variant), model) in arms.iter().zip(&variants).zip(&models) {
                 let Ok(variant) = variant else { continue };
                 let (row, request) =
                     known.get(&(*arm, number)).map_or((None, None), |(row, of)| (Some(row), of.as_ref()));
@@ -235,18 +250,20 @@ impl Workspace {
                 let is_done = matches!(begun, Some((_, Begun::Ended))) && is_scored;
                 if !is_done && !matches!(begun, Some((_, Begun::Runs))) {
                     let gone = row.filter(|_| begun.is_none()).map(|row| row.request.clone());
-                    jobs.push(Job { arm: *arm, number, begun, gone, variant });
+                    jobs.push(Job { arm: *arm, number, begun, gone, variant, model: model.as_deref() });
                 }
             }
         }
+        self.share_earlier_answers(experiment, &meter, &jobs, known.values())?;
         let scorer = query.score.as_ref().map(Score::ready).transpose()?;
         let workers = experiment.workers(query.jobs);
         let of = jobs.len() as u32;
         let (mut done, mut failed, mut errors) = (0, 0, BTreeMap::new());
         let mut tell = |done, failed| progress(TryProgress { experiment_id: Some(id.clone()), done, of, failed });
         tell(0, 0);
-        // What has ended is scored without a call.
-        let has_room = |job: &Job<'_>| !meter.is_exhausted() || matches!(job.begun, Some((_, Begun::Ended)));
+        // What has ended is scored without a call, some samples make none, and what was stopped may have made all.
+        let is_free = |job: &Job<'_>| job.model.is_none() || job.begun.is_some();
+        let has_room = |job: &Job<'_>| !meter.is_exhausted() || is_free(job);
         batch(
             &jobs,
             &Bounds { has_room: &has_room, ..Bounds::workers(workers) },
@@ -258,7 +275,7 @@ impl Workspace {
                 JobEnd { arm: job.arm, result: result.map(|read| read.map(ended)) }
             },
             |_, JobEnd { arm, result }| {
-                done += 1;
+                done += u32::from(!matches!(result, Ok(None)));
                 match result {
                     Ok(status) => failed += u32::from(status == Some(RequestStatus::Failed)),
                     Err(fault) => {
@@ -285,7 +302,8 @@ impl Workspace {
         self.view_of_experiment(&stored)
     }
 
-    /// Runs a sample to its end and scores it. Returns what its log says; `None` if it was not run.
+    /// Runs a sample to its end and scores it. Returns what its log says; `None` if it was not run, because it was
+    /// cancelled or the budget has no room for a call of it.
     fn run_job(
         &self,
         experiment: &Experiment,
@@ -297,28 +315,12 @@ impl Workspace {
         let Experiment { id, row, mock, .. } = experiment;
         let calls = meter.sample(job.number);
         let request = match &job.begun {
-            Some((request, begun)) => {
-                if *begun == Begun::Stopped && cancel.is_cancelled() {
-                    return Ok(None);
-                }
-                if *begun == Begun::Stopped {
-                    let running = self.resume_sample(request, job.variant, &calls)?;
-                    self.finish_sample(running, &calls, cancel)?;
-                }
-                request.clone()
-            }
-            None => {
-                let request = new_request();
-                // Before it begins, so that whoever goes on after this process was ended finds it.
-                let begun = SampleRow { arm: job.arm, number: job.number, request: request.clone(), score: None };
-                let is_ours = self.store.claim_sample(id, &begun, job.gone.as_deref()).map_err(Fault::of_write)?;
-                if !is_ours {
-                    return Ok(None);
-                }
-                let Some(running) = self.begin_sample(&request, experiment, job.variant, &calls, cancel)? else {
-                    return Ok(None);
-                };
-                self.finish_sample(running, &calls, cancel)?;
+            Some((request, Begun::Ended | Begun::Runs)) => request.clone(),
+            stopped => {
+                let stopped = stopped.as_ref().map(|(request, _)| request.as_str());
+                let ran = self.run_sample(experiment, job, stopped, &calls, cancel);
+                calls.give_room_back();
+                let Some(request) = ran? else { return Ok(None) };
                 request
             }
         };

@@ -16,8 +16,6 @@ use crate::workspace::experiment::statistics::{Interval, median, resampled};
 const MAX_BYTES: usize = 64 << 20;
 /// What a sample takes besides its output, about.
 const BYTES: usize = 1_000;
-/// What each of its calls takes.
-const BYTES_OF_CALL: usize = 100;
 /// How many requests of experiments are known.
 const MAX_ORIGINALS: usize = 8;
 /// How many intervals are known.
@@ -40,16 +38,6 @@ impl End {
     }
 }
 
-/// One model call of a run.
-#[derive(Clone, Debug)]
-pub(crate) struct SpentCall {
-    pub(crate) hash: blake3::Hash,
-    /// How often the run has asked the same before, from 1. `None` if the call failed.
-    pub(crate) nth: Option<u32>,
-    pub(crate) tokens: u64,
-    pub(crate) usd: f64,
-}
-
 /// What a run asked of models, and what that cost in US dollars.
 #[derive(Clone, Debug)]
 pub(crate) struct Used {
@@ -57,6 +45,8 @@ pub(crate) struct Used {
     pub(crate) cost: Option<f64>,
     /// Of answers that another sample has paid for.
     pub(crate) shared_cost: Option<f64>,
+    /// What the run paid for itself and has a price.
+    pub(crate) paid_usd: f64,
 }
 
 /// What the log of a sample says of it.
@@ -69,14 +59,13 @@ pub(crate) struct SampleFacts {
     pub(crate) differs: SampleDiffers,
     /// The versions of the code that it ran itself.
     pub(crate) codes: Vec<String>,
-    pub(crate) calls: Vec<SpentCall>,
 }
 
 impl SampleFacts {
     /// How many bytes it takes, about.
     fn bytes(&self) -> usize {
         let output = self.output.as_ref().map_or(0, |output| output.to_string().len());
-        output + BYTES + self.calls.len() * BYTES_OF_CALL
+        output + BYTES
     }
 }
 

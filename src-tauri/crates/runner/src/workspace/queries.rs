@@ -10,7 +10,7 @@ use engine::views::attempts::first_end;
 use engine::views::blocks::blocks;
 use engine::views::model_requests::{Requests, refers};
 use serde_json::Value;
-use store::{EventQuery, RequestQuery, SessionQuery};
+use store::{EventQuery, RequestQuery, Samples, SessionQuery};
 
 use super::instances::is_of_block;
 use super::records::put_record;
@@ -22,6 +22,18 @@ impl Workspace {
     /// Sessions, in the order that is asked for.
     pub fn sessions(&self, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
         Ok(self.session_rows(query)?.into_iter().map(|(_, row)| row).collect())
+    }
+
+    /// How many sessions of samples fit a query, where its list leaves them out.
+    pub fn sessions_left_out(&self, query: &SessionQuery) -> Result<u64, Fault> {
+        if query.samples != Samples::LeftOut {
+            return Ok(0);
+        }
+        let samples = SessionQuery { samples: Samples::Only, limit: None, offset: None, ..query.clone() };
+        if query.status.is_some_and(is_computed) {
+            return Ok(self.session_rows(samples)?.len() as u64);
+        }
+        self.store.count_sessions(&samples).map_err(Fault::internal)
     }
 
     /// Sessions as the store has them, each with its row.
@@ -238,6 +250,7 @@ impl Workspace {
             items: stats.items,
             sessions: stats.sessions,
             requests: stats.requests,
+            samples: stats.samples,
             payload_bytes: stats.payload_bytes,
             unique_payload_bytes: stats.unique_payload_bytes,
         })

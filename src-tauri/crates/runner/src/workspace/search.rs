@@ -1,6 +1,6 @@
 //! Finding a text in everything that ran.
 
-use store::SearchQuery;
+use store::{RunFilter, Samples, SearchQuery};
 
 use super::Workspace;
 use crate::core::fault::Fault;
@@ -27,6 +27,15 @@ impl Workspace {
         Ok(hits.into_iter().map(row).collect())
     }
 
+    /// How many samples of experiments a search leaves out. What they hold is not counted: that is as much work as to
+    /// look through them.
+    pub fn samples_not_searched(&self, query: &SearchQuery) -> Result<u64, Fault> {
+        if query.samples != Samples::LeftOut || query.session.is_some() || query.request.is_some() {
+            return Ok(0);
+        }
+        self.store.samples_left_out(&RunFilter::default()).map_err(Fault::internal)
+    }
+
     /// The same with the requests that the places are in. One that was deleted meanwhile is left out.
     pub fn search_page(&self, query: &SearchQuery) -> Result<SearchPage, Fault> {
         let hits = self.search(query)?;
@@ -34,6 +43,7 @@ impl Workspace {
         // Those of one request stand together.
         ids.dedup();
         let requests = self.listed(&ids)?;
-        Ok(SearchPage { hits, requests })
+        let samples = u32::try_from(self.samples_not_searched(query)?).unwrap_or(u32::MAX);
+        Ok(SearchPage { hits, requests, samples })
     }
 }

@@ -67,6 +67,12 @@ impl Workspace {
         if let Some(known) = known.as_ref().filter(|known| known.user != options.user) {
             return Err(not_yours(&session, &known.user, &options.user));
         }
+        // A session of an experiment's has no other requests: lists leave out both.
+        let is_part = calls.is_some()
+            && match &known {
+                Some(known) => self.store.is_sample(&known.last_request).map_err(Fault::internal)?,
+                None => true,
+            };
         let project = org_of(&loaded_flow.flow, options.project, known.and_then(|known| known.project));
         let request = options.request.clone().unwrap_or_else(new_request);
         if request.contains(':') || request.trim().is_empty() {
@@ -79,6 +85,9 @@ impl Workspace {
         let (mock, origin) = self.mock_of(&options.mock, &loaded_flow.bundle.file)?;
         let fork = self.fork_of(&session)?;
         let isolated = isolated_of(&loaded_flow.flow, project.as_deref());
+        if is_part {
+            self.store.claim_part(&request).map_err(Fault::of_write)?;
+        }
         let asked = StartRequest {
             request: request.into(),
             action: options.action,

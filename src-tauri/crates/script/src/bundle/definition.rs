@@ -40,11 +40,7 @@ impl<'a> Visit<'a> for Calls<'_> {
         if let Some(inner) = chained_to(&it.callee) {
             self.chains.insert(inner, end);
         }
-        let is_named = |argument: &Argument<'a>| match argument {
-            Argument::ObjectExpression(object) => name_of(object) == Some(self.name),
-            _ => false,
-        };
-        if it.arguments.iter().any(is_named) {
+        if options_in(it).any(|options| name_of(options) == Some(self.name)) {
             self.found.push((it.callee.span().end, end));
         }
         walk::walk_call_expression(self, it);
@@ -59,14 +55,25 @@ fn chained_to(callee: &Expression<'_>) -> Option<Span> {
     }
 }
 
+/// Returns the objects that a call is given, whatever types they are cast to: the options of a block are one of them.
+pub(crate) fn options_in<'c, 'a>(call: &'c CallExpression<'a>) -> impl Iterator<Item = &'c ObjectExpression<'a>> {
+    let given = call.arguments.iter().filter_map(Argument::as_expression);
+    given.filter_map(|argument| match argument.get_inner_expression() {
+        Expression::ObjectExpression(object) => Some(&**object),
+        _ => None,
+    })
+}
+
 /// Returns the name that an object gives, if it is a plain text.
 pub(crate) fn name_of<'o>(object: &'o ObjectExpression<'_>) -> Option<&'o str> {
     object.properties.iter().find_map(|property| match property {
-        ObjectPropertyKind::ObjectProperty(it) if it.key.static_name()? == "name" => match &it.value {
-            Expression::StringLiteral(text) => Some(text.value.as_str()),
-            Expression::TemplateLiteral(text) => text.single_quasi().map(|text| text.as_str()),
-            _ => None,
-        },
+        ObjectPropertyKind::ObjectProperty(it) if it.key.static_name()? == "name" => {
+            match it.value.get_inner_expression() {
+                Expression::StringLiteral(text) => Some(text.value.as_str()),
+                Expression::TemplateLiteral(text) => text.single_quasi().map(|text| text.as_str()),
+                _ => None,
+            }
+        }
         _ => None,
     })
 }
@@ -96,6 +103,16 @@ mod tests {
         check(&format!("{chain};\nconst next = f().step(c);"), "all", &[(1, chain)]);
         let property = "const all = sequencer({ name: \"all\" }).step(a)";
         check(&format!("{property}.kind;"), "all", &[(1, property)]);
+    }
+
+    #[test]
+    fn a_cast_hides_no_options() {
+        let casts = ["{ name: 'ask' } as any", "{ name: 'ask' } satisfies Options", "<any>{ name: 'ask' }"];
+        let wrapped = ["({ name: 'ask' })", "({ name: 'ask' })!", "(<any>({ name: ('ask' as const) } as O))!"];
+        for options in casts.into_iter().chain(wrapped) {
+            let ask = format!("generator<In, Out>({options})");
+            check(&format!("const ask = {ask};"), "ask", &[(1, &format!("const ask = {ask}"))]);
+        }
     }
 
     #[test]

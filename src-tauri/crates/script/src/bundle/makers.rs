@@ -150,10 +150,12 @@ impl<'a> Visit<'a> for Makers<'_> {
         if let Made::Write { scope, field } = self.made
             && self.is_inside(it.span)
             && is_write_to(&it.callee, scope)
-            && it.arguments.iter().any(|argument| match argument {
-                Argument::ObjectExpression(object) => has_field(object, field),
-                Argument::StringLiteral(text) => text.value == field,
-                _ => false,
+            && it.arguments.iter().filter_map(Argument::as_expression).any(|argument| {
+                match argument.get_inner_expression() {
+                    Expression::ObjectExpression(object) => has_field(object, field),
+                    Expression::StringLiteral(text) => text.value == field,
+                    _ => false,
+                }
             })
         {
             self.found.push(it.callee.span().start);
@@ -208,5 +210,8 @@ const prep = handler({
         assert_eq!(write("session", "log"), Some(7));
         assert_eq!(write("user", "total"), Some(8));
         assert_eq!(write("request", "total"), None);
+        let cast = "const f = handler({ execute: (i, ctx) => {\n  ctx.session.patchState({ total: 1 } as any);\n} });";
+        let total = Made::Write { scope: "session", field: "total" };
+        assert_eq!(line_of(cast, "a.ts", (1, 3), total), Some(2));
     }
 }

@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use oxc::ast::ast::{
-    Argument, ArrowFunctionBody, ArrowFunctionExpression, CallExpression, Expression, Function, FunctionBody,
-    ObjectExpression, ObjectPropertyKind, ReturnStatement, Statement,
+    ArrowFunctionBody, ArrowFunctionExpression, CallExpression, Expression, Function, FunctionBody, ObjectExpression,
+    ObjectPropertyKind, ReturnStatement, Statement,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::span::{GetSpan, Span};
@@ -16,7 +16,7 @@ use oxc::syntax::scope::ScopeFlags;
 use serde_json::Value;
 
 use crate::bundle::code::{Code, Source};
-use crate::bundle::definition::name_of;
+use crate::bundle::definition::{name_of, options_in};
 use crate::bundle::sites::parsed;
 
 /// Another value for an option.
@@ -100,12 +100,8 @@ struct Definitions<'n> {
 
 impl<'a> Visit<'a> for Definitions<'_> {
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
-        for argument in &it.arguments {
-            if let Argument::ObjectExpression(object) = argument
-                && name_of(object) == Some(self.block)
-            {
-                self.found.extend(edit(self.text, object, self.path, self.value));
-            }
+        for options in options_in(it).filter(|options| name_of(options) == Some(self.block)) {
+            self.found.extend(edit(self.text, options, self.path, self.value));
         }
         walk::walk_call_expression(self, it);
     }
@@ -285,107 +281,4 @@ fn range(span: Span) -> Range<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn check(text: &str, path: &[&str], value: OptionValue, expected: &str) {
-        let found = with_option(text, "a.ts", "ask", path, &value);
-        assert_eq!(found, Some(Ok(expected.to_owned())), "{text}");
-    }
-
-    fn text(value: &str) -> OptionValue {
-        OptionValue::Text(value.to_owned())
-    }
-
-    #[test]
-    fn a_value_is_replaced_where_it_stands() {
-        let model = OptionValue::Json(json!("b"));
-        check(
-            "g({ name: 'ask', model: 'a' /* m */ })",
-            &["model"],
-            model.clone(),
-            "g({ name: 'ask', model: \"b\" /* m */ })",
-        );
-        check("g({ name: 'ask', model: () => pick() })", &["model"], model.clone(), "g({ name: 'ask', model: \"b\" })");
-        check("g({ name: 'ask', model })", &["model"], model.clone(), "g({ name: 'ask', model: \"b\" })");
-        check("g({ name: 'ask' })", &["model"], model.clone(), "g({ name: 'ask', model: \"b\" })");
-        check("g({\n  name: 'ask',\n})", &["model"], model, "g({\n  name: 'ask',\n  model: \"b\",\n})");
-    }
-
-    #[test]
-    fn an_option_in_another_is_put_into_it() {
-        let warm = OptionValue::Json(json!(0.2));
-        let path = &["providerOptions", "temperature"];
-        check("g({ name: 'ask' })", path, warm.clone(), "g({ name: 'ask', providerOptions: { temperature: 0.2 } })");
-        check(
-            "g({ name: 'ask', providerOptions: { temperature: 1 } })",
-            path,
-            warm.clone(),
-            "g({ name: 'ask', providerOptions: { temperature: 0.2 } })",
-        );
-        check(
-            "g({ name: 'ask', providerOptions: o })",
-            path,
-            warm,
-            "g({ name: 'ask', providerOptions: { temperature: 0.2 } })",
-        );
-    }
-
-    #[test]
-    fn the_code_in_a_prompt_keeps_the_scope_of_what_it_replaces() {
-        let new = "Hi ${input.name}, `now`";
-        check(
-            "g({ name: 'ask', prompt: (input) => `Hey ${input.a}` })",
-            &["prompt"],
-            text(new),
-            "g({ name: 'ask', prompt: (input) => `Hi ${input.name}, \\`now\\`` })",
-        );
-        check(
-            "g({ name: 'ask', prompt(input) { const a = 1; return a; } })",
-            &["prompt"],
-            text("A ${a}"),
-            "g({ name: 'ask', prompt(input) { const a = 1; return `A ${a}`; } })",
-        );
-        check("g({ name: 'ask', prompt: 'x' })", &["prompt"], text("A ${a}"), "g({ name: 'ask', prompt: \"A ${a}\" })");
-        check(
-            "g({ name: 'ask', prompt: 'x' })",
-            &["prompt"],
-            text("A\n${a}`"),
-            "g({ name: 'ask', prompt: `A\n\\${a}\\`` })",
-        );
-        check(
-            "g({ name: 'ask', prompt: (i) => f(i) })",
-            &["prompt"],
-            text("Plain"),
-            "g({ name: 'ask', prompt: \"Plain\" })",
-        );
-    }
-
-    #[test]
-    fn what_counts_in_the_end_is_replaced() {
-        let model = OptionValue::Json(json!("b"));
-        check(
-            "g({ name: 'ask', model: 'a', ...o })",
-            &["model"],
-            model,
-            "g({ name: 'ask', model: 'a', ...o, model: \"b\" })",
-        );
-        let nested = "A ${list.map((l) => `- ${l}`).join(\"\\n\")} `b`";
-        let expected = "g({ name: 'ask', prompt: `A ${list.map((l) => `- ${l}`).join(\"\\n\")} \\`b\\`` })";
-        check("g({ name: 'ask', prompt: `x` })", &["prompt"], text(nested), expected);
-        let several = "g({ name: 'ask', prompt: (i) => { if (i.vip) return `A ${i}`; return `B ${i}`; } })";
-        let found = with_option(several, "a.ts", "ask", &["prompt"], &text("C ${i}"));
-        assert_eq!(found, Some(Err(NoDefinition::SeveralReturns)));
-    }
-
-    #[test]
-    fn a_name_that_several_definitions_have_is_ambiguous() {
-        let value = text("x");
-        let several = with_option("g({ name: 'ask' }); h({ name: 'ask' })", "a.ts", "ask", &["prompt"], &value);
-        assert_eq!(several, Some(Err(NoDefinition::Several)));
-        assert_eq!(with_option("g({ name: n })", "a.ts", "ask", &["prompt"], &value), None);
-        assert_eq!(with_option("g({ name: 'ask'", "a.ts", "ask", &["prompt"], &value), None);
-    }
-}
+mod tests;

@@ -9,22 +9,9 @@ use oxc::span::GetSpan as _;
 /// What Node writes for an expression that it does not print.
 const NO_FORM: &str = "(intermediate value)";
 
-/// Returns an expression without parentheses, types and the frame of an optional chain.
-pub(crate) fn inner<'a, 'b>(expression: &'b Expression<'a>) -> &'b Expression<'a> {
-    match expression {
-        Expression::ParenthesizedExpression(it) => inner(&it.expression),
-        Expression::TSAsExpression(it) => inner(&it.expression),
-        Expression::TSSatisfiesExpression(it) => inner(&it.expression),
-        Expression::TSNonNullExpression(it) => inner(&it.expression),
-        Expression::TSTypeAssertion(it) => inner(&it.expression),
-        Expression::TSInstantiationExpression(it) => inner(&it.expression),
-        other => other,
-    }
-}
-
 /// Returns an expression as Node writes it.
 pub(crate) fn printed(expression: &Expression<'_>) -> String {
-    match inner(expression) {
+    match expression.get_inner_expression() {
         Expression::Identifier(it) => it.name.to_string(),
         Expression::ThisExpression(_) => "this".to_owned(),
         Expression::NullLiteral(_) => "null".to_owned(),
@@ -94,7 +81,7 @@ pub(crate) fn member(member: &MemberExpression<'_>) -> String {
 
 /// Returns a key that is a text in the source.
 pub(crate) fn constant_key(key: &Expression<'_>) -> Option<String> {
-    match inner(key) {
+    match key.get_inner_expression() {
         Expression::StringLiteral(it) => Some(it.value.to_string()),
         Expression::TemplateLiteral(it) if it.expressions.is_empty() => {
             it.quasis.first().and_then(|part| part.value.cooked.as_ref()).map(|text| text.to_string())
@@ -105,7 +92,7 @@ pub(crate) fn constant_key(key: &Expression<'_>) -> Option<String> {
 
 /// Returns the value of a literal as Node writes it in a message, `None` for other expressions.
 pub(crate) fn value(expression: &Expression<'_>) -> Option<String> {
-    match inner(expression) {
+    match expression.get_inner_expression() {
         Expression::Identifier(it) if it.name == "undefined" => Some("undefined".to_owned()),
         Expression::NullLiteral(_) => Some("null".to_owned()),
         Expression::BooleanLiteral(it) => Some(it.value.to_string()),
@@ -121,7 +108,7 @@ pub(crate) fn value(expression: &Expression<'_>) -> Option<String> {
 
 /// Returns the offset that Node names for the read of a value.
 pub(crate) fn place(expression: &Expression<'_>, source: &str) -> u32 {
-    match inner(expression) {
+    match expression.get_inner_expression() {
         Expression::CallExpression(it) => call_place(it, source),
         Expression::ChainExpression(it) => match &it.expression {
             ChainElement::CallExpression(call) => call_place(call, source),
@@ -170,7 +157,7 @@ pub(crate) fn call_place(call: &CallExpression<'_>, source: &str) -> u32 {
 /// Returns the offset that is searched for when a call in a bundle is looked up in its source: the place of the
 /// callee's last name, or the beginning of the callee.
 pub(crate) fn anchor(callee: &Expression<'_>) -> u32 {
-    match inner(callee) {
+    match callee.get_inner_expression() {
         Expression::StaticMemberExpression(it) => it.property.span.start,
         Expression::PrivateFieldExpression(it) => it.field.span.start,
         Expression::ChainExpression(it) => match &it.expression {

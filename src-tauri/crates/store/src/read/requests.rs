@@ -206,13 +206,14 @@ impl Store {
         })
     }
 
-    /// The requests that were ever suspended, newest first: of one session, or of all without samples of experiments.
-    pub fn suspended_requests(&self, session: Option<&str>) -> Result<Vec<RequestRow>, Error> {
-        let sql = format!(
-            "{COLUMNS} {FROM} WHERE (s.id = ?1 OR ?1 IS NULL AND NOT {IS_SAMPLE})
-             AND EXISTS (SELECT 1 FROM event e WHERE e.request = r.n AND e.kind = 'suspended') ORDER BY r.n DESC"
-        );
+    /// The requests that were ever suspended, newest first: of one session, or of all.
+    pub fn suspended_requests(&self, session: Option<&str>, samples: Samples) -> Result<Vec<RequestRow>, Error> {
         self.read(|connection| {
+            let listed = samples.condition(connection, session.is_some())?.unwrap_or_else(|| "TRUE".to_owned());
+            let sql = format!(
+                "{COLUMNS} {FROM} WHERE (s.id = ?1 OR ?1 IS NULL) AND {listed}
+                 AND EXISTS (SELECT 1 FROM event e WHERE e.request = r.n AND e.kind = 'suspended') ORDER BY r.n DESC"
+            );
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map((session,), |row| Ok(request(row)))?;
             rows.map(|row| row?).collect()

@@ -7,7 +7,7 @@ use crate::Store;
 use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
 use crate::read::run_filter::{RunFilter, TRILLIONTHS};
 use crate::read::run_order::RunOrder;
-use crate::read::samples::{self, IS_SAMPLE};
+use crate::read::samples::{self, AMONG_SAMPLES, IS_SAMPLE};
 use crate::read::session_order::SessionOrder;
 use crate::row::annotation::{self, Annotated, Subject};
 use crate::row::error::Error;
@@ -144,10 +144,7 @@ impl Store {
             let mut values = Vec::new();
             let condition = filter.sql(&mut values);
             let (with, join) = cost(filter, filter.needs_cost(), false);
-            let sql = format!(
-                "{with} SELECT count(*) FROM request r {join}
-                 WHERE r.id IN (SELECT p.request FROM sample p) AND {condition}"
-            );
+            let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {AMONG_SAMPLES} AND {condition}");
             let mut statement = connection.prepare_cached(&sql)?;
             Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
         })

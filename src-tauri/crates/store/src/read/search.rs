@@ -11,6 +11,7 @@ use engine::redaction::Redaction;
 use engine::views::search::{Needle, Where, texts};
 
 use crate::Store;
+use crate::read::samples::Samples;
 use crate::row::body;
 use crate::row::error::Error;
 use crate::row::item_text::{keep_end, text_before};
@@ -25,6 +26,8 @@ pub struct SearchQuery {
     pub session: Option<String>,
     /// Only in this request.
     pub request: Option<String>,
+    /// What is done with samples of experiments, if neither a session nor a request is named.
+    pub samples: Samples,
     /// At most this many hits.
     pub limit: Option<u64>,
     /// How many to skip.
@@ -67,6 +70,8 @@ impl Store {
                     .optional()?;
                 ranges.retain(|range| Some(range.request) == n);
             }
+            let is_kept = query.samples.kept(connection, query.session.is_some() || query.request.is_some())?;
+            ranges.retain(|range| is_kept(range.request));
             for range in ranges {
                 if found.len() >= limit {
                     break;

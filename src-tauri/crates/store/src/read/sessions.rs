@@ -140,14 +140,7 @@ impl Store {
         // What is searched for is not in the columns alone, so that rows are counted here.
         let (limit, offset) = if wanted.is_some() { (None, None) } else { (query.limit, query.offset) };
         self.read(|connection| {
-            let mut filter = Filter::default();
-            filter.and("s.user = ?", query.user.clone());
-            filter.and("s.flow = ?", query.flow.clone());
-            filter.and("s.project = ?", query.project.clone());
-            filter.and_status(query.status);
-            filter.and("s.updated_at >= ?", query.since);
-            filter.and("s.n IN (SELECT session FROM session_tag WHERE name = ?)", query.tag.clone());
-            filter.and_condition(query.samples.condition(connection, false)?);
+            let filter = filter(connection, query)?;
             let sql = filter.select(&format!("{COLUMNS} {FROM}"), query.order.sql(), limit, offset);
             let mut statement = connection.prepare_cached(&sql)?;
             let mut rows = statement.query(params_from_iter(&filter.values))?;
@@ -174,6 +167,34 @@ impl Store {
             Ok(found)
         })
     }
+}
+
+impl Store {
+    /// How many sessions there are, whatever the limit.
+    pub fn count_sessions(&self, query: &SessionQuery) -> Result<u64, Error> {
+        if query.search.as_ref().is_some_and(|text| !text.is_empty()) {
+            let all = SessionQuery { limit: None, offset: None, ..query.clone() };
+            return Ok(self.sessions(&all)?.len() as u64);
+        }
+        self.read(|connection| {
+            let filter = filter(connection, query)?;
+            let sql = filter.select(&format!("SELECT count(*) {FROM}"), "1", None, None);
+            Ok(connection.prepare_cached(&sql)?.query_row(params_from_iter(&filter.values), |row| row.get(0))?)
+        })
+    }
+}
+
+/// What a query asks for in columns.
+fn filter(connection: &Connection, query: &SessionQuery) -> Result<Filter, Error> {
+    let mut filter = Filter::default();
+    filter.and("s.user = ?", query.user.clone());
+    filter.and("s.flow = ?", query.flow.clone());
+    filter.and("s.project = ?", query.project.clone());
+    filter.and_status(query.status);
+    filter.and("s.updated_at >= ?", query.since);
+    filter.and("s.n IN (SELECT session FROM session_tag WHERE name = ?)", query.tag.clone());
+    filter.and_condition(query.samples.condition(connection, false)?);
+    Ok(filter)
 }
 
 /// Whether what a list shows of a session has a text in it, which is in small letters.

@@ -5,6 +5,7 @@ use crate::sql::Connection;
 use serde::Serialize;
 
 use crate::Store;
+use crate::read::samples::AMONG_SAMPLES;
 use crate::row::error::Error;
 use crate::row::references::References;
 use crate::row::totals;
@@ -21,8 +22,10 @@ pub struct Stats {
     pub items: u64,
     /// Sessions.
     pub sessions: u64,
-    /// Requests.
+    /// Requests, with the samples of experiments.
     pub requests: u64,
+    /// How many of the requests are samples of experiments, which lists leave out.
+    pub samples: u64,
     /// JSON bytes of the values that flows put into the log.
     pub payload_bytes: u64,
     /// The same, with values that are stored once counted once.
@@ -48,7 +51,8 @@ impl Store {
         self.read(|connection| {
             let bytes = bytes(connection)?;
             let totals = totals::read(connection)?;
-            let count = |table| connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0));
+            let count =
+                |table: &str| connection.query_row(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0));
             let sum = |sum: i64| u64::try_from(sum).unwrap_or_default();
             Ok(Stats {
                 bytes,
@@ -56,6 +60,7 @@ impl Store {
                 items: sum(totals.items),
                 sessions: count("session")?,
                 requests: count("request")?,
+                samples: count(&format!("request r WHERE {AMONG_SAMPLES}"))?,
                 payload_bytes: sum(totals.payload_bytes),
                 unique_payload_bytes: sum(totals.unique_bytes - code_bytes(connection)?),
             })

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::Store;
 use crate::read::requests::{COLUMNS, RequestRow, request};
+use crate::read::samples::IS_SAMPLE;
 use crate::row::error::Error;
 
 /// An experiment.
@@ -74,9 +75,10 @@ impl Store {
         })
     }
 
-    /// Stores that a request, which is about to begin, is a fork of a search for a culprit: lists treat it as a sample,
-    /// and no experiment has it.
-    pub fn claim_search_fork(&self, request: &str) -> Result<(), Error> {
+    /// Stores that a request, which is about to begin, is a part of an experiment or of a search for a culprit without
+    /// being a sample of an arm: a fork of the search, a request that scores a sample, or one that a sample sent. Lists
+    /// treat it as a sample.
+    pub fn claim_part(&self, request: &str) -> Result<(), Error> {
         let request = request.to_owned();
         self.write(move |connection| {
             let sql = "INSERT INTO sample (experiment, arm, number, request)
@@ -92,6 +94,16 @@ impl Store {
             let mut statement = connection.prepare_cached("SELECT request FROM sample")?;
             let rows = statement.query_map((), |row| row.get(0))?;
             Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// Whether a request is a sample, or another part of an experiment or a search.
+    pub fn is_sample(&self, request: &str) -> Result<bool, Error> {
+        self.read(|connection| {
+            let sql = format!("SELECT r.n FROM request r WHERE r.id = ?1 AND {IS_SAMPLE}");
+            let found =
+                connection.prepare_cached(&sql)?.query_row((request,), |row| row.get::<_, i64>(0)).optional()?;
+            Ok(found.is_some())
         })
     }
 

@@ -190,6 +190,27 @@ fn lists_leave_samples_of_experiments_out() {
     assert_eq!(sessions(Samples::LeftOut), ["s-a"]);
     assert_eq!(sessions(Samples::Only).len(), 2);
     assert_eq!(sessions(Samples::Listed).len(), 3);
+    let count = |search: Option<&str>, samples| {
+        let search = search.map(str::to_owned);
+        bed.count_sessions(&SessionQuery { search, samples, limit: Some(1), ..SessionQuery::default() }).unwrap()
+    };
+    assert_eq!((count(None, Samples::LeftOut), count(None, Samples::Only)), (1, 2));
+    assert_eq!((count(Some("s-b"), Samples::LeftOut), count(Some("s-b"), Samples::Only)), (0, 1));
+    assert_eq!(bed.stats().unwrap().samples, 2);
+}
+
+/// A request that a sample sent, or that scored one, is not a sample of an arm, and lists leave it out as well.
+#[test]
+fn lists_leave_other_parts_of_an_experiment_out() {
+    let bed = sampled();
+    bed.claim_part("d").unwrap();
+    asks(&bed, "d", &[(7, 1)]);
+    assert_eq!(ids(&bed, &RunQuery::default()), ["a"]);
+    assert_eq!(filtered(&bed, RunCondition::IsSample, false), ["b", "c", "d"]);
+    assert_eq!(["a", "b", "d"].map(|id| bed.is_sample(id).unwrap()), [false, true, true]);
+    assert_eq!((bed.samples("exp").unwrap().len(), bed.count_samples("exp", &[RequestStatus::Aborted]).unwrap()), (2, 2));
+    let summary = bed.runs_by_day(&RunFilter::default()).unwrap();
+    assert_eq!((summary.samples, summary.days[0].runs), (3, 1));
 }
 
 /// What was spent counts also what samples spent, and an answer that two of them share once.

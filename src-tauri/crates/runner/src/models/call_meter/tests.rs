@@ -1,8 +1,6 @@
 //! Tests: concurrent calls and a budget, shared answers, calls that a provider refuses.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::cell::Cell;
-
 use futures_util::FutureExt;
 use serde_json::json;
 
@@ -137,4 +135,94 @@ fn a_provider_that_refuses_is_asked_again_after_its_pause() {
         futures_util::future::select(Box::pin(answer), Box::pin(stopped)).await;
     });
     assert_eq!((asked.get(), meter.is_exhausted()), (4, true));
+}
+
+/// Begins a sample; it is cancelled instead of waiting.
+fn begins(calls: &SampleCalls) -> bool {
+    calls.wait_for_room("m", &|| false)
+}
+
+fn asks(calls: &SampleCalls, text: &str) -> Option<u64> {
+    let calls = MeteredCalls::new(calls.clone(), true, Arc::default());
+    let ask = async |call, listener| reply(call, listener);
+    calls.answer(call(text), None, ask).now_or_never().unwrap().unwrap().shared_ms
+}
+
+/// With two samples at once and room for one call, the other one left an aborted request.
+#[test]
+fn no_sample_begins_that_could_not_ask_anything() {
+    let meter = meter(Some(Budget::Calls(2)));
+    let [one, two, three, four] = [1, 2, 3, 4].map(|number| meter.sample(number));
+    assert!(begins(&one) && begins(&two));
+    // It would wait: perhaps one of them needs no call.
+    let looks = Cell::new(0);
+    let is_tired = || looks.replace(looks.get() + 1) > 0;
+    assert!(!three.wait_for_room("m", &is_tired) && !meter.is_exhausted());
+    one.give_room_back();
+    assert!(begins(&three));
+    asks(&two, "a");
+    asks(&three, "a");
+    assert_eq!(meter.settled().0, 2);
+    assert!(!begins(&four) && meter.is_exhausted());
+    assert!(!four.is_refused(), "it has asked nothing");
+}
+
+/// What is known of a call is kept, too: tokens and US dollars as well as calls.
+#[test]
+fn room_is_kept_in_the_unit_of_the_budget() {
+    for budget in [Budget::Tokens(50), Budget::Usd(0.5)] {
+        let meter = meter(Some(budget));
+        let [one, two, three] = [1, 2, 3].map(|number| meter.sample(number));
+        assert!(begins(&one) && begins(&two));
+        assert!(!three.wait_for_room("m", &|| true), "{budget:?}");
+        // A call takes 30 tokens: more than was expected.
+        asks(&one, "a");
+        two.give_room_back();
+        assert!(!begins(&three) && meter.is_exhausted(), "{budget:?}");
+    }
+    assert!(begins(&meter(None).sample(1)));
+}
+
+/// The sample that asks would wait for the room of one that waits for its answer.
+#[test]
+fn a_sample_that_shares_an_answer_gives_its_room_back() {
+    let meter = meter(Some(Budget::Calls(2)));
+    let [asking, sharing, last] = [1, 1, 2].map(|number| meter.sample(number));
+    assert!(begins(&asking) && begins(&sharing));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let slow = async |call, listener| {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        reply(call, listener)
+    };
+    let answer = |calls: &SampleCalls| {
+        let (calls, slow) = (MeteredCalls::new(calls.clone(), true, Arc::default()), &slow);
+        async move { calls.answer(call("a"), None, slow).await.unwrap().shared_ms }
+    };
+    let (first, second) =
+        runtime.block_on(async { futures_util::future::join(answer(&asking), answer(&sharing)).await });
+    assert!(first.is_none() && second.is_some() && meter.settled().0 == 1);
+    assert!(begins(&last));
+}
+
+#[test]
+fn an_answer_of_an_earlier_part_is_not_asked_for_again() {
+    let meter = meter(None);
+    let hash = MeteredCalls::new(meter.sample(1), true, Arc::default()).recorded_hash(&call("a"));
+    let known = ModelReply { text: Some("before".to_owned()), ..ModelReply::default() };
+    meter.keep_answer((1, hash, 0), Answered { reply: known, took: Duration::from_secs(7) });
+    assert!(asks(&meter.sample(1), "a").is_some_and(|ms| ms > 6_000), "as if it had asked itself");
+    assert_eq!(meter.settled().0, 0);
+    // The sample that was given this answer itself asks the same once more: that is another answer.
+    let stopped = meter.sample(1);
+    stopped.add_asked([hash]);
+    assert_eq!(asks(&stopped, "a"), None);
+    assert_eq!((asks(&meter.sample(2), "a"), meter.settled().0), (None, 2));
+}
+
+/// What a sample sends asks as a part of it: three draws of one sample were one.
+#[test]
+fn what_a_sample_sends_shares_no_answer_with_it() {
+    let meter = meter(None);
+    let sample = meter.sample(1);
+    assert_eq!((asks(&sample, "a"), asks(&sample, "a"), meter.settled().0), (None, None, 2));
 }

@@ -8,7 +8,9 @@ mod steps;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::event::RequestStatus;
+use engine::effects::EffectKind;
+use engine::event::{Event, EventKind, RequestStatus, Seq};
+use engine::views::Events;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,6 +21,7 @@ use super::statistics::rate;
 use super::variant::Variant;
 use super::{Budget, Experiment, ModelsBy, TryQuery, Unlogged};
 use crate::core::fault::Fault;
+use crate::models::call_meter::SampleCalls;
 use crate::run::batch::{Bounds, Cancel, batch};
 use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, TryPlan, TryProgress, WhereDecided};
 use crate::workspace::{Edits, Mock, Workspace, new_request};
@@ -48,6 +51,20 @@ pub struct CulpritQuery {
     pub jobs: Option<u32>,
 }
 
+/// The model that a request asked first after an event, or was still asking there; `None` if a fork from there spends
+/// nothing.
+fn model_after(events: &[Event], cut: Seq) -> Option<String> {
+    let view = Events::new(events);
+    let asked = events.iter().filter(|event| event.seq > cut).find_map(|event| match &event.kind {
+        EventKind::EffectStarted { effect: EffectKind::Model, request, .. } => request.as_ref(),
+        EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, .. } => {
+            view.effect_request(&event.kind)
+        }
+        _ => None,
+    });
+    asked.map(|request| request["model"].as_str().unwrap_or_default().to_owned())
+}
+
 /// What came of one fork.
 enum ForkEnd {
     /// Whether it fails, and whether it drew something.
@@ -56,6 +73,8 @@ enum ForkEnd {
     Waits,
     /// It was stopped, or somebody has deleted it.
     Gone,
+    /// It was not begun: the search was cancelled, or the budget has no room for a call of it.
+    NotBegun,
 }
 
 impl Workspace {
@@ -101,30 +120,34 @@ impl Workspace {
         let workers = experiment.workers(query.jobs);
         let mut search = Search::new(steps.len(), wanted, MAX_FORKS, is_deterministic);
         let (numbers, mut notes, mut failed, mut waiting) = (AtomicU32::new(1), Vec::new(), 0, 0);
+        // Why no further fork is run.
+        let mut over: Option<&str> = None;
         let verdict = loop {
             let (point, forks) = match search.next() {
-                Next::Sample { point, forks } => (point, forks),
+                Next::Sample { point, forks } if over.is_none() => (point, forks),
+                Next::Sample { .. } | Next::NotEnough => {
+                    notes.extend(over.map(str::to_owned));
+                    break (WhereDecided::NotEnoughSamples, None);
+                }
                 Next::Found(step) => break (WhereDecided::Found, Some(step)),
                 Next::BeforeFirst => break (WhereDecided::BeforeTheFirstStep, None),
-                Next::NotEnough => break (WhereDecided::NotEnoughSamples, None),
             };
             let cut = steps[point].seq - 1;
             // What was in flight there runs again: it may be what decides.
             let (answered, facts) = (Arc::default(), Arc::default());
             let variant = Variant { loaded_flow: loaded_flow.clone(), cut, edits: Edits::default(), answered, facts };
             let (mut seen, mut errors, mut has_drawn) = (Tally::default(), Vec::new(), false);
+            let (mut begun, model) = (0, model_after(&events, cut));
             let jobs: Vec<u32> = (0..forks).collect();
             batch(
                 &jobs,
-                &Bounds { has_room: &|_| !meter.is_exhausted(), ..Bounds::workers(workers) },
+                &Bounds { has_room: &|_| !meter.is_exhausted() || model.is_none(), ..Bounds::workers(workers) },
                 cancel,
                 |_| -> Result<ForkEnd, String> {
-                    let id = new_request();
-                    self.store.claim_search_fork(&id).map_err(|error| Fault::of_write(error).to_string())?;
                     let calls = meter.sample(numbers.fetch_add(1, Ordering::Relaxed));
-                    let run = self.begin_sample(&id, &experiment, &variant, &calls, cancel);
-                    let Some(running) = run.map_err(|fault| fault.to_string())? else { return Ok(ForkEnd::Gone) };
-                    self.finish_sample(running, &calls, cancel).map_err(|fault| fault.to_string())?;
+                    let ran = self.run_fork(&experiment, &variant, model.as_deref(), &calls, cancel);
+                    calls.give_room_back();
+                    let Some(id) = ran.map_err(|fault| fault.to_string())? else { return Ok(ForkEnd::NotBegun) };
                     let read = self.read_run(&id).map_err(|fault| fault.to_string())?;
                     let read = match read {
                         Some(read) if Begun::is_over(read.row.status) => read,
@@ -139,19 +162,22 @@ impl Workspace {
                         other => Err(format!("the expression is {}", other.unwrap_or_default())),
                     }
                 },
-                |_, result| match result {
-                    Ok(ForkEnd::Judged { fails, drew }) => {
-                        seen.samples += 1;
-                        seen.failures += u32::from(fails);
-                        has_drawn |= drew;
+                |_, result| {
+                    begun += u32::from(!matches!(result, Ok(ForkEnd::NotBegun)));
+                    match result {
+                        Ok(ForkEnd::Judged { fails, drew }) => {
+                            seen.samples += 1;
+                            seen.failures += u32::from(fails);
+                            has_drawn |= drew;
+                        }
+                        Ok(ForkEnd::Waits) => waiting += 1,
+                        Ok(ForkEnd::Gone | ForkEnd::NotBegun) => {}
+                        Err(error) => errors.push(error),
                     }
-                    Ok(ForkEnd::Waits) => waiting += 1,
-                    Ok(ForkEnd::Gone) => {}
-                    Err(error) => errors.push(error),
                 },
             )?;
             search.add(point, seen);
-            search.add_unjudged(forks.saturating_sub(seen.samples));
+            search.add_unjudged(begun - seen.samples);
             failed += seen.failures;
             // It may go another way than the request, and draw there.
             if is_deterministic && has_drawn {
@@ -162,15 +188,12 @@ impl Workspace {
             if let Some(error) = errors.first() {
                 notes.push(format!("{} of {forks} forks from {}: {error}", errors.len(), steps[point].path));
             }
-            if cancel.is_cancelled() || meter.is_exhausted() || seen.samples == 0 {
-                let why = match () {
-                    () if cancel.is_cancelled() => "the search was cancelled",
-                    () if meter.is_exhausted() => "the budget is spent",
-                    () => "no fork could be judged",
-                };
-                notes.push(why.to_owned());
-                break (WhereDecided::NotEnoughSamples, None);
-            }
+            over = match () {
+                () if cancel.is_cancelled() => Some("the search was cancelled"),
+                () if meter.is_exhausted() => Some("the budget is spent"),
+                () if seen.samples == 0 => Some("no fork could be judged"),
+                () => None,
+            };
         };
         if waiting > 0 {
             notes.push(format!(
@@ -216,6 +239,26 @@ impl Workspace {
             forks: search.forks(),
             notes,
         })
+    }
+
+    /// Runs a fork of a search to its end. Returns its request; `None` if it was not begun.
+    fn run_fork(
+        &self,
+        experiment: &Experiment,
+        variant: &Variant,
+        model: Option<&str>,
+        calls: &SampleCalls,
+        cancel: &Cancel,
+    ) -> Result<Option<String>, Fault> {
+        let has_room = |model| calls.wait_for_room(model, &|| cancel.is_cancelled());
+        if cancel.is_cancelled() || !model.is_none_or(has_room) {
+            return Ok(None);
+        }
+        let id = new_request();
+        self.store.claim_part(&id).map_err(Fault::of_write)?;
+        let Some(running) = self.begin_sample(&id, experiment, variant, calls, cancel)? else { return Ok(None) };
+        self.finish_sample(running, calls, cancel)?;
+        Ok(Some(id))
     }
 
     /// What a search may ask, all forks together: it runs as many only if nothing is clear before. Writes and runs

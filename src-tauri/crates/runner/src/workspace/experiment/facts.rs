@@ -49,7 +49,6 @@ impl Workspace {
             duration_ms: self.duration(&read),
             differs: original.map(|original| read.end.differs(&original.end)).unwrap_or_default(),
             codes: codes(&read),
-            calls: self.calls(&read),
             output: read.end.output,
         });
         if Begun::of(read.row.status) == Begun::Ended {

@@ -9,13 +9,11 @@ use engine::views::items::Audience;
 use serde_json::{Map, Value, json};
 use store::{EventQuery, SampleRow};
 
-use super::TryQuery;
 use crate::core::fault::Fault;
 use crate::core::prices::{CallTokens, added};
-use crate::models::call_meter::hash_of;
 use crate::views::{Json, RequestRow, SampleUsage, SampleView, StateView};
 use crate::workspace::Workspace;
-use crate::workspace::known_samples::{End, OriginalRun, SpentCall, Used};
+use crate::workspace::known_samples::{End, OriginalRun, Used};
 
 /// A sample whose request is there.
 pub(super) struct Read {
@@ -100,6 +98,7 @@ impl Workspace {
     pub(super) fn usage(&self, read: &Read) -> Used {
         let view = Events::new(&read.events);
         let (mut usage, mut cost, mut shared_cost) = (SampleUsage::default(), Some(0.0), Some(0.0));
+        let mut paid_usd = 0.0;
         for event in &read.events {
             let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, .. } = &event.kind
             else {
@@ -116,6 +115,7 @@ impl Workspace {
                 usage.shared_tokens = usage.shared_tokens.saturating_add(tokens.input.saturating_add(tokens.output));
                 &mut shared_cost
             } else {
+                paid_usd += price.unwrap_or_default();
                 &mut cost
             };
             *sum = sum.zip(price).map(|(sum, price)| added(sum, price));
@@ -125,56 +125,28 @@ impl Workspace {
         Used {
             cost: cost.filter(|_| has_prices),
             shared_cost: shared_cost.filter(|_| has_prices && usage.shared_calls > 0),
+            paid_usd,
             usage,
         }
     }
 
-    /// What the samples of an experiment have spent so far: calls, tokens and US dollars. A call that several samples
-    /// with one number share (`shares`) counts once.
-    pub(super) fn spent(&self, samples: &[Sample], query: &TryQuery, shares: bool) -> Result<(u32, u64, f64), Fault> {
+    /// What the samples of an experiment have spent so far: calls, tokens and US dollars. An answer that several
+    /// samples share was paid for by the one that asked.
+    pub(super) fn spent(&self, samples: &[Sample], request: &str) -> Result<(u32, u64, f64), Fault> {
         let mut spent = (0, 0_u64, 0.0);
         if samples.is_empty() {
             return Ok(spent);
         }
-        let original = self.original_of(&query.request)?;
-        let mut counted: HashSet<(u32, blake3::Hash, u32)> = HashSet::new();
-        for (row, request) in samples {
-            let Some(request) = request else { continue };
-            let facts = self.facts(self.request_row(request.clone()), original.as_ref())?;
-            for call in &facts.calls {
-                // A call that failed was sent for its sample alone.
-                if shares && call.nth.is_some_and(|nth| !counted.insert((row.number, call.hash, nth))) {
-                    continue;
-                }
-                spent = (spent.0 + 1, spent.1.saturating_add(call.tokens), spent.2 + call.usd);
-            }
+        let original = self.original_of(request)?;
+        for sample in samples.iter().filter_map(|(_, request)| request.as_ref()) {
+            let facts = self.facts(self.request_row(sample.clone()), original.as_ref())?;
+            let Used { usage, paid_usd, .. } = &facts.used;
+            let tokens = usage.total_tokens.saturating_sub(usage.shared_tokens);
+            spent.0 += usage.model_calls.saturating_sub(usage.shared_calls);
+            spent.1 = spent.1.saturating_add(tokens);
+            spent.2 += paid_usd;
         }
         Ok(spent)
-    }
-
-    /// The model calls that a run made itself.
-    pub(super) fn calls(&self, read: &Read) -> Vec<SpentCall> {
-        let view = Events::new(&read.events);
-        let mut asked: HashMap<blake3::Hash, u32> = HashMap::new();
-        let mut calls = Vec::new();
-        for event in &read.events {
-            let EventKind::EffectFinished { effect: EffectKind::Model, result, memoized: false, error, .. } =
-                &event.kind
-            else {
-                continue;
-            };
-            let Some(request) = view.effect_request(&event.kind) else { continue };
-            let hash = hash_of(request);
-            let nth = error.is_none().then(|| {
-                let nth = asked.entry(hash).or_insert(0);
-                *nth += 1;
-                *nth
-            });
-            let tokens = CallTokens::read(result).unwrap_or_default().sum();
-            let usd = self.config.value_of(request["model"].as_str().unwrap_or_default(), result).unwrap_or_default();
-            calls.push(SpentCall { hash, nth, tokens, usd });
-        }
-        calls
     }
 
     /// How long a run took itself, in milliseconds, without the time in which nobody ran it. If it was stopped and went

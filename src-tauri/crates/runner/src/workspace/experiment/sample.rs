@@ -3,16 +3,19 @@
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use engine::event::RequestStatus;
+use engine::event::{Event, RequestStatus};
+use store::SampleRow;
 
-use super::Experiment;
+use super::earlier_answers::{answered_calls, was_asking};
 use super::variant::Variant;
+use super::{Experiment, Job};
 use crate::core::fault::Fault;
 use crate::models::call_meter::SampleCalls;
 use crate::run::batch::Cancel;
 use crate::run::{Ended, Running};
+use crate::views::RequestRow;
 use crate::workspace::fork::NewFork;
-use crate::workspace::{Mock, Workspace};
+use crate::workspace::{Mock, Workspace, new_request};
 
 /// How often it is looked whether a sample is to be stopped.
 const LOOK: Duration = Duration::from_millis(20);
@@ -48,6 +51,47 @@ impl Begun {
 }
 
 impl Workspace {
+    /// Begins a sample, or goes on with one that was `stopped`, and waits for its end. Returns its request; `None` if
+    /// the experiment was cancelled, or the budget has no room for a call that is to come first.
+    pub(super) fn run_sample(
+        &self,
+        experiment: &Experiment,
+        job: &Job<'_>,
+        stopped: Option<&str>,
+        calls: &SampleCalls,
+        cancel: &Cancel,
+    ) -> Result<Option<String>, Fault> {
+        if cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let keeps_room = |model| calls.wait_for_room(model, &|| cancel.is_cancelled());
+        let has_room = || job.model.is_none_or(keeps_room);
+        if let Some(request) = stopped {
+            let recorded = self.whole_log_of(request)?;
+            // If it was not asking, all its calls may be paid for.
+            if was_asking(&recorded.1) && !has_room() {
+                return Ok(None);
+            }
+            let running = self.resume_sample(recorded, job.variant, calls)?;
+            self.finish_sample(running, calls, cancel)?;
+            return Ok(Some(request.to_owned()));
+        }
+        if !has_room() {
+            return Ok(None);
+        }
+        let request = new_request();
+        // Before it begins, so that whoever goes on after this process was ended finds it.
+        let begun = SampleRow { arm: job.arm, number: job.number, request: request.clone(), score: None };
+        let claimed = self.store.claim_sample(&experiment.id, &begun, job.gone.as_deref());
+        if !claimed.map_err(Fault::of_write)? {
+            return Ok(None);
+        }
+        let begun = self.begin_sample(&request, experiment, job.variant, calls, cancel)?;
+        let Some(running) = begun else { return Ok(None) };
+        self.finish_sample(running, calls, cancel)?;
+        Ok(Some(request))
+    }
+
     /// Begins a fork under a given id, with what counts its model calls. `None` if the experiment was cancelled while
     /// the fork waited for its turn: many wait, and each takes as long as evaluating the flow's file.
     pub(super) fn begin_sample(
@@ -71,8 +115,14 @@ impl Workspace {
     }
 
     /// Goes on with a sample that was stopped.
-    pub(super) fn resume_sample(&self, id: &str, variant: &Variant, calls: &SampleCalls) -> Result<Running, Fault> {
-        let recorded = self.whole_log_of(id)?;
+    fn resume_sample(
+        &self,
+        recorded: (RequestRow, Vec<Event>),
+        variant: &Variant,
+        calls: &SampleCalls,
+    ) -> Result<Running, Fault> {
+        let common = recorded.0.forked_from.as_ref().map_or(0, |from| from.seq);
+        calls.add_asked(answered_calls(&recorded.1, common));
         let next = self.resuming_with(variant.loaded_flow.clone(), recorded, &Mock::Inherit, Vec::new())?;
         self.begin_next(super::Next { calls: Some(calls.clone()), ..next })
     }

@@ -97,7 +97,7 @@ impl Score {
             Score::Expression(text) => Ok(Scorer::Expression(expression("--score", text)?)),
             Score::Schema { name, schema } => {
                 let validator = jsonschema::validator_for(schema)
-                    .map_err(|error| Fault::invalid(format!("--score-schema {name}: is no JSON Schema: {error}")))?;
+                    .map_err(|error| Fault::invalid(format!("--score-schema {name} is not a JSON Schema: {error}")))?;
                 Ok(Scorer::Schema(Box::new(validator)))
             }
             Score::Command(command) if command.trim().is_empty() => {

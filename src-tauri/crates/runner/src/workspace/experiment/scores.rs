@@ -45,7 +45,8 @@ impl ScoreKind {
 /// An arm with its samples. The summary waits for the kind of the scores, which the samples of all arms tell.
 pub(super) fn arm_view(id: &str, arm: &Arm, samples: Vec<SampleView>) -> ArmView {
     let (axes, summary) = (Json(arm.axes().into()), ArmSummary::default());
-    ArmView { id: id.to_owned(), axes, summary, samples, missing: Vec::new(), error: None }
+    let (missing, not_started) = (Vec::new(), Vec::new());
+    ArmView { id: id.to_owned(), axes, summary, samples, missing, not_started, error: None }
 }
 
 /// The samples that have ended.

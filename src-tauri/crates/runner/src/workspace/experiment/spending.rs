@@ -9,7 +9,7 @@ use super::Experiment;
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
 use crate::models::call_meter::{CallMeter, ExpectedCall};
-use crate::workspace::{Mock, Workspace};
+use crate::workspace::Workspace;
 
 /// What an experiment has spent that is in no log of a sample: requests that providers refused, and scores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ impl Workspace {
     /// What has been spent by now that is in no log of a sample.
     pub(super) fn unlogged(&self, experiment: &Experiment, meter: &CallMeter) -> Result<Unlogged, Fault> {
         let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
-        let (logged, logged_tokens, logged_usd) = self.spent(&rows, &experiment.query, experiment.mock == Mock::Off)?;
+        let (logged, logged_tokens, logged_usd) = self.spent(&rows, &experiment.query.request)?;
         let (calls, tokens, usd) = meter.settled();
         Ok(Unlogged {
             calls: calls.saturating_sub(logged),
@@ -47,7 +47,7 @@ impl Workspace {
         let meter = CallMeter::new(experiment.query.budget, ExpectedCall { tokens }, Box::new(cost));
         // Also without a budget, because what no log tells is the difference to what the logs of all samples do.
         let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
-        let (calls, tokens, usd) = self.spent(&rows, &experiment.query, experiment.mock == Mock::Off)?;
+        let (calls, tokens, usd) = self.spent(&rows, &experiment.query.request)?;
         let more = experiment.unlogged;
         meter.add_spent(calls + more.calls, tokens as f64 + more.tokens, usd + more.usd);
         Ok(meter)

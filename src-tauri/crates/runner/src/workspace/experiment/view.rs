@@ -68,8 +68,10 @@ impl Workspace {
             let error = errors.get(&number).cloned();
             let has_ended = |sample: &&SampleView| Begun::of(sample.status) == Begun::Ended;
             let ended: HashSet<u32> = found.iter().filter(has_ended).map(|sample| sample.number).collect();
-            let missing = (1..=query.samples()).filter(|number| !ended.contains(number)).collect();
-            Ok(ArmView { error, missing, ..arm_view(id, arm, found) })
+            let missing: Vec<u32> = (1..=query.samples()).filter(|number| !ended.contains(number)).collect();
+            let started: HashSet<u32> = found.iter().map(|sample| sample.number).collect();
+            let not_started = missing.iter().copied().filter(|number| !started.contains(number)).collect();
+            Ok(ArmView { error, missing, not_started, ..arm_view(id, arm, found) })
         };
         let base = if has_base { Some(view(BASE, "base", &Arm::default())?) } else { None };
         let mut arms = Vec::new();

@@ -15,7 +15,7 @@ use oxc::syntax::scope::ScopeFlags;
 
 use super::{Call, Form, FunctionSpan, Key, Kind, Site, Taken, Within};
 use crate::bundle::marks::reported;
-use crate::bundle::printed::{after, anchor, call_place, constant_key, inner, member_place, place, printed, value};
+use crate::bundle::printed::{after, anchor, call_place, constant_key, member_place, place, printed, value};
 
 /// Reads the sites and the functions of a source.
 pub(super) fn read(text: &str, program: &Program<'_>) -> (Vec<Site>, Vec<FunctionSpan>) {
@@ -62,7 +62,7 @@ impl Rows<'_> {
     fn taken(&self, init: &Expression<'_>) -> Taken {
         let Span { start, end, .. } = init.span();
         let is_plain = matches!(
-            inner(init),
+            init.get_inner_expression(),
             Expression::Identifier(_) | Expression::ObjectExpression(_) | Expression::NullLiteral(_)
         );
         Taken { text: printed(init), start, end, is_plain: is_plain || value(init).is_some() }
@@ -104,7 +104,7 @@ impl Rows<'_> {
 
 /// Whether an expression begins with `this` or a literal.
 fn is_unplaced(expression: &Expression<'_>) -> bool {
-    match inner(expression) {
+    match expression.get_inner_expression() {
         Expression::ThisExpression(_) | Expression::Super(_) => true,
         other => match other.as_member_expression() {
             Some(member) => is_unplaced(member.object()),

@@ -1,0 +1,191 @@
+//! Answers of models that the logs of an experiment's samples hold. If the experiment was stopped and goes on, an
+//! identical call of a sample with the same number shares them, as it would have if nothing had been stopped.
+//!
+//! Nothing of this is stored: it is read from the logs. Must not ask a model.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use engine::effects::{EffectKind, ModelReply};
+use engine::event::{Event, EventKind, Seq};
+use engine::views::model_requests::Requests;
+use store::EventQuery;
+
+use super::report::Sample;
+use super::{Begun, Experiment, Job};
+use crate::core::fault::Fault;
+use crate::models::call_meter::{Answered, CallMeter, hash_of};
+use crate::workspace::{Mock, Workspace};
+
+/// The kinds of events that say what was asked and answered.
+const KINDS: [&str; 2] = ["effect_started", "effect_finished"];
+
+/// A model call that a sample made itself, in the order of the ends.
+struct EndedCall {
+    hash: blake3::Hash,
+    /// `None` if it failed: then each sample asks for itself.
+    answered: Option<Answered>,
+}
+
+impl Workspace {
+    /// Lets the samples that are about to run share what others with their number have been answered.
+    pub(super) fn share_earlier_answers<'s>(
+        &self,
+        experiment: &Experiment,
+        meter: &CallMeter,
+        jobs: &[Job<'_>],
+        samples: impl Iterator<Item = &'s Sample>,
+    ) -> Result<(), Fault> {
+        // A mock script answers each sample for itself.
+        if experiment.mock != Mock::Off {
+            return Ok(());
+        }
+        let runs = |job: &&Job<'_>| !matches!(job.begun, Some((_, Begun::Ended)));
+        let wanted: HashSet<u32> = jobs.iter().filter(runs).map(|job| job.number).collect();
+        let of_wanted = samples.filter(|(row, request)| request.is_some() && wanted.contains(&row.number));
+        let mut common: Option<Requests> = None;
+        for (row, request) in of_wanted {
+            let Some(from) = request.as_ref().and_then(|request| request.forked_from.as_ref()) else { continue };
+            let common = common.get_or_insert_with(|| Requests::of(&experiment.events));
+            let calls = ended_calls(&self.own_effects(&row.request, from.seq)?, common.clone());
+            let mut asked: HashMap<blake3::Hash, u32> = HashMap::new();
+            for EndedCall { hash, answered } in calls {
+                let nth = asked.entry(hash).or_insert(0);
+                if let Some(answered) = answered {
+                    meter.keep_answer((row.number, hash, *nth), answered);
+                }
+                *nth += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a fork asked of the outside itself, in order.
+    fn own_effects(&self, request: &str, common: Seq) -> Result<Vec<Event>, Fault> {
+        let mut events = Vec::new();
+        for kind in KINDS {
+            let query = EventQuery { from: Some(common + 1), kind: Some(kind.to_owned()), ..EventQuery::default() };
+            events.extend(self.store.events(request, &query).map_err(Fault::internal)?);
+        }
+        events.sort_by_key(|event| event.seq);
+        Ok(events)
+    }
+}
+
+/// The calls that a sample has been answered, to go on counting from there: `whole` is its log, of which it has the
+/// events up to `common` from the request.
+pub(super) fn answered_calls(whole: &[Event], common: Seq) -> Vec<blake3::Hash> {
+    let (shared, own) = whole.split_at(whole.partition_point(|event| event.seq <= common));
+    ended_calls(own, Requests::of(shared)).into_iter().map(|call| call.hash).collect()
+}
+
+/// Whether a sample that was stopped had asked a model and got no answer: it asks first when it goes on.
+pub(super) fn was_asking(whole: &[Event]) -> bool {
+    let mut open: HashSet<Seq> = HashSet::new();
+    for event in whole {
+        match &event.kind {
+            // What was open before runs again.
+            EventKind::RequestResumed { .. } => open.clear(),
+            EventKind::EffectStarted { effect: EffectKind::Model, .. } => {
+                open.insert(event.seq);
+            }
+            EventKind::EffectFinished { started: Some(started), .. } => {
+                open.remove(started);
+            }
+            _ => {}
+        }
+    }
+    !open.is_empty()
+}
+
+/// The model calls that ended in some events of a log; `requests` are those of the events before.
+fn ended_calls(own: &[Event], mut requests: Requests) -> Vec<EndedCall> {
+    let mut begun: HashMap<Seq, i64> = HashMap::new();
+    let mut calls = Vec::new();
+    for event in own {
+        requests.read(event);
+        match &event.kind {
+            EventKind::EffectStarted { effect: EffectKind::Model, .. } => {
+                begun.insert(event.seq, event.at);
+            }
+            EventKind::EffectFinished { effect: EffectKind::Model, memoized: false, result, error, .. } => {
+                let Some((started, asked)) = requests.asked(event) else { continue };
+                let reply: Option<ModelReply> = match error {
+                    Some(_) => None,
+                    None => engine::json::from_value(result.clone()).ok(),
+                };
+                let waited = begun.get(&started).map_or(0, |at| event.at - at);
+                let answered = reply.map(|reply| {
+                    // If it was shared already, the model took longer than this sample waited.
+                    let took = u64::try_from(waited).unwrap_or(0).saturating_add(reply.shared_ms.unwrap_or(0));
+                    let reply = ModelReply { shared_ms: None, ..reply };
+                    Answered { reply, took: Duration::from_millis(took) }
+                });
+                calls.push(EndedCall { hash: hash_of(&asked.whole()), answered });
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn event(seq: Seq, at: i64, kind: Value) -> Event {
+        let mut event = json!({ "seq": seq, "at": at, "path": "root/step:a", "attempt": 0 });
+        event.as_object_mut().unwrap().extend(kind.as_object().unwrap().clone());
+        serde_json::from_value(event).unwrap()
+    }
+
+    fn begins(seq: Seq, at: i64, messages: Value) -> Event {
+        let request = json!({ "generator": "a", "model": "m", "messages": messages, "step": 0 });
+        event(seq, at, json!({ "kind": "effect_started", "effect": "model", "ordinal": seq, "request": request }))
+    }
+
+    fn ends(seq: Seq, at: i64, of: Seq, rest: Value) -> Event {
+        let mut kind = json!({ "kind": "effect_finished", "effect": "model", "ordinal": of, "started": of });
+        kind.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        event(seq, at, kind)
+    }
+
+    fn says(content: &str) -> Value {
+        json!({ "role": "user", "content": content })
+    }
+
+    #[test]
+    fn each_answer_has_what_was_asked_whole_and_how_long_it_took() {
+        let log = [
+            begins(1, 0, json!([says("old")])),
+            begins(5, 100, json!([{ "of": 1, "at": 0 }, says("new")])),
+            ends(6, 350, 5, json!({ "result": { "text": "one" } })),
+            begins(7, 400, json!([says("old"), says("new")])),
+            ends(8, 410, 7, json!({ "result": { "text": "two", "sharedMs": 90 } })),
+            begins(9, 420, json!([says("other")])),
+            ends(10, 430, 9, json!({ "result": null, "error": { "name": "Error", "message": "no" } })),
+            begins(11, 440, json!([says("other")])),
+            ends(12, 450, 11, json!({ "result": { "text": "old" }, "memoized": true })),
+            begins(13, 460, json!([says("cut off")])),
+        ];
+        let (common, own) = log.split_at(1);
+        let calls = ended_calls(own, Requests::of(common));
+        let told: Vec<(Option<&str>, u128)> = calls
+            .iter()
+            .map(|call| {
+                let answered = call.answered.as_ref();
+                let text = answered.and_then(|answered| answered.reply.text.as_deref());
+                (text, answered.map_or(0, |answered| answered.took.as_millis()))
+            })
+            .collect();
+        assert_eq!(told, [(Some("one"), 250), (Some("two"), 100), (None, 0)]);
+        // References are resolved, so that the same question is the same wherever it was asked.
+        assert_eq!(calls[0].hash, calls[1].hash);
+        assert!(calls.iter().flat_map(|call| &call.answered).all(|answered| answered.reply.shared_ms.is_none()));
+        assert_eq!(answered_calls(&log, 4).len(), 3);
+        assert!(was_asking(&log) && !was_asking(&log[1..9]));
+    }
+}
