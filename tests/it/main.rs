@@ -14,6 +14,7 @@ mod alone;
 mod answer_schemas;
 mod architecture;
 mod arguments;
+mod asked_again;
 mod attempts_rule;
 mod bad_input;
 mod block;

@@ -42,6 +42,11 @@ pub fn verdict(kind: &EventKind) -> Option<Verdict> {
     }
 }
 
+/// Whether an attempt ended with a failure after which it was tried again.
+pub fn is_tried_again(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::BlockFinished { outcome: Outcome::Abandoned, error: Some(_), .. })
+}
+
 /// What the end of an attempt means.
 pub fn end(outcome: Outcome, error: Option<&FlowError>) -> Verdict {
     match outcome {

@@ -13,6 +13,7 @@ use super::common_part::CommonPart;
 use super::open_block::{OpenBlock, Status};
 use super::pauses::Pauses;
 use super::shared_writes::RecordedWrites;
+use super::suspensions::RecordedSuspensions;
 use super::unfinished::Resumptions;
 use super::{
     Attempt, PendingWrite, RecordedBlock, RecordedCallback, RecordedModelCall, ReplayCache, SharedStateOwner,
@@ -28,6 +29,7 @@ use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 use crate::views::detached::Detached;
 use crate::views::model_requests::Requests;
+use crate::views::replay_order::ReplayOrder;
 use crate::views::{Events, edited, edited_input};
 
 /// Builds the cache, reading a log from its first event to its last.
@@ -85,8 +87,9 @@ impl ReplayCache {
         self.finished.get(path).is_some_and(|done| done.run == *run)
     }
 
-    /// Reads what a replay takes from a log: answers to suspensions, and the edits of a fork. It runs the rest again.
-    pub(crate) fn for_replay(events: &[Event]) -> ReplayCache {
+    /// Reads what a replay takes from a log: answers to suspensions, and the edits of a fork. It runs the rest again,
+    /// the attempts in this order.
+    pub(crate) fn for_replay(events: &[Event], order: &ReplayOrder) -> ReplayCache {
         let mut replay_cache = ReplayCache::default();
         let edited = edited(events);
         if let Some(seq) = edited_input(events) {
@@ -105,24 +108,7 @@ impl ReplayCache {
                 (all.finished, all.pending, true);
             replay_cache.finished.retain(|path, _| edited.contains(path));
         }
-        // The answers of a resume follow its first event.
-        let mut is_resuming = false;
-        for event in events {
-            is_resuming = match &event.kind {
-                EventKind::RequestResumed { .. } => true,
-                EventKind::SuspensionResolved(_) => is_resuming,
-                _ => false,
-            };
-            match (&event.kind, &event.path) {
-                (EventKind::Suspended(request), Some(path)) => replay_cache.suspensions.ask(path, event.seq, request),
-                (EventKind::SuspensionResolved(resolved), _) => {
-                    replay_cache.suspensions.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)));
-                    replay_cache.suspensions.set_live(&resolved.id, !is_resuming);
-                }
-                (EventKind::SuspensionReopened { id }, _) => replay_cache.suspensions.answer(id, None, None),
-                _ => {}
-            }
-        }
+        replay_cache.suspensions = RecordedSuspensions::of_replay(events, order);
         replay_cache
     }
 }
@@ -136,6 +122,7 @@ impl LogReader<'_> {
         let inside: Vec<Arc<str>> = inside.cloned().collect();
         self.writes.discard_below(path, &inside, |by| self.replay_cache.has_ended_in(by));
         self.replay_cache.discard_below(path, &inside);
+        self.replay_cache.suspensions.begin_try(path);
     }
 
     /// Notes that nothing that is under way goes on.
@@ -300,7 +287,7 @@ impl LogReader<'_> {
                 replay_cache.exchanges.add(path, event, self.view);
             }
             EventKind::Suspended(request) => {
-                replay_cache.suspensions.ask(path, event.seq, request);
+                replay_cache.suspensions.ask(path, event.seq, request, None);
                 if let Some(open) = self.open.get_mut(&key) {
                     open.suspended_in.insert(request.callback.clone());
                 }
