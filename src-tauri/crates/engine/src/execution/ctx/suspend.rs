@@ -77,7 +77,12 @@ impl Context {
                     if let Some(effect_log) = &run.effect_log {
                         effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &request);
                     }
-                    run.used_answers.borrow_mut().insert(resolved.id.clone());
+                    let is_first = run.used_answers.borrow_mut().insert(resolved.id.clone());
+                    // A replay shows the items of the question and its answer, as the recorded run did.
+                    let is_shown = is_first && recorded.place == Some(self.frame.attempt);
+                    if is_shown {
+                        run.record(&self.frame, EventKind::Suspended(recorded.request.clone()));
+                    }
                     self.note_other_code(&recorded.request, &request);
                     // In a replay a block that waits for nothing else gets its answer at once.
                     let is_alone = !recorded.is_live
@@ -86,6 +91,9 @@ impl Context {
                         _ if is_alone => {}
                         Some(position) => run.wait_for_turn(position).await,
                         None => self.wait_behind_log().await,
+                    }
+                    if is_shown {
+                        run.recorder.record(None, 0, EventKind::SuspensionResolved(resolved.clone()));
                     }
                     return Ok(Ok(resolved));
                 }
