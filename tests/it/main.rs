@@ -73,6 +73,7 @@ mod journey_search;
 mod journey_sizes;
 mod journey_suspension;
 mod keep;
+mod kept_items;
 mod licences;
 mod limits;
 mod live_answers;

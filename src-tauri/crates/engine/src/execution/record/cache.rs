@@ -12,6 +12,7 @@ mod numbers;
 mod open_block;
 mod pauses;
 mod reader;
+pub(crate) mod recorded_items;
 mod shared_writes;
 mod suspensions;
 mod tries;

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::common_part::CommonPart;
 use super::open_block::{OpenBlock, Status};
 use super::pauses::Pauses;
+use super::recorded_items::RecordedItems;
 use super::shared_writes::RecordedWrites;
 use super::suspensions::RecordedSuspensions;
 use super::unfinished::Resumptions;
@@ -175,6 +176,11 @@ impl LogReader<'_> {
         }
         let key = (path.clone(), self.resumptions.run(path, event));
         replay_cache.pauses.read(&key, event);
+        if let EventKind::ItemAdded { .. } | EventKind::ItemUpdated { .. } | EventKind::ItemDone { .. } = &event.kind
+            && let Some(open) = self.open.get_mut(&key)
+        {
+            open.begun.items.read(event);
+        }
         match &event.kind {
             EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
                 replay_cache.follow_parent(path, parent.as_ref(), &mut self.last_parent);
@@ -183,8 +189,8 @@ impl LogReader<'_> {
                 }
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
-                let begun =
-                    UnfinishedBlock { run: key.1, name, kind, fingerprint, input, has_failed: false, own: None };
+                let (run, has_failed, own, items) = (key.1, false, None, RecordedItems::default());
+                let begun = UnfinishedBlock { run, name, kind, fingerprint, input, has_failed, own, items };
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.unfinished.remove(path);
                 replay_cache.suspended.remove(path);
@@ -198,7 +204,8 @@ impl LogReader<'_> {
                 replay_cache.goes_on(path, event.attempt);
                 let Some(begun) = replay_cache.unfinished.remove(path) else { return };
                 let fingerprint = fingerprint.clone().or(begun.fingerprint.clone());
-                let begun = UnfinishedBlock { run: key.1, fingerprint, has_failed: false, ..begun };
+                let mut begun = UnfinishedBlock { run: key.1, fingerprint, has_failed: false, ..begun };
+                begun.items.begin_run();
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.suspended.remove(path);
             }
