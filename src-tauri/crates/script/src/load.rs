@@ -26,6 +26,7 @@ use crate::describe::wire::{WireAction, WireFlow};
 use crate::host::async_calls::drive;
 use crate::host::fire::{Fired, Given};
 use crate::host::sync_calls::sync;
+use crate::vm::calls::ScriptRaceSignals;
 use crate::vm::load_time::LoadTime;
 use crate::vm::probed::{Asked, Probed};
 use crate::vm::{Limits, Vm};
@@ -278,9 +279,11 @@ impl Loaded {
         self.vm.fail_waiting_calls()
     }
 
-    /// Records the clock and random values that the file got while it loaded. Must be called before any block runs.
+    /// Records the clock and random values that the file got while it loaded, and fires the signals of its races. Must
+    /// be called before any block runs.
     pub fn attach(&self, run: &Rc<Run>) {
         self.vm.shared.load_time.attach(run);
+        run.set_race_signals(Box::new(ScriptRaceSignals(Rc::downgrade(&self.vm))));
     }
 
     /// Returns the first clock or random value that the file asked for and the log does not have; `None` if the log has
