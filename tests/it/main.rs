@@ -32,6 +32,7 @@ mod conflicts;
 mod conversation;
 mod conversation_window;
 mod crash;
+mod cross_flow;
 mod culprit_planted;
 mod damage;
 mod dap;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use engine::data::from_json;
 use engine::effects::EffectKind;
 use engine::error::{FlowError, Location};
-use engine::flow::{Conflict, Flow};
+use engine::flow::{Conflict, Flow, SharedState, shared_states};
 use engine::request::Run;
 use engine::scope::ScopeKind;
 use engine::views::shape::{BlockShape, shape};
@@ -128,6 +128,9 @@ pub struct FlowDescription {
     /// Whose state, the user's or the project's, it keeps apart from other flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub isolated: Vec<ScopeKind>,
+    /// The states that it shares with other flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedState>,
     /// Whether it finds schedules by a function of its own.
     #[serde(default)]
     pub resolves: bool,
@@ -377,6 +380,7 @@ impl Loaded {
             client: self.client,
             counts_on_org: counts_on_org(self.declares_org, &bundle.code),
             isolated: self.isolated.clone(),
+            shared: shared_states(flow, &self.isolated),
             resolves: self.resolves,
             warnings: self.warnings(bundle),
         }))
