@@ -65,7 +65,8 @@ fn error((one, first_file): InFile<'_>, (two, file): InFile<'_>, state: &SharedS
     };
     let message = format!(
         "CrossFlowSchemaConflictError: Flows \"{}\" and \"{}\" declare incompatible {what} schemas \
-         (incompatible-shape: field \"{field}\": {first} vs {second}). {remedy}, or reconcile the schemas. \"{}\" is declared first, in {}",
+         (incompatible-shape: field \"{field}\": {first} vs {second}). {remedy}, or reconcile the schemas. \
+         \"{}\" is declared first, in {}",
         one.kind, two.kind, one.kind, first_file
     );
     LoadError::at(LoadErrorKind::Conflict, file, two.defined_at.clone(), message)
