@@ -25,6 +25,26 @@ const failing = (name: string, message: string, ms = 0) =>
     },
   });
 
+/** Runs until it is told that it has lost, and leaves a word of what it saw. */
+const listens = handler({
+  name: "listens",
+  execute: async (_value, ctx) => {
+    const before = ctx.signal.aborted;
+    await new Promise<void>((done) => ctx.signal.addEventListener("abort", () => done()));
+    await ctx.request.pushState("ran", `${before} ${ctx.signal.reason.name}`);
+    return "late";
+  },
+});
+
+/** Fails in the first try of its chain. */
+const onceMore = handler({
+  name: "onceMore",
+  execute: async (value, ctx) => {
+    if (ctx.request.state.ran.length === 1) throw new FlowError("once more", { code: "once", retryable: true });
+    return value;
+  },
+});
+
 /** Counts how many of its kind run at once. */
 const busy = (name: string) =>
   handler({
@@ -97,6 +117,19 @@ export default defineFlow({
     raceFailureFirst: { block: chain("raceFailureFirst").race([failing("hasty", "too early"), plus("steady", 1, 30)]) },
     raceFails: { block: chain("raceFails").race([failing("a", "no a"), failing("b", "no b", 10)]) },
     raceExplained: { block: chain("raceExplained").race([failing("a", "no a", 10), failing("b", "no b")]).rescue([{ block: explain }]) },
+    raceSignal: {
+      block: chain("raceSignal")
+        .race([plus("fast", 1, 5), chain("around").step(listens)])
+        .map((value, ctx) => ({ value, ran: ctx.request.state.ran, mine: ctx.signal.aborted })),
+    },
+    raceAgain: {
+      block: chain("raceAgain").step(
+        sequencer({ name: "tried", inputSchema: z.any(), retry: { maxAttempts: 2, baseDelayMs: 1 } })
+          .race([plus("fast", 1, 5), chain("around").step(listens)])
+          .step(onceMore)
+          .map((value, ctx) => ({ value, ran: ctx.request.state.ran })),
+      ),
+    },
     raceEmpty: { block: chain("raceEmpty").race([]) },
     raceOne: { block: chain("raceOne").race([plus("only", 1)]) },
     raceOneFails: { block: chain("raceOneFails").race([failing("only", "just this")]) },

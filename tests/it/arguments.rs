@@ -44,6 +44,30 @@ const MISTAKES: &[(&str, &[&str])] = &[
         &["retry.maxAttempts", "at least 1", "got number 0"],
     ),
     (
+        "handler(any({ name: \"h\", execute: () => 1, retry: { maxAttempts: -1 } }))",
+        &["retry.maxAttempts", "at least 1", "got number -1"],
+    ),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, retry: { maxAttempts: 1.5 } }))",
+        &["retry.maxAttempts", "integer", "got number 1.5"],
+    ),
+    (
+        "sequencer(any({ name: \"h\", retry: { maxAttempts: NaN } }))",
+        &["retry.maxAttempts", "integer", "got number NaN"],
+    ),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, retry: { maxAttempts: Infinity } }))",
+        &["retry.maxAttempts", "integer", "got number Infinity"],
+    ),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, retry: { maxAttempts: 2, baseDelayMs: Infinity } }))",
+        &["retry.baseDelayMs", "milliseconds", "got number Infinity"],
+    ),
+    (
+        "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", flowTools: { defaults: { retry: { maxAttempts: 0 } } } }))",
+        &["generator \"g\"", "flowTools.defaults.retry.maxAttempts", "at least 1", "got number 0"],
+    ),
+    (
         "handler(any({ name: \"h\", execute: () => 1, retry: { maxAttempts: 2, retryableErrors: [\"Error\"] } }))",
         &["retryableErrors[0]", "error class", "got \"Error\""],
     ),

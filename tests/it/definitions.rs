@@ -54,6 +54,16 @@ const CASES: &[(&str, &[&str])] = &[
         &["handler \"asks\" has a flowConfigSchema", "no configSchema"],
     ),
     (
+        "import { generator } from '@flow-state-dev/core';\n\
+         const outputSchema = z.object({ a: z.record(z.string(), z.string()), b: z.record(z.string(), z.number()) });\n\
+         const answers = /*!*/generator({ name: 'answers', model: 'm', prompt: 'p', outputSchema });\n\
+         export default defineFlow({ kind: 'f', actions: { go: { block: answers } } });",
+        &[
+            "Generator \"answers\" output schema is not OpenAI strict-mode compatible:\n  $.a: ZodRecord",
+            "\n  $.b: ZodRecord",
+        ],
+    ),
+    (
         "export default /*!*/defineFlow({ kind: 'f', actions, id: 3 });",
         &["\"id\" must be a non-empty string", "number 3"],
     ),

@@ -71,6 +71,11 @@ fn every_exit_code_of_a_trigger() {
     let place = Place::with_flow(FLOW);
     for (command, code) in [
         ("trigger shop stripe/paid --input 5", 0),
+        ("trigger shop webhook:stripe/paid --input 5", 0),
+        ("trigger shop stripe.paid --input 5", 0),
+        ("trigger shop stripe:paid --input 5", 0),
+        ("trigger shop webhook:stripe/lost --input 5", 2),
+        ("trigger shop webhook:stripe --input 5", 2),
         ("trigger shop bad", 3),
         ("trigger shop asks", 4),
         ("trigger shop", 2),
@@ -96,6 +101,13 @@ fn every_exit_code_of_a_trigger() {
     let session =
         place.get("trigger shop stripe/paid --input 1 --user ada --session s --request r")["sessionId"].clone();
     assert_eq!(session, "s");
+    // However it is named, the request has the address of its entry.
+    assert_eq!(place.get("events r")[0]["payload"]["action"], "webhook:stripe/paid");
+    for named in ["stripe.paid", "stripe:paid"] {
+        let request = place.get(&format!("trigger shop {named} --input 1"))["requestId"].clone();
+        let started = place.get(&format!("events {}", request.as_str().expect("an id")))[0]["payload"].clone();
+        assert_eq!(started["action"], "webhook:stripe/paid", "{named}");
+    }
     assert_eq!(place.ask("trigger shop stripe/paid --input 1 --session s").code, Some(7), "it is ada's");
     assert_eq!(place.ask("trigger shop stripe/paid --input 1 --request r").code, Some(7), "it is in use");
     // Whom nobody names is the system.

@@ -163,6 +163,16 @@ fn atomic_writes_see_the_newest_state() {
             with(json!({ "n": 20, "name": "x" })),
         ),
         (
+            "return [await s.atomicState(() => undefined), await s.atomicState(async () => {}), await s.atomicState(() => null), s.state.n];",
+            json!([false, false, false, 1]),
+            with(json!({})),
+        ),
+        (
+            "try { return await s.atomicState(() => 5); } catch (e) { return e.message; }",
+            json!("atomicState: the mutator must return an object"),
+            with(json!({})),
+        ),
+        (
             "await Promise.all([1, 2, 3].map(() => s.atomicState((now) => ({ n: now.n + 1 })))); return s.state.n;",
             json!(4),
             with(json!({ "n": 4 })),

@@ -43,7 +43,8 @@ export default defineFlow({
 });
 "#;
 
-const ZONES: [&str; 5] = ["America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "UTC", "EST5EDT,M3.2.0,M11.1.0"];
+const ZONES: [&str; 6] =
+    ["America/New_York", "Asia/Kolkata", "Australia/Lord_Howe", "UTC", "EST5EDT,M3.2.0,M11.1.0", "EST5EDT"];
 
 #[test]
 fn a_replay_has_the_local_times_of_its_request() {
@@ -71,6 +72,18 @@ fn what_goes_on_elsewhere_keeps_the_zone() {
     assert_eq!(place.get("replay r")["identical"], true);
     // A run of its own, and a retry, have the zone of the machine.
     assert_eq!(place.get("run zones all --user ada")["output"]["fields"][3], 12);
+}
+
+/// What the C library takes for a zone is one here, in a flow and on the command line.
+#[test]
+fn a_zone_may_be_named_as_for_the_c_library() {
+    for zone in ["America/New_York", ":America/New_York", "EST5EDT", ":EST5EDT", "EST5EDT,M3.2.0,M11.1.0"] {
+        let place = Place::with_flow(FLOW).variable("TZ", zone);
+        let ran = place.get("run zones all --user ada --request r");
+        assert_eq!(ran["output"]["fields"], json!([2026, 6, 3, 23, 30, 15, 5]), "{zone}");
+        assert_eq!((&ran["output"]["offsets"][0], &ran["output"]["offsets"][1]), (&json!(240), &json!(300)), "{zone}");
+        assert_eq!(place.get("replay r")["identical"], true, "{zone}");
+    }
 }
 
 #[test]

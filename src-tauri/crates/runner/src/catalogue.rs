@@ -2,6 +2,7 @@
 //!
 //! A file that stops loading keeps its last good version running and shows the error.
 
+mod cross_flow;
 mod files;
 pub(crate) mod runnable;
 
@@ -79,6 +80,8 @@ struct Known {
     refusal: Option<LoadError>,
     /// Another file exports the same flow, and lists it.
     is_elsewhere: bool,
+    /// An earlier flow declares a state that both share in another way.
+    clash: Option<LoadError>,
 }
 
 /// A version of a flow that loads.
@@ -137,7 +140,7 @@ impl Catalogue {
             }
         }
         self.found = Arc::new(found);
-        self.refuse_doubles();
+        self.refuse();
         Ok(stale)
     }
 
@@ -152,7 +155,19 @@ impl Catalogue {
             new.flows = self.entries.remove(&file).map(|known| known.flows).unwrap_or_default();
         }
         self.entries.insert(file, new);
+        self.refuse();
+    }
+
+    /// Finds the flows that cannot stand beside others.
+    fn refuse(&mut self) {
         self.refuse_doubles();
+        let stands = |known: &Known| known.refusal.is_none() && !known.is_elsewhere;
+        let flows = self.entries.values().flat_map(|entry| &entry.flows).filter(|known| stands(known));
+        let flows = flows.map(|Known { loaded_flow: own, .. }| (&own.flow, own.bundle.file.as_str()));
+        let mut clashes = cross_flow::clashes(flows).into_iter();
+        for known in self.entries.values_mut().flat_map(|entry| &mut entry.flows) {
+            known.clash = if stands(known) { clashes.next().flatten() } else { None };
+        }
     }
 
     /// The path of a flow file by its path in the workspace.
@@ -212,7 +227,10 @@ impl Catalogue {
                 Some(held) if held.kind == LoadErrorKind::Abnormal => {
                     Err(Fault::NotLoaded { message: held.to_string() })
                 }
-                _ => Ok(known.loaded_flow.clone()),
+                _ => match &known.clash {
+                    Some(clash) => Err(Fault::NotLoaded { message: clash.to_string() }),
+                    None => Ok(known.loaded_flow.clone()),
+                },
             };
         }
         let broken = self
@@ -279,7 +297,7 @@ impl Catalogue {
                 rows.extend(entry.names(file).into_iter().map(|name| row(name, entry.error.as_ref())));
             }
             for (at, known) in entry.flows.iter().enumerate().filter(|(_, known)| !known.is_elsewhere) {
-                let Known { loaded_flow, refusal, .. } = known;
+                let Known { loaded_flow, refusal, clash, .. } = known;
                 let flow = &loaded_flow.flow;
                 let (actions, entries) = what_runs(flow)?;
                 rows.push(FlowRow {
@@ -287,7 +305,7 @@ impl Catalogue {
                     actions,
                     entries,
                     warnings: own_warnings(&entry.flows, at).map(LoadErrorRow::from).collect(),
-                    ..row(flow.kind.clone(), entry.error.as_ref().or(refusal.as_ref()))
+                    ..row(flow.kind.clone(), entry.error.as_ref().or(refusal.as_ref()).or(clash.as_ref()))
                 });
             }
         }

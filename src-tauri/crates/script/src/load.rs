@@ -9,7 +9,7 @@ use std::rc::Rc;
 use engine::data::from_json;
 use engine::effects::EffectKind;
 use engine::error::{FlowError, Location};
-use engine::flow::{Conflict, Flow};
+use engine::flow::{Conflict, Flow, SharedState, shared_states};
 use engine::request::Run;
 use engine::scope::ScopeKind;
 use engine::views::shape::{BlockShape, shape};
@@ -26,6 +26,7 @@ use crate::describe::wire::{WireAction, WireFlow};
 use crate::host::async_calls::drive;
 use crate::host::fire::{Fired, Given};
 use crate::host::sync_calls::sync;
+use crate::vm::calls::ScriptRaceSignals;
 use crate::vm::load_time::LoadTime;
 use crate::vm::probed::{Asked, Probed};
 use crate::vm::{Limits, Vm};
@@ -127,6 +128,9 @@ pub struct FlowDescription {
     /// Whose state, the user's or the project's, it keeps apart from other flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub isolated: Vec<ScopeKind>,
+    /// The states that it shares with other flows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedState>,
     /// Whether it finds schedules by a function of its own.
     #[serde(default)]
     pub resolves: bool,
@@ -278,9 +282,11 @@ impl Loaded {
         self.vm.fail_waiting_calls()
     }
 
-    /// Records the clock and random values that the file got while it loaded. Must be called before any block runs.
+    /// Records the clock and random values that the file got while it loaded, and fires the signals of its races. Must
+    /// be called before any block runs.
     pub fn attach(&self, run: &Rc<Run>) {
         self.vm.shared.load_time.attach(run);
+        run.set_race_signals(Box::new(ScriptRaceSignals(Rc::downgrade(&self.vm))));
     }
 
     /// Returns the first clock or random value that the file asked for and the log does not have; `None` if the log has
@@ -374,6 +380,7 @@ impl Loaded {
             client: self.client,
             counts_on_org: counts_on_org(self.declares_org, &bundle.code),
             isolated: self.isolated.clone(),
+            shared: shared_states(flow, &self.isolated),
             resolves: self.resolves,
             warnings: self.warnings(bundle),
         }))

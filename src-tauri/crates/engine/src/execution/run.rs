@@ -20,7 +20,7 @@ mod start;
 mod suspended;
 mod written_states;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ use crate::execution::record::stored_messages::StoredMessages;
 use crate::execution::record::turns::Turns;
 use crate::execution::run::context::Context;
 use crate::execution::run::frame::{Frame, Roots};
-use crate::model::callable::SchemaRef;
+use crate::model::callable::{RaceSignals, SchemaRef};
 use crate::model::effects::Effects;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, RequestStatus, Seq};
@@ -121,6 +121,8 @@ pub struct Run {
     /// The states that a fork has by events of its own; `None` if it is no fork.
     pub(crate) own_states: Option<HashSet<ScopeKey>>,
     pub(crate) live_questions: LiveQuestions,
+    /// The signals of the branches of races, if the flow's language has signals.
+    pub(crate) race_signals: OnceCell<Box<dyn RaceSignals>>,
     pub(crate) edits: ForkEdits,
     /// Recorded results that wait for their turn.
     pub(crate) turns: Turns,
@@ -213,6 +215,7 @@ impl Run {
             had_state: has_state(events),
             own_states: own_states(events),
             live_questions: LiveQuestions::default(),
+            race_signals: OnceCell::new(),
             edits,
             turns: Turns::default(),
             effect_log: None,
@@ -283,6 +286,11 @@ impl Run {
             item.owned_by = frame.container_around(&self.request);
         }
         self.recorder.record(Some(&frame.path), frame.attempt, kind)
+    }
+
+    /// Sets who fires the signals of the branches of races. Must be called before any block runs, at most once.
+    pub fn set_race_signals(&self, signals: Box<dyn RaceSignals>) {
+        let _ = self.race_signals.set(signals);
     }
 
     /// Notes that blocks run concurrently from now on.

@@ -85,6 +85,15 @@ pub trait Callable {
     }
 }
 
+/// The signals that the branches of races run under, by the paths of the branches.
+pub trait RaceSignals {
+    /// Gives branches new signals: they run again in another attempt of their chain.
+    fn begin(&self, branches: &[String]);
+
+    /// Fires the signals of branches: another one has won.
+    fn stop(&self, branches: &[String]);
+}
+
 /// One thing a schema found wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Issue {

@@ -11,6 +11,7 @@ mod declarations;
 mod generator;
 mod hooks;
 mod operations;
+mod shared;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub use declarations::{Conflict, Declaration, Expectation, check_declarations, j
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, ToolIdentity, ToolSettings, ValueOrCall};
 pub use hooks::{ActionHooks, RequestHooks};
 pub use operations::{Arm, Child, Each, Operation, Step, StepOptions, number_steps};
+pub use shared::{SharedClash, SharedState, shared_states};
 
 /// A flow: its kind, its actions, and what its scopes must look like.
 pub struct Flow {

@@ -42,6 +42,11 @@ pub fn verdict(kind: &EventKind) -> Option<Verdict> {
     }
 }
 
+/// Whether an attempt ended with a failure after which it was tried again.
+pub fn is_tried_again(kind: &EventKind) -> bool {
+    matches!(kind, EventKind::BlockFinished { outcome: Outcome::Abandoned, error: Some(_), .. })
+}
+
 /// What the end of an attempt means.
 pub fn end(outcome: Outcome, error: Option<&FlowError>) -> Verdict {
     match outcome {
@@ -128,6 +133,8 @@ pub struct Ends<'e> {
     attempts: HashMap<AttemptKey<'e>, Attempt<'e>>,
     /// How those that went on after an interruption stood before, with the event by which they went on.
     before: HashMap<AttemptKey<'e>, Vec<(Seq, Attempt<'e>)>>,
+    /// The items with which a later run of their attempt went on, by the event of that run: they are its own.
+    carried: HashMap<Seq, Seq>,
     /// What callbacks did that had returned.
     kept: HashSet<Seq>,
     /// What a resume brought into force again, from the log.
@@ -190,6 +197,15 @@ impl<'e> Ends<'e> {
                         };
                     }
                 }
+                (EventKind::ItemUpdated { of, .. }, Some(path)) if !ends.before.is_empty() => {
+                    let runs = ends.before.get(&(path, event.attempt));
+                    let is_earlier = runs.and_then(|runs| runs.last()).is_some_and(|(goes_on, _)| of < goes_on);
+                    let added = events.binary_search_by_key(of, |event| event.seq).ok().map(|at| &events[at]);
+                    let is_own = |added: &Event| (&added.path, added.attempt) == (&event.path, event.attempt);
+                    if is_earlier && added.is_some_and(is_own) {
+                        ends.carried.insert(*of, event.seq);
+                    }
+                }
                 (EventKind::CallbackReturned { events, memoized: true, .. }, _) => ends.repeated.extend(events),
                 (EventKind::CallbackReturned { events, superseded, .. }, _) => {
                     ends.kept.extend(events);
@@ -227,7 +243,8 @@ impl<'e> Ends<'e> {
         }
         let before: &'s HashMap<AttemptKey<'s>, Vec<(Seq, Attempt<'e>)>> = &self.before;
         let earlier = before.get(&(event.path.as_deref()?, event.attempt))?;
-        earlier.iter().find(|(goes_on, _)| event.seq < *goes_on).map(|(_, attempt)| attempt)
+        let seq = self.carried.get(&event.seq).copied().unwrap_or(event.seq);
+        earlier.iter().find(|(goes_on, _)| seq < *goes_on).map(|(_, attempt)| attempt)
     }
 
     /// Whether an execution did something in vain before it went on: it was cut off or waited, and neither had the

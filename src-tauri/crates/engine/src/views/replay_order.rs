@@ -42,6 +42,8 @@ pub struct ReplayOrder {
     rounds: HashSet<(Arc<str>, Run)>,
     /// The paths of which the next run that counts will be such a one.
     begins_round: HashSet<Arc<str>>,
+    /// The runs that failed and that a resume ran again.
+    withdrawn: HashSet<(Arc<str>, Run)>,
 }
 
 impl ReplayOrder {
@@ -58,6 +60,7 @@ impl ReplayOrder {
             again_from_top: HashSet::new(),
             rounds: HashSet::new(),
             begins_round: HashSet::new(),
+            withdrawn: HashSet::new(),
         };
         // Failed attempts since the last resume, and those before it.
         let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
@@ -160,6 +163,7 @@ impl ReplayOrder {
             order.retain(|known| *known != run);
         }
         self.begins_round.insert(path.clone());
+        self.withdrawn.insert((path.clone(), run));
         self.ends.insert((path, run), End::Cut);
     }
 
@@ -228,6 +232,20 @@ impl ReplayOrder {
             }
             _ => None,
         }
+    }
+
+    /// Which of the counting attempts of its path, from 0, asks a recorded question: an attempt that waited or was cut
+    /// off is made by the next one.
+    pub fn place_of_question(&self, event: &Event) -> usize {
+        let Some(path) = &event.path else { return 0 };
+        let run = self.run(event, path);
+        self.order.get(path).map_or(0, |order| order.partition_point(|other| *other < run))
+    }
+
+    /// Whether an event's attempt failed and a resume ran its block again: a replay does not make it.
+    pub fn is_withdrawn(&self, event: &Event) -> bool {
+        let withdrawn = |path: &Arc<str>| self.withdrawn.contains(&(path.clone(), self.run(event, path)));
+        !self.withdrawn.is_empty() && event.path.as_ref().is_some_and(withdrawn)
     }
 
     /// The attempts of paths that had not come to their end, each as the number it would have.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::Events;
+use super::attempts::is_tried_again;
 use super::detached::Detached;
+use super::replay_order::ReplayOrder;
 use crate::model::event::{CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
 use crate::model::path::{background_task, is_at_or_inside};
@@ -40,6 +42,8 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
         return found;
     }
     let mut places: HashMap<String, usize> = HashMap::new();
+    // The questions of tries that failed and that another try followed.
+    let mut of_earlier_tries: HashSet<usize> = HashSet::new();
     let mut left = Detached::default();
     // The instance around each block, and those that failed and have a rescue.
     let mut parents: HashMap<(&Arc<str>, u32), &str> = HashMap::new();
@@ -62,10 +66,14 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
                 });
             }
             (EventKind::SuspensionResolved(resolved), _) => {
-                if let Some(at) = places.get(&resolved.id) {
-                    found[*at].status = resolved.resolution;
-                    found[*at].answer = Some((resolved.clone(), event.at));
+                let Some(at) = places.get(&resolved.id) else { continue };
+                // Earlier versions let it expire, if the next try asked something else.
+                let is_expiry = resolved.resolution == SuspensionStatus::Expired;
+                if is_expiry && of_earlier_tries.contains(at) && found[*at].answer.is_some() {
+                    continue;
                 }
+                found[*at].status = resolved.resolution;
+                found[*at].answer = Some((resolved.clone(), event.at));
             }
             (EventKind::SuspensionReopened { id }, _) => {
                 if let Some(at) = places.get(id) {
@@ -79,6 +87,12 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
                 let rescued = parents.get(&(path, event.attempt)).filter(|around| failed.contains(**around));
                 let arm = rescued.and_then(|around| InstanceId::parse(around)).map_or(&**path, |around| around.path);
                 drop_where(&mut found, |asked| is_around(path, asked) || has_lost(asked, arm));
+            }
+            (kind, Some(path)) if is_tried_again(kind) => {
+                // The next try asks anew.
+                let earlier = found.iter().enumerate().filter(|(_, one)| is_around(path, &one.path));
+                of_earlier_tries.extend(earlier.map(|(at, _)| at));
+                drop_where(&mut found, |asked| is_around(path, asked));
             }
             (EventKind::BlockFinished { outcome: Outcome::Failed, caught, .. }, Some(path)) => {
                 if *caught == Some(CaughtBy::Rescue) {
@@ -102,26 +116,45 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
     found
 }
 
-/// A question by its block, the callback that asked, and its number there.
-type Numbered<'e> = (&'e Arc<str>, Option<&'e str>, u32);
+/// A question by its block, the callback that asked, its number there, and the attempt that asks it in a replay.
+type Numbered<'e> = (&'e Arc<str>, Option<&'e str>, u32, u32);
 
-/// The questions of a request that were answered and that no later question replaced, in the order in which their
-/// numbers were first asked: the block that asked, the event, and what it asked.
-pub fn answered(events: &[Event]) -> Vec<(Arc<str>, Seq, &SuspensionRequest)> {
-    let mut asked: IndexMap<Numbered<'_>, (Seq, &SuspensionRequest)> = IndexMap::new();
+/// A question that was answered.
+pub struct AnsweredQuestion<'e> {
+    /// The block that asked.
+    pub path: Arc<str>,
+    /// The event.
+    pub seq: Seq,
+    /// What it asked.
+    pub asking: &'e SuspensionRequest,
+    /// Which attempt of the block asks it in a replay.
+    pub place: u32,
+    /// Whether the attempt that asked failed, and a resume ran the block again: a replay need not ask it.
+    pub is_withdrawn: bool,
+}
+
+/// The questions of a request that were answered and that no later question of the same try replaced, in the order in
+/// which their numbers were first asked.
+pub fn answered(events: &[Event]) -> Vec<AnsweredQuestion<'_>> {
+    if !events.iter().any(|event| matches!(event.kind, EventKind::Suspended(_))) {
+        return Vec::new();
+    }
+    let order = ReplayOrder::read(events);
+    let mut asked: IndexMap<Numbered<'_>, AnsweredQuestion<'_>> = IndexMap::new();
     let mut answered: HashSet<&str> = HashSet::new();
     for event in events {
         match (&event.kind, &event.path) {
             (EventKind::Suspended(asking), Some(path)) => {
-                asked.insert((path, asking.callback.as_deref(), asking.ordinal), (event.seq, asking));
+                let (place, is_withdrawn) = (order.place_of_question(event) as u32, order.is_withdrawn(event));
+                let question = AnsweredQuestion { path: path.clone(), seq: event.seq, asking, place, is_withdrawn };
+                asked.insert((path, asking.callback.as_deref(), asking.ordinal, place), question);
             }
             (EventKind::SuspensionResolved(resolved), _) => drop(answered.insert(&resolved.id)),
             (EventKind::SuspensionReopened { id }, _) => drop(answered.remove(&**id)),
             _ => {}
         }
     }
-    let asked = asked.into_iter().filter(|(_, (_, asking))| answered.contains(&*asking.id));
-    asked.map(|((path, ..), (seq, asking))| (path.clone(), seq, asking)).collect()
+    asked.into_values().filter(|question| answered.contains(&*question.asking.id)).collect()
 }
 
 /// Nobody waits any more for the pending questions of these paths.

@@ -269,6 +269,15 @@ impl Resumed {
             }
             return;
         }
+        if let EventKind::ItemUpdated { of, .. } = &event.kind
+            && let Some(place) = self.places.get(of).copied()
+            && self.did[place].run < self.run
+        {
+            // It goes on with an item of an earlier run.
+            self.did[place].run = self.run;
+            self.at = self.at.max(place + 1);
+            return;
+        }
         let what = match &event.kind {
             EventKind::BlockResumed { .. } => {
                 (self.run, self.at) = (self.run + 1, 0);

@@ -112,6 +112,7 @@ fn entry(
         loaded_flow: Arc::new(LoadedFlow { bundle: bundle.clone(), flow, end_record: end_record.clone() }),
         refusal: None,
         is_elsewhere: false,
+        clash: None,
     };
     Entry { flows: flows.into_iter().map(known).collect(), inputs, ..Entry::default() }
 }

@@ -1,7 +1,8 @@
 //! Instants as people write them: how long ago, or a date in the local time zone.
 
 use jiff::civil::DateTime;
-use jiff::{Span, SpanRelativeTo, Timestamp, tz::TimeZone};
+use jiff::{Span, SpanRelativeTo, Timestamp};
+use script::local_zone;
 
 /// Reads an instant, in milliseconds since the epoch: a time before now (`2h`, `7d`), or a date with or without a time,
 /// here unless it names its offset.
@@ -13,7 +14,7 @@ pub fn past_instant(text: &str) -> Result<i64, String> {
     }
     // A date alone is its midnight.
     if let Ok(at) = text.parse::<DateTime>() {
-        let at = at.to_zoned(TimeZone::system()).map_err(|_| wrong())?;
+        let at = at.to_zoned(local_zone()).map_err(|_| wrong())?;
         return Ok(at.timestamp().as_millisecond());
     }
     let span: Span = text.parse().map_err(|_| wrong())?;

@@ -106,9 +106,15 @@ pub(crate) struct ItemList {
     entries: Vec<Entry>,
     chunks: Vec<[u32; 4]>,
     attempts: Vec<Attempt>,
+    /// The key of each attempt; those that went on have one for each run.
+    keys: Vec<AttemptKey>,
     by_key: HashMap<AttemptKey, u32>,
     running: HashSet<u32>,
     waiting: HashSet<u32>,
+    /// The entries of earlier runs with which a run of their attempt went on.
+    carried: HashMap<u32, Vec<u32>>,
+    /// When those were no items: from the end of one run until the next went on with them.
+    gaps: HashMap<u32, Vec<(u32, u32)>>,
     growing: HashMap<u32, Growth>,
     /// Changes of items that were done when they were added: of components, and of messages that were emitted.
     replaced: HashMap<u32, Vec<u32>>,
@@ -151,9 +157,12 @@ impl ItemList {
             entries: Vec::new(),
             chunks: Vec::new(),
             attempts: Vec::new(),
+            keys: Vec::new(),
             by_key: HashMap::new(),
             running: HashSet::new(),
             waiting: HashSet::new(),
+            carried: HashMap::new(),
+            gaps: HashMap::new(),
             growing: HashMap::new(),
             replaced: HashMap::new(),
             groups: Vec::new(),

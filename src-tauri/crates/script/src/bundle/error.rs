@@ -52,7 +52,7 @@ impl LoadError {
     }
 
     /// An error at a place, or in a file where the place is not known.
-    pub(crate) fn at(kind: LoadErrorKind, file: &str, place: Option<Location>, message: impl Into<String>) -> Self {
+    pub fn at(kind: LoadErrorKind, file: &str, place: Option<Location>, message: impl Into<String>) -> Self {
         let (line, column) = (place.as_ref().map(|place| place.line), place.as_ref().map(|place| place.column));
         let file = place.map_or_else(|| file.to_owned(), |place| place.file);
         LoadError { kind, message: message.into(), file: Some(file), line, column }

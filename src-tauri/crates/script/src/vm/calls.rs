@@ -1,12 +1,13 @@
 //! Calls into a loaded bundle, and the errors that come out of it.
 
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
+use engine::callable::RaceSignals;
 use engine::context::Context as Cx;
 use engine::data::from_json;
 use engine::error::FlowError;
 use futures_channel::oneshot;
-use rquickjs::Object;
+use rquickjs::{Function, Object};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -37,6 +38,28 @@ pub(crate) async fn call_and_wait(
         let _ = receiver.await;
     }
     Ok(answer)
+}
+
+/// Fires the signals of the branches of races, as `ctx.signal` of their blocks. Weak, because the runtime's calls hold
+/// the request that holds this.
+pub(crate) struct ScriptRaceSignals(pub(crate) Weak<Vm>);
+
+impl RaceSignals for ScriptRaceSignals {
+    fn begin(&self, branches: &[String]) {
+        self.tell("beginRace", branches);
+    }
+
+    fn stop(&self, branches: &[String]) {
+        self.tell("stopLosers", branches);
+    }
+}
+
+impl ScriptRaceSignals {
+    fn tell(&self, function: &str, branches: &[String]) {
+        let Some(vm) = self.0.upgrade() else { return };
+        // Fails if the runtime has failed: then no listener is left.
+        let _ = vm.enter(|_, host| host.get::<_, Function>(function)?.call::<_, ()>((branches.to_vec(),)));
+    }
 }
 
 /// Removes a call's context from the table when it is dropped.

@@ -7,6 +7,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 const UTC: &str = "UTC";
+/// When summer time begins and ends in a `TZ` that names it without saying when (`EST5EDT`): the C library takes the
+/// rule of the United States.
+const USUAL_RULE: &str = ",M3.2.0,M11.1.0";
 /// After so many seconds the calendar repeats itself, weekdays included: 400 years.
 const CALENDAR_CYCLE: i64 = 146_097 * 86_400;
 
@@ -27,8 +30,14 @@ fn named(set: &str) -> String {
     if name.is_empty() || !is_known { UTC.to_owned() } else { name.to_owned() }
 }
 
+/// Returns this machine's time zone, as [`own_time_zone`] names it.
+pub fn local_zone() -> TimeZone {
+    zone(&own_time_zone()).unwrap_or(TimeZone::UTC)
+}
+
 fn zone(name: &str) -> Option<TimeZone> {
-    TimeZone::get(name).or_else(|_| TimeZone::posix(name)).ok()
+    let rule = || TimeZone::posix(name).or_else(|_| TimeZone::posix(&format!("{name}{USUAL_RULE}")));
+    TimeZone::get(name).or_else(|_| rule()).ok()
 }
 
 /// Returns how many minutes local time is behind UTC at an instant, in milliseconds since the epoch: what
@@ -60,6 +69,11 @@ mod tests {
             ("Asia/Kolkata", -330, -330),
             ("Australia/Lord_Howe", -660, -630),
             ("EST5EDT,M3.2.0,M11.1.0", 300, 240),
+            ("EST5EDT", 300, 240),
+            // No file has this one.
+            ("AAA5BBB", 300, 240),
+            ("AAA5BBB3", 300, 180),
+            ("AAA5", 300, 300),
         ] {
             assert_eq!(
                 (offset_minutes(zone, WINTER), offset_minutes(zone, SUMMER)),
@@ -86,6 +100,11 @@ mod tests {
             ("Asia/Tokyo", "Asia/Tokyo"),
             (":Asia/Tokyo", "Asia/Tokyo"),
             ("/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
+            (":America/New_York", "America/New_York"),
+            (":/usr/share/zoneinfo/Europe/Berlin", "Europe/Berlin"),
+            ("EST5EDT", "EST5EDT"),
+            (":EST5EDT", "EST5EDT"),
+            ("AAA5BBB", "AAA5BBB"),
             ("<+03>-3", "<+03>-3"),
             ("", "UTC"),
             ("Mars/Base", "UTC"),

@@ -210,6 +210,14 @@ pub(crate) fn reader(server: &Arc<Server>) -> std::result::Result<Connection, Op
     Ok(Connection::Postgres(Box::new(session)))
 }
 
+/// The name of this machine's time zone, or the rule that `TZ` holds in its place.
+fn time_zone_here() -> Option<String> {
+    let Ok(set) = std::env::var("TZ") else { return iana_time_zone::get_timezone().ok() };
+    let set = set.strip_prefix(':').unwrap_or(&set);
+    let name = set.split_once("/zoneinfo/").map_or(set, |(_, name)| name);
+    Some(if name.is_empty() { "UTC".to_owned() } else { name.to_owned() })
+}
+
 /// What is set at the beginning of each session. A transaction that is left open by a process that hangs ends.
 fn settings(server: &Server, access: Access) -> Settings {
     let mut settings = format!(
@@ -219,8 +227,8 @@ fn settings(server: &Server, access: Access) -> Settings {
     );
     // Days are those of this machine, if the server knows its time zone.
     let mut time_zone = String::new();
-    if let Ok(zone) = iana_time_zone::get_timezone()
-        && zone.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-".contains(&byte))
+    if let Some(zone) = time_zone_here()
+        && zone.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-,.:<>".contains(&byte))
     {
         time_zone = format!("SET TIME ZONE '{zone}'");
     }

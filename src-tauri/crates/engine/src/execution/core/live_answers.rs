@@ -19,8 +19,9 @@ pub(crate) struct LiveQuestions {
     pub(crate) are_accepted: Cell<bool>,
     /// By the id of the suspension.
     pub(crate) waiting: RefCell<BTreeMap<String, Waiter>>,
-    /// What was asked and answered in this run: a body that runs again after a conflict asks the same.
-    pub(crate) answered: RefCell<HashMap<Place, (SuspensionRequest, Resolved)>>,
+    /// What was asked and answered in this run, in order: a body that runs again after a conflict asks the same, and a
+    /// later try may.
+    pub(crate) answered: RefCell<HashMap<Place, Vec<(SuspensionRequest, Resolved)>>>,
 }
 
 /// The path of the block that asked, the callback, and the ordinal there.
@@ -36,18 +37,18 @@ impl LiveQuestions {
     /// Returns the answer that was given in this run to the same question.
     pub(crate) fn answer_to(&self, path: &Arc<str>, asked: &SuspensionRequest) -> Option<Resolved> {
         let answered = self.answered.borrow();
-        let (before, answer) = answered.get(&place(path, asked))?;
-        before.differences(asked).is_none().then(|| answer.clone())
+        let mut newest_first = answered.get(&place(path, asked))?.iter().rev();
+        newest_first.find(|(before, _)| before.differences(asked).is_none()).map(|(_, answer)| answer.clone())
     }
 
     /// Returns the arguments that a person put in place of a model's, when the call of a tool at a path was approved in
     /// this run.
     pub(crate) fn edited_arguments(&self, path: &str) -> Option<Value> {
         let answered = self.answered.borrow();
-        let of_path = answered.iter().filter(|((asked, ..), (question, answer))| {
-            **asked == *path && question.reason == TOOL_APPROVAL && answer.is_edit()
-        });
-        of_path.max_by_key(|((.., ordinal), _)| *ordinal)?.1.1.data.clone()
+        let of_path = answered.iter().filter(|((asked, ..), _)| **asked == *path);
+        let newest = of_path.filter_map(|((.., ordinal), all)| Some((ordinal, all.last()?)));
+        let edited = newest.filter(|(_, (question, answer))| question.reason == TOOL_APPROVAL && answer.is_edit());
+        edited.max_by_key(|(ordinal, _)| **ordinal)?.1.1.data.clone()
     }
 }
 

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::Context;
+use crate::execution::record::cache::recorded_items::RecordedItem;
 use crate::model::event::{EventKind, Seq};
 use crate::model::item::{AgentType, ItemStatus, NewItem, Visibility};
 
@@ -64,6 +65,18 @@ impl Context {
         payload.insert("message".to_owned(), self.run.status_line.borrow().clone().into());
         payload.extend(signals);
         self.emit("status", Value::Object(payload), true, options);
+    }
+
+    /// Adds an item that grows while its block runs. A block that goes on after an interruption goes on with the item
+    /// that it had added: from its beginning, unless that was done.
+    pub(crate) fn begin_item(&self, item: NewItem) -> RecordedItem {
+        if let Some(known) = self.frame.items_of_earlier_runs.borrow_mut().next(&item) {
+            let patch = if known.is_done { Map::new() } else { item.payload };
+            self.record(EventKind::ItemUpdated { of: known.seq, patch });
+            return known;
+        }
+        let at = self.run.effects.now_ms();
+        RecordedItem { seq: self.record(EventKind::ItemAdded { item }), at, is_done: false }
     }
 
     /// Emits an item of any type, complete and done.

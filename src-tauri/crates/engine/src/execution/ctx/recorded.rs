@@ -9,9 +9,9 @@ impl Context {
         self.run.replay_cache.has_ended(path)
     }
 
-    /// Returns the suspension that the block at a path itself recorded, by its ordinal.
+    /// Returns the suspension that the block at a path itself recorded in its newest try, by its ordinal.
     pub fn recorded_suspension(&self, path: &str, ordinal: u32) -> Option<&RecordedSuspension> {
-        self.run.replay_cache.suspensions.find(path, None, ordinal)
+        self.run.replay_cache.own_suspension(path, ordinal)
     }
 
     /// Returns whether the log has a drift event with this text.

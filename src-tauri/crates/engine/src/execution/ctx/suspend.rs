@@ -1,9 +1,10 @@
 //! Waiting for an answer from outside: `ctx.suspend` (SEMANTICS §9).
 //!
-//! Suspensions are numbered within their block (ARCHITECTURE §5.5), so that each gets its own answer. The block that
-//! suspended runs again from its top once there is an answer. If it then asks something else, that is a new suspension,
-//! because the answer was given to what was shown before. A suspension is an outcome of its own: it is not a failure,
-//! no rescue sees it, and concurrent blocks run on.
+//! Suspensions are numbered within each try of their block (ARCHITECTURE §5.5), so that each gets its own answer. The
+//! block that suspended runs again from its top once there is an answer. If it then asks something else, that is a new
+//! suspension, because the answer was given to what was shown before; so it is in a later try, where the earlier
+//! question stays answered. A suspension is an outcome of its own: it is not a failure, no rescue sees it, and
+//! concurrent blocks run on.
 
 use super::Context;
 use crate::execution::record::cache::RecordedSuspension;
@@ -66,7 +67,7 @@ impl Context {
         if let Some(answer) = run.live_questions.answer_to(&self.frame.path, &request) {
             return Ok(Ok(answer));
         }
-        let known = run.replay_cache.suspensions.find(&self.frame.path, request.callback.as_deref(), ordinal);
+        let known = run.replay_cache.suspension(&self.frame.path, self.frame.attempt, &request);
         // A replay returns every answer, whatever is shown.
         let differences =
             known.filter(|_| run.effect_log.is_none()).and_then(|recorded| recorded.request.differences(&request));
@@ -74,9 +75,14 @@ impl Context {
             (Some(recorded), None) => {
                 if let Some(resolved) = recorded.resolved.clone() {
                     if let Some(effect_log) = &run.effect_log {
-                        effect_log.note_question(&self.frame.path, &request);
+                        effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &request);
                     }
-                    run.used_answers.borrow_mut().insert(resolved.id.clone());
+                    let is_first = run.used_answers.borrow_mut().insert(resolved.id.clone());
+                    // A replay shows the items of the question and its answer, as the recorded run did.
+                    let is_shown = is_first && recorded.place == Some(self.frame.attempt);
+                    if is_shown {
+                        run.record(&self.frame, EventKind::Suspended(recorded.request.clone()));
+                    }
                     self.note_other_code(&recorded.request, &request);
                     // In a replay a block that waits for nothing else gets its answer at once.
                     let is_alone = !recorded.is_live
@@ -85,6 +91,9 @@ impl Context {
                         _ if is_alone => {}
                         Some(position) => run.wait_for_turn(position).await,
                         None => self.wait_behind_log().await,
+                    }
+                    if is_shown {
+                        run.recorder.record(None, 0, EventKind::SuspensionResolved(resolved.clone()));
                     }
                     return Ok(Ok(resolved));
                 }

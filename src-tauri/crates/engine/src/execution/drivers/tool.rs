@@ -28,7 +28,7 @@ pub fn begin(cx: &Context, tool: &str, call_id: &str, alias: &str, args: &Value,
         item_visibility: who.item_visibility,
         ..NewItem::plain("block_tool_output", ItemStatus::InProgress, payload)
     };
-    cx.record(EventKind::ItemAdded { item })
+    cx.begin_item(item).seq
 }
 
 /// Returns the fields of a call in its item.

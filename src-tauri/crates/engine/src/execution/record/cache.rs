@@ -12,6 +12,7 @@ mod numbers;
 mod open_block;
 mod pauses;
 mod reader;
+pub(crate) mod recorded_items;
 mod shared_writes;
 mod suspensions;
 mod tries;
@@ -31,6 +32,7 @@ use crate::model::event::{BlockKind, CaughtBy, RecordedReturn, Seq};
 use crate::model::flow::Block;
 use crate::model::operation::Operation;
 use crate::model::resource::due::DueReaction;
+use crate::model::suspension::SuspensionRequest;
 use crate::views::model_requests::AskedWith;
 use numbers::Numbered;
 use pauses::Pauses;
@@ -283,6 +285,26 @@ impl ReplayCache {
     pub(crate) fn sync_effect(&self, path: &str, function: Option<&str>, kind: EffectKind, nth: u32) -> Option<Value> {
         let source = (function.map(str::to_owned), kind);
         self.sync_effects.get(path)?.get(&source)?.get(nth as usize).cloned()
+    }
+
+    /// Returns the suspension that an attempt of a block asks for now.
+    pub(crate) fn suspension(
+        &self,
+        path: &str,
+        attempt: u32,
+        asked: &SuspensionRequest,
+    ) -> Option<&RecordedSuspension> {
+        if self.suspensions.are_of_replay() {
+            return self.suspensions.find_in_replay(path, asked, attempt);
+        }
+        self.suspensions.find(path, asked, self.is_discarded(path, true))
+    }
+
+    /// Returns the suspension that the body of a block asked for in the newest try, by its ordinal.
+    pub(crate) fn own_suspension(&self, path: &str, ordinal: u32) -> Option<&RecordedSuspension> {
+        let newest = self.suspensions.of_number(path, None, ordinal).last()?;
+        let is_own = || !newest.is_of_earlier_try && !self.is_discarded(path, true);
+        (self.suspensions.are_of_replay() || is_own()).then_some(newest)
     }
 
     /// Returns whether a drift event with this text was recorded before.

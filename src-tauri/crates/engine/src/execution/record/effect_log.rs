@@ -47,6 +47,17 @@ pub(crate) struct RecordedEffect {
     pub(crate) error: Option<FlowError>,
 }
 
+/// A question that a replay asked, and whose answer the log has.
+#[derive(Clone, Debug)]
+pub struct ReplayedQuestion {
+    /// The block that asked.
+    pub path: Arc<str>,
+    /// Which attempt of the block asked the recorded question that was answered: an answer may count for a later try.
+    pub place: u32,
+    /// What it asked.
+    pub asking: SuspensionRequest,
+}
+
 /// The effects of one attempt, by kind and ordinal.
 type Effects = HashMap<EffectKind, BTreeMap<u32, RecordedEffect>>;
 
@@ -92,8 +103,8 @@ pub struct EffectLog {
     timers: Cell<Seq>,
     /// The first effect that the replay asked for and the log does not have.
     missing: RefCell<Option<Missing>>,
-    /// The questions that the replay asked and whose answers the log has, with the blocks that asked.
-    questions: RefCell<Vec<(Arc<str>, SuspensionRequest)>>,
+    /// The questions that the replay asked and whose answers the log has.
+    questions: RefCell<Vec<ReplayedQuestion>>,
 }
 
 impl EffectLog {
@@ -262,15 +273,15 @@ impl EffectLog {
         self.missing.borrow().clone()
     }
 
-    /// Returns the questions that the replay asked and whose answers the log has, with the blocks that asked, in the
-    /// order in which they were asked.
-    pub fn questions(&self) -> Vec<(Arc<str>, SuspensionRequest)> {
+    /// Returns the questions that the replay asked and whose answers the log has, in the order in which they were
+    /// asked.
+    pub fn questions(&self) -> Vec<ReplayedQuestion> {
         self.questions.borrow().clone()
     }
 
-    /// Notes a question whose answer the log has.
-    pub(crate) fn note_question(&self, path: &Arc<str>, asked: &SuspensionRequest) {
-        self.questions.borrow_mut().push((path.clone(), asked.clone()));
+    /// Notes a question whose answer the log has: that of a recorded question which attempt `place` asked.
+    pub(crate) fn note_question(&self, path: &Arc<str>, place: u32, asked: &SuspensionRequest) {
+        self.questions.borrow_mut().push(ReplayedQuestion { path: path.clone(), place, asking: asked.clone() });
     }
 
     /// Returns a recorded effect of an attempt, by kind and ordinal.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::execution::record::alignment::Alignment;
+use crate::execution::record::cache::recorded_items::RecordedItems;
 use crate::model::event::{Event, EventKind};
 
 /// How a resume takes from the log what has ended.
@@ -31,4 +32,13 @@ pub(crate) struct Instance {
     pub(crate) attempt: u32,
     /// The recorded initial value of its own state; `None` if the log has none, and the schema of today gives it.
     pub(crate) own: Option<Value>,
+    /// The items of its earlier runs, if it goes on.
+    pub(crate) items: RecordedItems,
+}
+
+impl Instance {
+    /// An execution without an earlier run that goes on.
+    pub(crate) fn of(attempt: u32) -> Instance {
+        Instance { attempt, own: None, items: RecordedItems::default() }
+    }
 }

@@ -28,7 +28,7 @@ impl Run {
             return;
         };
         self.recorder.record(None, 0, EventKind::SuspensionResolved(resolved.clone()));
-        self.live_questions.answered.borrow_mut().insert(place, (asked, resolved.clone()));
+        self.live_questions.answered.borrow_mut().entry(place).or_default().push((asked, resolved.clone()));
         let _ = sender.send(resolved);
     }
 

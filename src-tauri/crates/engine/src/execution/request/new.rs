@@ -44,9 +44,9 @@ impl Run {
         let earlier = PriorRun::default();
         let run = Run::after(earlier, flow, start, log, effects, abort);
         let Ok(mut run) = Rc::try_unwrap(run) else { unreachable!("nobody else has it yet") };
-        run.replay_cache = ReplayCache::for_replay(events);
         // Attempts that count run again; the `runOnce` results of interrupted ones are known.
         let (attempts, own) = (ReplayOrder::read(events), edited_input(events).unwrap_or(0));
+        run.replay_cache = ReplayCache::for_replay(events, &attempts);
         let is_known = |event: &&Event| event.seq <= own || attempts.place(event).is_none();
         run.once = RefCell::new(run_once(events.iter().filter(is_known)));
         run.began_at = events.first().map_or(0, |event| event.at);

@@ -12,6 +12,7 @@ use crate::execution::core::abort::Abort;
 use crate::execution::core::nested::{Nested, NestedResults};
 use crate::execution::core::shared::SharedState;
 use crate::execution::core::transaction::Transaction;
+use crate::execution::record::cache::recorded_items::RecordedItems;
 use crate::execution::record::prior_attempt::AttemptEffects;
 use crate::execution::run::role::BlockRole;
 use crate::execution::run::siblings::{Children, Sibling};
@@ -68,6 +69,8 @@ pub struct Frame {
     pub(crate) callbacks: Cell<u32>,
     /// Its `container` item, once that was added.
     pub(crate) container: Cell<Option<OpenedContainer>>,
+    /// The items of its earlier runs with which it has not gone on yet.
+    pub(crate) items_of_earlier_runs: RefCell<RecordedItems>,
     /// Of a sequencer: the last operation that changed its state, or the rescue that ran instead.
     pub(crate) last_step: RefCell<Option<String>>,
     /// Set when it suspends: it has asked something that has no answer yet.
@@ -129,6 +132,7 @@ impl Frame {
             ordinals: RefCell::default(),
             callbacks: Cell::new(0),
             container: Cell::default(),
+            items_of_earlier_runs: RefCell::default(),
             last_step: RefCell::default(),
             suspended: Abort::default(),
             nested: Nested::default(),

@@ -49,7 +49,7 @@ impl Run {
             *next += 1;
             *next - 1
         };
-        self.frame_of(Instance { attempt, own: None }, block, path, parent, input, tries)
+        self.frame_of(Instance::of(attempt), block, path, parent, input, tries)
     }
 
     /// Returns the instance as which a block goes on that was interrupted; once a run.
@@ -59,7 +59,11 @@ impl Run {
         }
         let known = self.replay_cache.unfinished(path)?;
         let goes_on = known.kind == block.kind() && self.went_on.borrow_mut().insert(path.clone());
-        goes_on.then(|| Instance { attempt: known.attempt(), own: known.own.clone() })
+        goes_on.then(|| {
+            let mut items = known.items.clone();
+            items.begin_run();
+            Instance { attempt: known.attempt(), own: known.own.clone(), items }
+        })
     }
 
     /// Creates the frame of an instance.
@@ -72,7 +76,7 @@ impl Run {
         input: Data,
         tries: u32,
     ) -> Rc<Frame> {
-        let Instance { attempt, own: recorded } = instance;
+        let Instance { attempt, own: recorded, items } = instance;
         let own = block.state_schema.as_ref().map(|schema| {
             let owner = StateOwner { request: &self.request, instance: InstanceId { path: &path, attempt } };
             let mut schemas = vec![schema.clone()];
@@ -89,6 +93,7 @@ impl Run {
         let begins_round = self.effect_log.as_ref().is_some_and(|log| log.begins_round(&path, attempt));
         let tries = if begins_round { 0 } else { tries };
         let frame = Rc::new(Frame::new(block, path, attempt, tries, parent, input, own));
+        frame.items_of_earlier_runs.replace(items);
         frame.register(&self.roots);
         frame
     }

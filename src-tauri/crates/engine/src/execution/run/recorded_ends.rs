@@ -55,7 +55,7 @@ impl Run {
                     frame.finish();
                 }
                 let again = match self.reuse {
-                    Reuse::ByReference => BackgroundOf::Ended(Instance { attempt: done.attempt(), own: None }),
+                    Reuse::ByReference => BackgroundOf::Ended(Instance::of(done.attempt())),
                     Reuse::Repeated => BackgroundOf::NewAttempt(Box::new(self.memoized_end(done))),
                 };
                 return Ok(RecordedEnd::HasBackgroundWork(again, given));
@@ -67,7 +67,7 @@ impl Run {
         let reuse = if done.is_edited { Reuse::Repeated } else { self.reuse };
         let frame = match reuse {
             Reuse::ByReference => {
-                let instance = Instance { attempt: done.attempt(), own: None };
+                let instance = Instance::of(done.attempt());
                 self.frame_of(instance, block.clone(), path.clone(), parent, input.data.clone(), 0)
             }
             Reuse::Repeated => self.begin_memoized(block, path, parent, input),

@@ -1,8 +1,9 @@
 //! The `container` item of a sequencer or a router: what it shows is shown inside of it
 //! (SEMANTICS §7.5).
 //!
-//! The item is added when the block has its input, and done when the block ends. An abort leaves it in progress. It
-//! must not fail the block; only a `label` or `metadata` function that throws does.
+//! The item is added when the block has its input, and done when the block ends. An abort leaves it in progress. A
+//! block that goes on after an interruption goes on with the item that it had opened. It must not fail the block; only
+//! a `label` or `metadata` function that throws does.
 
 use serde_json::{Map, Value};
 
@@ -35,9 +36,20 @@ pub(crate) async fn open(cx: &Context, block: &Block, input: &Data) -> Result<()
             payload.insert(field.to_owned(), value);
         }
     }
-    payload.insert("startedAt".to_owned(), at.into());
-    let seq = cx.record(EventKind::ItemAdded { item: NewItem::plain("container", ItemStatus::InProgress, payload) });
-    cx.frame.container.set(Some(OpenedContainer { seq, at }));
+    let item = NewItem::plain("container", ItemStatus::InProgress, payload);
+    let known = cx.frame.items_of_earlier_runs.borrow_mut().next(&item).filter(|known| !known.is_done);
+    let opened = match known {
+        Some(known) => {
+            cx.record(EventKind::ItemUpdated { of: known.seq, patch: item.payload });
+            OpenedContainer { seq: known.seq, at: known.at }
+        }
+        None => {
+            let mut item = item;
+            item.payload.insert("startedAt".to_owned(), at.into());
+            OpenedContainer { seq: cx.record(EventKind::ItemAdded { item }), at }
+        }
+    };
+    cx.frame.container.set(Some(opened));
     Ok(())
 }
 

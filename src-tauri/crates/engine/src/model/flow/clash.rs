@@ -6,17 +6,17 @@
 use serde_json::Value;
 
 /// A contradiction between two schemas.
-pub(super) struct Clash {
+pub struct Clash {
     /// Where inside the value: `.a.b`, `[]`, or nothing for the value itself.
-    pub(super) path: String,
+    pub path: String,
     /// What the first demands there.
-    pub(super) one: String,
+    pub one: String,
     /// What the second demands there.
-    pub(super) two: String,
+    pub two: String,
 }
 
 /// Returns the contradiction between two JSON Schemas, if there is one.
-pub(super) fn clash(one: &Value, two: &Value) -> Option<Clash> {
+pub fn clash(one: &Value, two: &Value) -> Option<Clash> {
     let here = || Some(Clash { path: String::new(), one: describe(one), two: describe(two) });
     if let Some(parts) = one["allOf"].as_array() {
         return parts.iter().find_map(|part| clash(part, two));

@@ -49,7 +49,8 @@ impl ItemList {
     fn shown_at(&self, at: usize, seq: u32) -> u8 {
         let alive = |entry: &Entry| entry.from <= seq && seq < entry.until;
         let entry = &self.entries[at];
-        if !alive(entry) {
+        let is_between = |(from, until): &(u32, u32)| (*from..*until).contains(&seq);
+        if !alive(entry) || self.gaps_of(at as u32).iter().any(is_between) {
             return 0;
         }
         let group = if entry.flags & IS_KEYED == 0 { None } else { self.group_of.get(&(at as u32)) };
@@ -60,6 +61,11 @@ impl ItemList {
             (Some(first), newest) if first == at => self.entries[newest.unwrap_or(first)].audiences,
             _ => 0,
         }
+    }
+
+    /// When the item of an entry was none, between two runs of its attempt.
+    pub(super) fn gaps_of(&self, at: u32) -> &[(u32, u32)] {
+        self.gaps.get(&at).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Counts for each audience as of an event; now where none is named.

@@ -42,7 +42,10 @@ impl ItemList {
                     self.grow(seq, short(of), |growth, length| growth.pieces.push((seq, length + bytes as u64)));
                 }
             }
-            ItemFact::Patched { of, text } => self.patch(seq, short(of), text, false),
+            ItemFact::Patched { of, text } => {
+                self.carry(seq, of, key);
+                self.patch(seq, short(of), text, false);
+            }
             ItemFact::Done { of, text } => self.patch(seq, short(of), text, true),
             ItemFact::Began { replaces_failed } => {
                 let before =
@@ -219,6 +222,7 @@ impl ItemList {
             runs_again: false,
             went_on: false,
         });
+        self.keys.push(key);
         self.by_key.insert(key, at);
         at
     }
@@ -332,13 +336,35 @@ impl ItemList {
 
     /// Looks again at what an attempt did. An item that still grew may be cut short, so it is told as changed.
     fn look_at_all(&mut self, attempt: u32, seq: u32) {
+        for at in self.carried.get(&attempt).cloned().unwrap_or_default() {
+            self.look_again(at, seq);
+        }
         let mut at = self.attempts[attempt as usize].newest;
         while at != NONE {
-            self.look(at, seq);
-            if self.is_shown(at) && self.growing.get(&at).is_some_and(|growth| growth.done.is_none()) {
-                self.touch(at);
-            }
+            self.look_again(at, seq);
             at = self.entries[at as usize].before;
+        }
+    }
+
+    /// A run that goes on with an item of an earlier run of its attempt makes it its own.
+    fn carry(&mut self, seq: u32, of: Seq, key: Option<AttemptKey>) {
+        let (Some(at), Some(newest)) = (self.entry_at(short(of)), self.attempt_of(key)) else { return };
+        let Entry { attempt: known, until, .. } = self.entries[at as usize];
+        let is_earlier = known != newest && self.attempts.get(known as usize).is_some_and(|attempt| attempt.went_on);
+        if is_earlier && self.keys[known as usize] == self.keys[newest as usize] {
+            self.entries[at as usize].attempt = newest;
+            self.carried.entry(newest).or_default().push(at);
+            if until != NEVER {
+                self.gaps.entry(at).or_default().push((until, seq));
+            }
+            self.look(at, seq);
+        }
+    }
+
+    fn look_again(&mut self, at: u32, seq: u32) {
+        self.look(at, seq);
+        if self.is_shown(at) && self.growing.get(&at).is_some_and(|growth| growth.done.is_none()) {
+            self.touch(at);
         }
     }
 

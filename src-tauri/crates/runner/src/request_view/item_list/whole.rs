@@ -35,7 +35,13 @@ impl ItemList {
         let mut shown: BTreeMap<u32, Vec<Shown>> = BTreeMap::new();
         for (at, entry) in (0..).zip(&self.entries) {
             if !self.group_of.contains_key(&at) && entry.from < entry.until {
-                shown.insert(at, vec![stretch(entry.from, entry.until, entry.audiences)]);
+                let (mut from, mut stretches) = (entry.from, Vec::new());
+                for (gone, back) in self.gaps_of(at) {
+                    stretches.push(stretch(from, *gone, entry.audiences));
+                    from = *back;
+                }
+                stretches.push(stretch(from, entry.until, entry.audiences));
+                shown.insert(at, stretches);
             }
         }
         for group in &self.groups {

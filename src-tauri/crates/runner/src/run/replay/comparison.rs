@@ -12,13 +12,12 @@ mod unacceptable;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use engine::effect_log::Missing;
+use engine::effect_log::{Missing, ReplayedQuestion};
 use engine::effects::EffectKind;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::LOAD;
 use engine::operation::equal;
 use engine::redaction::Redaction;
-use engine::suspension::SuspensionRequest;
 use engine::views::trace::{Did, as_stored_before, traces};
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -66,7 +65,7 @@ pub(crate) struct Found<'r> {
     /// The effect that it asked for and that the log does not have.
     pub(crate) missing: Option<Missing>,
     /// The questions that it asked and whose answers the log has.
-    pub(crate) questions: Vec<(Arc<str>, SuspensionRequest)>,
+    pub(crate) questions: Vec<ReplayedQuestion>,
     /// How the input that the action of today makes of the recorded one differs from that.
     pub(crate) input: Option<Divergence>,
 }

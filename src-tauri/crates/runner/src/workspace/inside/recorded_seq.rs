@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::event::{Event, Seq};
+use engine::event::{Event, EventKind, Seq};
 use engine::views::replay_order::ReplayOrder;
 use script::Execution;
 
@@ -70,7 +70,10 @@ impl RecordedSeq {
     pub(super) fn new(recorded: &[Event], replayed: &[Event]) -> RecordedSeq {
         let order = ReplayOrder::read(recorded);
         let mut known: HashMap<Counted, Vec<(Seq, i64)>> = HashMap::new();
-        for event in recorded {
+        // Questions were recorded by attempts that waited, and a replay asks them in the attempts that count.
+        let is_question =
+            |event: &&Event| matches!(event.kind, EventKind::Suspended(_) | EventKind::SuspensionResolved(_));
+        for event in recorded.iter().filter(|event| !is_question(event)) {
             let place = order.place_to_end(event).map_or(event.attempt, |place| place as u32);
             if event.path.is_none() || order.place_to_end(event).is_some() {
                 known.entry((event.path.clone(), place)).or_default().push((event.seq, event.at));
@@ -83,7 +86,7 @@ impl RecordedSeq {
             *count += 1;
             (event.seq, attempt, *count - 1)
         };
-        let replayed = replayed.iter().map(place).collect();
+        let replayed = replayed.iter().filter(|event| !is_question(event)).map(place).collect();
         RecordedSeq { recorded: known, replayed, own: Vec::new() }
     }
 

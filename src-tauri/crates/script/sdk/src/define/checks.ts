@@ -11,6 +11,7 @@ import { toJson } from '../base/values';
 import { warnOfSlots } from './known-keys';
 import { needLayers } from './middleware';
 import { warnOfOthers } from './nested-keys';
+import { checkRetry, checkRetryOfTools } from './retry-checks';
 
 const SCHEMAS = new Set([
   'inputSchema',
@@ -87,6 +88,7 @@ export function checkConfig(config: Config, where: string): void {
     throw new TypeError(`${where}: activeStatusMessage must be a text or a function, got ${describeValue(status)}`);
   }
   if (config.retry !== undefined) checkRetry(config.retry, `${where}: retry`);
+  checkRetryOfTools(config.flowTools, `${where}: flowTools`);
   needLayers(config.middleware, where);
   containerOf(config.container, where);
   // Handlers that `.rescue(…)` has read are by name already.
@@ -157,31 +159,6 @@ export function checkLoop({ loop, maxIterations }: Config, where: string): void 
       throw new TypeError(`${where}: ${name} must be an integer of at least 1, got ${describeValue(value)}`);
     }
   }
-}
-
-function checkRetry(retry: unknown, where: string): void {
-  if (typeof retry !== 'object' || retry === null || Array.isArray(retry)) {
-    throw new TypeError(
-      `${where} must be an object like { maxAttempts: 3, baseDelayMs: 100 }, got ${describeValue(retry)}`,
-    );
-  }
-  const { maxAttempts, retryableErrors, ...delays } = retry as Config;
-  if (maxAttempts !== undefined && (!Number.isInteger(maxAttempts) || (maxAttempts as number) < 1)) {
-    throw new TypeError(`${where}.maxAttempts must be an integer of at least 1, got ${describeValue(maxAttempts)}`);
-  }
-  for (const key of ['baseDelayMs', 'maxDelayMs']) {
-    const value = delays[key];
-    if (value !== undefined && (typeof value !== 'number' || !(value >= 0))) {
-      throw new TypeError(`${where}.${key} must be a number of milliseconds, got ${describeValue(value)}`);
-    }
-  }
-  if (retryableErrors === undefined) return;
-  if (!Array.isArray(retryableErrors)) {
-    throw new TypeError(
-      `${where}.retryableErrors must be an array of error classes, got ${describeValue(retryableErrors)}`,
-    );
-  }
-  retryableErrors.forEach((one, at) => void needFunction(one, `${where}.retryableErrors[${at}] (an error class)`));
 }
 
 export function needBlock(value: unknown, where: string): Block {

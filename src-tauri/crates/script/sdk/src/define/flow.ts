@@ -12,6 +12,7 @@ import { checkAddresses } from './addresses';
 import { addressOf, checkEntries, entriesOf, runnableOf } from './entries';
 import { checkIdentity, checkOffers, isOneOfMany, mint } from './instances';
 import { warnInsideFlow } from './nested-keys';
+import { checkRetryOfTools } from './retry-checks';
 import { needLayers } from './middleware';
 import { keepOrigin } from '../base/origins';
 import { checkRule } from './resource-rule';
@@ -184,6 +185,7 @@ export function defineFlow(definition: Config): FlowType {
   // An instance is told of where its definition stands.
   const isInstance = madeOf.has(definition);
   checkScopeKeys(definition, madeOf.get(definition));
+  checkRetryOfTools(definition.tools, `Flow "${definition.kind}": tools`);
   if (!isInstance) {
     warnInsideFlow(definition, runnableOf(definition));
     warnOfUnknown('flow', definition, `Flow "${definition.kind}"`);

@@ -118,7 +118,7 @@ export function repairOf(config: Config): Config {
   }
   const model = typeof coerce === 'object' && coerce !== null ? (coerce as Config).model : undefined;
   return {
-    attempts: mode === 'auto' ? Math.max(0, Math.floor(Number(maxAttempts) || 0)) : 0,
+    attempts: mode === 'auto' ? Math.min(Math.max(0, Math.floor(Number(maxAttempts) || 0)), 2 ** 32 - 1) : 0,
     coerce: mode === 'auto' && coerce !== false ? (model ?? 'intent/utility') : undefined,
     call: functionId(config.repairOutput),
   };

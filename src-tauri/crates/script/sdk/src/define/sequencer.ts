@@ -23,6 +23,7 @@ import { tellMisspelt } from './misspelt';
 import { keepOrigin } from '../base/origins';
 import type { AnySchema } from '../base/schema';
 import { standsFor } from '../base/sources';
+import { expectRace } from '../globals/step-signals';
 import { after, compare } from './tracked';
 
 /** Wraps a sequencer while it passes through promise machinery that would call its `then`. */
@@ -175,6 +176,7 @@ export class Sequencer extends Block {
 
   race(blocks: unknown, options: { maxConcurrency?: number } = {}): Sequencer {
     const arms = needList(blocks, 'race').map((block, at) => ({ block: needBlock(block, `race: [${at}]`) }));
+    expectRace();
     return this.with({ op: 'race', arms, limit: limitOf(options, 'race') });
   }
 

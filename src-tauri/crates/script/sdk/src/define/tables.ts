@@ -58,13 +58,18 @@ export function text(value: unknown): Config | undefined {
   return typeof value === 'function' ? { call: functionId(value) } : { fixed: value };
 }
 
+/** The engine counts tries in 32 bits. */
+const MOST_ATTEMPTS = 2 ** 32 - 1;
+
+/** A checked `retry`, in whole numbers. */
 export function retry(config: Config | undefined): Config | undefined {
   if (!config) return undefined;
   const classes = (config.retryableErrors as { name: string }[] | undefined) ?? [];
+  const whole = (value: unknown, most: number) => Math.min(Math.ceil(Number(value)), most);
   return {
-    maxAttempts: Math.max(1, Number(config.maxAttempts ?? 1)),
-    baseDelayMs: Number(config.baseDelayMs ?? 0),
-    maxDelayMs: Number(config.maxDelayMs ?? 10_000),
+    maxAttempts: whole(config.maxAttempts ?? 1, MOST_ATTEMPTS),
+    baseDelayMs: whole(config.baseDelayMs ?? 0, Number.MAX_SAFE_INTEGER),
+    maxDelayMs: whole(config.maxDelayMs ?? 10_000, Number.MAX_SAFE_INTEGER),
     retryableErrors: classes.map((error) => error.name),
   };
 }

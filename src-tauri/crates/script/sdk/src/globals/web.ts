@@ -2,7 +2,9 @@
 //
 // Must not: reach outside. URLs are taken apart by the host's parser, which follows the standard.
 
-import { ask, currentToken, native, runAs } from '../base/host';
+import { ask, caught, currentToken, native, runAs } from '../base/host';
+
+declare const console: { warn(text: string): void };
 
 interface Parts {
   href: string;
@@ -216,14 +218,27 @@ function abortError(): Error {
   return error;
 }
 
+/** Whether each listener is called as part of the call that added it: the engine itself fires the signal. */
+let asListeners = false;
+
+function callSafely(listener: Listener, event: Parameters<Listener>[0]): void {
+  try {
+    listener(event);
+  } catch (error) {
+    caught(error);
+    console.warn(`a listener of ctx.signal threw, which changes nothing: ${String(error)}`);
+  }
+}
+
 class Signal {
   aborted = false;
   reason: unknown = undefined;
   onabort: Listener | null = null;
-  #listeners = new Set<Listener>();
+  /** With the call that added each. */
+  #listeners = new Map<Listener, number>();
 
   addEventListener(type: string, listener: Listener): void {
-    if (type === 'abort') this.#listeners.add(listener);
+    if (type === 'abort' && !this.#listeners.has(listener)) this.#listeners.set(listener, currentToken());
   }
   removeEventListener(_type: string, listener: Listener): void {
     this.#listeners.delete(listener);
@@ -239,7 +254,20 @@ class Signal {
     signal.reason = reason === undefined ? abortError() : reason;
     const event = { type: 'abort' as const, target: signal };
     signal.onabort?.(event);
-    for (const listener of [...signal.#listeners]) listener(event);
+    for (const [listener, token] of [...signal.#listeners]) {
+      if (asListeners) runAs(token, () => callSafely(listener, event));
+      else listener(event);
+    }
+  }
+
+  /** As `stop`, for a signal that no call fires. A listener that throws does not keep the others from being called. */
+  static stopAsListeners(signal: Signal, reason: unknown): void {
+    asListeners = true;
+    try {
+      Signal.stop(signal, reason);
+    } finally {
+      asListeners = false;
+    }
   }
 
   static abort(reason?: unknown): Signal {

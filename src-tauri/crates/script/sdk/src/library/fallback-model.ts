@@ -1,5 +1,6 @@
 // `createFallbackModel`: several of an author's own models as one, each tried until one answers.
 
+import { describeValue } from '../base/arguments';
 import { deepMerge } from './plain-values';
 
 type Options = Record<string, unknown>;
@@ -39,6 +40,11 @@ export function createFallbackModel(config: Config) {
   const { groupName, models, defaults, retryPolicy = {} } = config;
   if (models.length === 0) throw new Error(`Model group "${groupName}" has no available models.`);
   const { maxAttemptsPerModel = 2, baseDelayMs = 1000, maxDelayMs = 10_000 } = retryPolicy;
+  if (!Number.isInteger(maxAttemptsPerModel) || maxAttemptsPerModel < 1) {
+    throw new TypeError(
+      `Model group "${groupName}": retryPolicy.maxAttemptsPerModel must be an integer of at least 1, got ${describeValue(maxAttemptsPerModel)}`,
+    );
+  }
 
   const withDefaults = (options: Options, { providerName = '' }: Entry): Options => {
     const own = defaults?.providerOptions?.[providerName];

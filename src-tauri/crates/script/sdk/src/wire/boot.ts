@@ -32,6 +32,7 @@ import { rejected, takeUnhandled } from '../globals/rejections';
 import { Definition } from '../define/resources';
 import { Boxed, Sequencer } from '../define/sequencer';
 import { toJson } from '../base/values';
+import { beginRace, stopLosers } from '../globals/step-signals';
 import { abortRequest } from '../globals/web';
 
 /** Classes that no export leads to, of what exported functions return. */
@@ -266,6 +267,10 @@ const host = {
   },
 
   abort: abortRequest,
+
+  beginRace,
+
+  stopLosers,
 
   rejected,
 

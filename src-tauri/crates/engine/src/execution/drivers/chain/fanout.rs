@@ -1,7 +1,7 @@
 //! Several blocks at once: `parallel`, `stepAll`, `stepAny`, `race`, `forEach` (SEMANTICS §3.3).
 //!
 //! Branches that have started are never cancelled: an operation ends when all of them have ended, so that none still
-//! runs when the next step starts.
+//! runs when the next step starts. Those that have lost a race are told by their signal.
 
 use std::rc::Rc;
 use std::task::Poll;
@@ -49,6 +49,11 @@ async fn run_branches(
         cx.run.expect_concurrent_blocks();
     }
     let limit = limit.unwrap_or(usize::MAX).max(1);
+    // The branches of a race that no branch has won yet; empty for other operations.
+    let mut race = match stop {
+        StopAfter::Success if branches.len() > 1 => begin_race(cx, &branches),
+        _ => Vec::new(),
+    };
     cx.frame.has_limit.set(limit < branches.len());
     // A resume takes recorded ends from the log all at once. They are ordered as recorded, and an end that stopped the
     // operation before still keeps the branches from starting that had not started by then, or were suspended.
@@ -88,6 +93,7 @@ async fn run_branches(
                 && let Poll::Ready((at, result)) = poll!(&mut next)
             {
                 stopped |= stops_now(&result);
+                signal_losers(cx, &mut race, at, &result);
                 ended.push((at, result));
                 continue;
             }
@@ -95,11 +101,33 @@ async fn run_branches(
         }
         let Some((at, result)) = running.next().await else { break };
         stopped |= stops_now(&result);
+        signal_losers(cx, &mut race, at, &result);
         ended.push((at, result));
     }
     cx.frame.has_limit.set(false);
     ended.sort_by_key(|(at, _)| known[*at].map_or(Seq::MAX, |(seq, _)| seq));
     ended
+}
+
+/// Returns the paths of the branches of a race, which have signals of their own.
+fn begin_race(cx: &Context, branches: &[Branch]) -> Vec<String> {
+    let paths: Vec<String> = branches.iter().map(|branch| branch.path.clone()).collect();
+    if let Some(signals) = cx.run.race_signals.get().filter(|_| cx.frame.attempt > 0) {
+        signals.begin(&paths);
+    }
+    paths
+}
+
+/// Fires the signals of the branches of a race that have lost it, as soon as one has succeeded.
+fn signal_losers(cx: &Context, race: &mut Vec<String>, at: usize, result: &Result<StepValue, FlowError>) {
+    if race.is_empty() || result.is_err() {
+        return;
+    }
+    let mut losers = std::mem::take(race);
+    losers.swap_remove(at);
+    if let Some(signals) = cx.run.race_signals.get() {
+        signals.stop(&losers);
+    }
 }
 
 /// Returns the outputs in the branches' order, or the first failure.
@@ -184,7 +212,7 @@ pub(crate) async fn step_any(
     Err(aggregate("All blocks in stepAny failed", errors))
 }
 
-/// `race`: together; the first success wins, and all that started end first.
+/// `race`: together; the first success wins, and all that started end first. The signals of the others fire then.
 pub(crate) async fn race(
     chain: &Chain<'_>,
     path: &str,

@@ -10,8 +10,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value, json};
 
 use crate::execution::ctx::{Context, EmitOptions};
+use crate::execution::record::cache::recorded_items::RecordedItem;
 use crate::model::effects::{Listener, ModelDelta, ModelReply};
-use crate::model::event::{EventKind, Seq};
+use crate::model::event::EventKind;
 use crate::model::flow::Generator;
 use crate::model::item::{ItemStatus, NewItem};
 
@@ -23,8 +24,8 @@ struct Streamed {
     /// Text and reasoning of the running step, to compare with its reply.
     step_text: String,
     step_reasoning: String,
-    message: Option<Seq>,
-    reasoning_item: Option<Seq>,
+    message: Option<RecordedItem>,
+    reasoning_item: Option<RecordedItem>,
 }
 
 /// Emits a generator's items from the deltas of its model.
@@ -92,7 +93,7 @@ impl StreamItems {
             }
         };
         drop(streamed);
-        self.cx.record(EventKind::ItemDelta { of, text: piece });
+        self.grow(of, piece);
     }
 
     fn on_reasoning(&self, text: &str) {
@@ -117,7 +118,14 @@ impl StreamItems {
             }
         };
         drop(streamed);
-        self.cx.record(EventKind::ItemDelta { of, text: piece });
+        self.grow(of, piece);
+    }
+
+    /// Adds to the text of an item. One that an earlier run of the block had ended has the text already.
+    fn grow(&self, item: RecordedItem, text: String) {
+        if !item.is_done {
+            self.cx.record(EventKind::ItemDelta { of: item.seq, text });
+        }
     }
 
     /// Ends the reasoning item, when text follows it. Later reasoning is a new item.
@@ -128,7 +136,7 @@ impl StreamItems {
             (of, std::mem::take(&mut streamed.reasoning))
         };
         let patch = fields(json!({ "summary": [{ "type": "reasoning_text", "text": text }] }));
-        self.cx.record(EventKind::ItemDone { of, status: ItemStatus::Completed, patch });
+        self.cx.record(EventKind::ItemDone { of: of.seq, status: ItemStatus::Completed, patch });
     }
 
     /// Emits the rest of a reply that was not streamed: a model need not stream.
@@ -169,7 +177,7 @@ impl StreamItems {
         let content = json!([{ "type": "output_text", "text": text }]);
         let message = self.streamed.borrow_mut().message.take();
         match message {
-            Some(of) => {
+            Some(RecordedItem { seq: of, .. }) => {
                 let patch = fields(json!({ "content": content, "model": model }));
                 self.cx.record(EventKind::ItemDone { of, status: ItemStatus::Completed, patch });
             }
@@ -180,7 +188,7 @@ impl StreamItems {
         }
     }
 
-    fn add(&self, item_type: &str, payload: Value) -> Seq {
+    fn add(&self, item_type: &str, payload: Value) -> RecordedItem {
         let identity = self.identity.clone().unwrap_or_default();
         let item = NewItem {
             agent_type: identity.agent_type,
@@ -188,7 +196,7 @@ impl StreamItems {
             item_visibility: identity.item_visibility,
             ..NewItem::plain(item_type, ItemStatus::InProgress, fields(payload))
         };
-        self.cx.record(EventKind::ItemAdded { item })
+        self.cx.begin_item(item)
     }
 }
 

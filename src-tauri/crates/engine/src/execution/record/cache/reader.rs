@@ -12,7 +12,9 @@ use serde_json::Value;
 use super::common_part::CommonPart;
 use super::open_block::{OpenBlock, Status};
 use super::pauses::Pauses;
+use super::recorded_items::RecordedItems;
 use super::shared_writes::RecordedWrites;
+use super::suspensions::RecordedSuspensions;
 use super::unfinished::Resumptions;
 use super::{
     Attempt, PendingWrite, RecordedBlock, RecordedCallback, RecordedModelCall, ReplayCache, SharedStateOwner,
@@ -28,6 +30,7 @@ use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 use crate::views::detached::Detached;
 use crate::views::model_requests::Requests;
+use crate::views::replay_order::ReplayOrder;
 use crate::views::{Events, edited, edited_input};
 
 /// Builds the cache, reading a log from its first event to its last.
@@ -85,8 +88,9 @@ impl ReplayCache {
         self.finished.get(path).is_some_and(|done| done.run == *run)
     }
 
-    /// Reads what a replay takes from a log: answers to suspensions, and the edits of a fork. It runs the rest again.
-    pub(crate) fn for_replay(events: &[Event]) -> ReplayCache {
+    /// Reads what a replay takes from a log: answers to suspensions, and the edits of a fork. It runs the rest again,
+    /// the attempts in this order.
+    pub(crate) fn for_replay(events: &[Event], order: &ReplayOrder) -> ReplayCache {
         let mut replay_cache = ReplayCache::default();
         let edited = edited(events);
         if let Some(seq) = edited_input(events) {
@@ -105,24 +109,7 @@ impl ReplayCache {
                 (all.finished, all.pending, true);
             replay_cache.finished.retain(|path, _| edited.contains(path));
         }
-        // The answers of a resume follow its first event.
-        let mut is_resuming = false;
-        for event in events {
-            is_resuming = match &event.kind {
-                EventKind::RequestResumed { .. } => true,
-                EventKind::SuspensionResolved(_) => is_resuming,
-                _ => false,
-            };
-            match (&event.kind, &event.path) {
-                (EventKind::Suspended(request), Some(path)) => replay_cache.suspensions.ask(path, event.seq, request),
-                (EventKind::SuspensionResolved(resolved), _) => {
-                    replay_cache.suspensions.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)));
-                    replay_cache.suspensions.set_live(&resolved.id, !is_resuming);
-                }
-                (EventKind::SuspensionReopened { id }, _) => replay_cache.suspensions.answer(id, None, None),
-                _ => {}
-            }
-        }
+        replay_cache.suspensions = RecordedSuspensions::of_replay(events, order);
         replay_cache
     }
 }
@@ -136,6 +123,7 @@ impl LogReader<'_> {
         let inside: Vec<Arc<str>> = inside.cloned().collect();
         self.writes.discard_below(path, &inside, |by| self.replay_cache.has_ended_in(by));
         self.replay_cache.discard_below(path, &inside);
+        self.replay_cache.suspensions.begin_try(path);
     }
 
     /// Notes that nothing that is under way goes on.
@@ -188,6 +176,11 @@ impl LogReader<'_> {
         }
         let key = (path.clone(), self.resumptions.run(path, event));
         replay_cache.pauses.read(&key, event);
+        if let EventKind::ItemAdded { .. } | EventKind::ItemUpdated { .. } | EventKind::ItemDone { .. } = &event.kind
+            && let Some(open) = self.open.get_mut(&key)
+        {
+            open.begun.items.read(event);
+        }
         match &event.kind {
             EventKind::BlockStarted { name, block, input, fingerprint, parent, .. } => {
                 replay_cache.follow_parent(path, parent.as_ref(), &mut self.last_parent);
@@ -196,8 +189,8 @@ impl LogReader<'_> {
                 }
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
-                let begun =
-                    UnfinishedBlock { run: key.1, name, kind, fingerprint, input, has_failed: false, own: None };
+                let (run, has_failed, own, items) = (key.1, false, None, RecordedItems::default());
+                let begun = UnfinishedBlock { run, name, kind, fingerprint, input, has_failed, own, items };
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.unfinished.remove(path);
                 replay_cache.suspended.remove(path);
@@ -211,7 +204,8 @@ impl LogReader<'_> {
                 replay_cache.goes_on(path, event.attempt);
                 let Some(begun) = replay_cache.unfinished.remove(path) else { return };
                 let fingerprint = fingerprint.clone().or(begun.fingerprint.clone());
-                let begun = UnfinishedBlock { run: key.1, fingerprint, has_failed: false, ..begun };
+                let mut begun = UnfinishedBlock { run: key.1, fingerprint, has_failed: false, ..begun };
+                begun.items.begin_run();
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.suspended.remove(path);
             }
@@ -300,7 +294,7 @@ impl LogReader<'_> {
                 replay_cache.exchanges.add(path, event, self.view);
             }
             EventKind::Suspended(request) => {
-                replay_cache.suspensions.ask(path, event.seq, request);
+                replay_cache.suspensions.ask(path, event.seq, request, None);
                 if let Some(open) = self.open.get_mut(&key) {
                     open.suspended_in.insert(request.callback.clone());
                 }

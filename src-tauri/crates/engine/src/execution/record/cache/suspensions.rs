@@ -1,18 +1,22 @@
 //! The suspensions in a request's log, as a block that runs again finds them.
 //!
-//! A suspension is identified by its block's path, the callback that asked (`None` for the body), and its ordinal
-//! there: with one count for the whole block, a callback that a resume does not call again would shift the ordinals of
-//! the others. Must not decide which answers are allowed.
+//! A suspension is identified by its block's path, the callback that asked (`None` for the body), its ordinal there,
+//! and the try that asked. With one count for the whole block, a callback that a resume does not call again would
+//! shift the ordinals of the others; with one for all tries, the question of a retry would replace that of the try
+//! before it. Must not decide which answers are allowed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::execution::record::position::Position;
-use crate::model::event::Seq;
-use crate::model::path::is_at_or_inside;
+use crate::model::event::{Event, EventKind, Seq};
+use crate::model::path::{is_at_or_inside, range_inside};
 use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus, TOOL_APPROVAL};
+use crate::views::attempts::is_tried_again;
+use crate::views::replay_order::ReplayOrder;
 
 /// A suspension in the log, and its answer.
 #[derive(Clone, Debug)]
@@ -27,78 +31,196 @@ pub struct RecordedSuspension {
     pub(crate) is_live: bool,
     /// When it was answered; `None` if the log does not have the answer yet.
     pub(crate) answered: Option<Position>,
+    /// Whether the try that asked has failed, and its block, or one around it, was tried again.
+    pub(super) is_of_earlier_try: bool,
+    /// In a replay: which attempt of its block asks it.
+    pub(crate) place: Option<u32>,
 }
 
 /// Which callback of a block, and the ordinal of the suspension there.
 type Number = (Option<String>, u32);
 
-/// All suspensions of a request, by the paths of their blocks.
+/// All suspensions of a request, by the paths of their blocks; those of one number in the order of the tries that
+/// asked.
 #[derive(Default)]
-pub(crate) struct RecordedSuspensions(HashMap<Arc<str>, HashMap<Number, RecordedSuspension>>);
+pub(crate) struct RecordedSuspensions {
+    by_path: BTreeMap<Arc<str>, HashMap<Number, Vec<RecordedSuspension>>>,
+    /// Whether a replay reads them: it makes all tries again, so each of them finds its own.
+    are_of_replay: bool,
+}
 
 impl RecordedSuspensions {
-    /// Adds a suspension.
-    pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, request: &SuspensionRequest) {
+    /// Reads those that a replay finds, which makes the attempts in this order.
+    pub(super) fn of_replay(events: &[Event], order: &ReplayOrder) -> Self {
+        let mut found = RecordedSuspensions { are_of_replay: true, ..RecordedSuspensions::default() };
+        // The answers of a resume follow its first event.
+        let mut is_resuming = false;
+        for event in events {
+            is_resuming = match &event.kind {
+                EventKind::RequestResumed { .. } => true,
+                EventKind::SuspensionResolved(_) => is_resuming,
+                _ => false,
+            };
+            match (&event.kind, &event.path) {
+                (EventKind::Suspended(request), Some(path)) => {
+                    found.ask(path, event.seq, request, Some(order.place_of_question(event) as u32));
+                }
+                (kind, Some(path)) if is_tried_again(kind) => found.begin_try(path),
+                (EventKind::SuspensionResolved(resolved), _) => {
+                    found.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)));
+                    found.set_live(&resolved.id, !is_resuming);
+                }
+                (EventKind::SuspensionReopened { id }, _) => found.answer(id, None, None),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Returns whether a replay reads them.
+    pub(super) fn are_of_replay(&self) -> bool {
+        self.are_of_replay
+    }
+
+    /// Adds a suspension. One of the same try is replaced: it was asked anew. `place` is given in a replay.
+    pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, request: &SuspensionRequest, place: Option<u32>) {
         let number = (request.callback.clone(), request.ordinal);
-        let suspension =
-            RecordedSuspension { seq, request: request.clone(), resolved: None, is_live: false, answered: None };
-        self.0.entry(path.clone()).or_default().insert(number, suspension);
+        let suspension = RecordedSuspension {
+            seq,
+            request: request.clone(),
+            resolved: None,
+            is_live: false,
+            answered: None,
+            is_of_earlier_try: false,
+            place,
+        };
+        let of_number = self.by_path.entry(path.clone()).or_default().entry(number).or_default();
+        of_number.pop_if(|last| if place.is_some() { last.place == place } else { !last.is_of_earlier_try });
+        of_number.push(suspension);
+    }
+
+    /// Notes that the block at a path is tried again, with all blocks inside it.
+    pub(super) fn begin_try(&mut self, path: &str) {
+        let range = range_inside(path);
+        let inside = self.by_path.range_mut::<str, _>((Included(&*range.start), Excluded(&*range.end)));
+        inside.for_each(|(_, numbers)| end_try(numbers));
+        self.by_path.get_mut(path).into_iter().for_each(end_try);
     }
 
     /// Sets the answer of the suspension with this id, given at a position of the log, or removes it.
+    ///
+    /// The answer of an earlier try stays: logs of earlier versions have an expiry there, if the next try asked
+    /// something else.
     pub(super) fn answer(&mut self, id: &str, answer: Option<&Resolved>, answered: Option<Position>) {
-        let all = self.0.values_mut().flat_map(HashMap::values_mut);
-        all.filter(|suspension| suspension.request.id == id)
-            .for_each(|suspension| (suspension.resolved, suspension.answered) = (answer.cloned(), answered));
+        let is_expiry = answer.is_some_and(|answer| answer.resolution == SuspensionStatus::Expired);
+        let is_kept = |one: &RecordedSuspension| is_expiry && one.is_of_earlier_try && one.resolved.is_some();
+        self.all_mut()
+            .filter(|one| one.request.id == id && !is_kept(one))
+            .for_each(|one| (one.resolved, one.answered) = (answer.cloned(), answered));
     }
 
     /// Sets whether the suspension with this id was answered while its block went on waiting.
     pub(super) fn set_live(&mut self, id: &str, is_live: bool) {
-        let all = self.0.values_mut().flat_map(HashMap::values_mut);
-        all.filter(|suspension| suspension.request.id == id).for_each(|suspension| suspension.is_live = is_live);
+        self.all_mut().filter(|one| one.request.id == id).for_each(|one| one.is_live = is_live);
     }
 
-    /// Returns the suspension with this ordinal.
-    pub(crate) fn find(&self, path: &str, function: Option<&str>, ordinal: u32) -> Option<&RecordedSuspension> {
-        self.0.get(path)?.get(&(function.map(str::to_owned), ordinal))
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut RecordedSuspension> {
+        self.by_path.values_mut().flat_map(HashMap::values_mut).flatten()
+    }
+
+    pub(super) fn of_number(&self, path: &str, function: Option<&str>, ordinal: u32) -> &[RecordedSuspension] {
+        let numbers = self.by_path.get(path);
+        let found = numbers.and_then(|numbers| numbers.get(&(function.map(str::to_owned), ordinal)));
+        found.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the suspension that a block asks for now, in the newest try that the log has or, if that was tried again
+    /// since, in a later one. If this try has none, an answer to the same question in an earlier try counts.
+    pub(super) fn find(
+        &self,
+        path: &str,
+        asked: &SuspensionRequest,
+        is_later_try: bool,
+    ) -> Option<&RecordedSuspension> {
+        let all = self.of_number(path, asked.callback.as_deref(), asked.ordinal);
+        let is_equal = |one: &RecordedSuspension| one.request.differences(asked).is_none();
+        let own = all.last().filter(|last| !is_later_try && !last.is_of_earlier_try);
+        if let Some(own) = own.filter(|own| own.resolved.is_none() || is_equal(own)) {
+            return Some(own);
+        }
+        all.iter().rev().find(|one| one.resolved.is_some() && is_equal(one)).or(own)
+    }
+
+    /// As [`find`](Self::find), in a replay: `place` is the attempt that asks. A replay returns every answer, whatever
+    /// is shown, so one to another question is the last resort.
+    pub(super) fn find_in_replay(
+        &self,
+        path: &str,
+        asked: &SuspensionRequest,
+        place: u32,
+    ) -> Option<&RecordedSuspension> {
+        let all = self.of_number(path, asked.callback.as_deref(), asked.ordinal);
+        let is_equal = |one: &&RecordedSuspension| one.request.differences(asked).is_none();
+        let own = all.iter().rev().find(|one| one.place == Some(place));
+        let answered = || all.iter().rev().filter(|one| one.resolved.is_some());
+        let earlier = || answered().filter(|one| one.place < Some(place));
+        let known = own.filter(is_equal).or_else(|| earlier().find(is_equal)).or(own);
+        known.or_else(|| earlier().next()).or_else(|| answered().next())
     }
 
     /// Returns the arguments that a person put in place of a model's, when the call of a tool at a path was approved.
-    pub(crate) fn edited_arguments(&self, path: &str) -> Option<&Value> {
-        let asked = self.0.get(path)?.values().filter(|one| one.request.reason == TOOL_APPROVAL);
-        let answered =
-            asked.filter_map(|one| Some((one.seq, one.resolved.as_ref().filter(|answer| answer.is_edit())?)));
-        answered.max_by_key(|(seq, _)| *seq)?.1.data.as_ref()
+    pub(crate) fn edited_arguments<'s>(&'s self, path: &str) -> Option<&'s Value> {
+        let newest = |of_number: &'s Vec<RecordedSuspension>| of_number.iter().rev().find(|one| one.resolved.is_some());
+        let answered = self.by_path.get(path)?.values().filter_map(newest);
+        let answered = answered.filter(|one| one.request.reason == TOOL_APPROVAL);
+        let edited =
+            answered.filter_map(|one| Some((one.seq, one.resolved.as_ref().filter(|answer| answer.is_edit())?)));
+        edited.max_by_key(|(seq, _)| *seq)?.1.data.as_ref()
     }
 
     /// Returns whether a block, or one inside it, has a suspension without an answer.
     pub(crate) fn is_waiting(&self, path: &str) -> bool {
-        let mut inside = self.0.iter().filter(|(asked, _)| is_at_or_inside(asked, path));
-        inside.any(|(_, suspensions)| suspensions.values().any(|one| one.resolved.is_none()))
+        let mut inside = self.by_path.iter().filter(|(asked, _)| is_at_or_inside(asked, path));
+        let waits = |one: &RecordedSuspension| one.resolved.is_none() && !one.is_of_earlier_try;
+        inside.any(|(_, numbers)| numbers.values().any(|of_number| of_number.last().is_some_and(waits)))
     }
 
     /// Removes the suspensions without an answer, when the request has ended: a block that runs again asks anew.
     pub(super) fn forget_unanswered(&mut self) {
-        self.0.values_mut().for_each(|suspension| suspension.retain(|_, one| one.resolved.is_some()));
+        let numbers = self.by_path.values_mut().flat_map(HashMap::values_mut);
+        numbers.for_each(|of_number| of_number.retain(|one| one.resolved.is_some()));
     }
 
     /// Removes the suspensions with an answer of blocks that have not ended, at the end of the part that a fork has in
     /// common with its request. The fork asks again, so an approval counts once.
     pub(super) fn forget_answers(&mut self, has_not_ended: impl Fn(&str) -> bool) {
-        let open = self.0.iter_mut().filter(|(path, _)| has_not_ended(path));
-        open.for_each(|(_, suspensions)| suspensions.retain(|_, one| one.resolved.is_none()));
+        let open = self.by_path.iter_mut().filter(|(path, _)| has_not_ended(path));
+        let numbers = open.flat_map(|(_, numbers)| numbers.values_mut());
+        numbers.for_each(|of_number| of_number.retain(|one| one.resolved.is_none()));
     }
 
     /// Removes the newest suspension of a failed block if it was rejected or has expired, so that the block asks anew
-    /// when it runs again. With the same answer it would only fail again.
+    /// when it runs again. With the same answer it would only fail again, so those of earlier tries go with it.
     pub(super) fn forget_refusal(&mut self, path: &str) {
-        let Some(suspension) = self.0.get_mut(path) else { return };
-        let newest = suspension.iter().max_by_key(|(_, one)| one.seq).filter(|(_, one)| {
+        let Some(numbers) = self.by_path.get_mut(path) else { return };
+        let newest = numbers.iter().filter_map(|(number, of_number)| Some((number, of_number.last()?)));
+        let refused = newest.max_by_key(|(_, one)| one.seq).filter(|(_, one)| {
             let resolution = one.resolved.as_ref().map(|resolved| resolved.resolution);
             matches!(resolution, Some(SuspensionStatus::Rejected | SuspensionStatus::Expired))
         });
-        if let Some(number) = newest.map(|(number, _)| number.clone()) {
-            suspension.remove(&number);
+        if let Some(number) = refused.map(|(number, _)| number.clone()) {
+            numbers.remove(&number);
         }
     }
 }
+
+/// Notes that the try which asked the newest suspensions of a block is over.
+fn end_try(numbers: &mut HashMap<Number, Vec<RecordedSuspension>>) {
+    for of_number in numbers.values_mut() {
+        let newest = of_number.iter_mut().rev().take_while(|one| !one.is_of_earlier_try);
+        newest.for_each(|one| one.is_of_earlier_try = true);
+    }
+}
+
+#[cfg(test)]
+mod tests;

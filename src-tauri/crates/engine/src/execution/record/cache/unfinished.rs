@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::recorded_items::RecordedItems;
 use super::{BlockRun, ReplayCache};
 use crate::model::data::Data;
 use crate::model::event::{BlockKind, Event, EventKind};
@@ -24,6 +25,8 @@ pub(crate) struct UnfinishedBlock {
     pub(crate) has_failed: bool,
     /// The initial value of its own state, as recorded.
     pub(crate) own: Option<Value>,
+    /// The items that it added while they grew.
+    pub(crate) items: RecordedItems,
 }
 
 impl UnfinishedBlock {

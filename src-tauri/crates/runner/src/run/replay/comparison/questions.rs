@@ -1,14 +1,16 @@
 //! The questions that blocks ask, as something that they do: those that were answered, and those that they wait for.
 //!
 //! A block that suspends runs again from its top, and a recorded question is in an attempt that no longer counts; so
-//! questions are compared by their block and number, not by their place among what else the block did.
+//! questions are compared by their block, its try, and their number there, not by their place among what else the block
+//! did.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use engine::effect_log::ReplayedQuestion;
 use engine::event::{Event, EventKind, Seq};
 use engine::suspension::{SuspensionRequest, SuspensionStatus};
-use engine::views::suspensions::{answered, suspensions};
+use engine::views::suspensions::{AnsweredQuestion, answered, suspensions};
 use engine::views::trace::{Did, Traces};
 use engine::views::{Events, edited_input};
 use indexmap::IndexMap;
@@ -50,46 +52,61 @@ pub(super) fn with_waiting(traces: Traces, events: &[Event], waits: bool) -> Tra
     trace
 }
 
-/// The questions of one block, by callback and number there.
-type OfBlock<'q> = IndexMap<(Option<&'q str>, u32), Did>;
+/// The callback of a block that asks, the number of its question there, and which attempt of the block asks it.
+type Number<'q> = (Option<&'q str>, u32, u32);
+
+/// The questions of one block.
+type OfBlock<'q> = IndexMap<Number<'q>, Did>;
 
 /// Adds the questions that were answered to what both did. `asked` are those of the replay.
-pub(super) fn add_answered(
-    was: &mut Trace,
-    is: &mut Trace,
-    recorded: &[Event],
-    asked: &[(Arc<str>, SuspensionRequest)],
-) {
+pub(super) fn add_answered(was: &mut Trace, is: &mut Trace, recorded: &[Event], asked: &[ReplayedQuestion]) {
     let own = edited_input(recorded).unwrap_or(0);
-    let answered = answered(recorded);
-    let answered = answered.iter().filter(|(_, seq, _)| *seq > own);
-    let before = by_block(answered.map(|(path, seq, asking)| (path, *seq, *asking)));
-    let now = by_block(asked.iter().map(|(path, asking)| (path, 0, asking)));
+    let mut answered = answered(recorded);
+    answered.retain(|question| question.seq > own);
+    let before = by_block(answered.iter().map(|question| (&question.path, question.seq, number(question))));
+    let now = by_block(asked.iter().map(|one| (&one.path, 0, replayed(one))));
+    // A resume of a failed request ran the block again, and may have asked something else.
+    let withdrawn = answered.iter().filter(|question| question.is_withdrawn);
+    let withdrawn: HashSet<(&str, Number<'_>)> =
+        withdrawn.map(|question| (&*question.path, number(question).0)).collect();
     let is_one_code = ran_one_code(recorded);
     let none = OfBlock::new();
     let paths: Vec<Arc<str>> = was.keys().filter(|path| is.contains_key(*path)).cloned().collect();
     for path in paths {
         let (before, now) = (before.get(&path).unwrap_or(&none), now.get(&path).unwrap_or(&none));
         // Code that ran before the answer may have asked what later code did not.
-        let asks = |number: &(Option<&str>, u32)| is_one_code || now.contains_key(number);
+        let is_due = |number: &Number<'_>| is_one_code && !withdrawn.contains(&(&*path, *number));
+        let asks = |number: &Number<'_>| is_due(number) || now.contains_key(number);
         add(was, &path, before.iter().filter(|(number, _)| asks(number)));
         add(is, &path, now.iter());
     }
 }
 
+fn number<'q>(question: &AnsweredQuestion<'q>) -> (Number<'q>, &'q SuspensionRequest) {
+    (number_of(question.asking, question.place), question.asking)
+}
+
+fn replayed(question: &ReplayedQuestion) -> (Number<'_>, &SuspensionRequest) {
+    (number_of(&question.asking, question.place), &question.asking)
+}
+
+fn number_of(asking: &SuspensionRequest, place: u32) -> Number<'_> {
+    (asking.callback.as_deref(), asking.ordinal, place)
+}
+
 fn by_block<'q>(
-    questions: impl Iterator<Item = (&'q Arc<str>, Seq, &'q SuspensionRequest)>,
+    questions: impl Iterator<Item = (&'q Arc<str>, Seq, (Number<'q>, &'q SuspensionRequest))>,
 ) -> HashMap<Arc<str>, OfBlock<'q>> {
     let mut blocks: HashMap<Arc<str>, OfBlock<'q>> = HashMap::new();
-    for (path, seq, asking) in questions {
+    for (path, seq, (number, asking)) in questions {
         let question = Did::added(seq, json!({ "question": asking.question() }));
-        blocks.entry(path.clone()).or_default().insert((asking.callback.as_deref(), asking.ordinal), question);
+        blocks.entry(path.clone()).or_default().insert(number, question);
     }
     blocks
 }
 
 /// Adds questions behind the beginning of their block.
-fn add<'d>(trace: &mut Trace, path: &Arc<str>, questions: impl Iterator<Item = (&'d (Option<&'d str>, u32), &'d Did)>) {
+fn add<'d>(trace: &mut Trace, path: &Arc<str>, questions: impl Iterator<Item = (&'d Number<'d>, &'d Did)>) {
     let Some(did) = trace.get_mut(path) else { return };
     let begin = begin_of(did);
     did.splice(begin..begin, questions.map(|(_, question)| question.clone()));

@@ -1,0 +1,137 @@
+//! The items that a block added while they grew: its container, texts of models, calls of tools.
+//!
+//! A block that goes on after an interruption shows them again from its top. It goes on with the items that the log
+//! has, so that they keep their ids and places. Must not decide whether a block goes on.
+
+use std::collections::HashMap;
+
+use crate::model::event::{Event, EventKind, Seq};
+use crate::model::item::{ItemStatus, NewItem};
+
+/// An item that was added while it grew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecordedItem {
+    /// The event that added it.
+    pub(crate) seq: Seq,
+    /// When it was added, milliseconds since the epoch.
+    pub(crate) at: i64,
+    /// Whether it has its last form.
+    pub(crate) is_done: bool,
+}
+
+/// The items of one attempt, by what they show, in the order in which a run shows them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RecordedItems {
+    known: HashMap<String, Vec<RecordedItem>>,
+    /// Where each is in `known`.
+    places: HashMap<Seq, (String, usize)>,
+    /// How many of each kind the newest run has shown.
+    shown: HashMap<String, usize>,
+}
+
+impl RecordedItems {
+    /// Begins a run: it shows all of them again.
+    pub(crate) fn begin_run(&mut self) {
+        self.shown.clear();
+    }
+
+    /// Reads an event of the newest run.
+    pub(super) fn read(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => {
+                let label = label(item);
+                let shown = self.shown.entry(label.clone()).or_default();
+                let known = self.known.entry(label.clone()).or_default();
+                // A run of an earlier version adds an item anew, and so does one that shows something else.
+                known.truncate(*shown);
+                self.places.insert(event.seq, (label, *shown));
+                *shown += 1;
+                known.push(RecordedItem { seq: event.seq, at: event.at, is_done: false });
+            }
+            EventKind::ItemUpdated { of, .. } => {
+                if let Some((label, place)) = self.places.get(of) {
+                    let shown = self.shown.entry(label.clone()).or_default();
+                    *shown = (*shown).max(place + 1);
+                }
+            }
+            EventKind::ItemDone { of, .. } => {
+                let place = self.places.get(of);
+                let item = place.and_then(|(label, place)| self.known.get_mut(label)?.get_mut(*place));
+                item.filter(|item| item.seq == *of).into_iter().for_each(|item| item.is_done = true);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes the next item of this kind, which a run shows again.
+    pub(crate) fn next(&mut self, item: &NewItem) -> Option<RecordedItem> {
+        if self.known.is_empty() {
+            return None;
+        }
+        let label = label(item);
+        let shown = self.shown.entry(label.clone()).or_default();
+        *shown += 1;
+        self.known.get(&label)?.get(*shown - 1).copied()
+    }
+}
+
+/// What kind of item it is; of the call of a tool, which call, because calls run beside each other.
+fn label(item: &NewItem) -> String {
+    let call = item.payload.get("toolCall").and_then(|call| call["callId"].as_str()).unwrap_or_default();
+    format!("{} {call}", item.item_type)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Map;
+
+    use super::*;
+
+    fn item(item_type: &str) -> NewItem {
+        NewItem::plain(item_type, ItemStatus::InProgress, Map::new())
+    }
+
+    fn read(items: &mut RecordedItems, seq: Seq, kind: EventKind) {
+        items.read(&Event { seq, at: 0, path: Some("root".into()), attempt: 0, kind });
+    }
+
+    fn added(items: &mut RecordedItems, seq: Seq, item_type: &str) {
+        read(items, seq, EventKind::ItemAdded { item: item(item_type) });
+    }
+
+    #[test]
+    fn a_run_goes_on_with_the_items_of_the_run_before_it() {
+        let mut items = RecordedItems::default();
+        added(&mut items, 3, "container");
+        added(&mut items, 5, "reasoning");
+        read(&mut items, 6, EventKind::ItemDone { of: 5, status: ItemStatus::Completed, patch: Map::new() });
+        added(&mut items, 7, "reasoning");
+        items.begin_run();
+        let next = |items: &mut RecordedItems, item_type: &str| items.next(&item(item_type)).map(|item| item.seq);
+        let mut goes_on = items.clone();
+        assert_eq!(goes_on.next(&item("reasoning")), Some(RecordedItem { seq: 5, at: 0, is_done: true }));
+        assert_eq!(next(&mut goes_on, "reasoning"), Some(7));
+        assert_eq!(next(&mut goes_on, "reasoning"), None);
+        assert_eq!(next(&mut goes_on, "container"), Some(3));
+        assert_eq!(next(&mut goes_on, "message"), None);
+        // The next run finds the same ones, and what this run has added besides.
+        read(&mut items, 9, EventKind::ItemUpdated { of: 3, patch: Map::new() });
+        read(&mut items, 10, EventKind::ItemUpdated { of: 5, patch: Map::new() });
+        added(&mut items, 11, "reasoning");
+        items.begin_run();
+        assert_eq!(
+            ["container", "reasoning", "reasoning"].map(|kind| next(&mut items, kind)),
+            [Some(3), Some(5), Some(11)]
+        );
+    }
+
+    #[test]
+    fn a_run_of_an_earlier_version_replaces_the_items_of_the_run_before_it() {
+        let mut items = RecordedItems::default();
+        added(&mut items, 3, "container");
+        items.begin_run();
+        added(&mut items, 8, "container");
+        items.begin_run();
+        assert_eq!(items.next(&item("container")).map(|item| item.seq), Some(8));
+    }
+}

@@ -1,0 +1,73 @@
+//! The states that a flow shares with other flows, and whether two flows can share one (SEMANTICS §4.6).
+//!
+//! A user's and a project's state is that of all flows which do not isolate it; so is a resource of these scopes. Must
+//! not know which flows there are.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Flow;
+use super::clash::clash;
+use crate::model::resource::Shape;
+use crate::model::scope::ScopeKind;
+
+/// A declaration of a state that other flows may declare, too.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SharedState {
+    /// The user or the project.
+    pub scope: ScopeKind,
+    /// The `ref` of a resource, or the pattern of a collection; absent for the state of the scope.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// Whether it is a collection.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_collection: bool,
+    /// The JSON Schema of what it accepts.
+    #[serde(deserialize_with = "crate::model::json::exact")]
+    pub schema: Value,
+}
+
+/// A field that two flows declare so that no value is valid for both.
+pub struct SharedClash {
+    /// Which field.
+    pub field: String,
+    /// What the first accepts there.
+    pub one: String,
+    /// What the second accepts there.
+    pub two: String,
+}
+
+impl SharedState {
+    /// Returns a field that two declarations of one state do not both accept.
+    pub fn clash(&self, other: &SharedState) -> Option<SharedClash> {
+        let (these, those) = (self.schema["properties"].as_object()?, other.schema["properties"].as_object()?);
+        these.iter().find_map(|(name, shape)| {
+            let found = clash(shape, those.get(name)?)?;
+            Some(SharedClash { field: format!("{name}{}", found.path), one: found.one, two: found.two })
+        })
+    }
+}
+
+/// Returns the states that a flow shares with others. `isolated` are the scopes that it does not share.
+pub fn shared_states(flow: &Flow, isolated: &[ScopeKind]) -> Vec<SharedState> {
+    let is_shared = |scope: ScopeKind| matches!(scope, ScopeKind::User | ScopeKind::Project);
+    let declared = flow.declarations.iter().filter(|one| is_shared(one.scope) && !isolated.contains(&one.scope));
+    let of_scopes = declared.map(|one| SharedState {
+        scope: one.scope,
+        resource: None,
+        is_collection: false,
+        schema: one.schema.describe_accepted(),
+    });
+    let resources = flow.resources.with(std::iter::empty());
+    let resources = resources.into_iter().filter(|one| is_shared(one.scope) && !one.isolated);
+    let of_resources = resources.filter_map(|one| {
+        let (name, is_collection) = match &one.shape {
+            Shape::Single(path) => (path.clone(), false),
+            Shape::Collection(collection) => (collection.pattern.text().to_owned(), true),
+        };
+        let schema = one.schema.as_ref()?.describe_accepted();
+        Some(SharedState { scope: one.scope, resource: Some(name), is_collection, schema })
+    });
+    of_scopes.chain(of_resources).collect()
+}
