@@ -151,7 +151,7 @@ impl Workspace {
             cancel,
             |job| self.judge_job(job, cancel),
             |number, judged: Option<Judged>| {
-                // One that was cancelled while its file was read has no verdict.
+                // One that was cancelled before its end has no verdict.
                 let Some(Judged { mut run, accepted, unacceptable, source }) = judged else { return };
                 if query.accept && run.verdict == Verdict::Differs {
                     match accepted {
@@ -183,7 +183,7 @@ impl Workspace {
             Job::Known(run) => Judged::settled((**run).clone()),
             Job::File(file) => return self.judge_file(file, cancel),
             Job::Request { id, flow, expected_at } => match flow {
-                Ok(flow) => self.judge_request(id, flow, *expected_at),
+                Ok(flow) => return self.judge_request(id, flow, *expected_at, cancel),
                 Err(fault) => {
                     let run = failed(fault);
                     let about = self.request(id).ok();
@@ -198,21 +198,27 @@ impl Workspace {
         })
     }
 
-    fn judge_request(&self, id: &str, flow: &Arc<LoadedFlow>, expected_at: Option<i64>) -> Judged {
+    fn judge_request(
+        &self,
+        id: &str,
+        flow: &Arc<LoadedFlow>,
+        expected_at: Option<i64>,
+        cancel: &Cancel,
+    ) -> Option<Judged> {
         let row = match self.request(id) {
             Ok(row) => row,
             // Somebody has deleted it meanwhile.
             Err(fault) => {
                 let (request_id, verdict) = (Some(id.to_owned()), Verdict::NotComparable);
-                return Judged::settled(VerifiedRun { request_id, verdict, ..failed(&fault) });
+                return Some(Judged::settled(VerifiedRun { request_id, verdict, ..failed(&fault) }));
             }
         };
         let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq, expected_at };
-        let judged = self.judge(id, flow);
+        let judged = self.judge(id, flow, cancel)?;
         let request_id = Some(id.to_owned());
         let run = VerifiedRun { request_id, flow: Some(row.flow), action: Some(row.action), ..judged.run };
         self.verdicts.insert(id.to_owned(), basis, run.clone());
-        Judged { run, ..judged }
+        Some(Judged { run, ..judged })
     }
 
     /// Stores what a run does now as what is expected of it.
