@@ -175,10 +175,6 @@ fn write_junit<'v>(workspace: &Workspace, verify: &Verify, verified: &'v Verifie
     let mut report = Report::new("flowglass verify");
     report.add_test_suites(suites.into_iter().map(|(_, suite)| suite));
     let text = report.to_string().map_err(|error| Fault::Internal { message: error.to_string() })?;
-    // A report in the folder that is watched would be a change of it.
-    if std::fs::read(file).is_ok_and(|written| written == text.as_bytes()) {
-        return Ok(());
-    }
     workspace.write_report(file, &text)
 }
 
