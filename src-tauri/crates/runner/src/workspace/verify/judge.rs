@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::super::{OpenOptions, Workspace};
 use super::differing::{FirstPlace, field, first_place};
+use super::flows_of_batch::FindFlow;
 use super::run_file::{RunFile, Source};
 use super::selection::is_running;
 use crate::catalogue::LoadedFlow;
@@ -119,13 +120,13 @@ impl Workspace {
 
     /// Replays the run in a file, in a database of its own that is gone afterwards. `None` if it was cancelled: a large
     /// file takes long to read.
-    pub(super) fn judge_file(&self, file: &Path, cancel: &Cancel) -> Option<Judged> {
+    pub(super) fn judge_file(&self, file: &Path, find: impl FindFlow, cancel: &Cancel) -> Option<Judged> {
         let mut judged = match RunFile::read(file, &self.config.limits, cancel) {
             Ok(None) => return None,
             Ok(Some(read)) => {
                 let (flow, action) = (Some(read.label.flow.clone()), Some(read.label.action.clone()));
                 let request_id = Some(read.label.request.clone());
-                let judged = match self.compared_file(read, cancel) {
+                let judged = match self.compared_file(read, find, cancel) {
                     Ok(judged) => judged?,
                     Err(fault) => Judged::settled(failed(&fault)),
                 };
@@ -138,9 +139,9 @@ impl Workspace {
         Some(judged)
     }
 
-    fn compared_file(&self, read: RunFile, cancel: &Cancel) -> Result<Option<Judged>, Fault> {
+    fn compared_file(&self, read: RunFile, find: impl FindFlow, cancel: &Cancel) -> Result<Option<Judged>, Fault> {
         let RunFile { label, pieces, expectation, lines, source } = read;
-        let flow = self.with_catalogue(|catalogue| catalogue.find_as_it_is(&label.flow))?;
+        let flow = find(&label.flow)?;
         let folder = Scratch::new().map_err(Fault::internal)?;
         let apart = self.apart(folder.path())?;
         // From here on its events are in the database, and not in memory twice.
