@@ -232,12 +232,16 @@ fn files_that_differ_for_one_reason_are_one_line() {
             place.write(&format!("same-{nth}.run"), text_of(&place, "one.run"));
             place.write(&format!("other-{nth}.run"), text_of(&place, "two.run"));
             // Cut off after another line each.
-            let cut: String = text_of(&place, "one.run").lines().take(3 + nth % 4).map(|line| line.to_owned() + "\n").collect();
+            let cut: String =
+                text_of(&place, "one.run").lines().take(3 + nth % 4).map(|line| line.to_owned() + "\n").collect();
             place.write(&format!("cut-{nth}.run"), cut);
             line += &format!(" same-{nth}.run other-{nth}.run cut-{nth}.run");
         }
         let found = place.ask(&line).json();
-        assert_eq!((&found["same"], &found["differs"], &found["notComparable"]), (&json!(half), &json!(half), &json!(half)));
+        assert_eq!(
+            (&found["same"], &found["differs"], &found["notComparable"]),
+            (&json!(half), &json!(half), &json!(half))
+        );
         let groups = found["groups"].as_array().cloned().unwrap_or_default();
         let counted: Vec<_> = groups.iter().map(|group| (group["verdict"].clone(), group["count"].clone())).collect();
         assert_eq!(counted.len(), 2, "{found:#}");

@@ -206,22 +206,23 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         run.flush();
         Ok::<_, Fault>(())
     })?;
-    let replayed = log.memory.events(&request);
-    let probed = loaded.probed();
-    let is_cancelled = cancel.is_cancelled();
-    let result = match loaded.unrecorded() {
+    // Events and values may be long. What ran holds them, too, so it goes before the comparison makes traces of them.
+    let replayed = log.memory.take_events(&request);
+    let (probed, unrecorded, is_cancelled) = (loaded.probed(), loaded.unrecorded(), cancel.is_cancelled());
+    let (missing, questions) = (effect_log.missing(), effect_log.questions());
+    let asks_new = missing.is_some();
+    drop((run, loaded, effect_log));
+    let result = match unrecorded {
         // Of a block alone its caller knows what it should do.
         _ if probed.is_full || alone.is_some() || is_cancelled => Comparison::default(),
         None => {
-            let (missing, questions) = (effect_log.missing(), effect_log.questions());
             let found = Found { events: &replayed, missing, questions, input };
-            Comparison::of(&events, &expectation, found, &config.redaction())
+            Comparison::of(&events, &expectation, &found, &config.redaction())
         }
         // What the file does when it is loaded comes before all else.
         Some((kind, ordinal)) => Comparison::at_load(kind, ordinal),
     };
     let saw_earlier_requests = log.saw_earlier_requests.load(Ordering::Relaxed);
-    let asks_new = effect_log.missing().is_some();
     Ok(Replayed { result, events: replayed, probed, saw_earlier_requests, asks_new, is_cancelled })
 }
 

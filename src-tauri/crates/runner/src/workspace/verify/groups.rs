@@ -32,7 +32,8 @@ pub(super) fn summary(results: Vec<VerifiedRun>, missing: Vec<String>) -> Verifi
         let path = run.path.as_deref().map(without_numbers);
         // A flow that does not load has one reason, and so has what was stopped by a limit.
         let why = run.why.as_deref().map(|why| without_ids(why, run));
-        let reason = if run.verdict == Verdict::NotComparable { why.as_deref().map(without_digits) } else { why.clone() };
+        let reason =
+            if run.verdict == Verdict::NotComparable { why.as_deref().map(without_digits) } else { why.clone() };
         // A flow that does not load has one reason for all its actions.
         let owner = || (run.flow.clone(), run.action.clone().filter(|_| run.path.is_some()));
         let key = Key {
@@ -197,7 +198,6 @@ mod tests {
         assert_eq!(why, Some("…, line …: event … of request \"…\" is expected here"));
         assert_eq!(without_digits("line 12, column 3"), "line …, column …");
     }
-
 
     #[test]
     fn turns_of_a_loop_are_one_place() {

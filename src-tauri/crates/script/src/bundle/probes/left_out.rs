@@ -6,9 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use oxc::ast::ast::{
-    ArrowFunctionExpression, CallExpression, Expression, Function, NewExpression, VariableDeclarator,
-};
+use oxc::ast::ast::{ArrowFunctionExpression, CallExpression, Expression, Function, NewExpression, VariableDeclarator};
 use oxc::ast_visit::{Visit, walk};
 use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::{GetSpan, Span};

@@ -167,7 +167,9 @@ fn value_fits_its_operation(_: &Read, _: &Arc<str>, event: &Event) -> Result<(),
     let EventKind::StateChanged { operation, value: Some(value), .. } = &event.kind else { return Ok(()) };
     let Operation::Increment { by } = operation else {
         let op = operation_name(operation);
-        return Err(format!("a state_changed event with \"op\":\"{op}\" has no \"value\": only an increment has its sums"));
+        return Err(format!(
+            "a state_changed event with \"op\":\"{op}\" has no \"value\": only an increment has its sums"
+        ));
     };
     let Value::Object(sums) = value else {
         return Err("the \"value\" of an increment is an object with the sum of each of its fields".to_owned());

@@ -291,7 +291,8 @@ impl Reading {
         let value = if value.get(REFERENCE).is_some() {
             value
         } else {
-            check_refers_back(&value, named).map_err(|(wrong, what)| (line_of_reference(&text, wrong, number), what))?;
+            check_refers_back(&value, named)
+                .map_err(|(wrong, what)| (line_of_reference(&text, wrong, number), what))?;
             self.placed.put_into(value).map_err(|what| (number, what))?
         };
         self.placed.add(value);
@@ -321,7 +322,9 @@ fn check_refers_back(value: &Value, named: usize) -> Result<(), (u64, String)> {
                 let what = if other == named as u64 {
                     format!("the long value {named} names itself: {instead}")
                 } else {
-                    format!("the long value {named} refers to {other}, and only those before it can be named: {instead}")
+                    format!(
+                        "the long value {named} refers to {other}, and only those before it can be named: {instead}"
+                    )
                 };
                 return Err((other, what));
             }

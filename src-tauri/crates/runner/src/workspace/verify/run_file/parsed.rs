@@ -177,8 +177,7 @@ fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
     if ended.is_none() && !WITHOUT_END.iter().any(|status| status.as_str() == label.status) {
         return Err(format!("the status is \"{}\" here, and the request has no end in its events", label.status));
     }
-    let said =
-        [("flow", &label.flow, flow_began), ("action", &label.action, began), ("status", &label.status, ended)];
+    let said = [("flow", &label.flow, flow_began), ("action", &label.action, began), ("status", &label.status, ended)];
     for (name, said, is) in said {
         if let Some(is) = is.filter(|is| is != said) {
             return Err(format!(

@@ -42,7 +42,8 @@ fn sleep(seq: u64, path: &str) -> Value {
 }
 
 fn slept(seq: u64, path: &str, started: u64) -> Value {
-    let ended = json!({ "kind": "effect_finished", "effect": "sleep", "ordinal": 0, "started": started, "result": null });
+    let ended =
+        json!({ "kind": "effect_finished", "effect": "sleep", "ordinal": 0, "started": started, "result": null });
     event(seq, Some(path), ended)
 }
 
@@ -110,7 +111,14 @@ fn what_contradicts_other_lines_is_named() {
             "the sum of \"n\" is 999 in \"value\": it was 5 before, and 2 is added, so it is 7",
         ),
         (
-            vec![record(json!({})), begin(1), block(2, "root"), plus(3, 4, 2, json!(2)), plus(4, 5, 1, json!(2)), end(5)],
+            vec![
+                record(json!({})),
+                begin(1),
+                block(2, "root"),
+                plus(3, 4, 2, json!(2)),
+                plus(4, 5, 1, json!(2)),
+                end(5),
+            ],
             6,
             "it was 2 before, and 1 is added, so it is 3",
         ),
@@ -143,8 +151,16 @@ fn what_an_engine_records_is_taken() {
             end(5),
         ],
         // What a file does when it is loaded is of no block.
-        vec![begin(1), event(2, Some("load"), json!({ "kind": "effect_finished", "effect": "random", "ordinal": 0,
-            "result": 0.5 })), end(3)],
+        vec![
+            begin(1),
+            event(
+                2,
+                Some("load"),
+                json!({ "kind": "effect_finished", "effect": "random", "ordinal": 0,
+            "result": 0.5 }),
+            ),
+            end(3),
+        ],
         // An increment of a state that is not known, or that saw another version, has any sum.
         vec![begin(1), block(2, "root"), plus(3, 9, 2, json!(999)), end(4)],
         vec![record(json!({ "n": 5 })), begin(1), block(2, "root"), plus(3, 9, 2, json!(999)), end(4)],
