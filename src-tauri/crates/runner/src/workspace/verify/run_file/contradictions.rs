@@ -31,8 +31,8 @@ pub(super) struct Read {
 #[derive(Default)]
 struct Request {
     last: Seq,
-    /// The request that it is a fork of, and the last event that both have.
-    from: Option<(Arc<str>, Seq)>,
+    /// The last event that a fork has from another request, and that request if it stands before.
+    from: Option<(Option<Arc<str>>, Seq)>,
     /// The effects that began, and their paths.
     effects: HashMap<Seq, (EffectKind, Option<Arc<str>>)>,
     /// The first event of each block and hook.
@@ -55,12 +55,18 @@ impl Read {
     pub(super) fn event(&mut self, request: &Arc<str>, event: &Event) -> Result<(), String> {
         RULES.iter().try_for_each(|rule| rule(self, request, event))?;
         self.sums.event(event)?;
+        // Only what stands before is looked into, so no chain of origins leads back.
+        let known_origin = |origin: &str| self.requests.get_key_value(origin).map(|(origin, _)| origin.clone());
+        let from = match &event.kind {
+            EventKind::RequestStarted { forked_from: Some(from), .. } => {
+                Some((known_origin(&from.request_id), from.seq))
+            }
+            _ => None,
+        };
         let known = self.requests.entry(request.clone()).or_default();
+        known.from = known.from.take().or(from);
         known.last = event.seq;
         match &event.kind {
-            EventKind::RequestStarted { forked_from: Some(from), .. } => {
-                known.from = Some((from.request_id.as_str().into(), from.seq));
-            }
             EventKind::EffectStarted { effect, .. } => {
                 known.effects.insert(event.seq, (*effect, event.path.clone()));
             }
@@ -83,7 +89,7 @@ impl Read {
     fn recorded_in(&self, request: &str, seq: Seq) -> Option<&Request> {
         let mut request = self.requests.get(request)?;
         while let Some((origin, _)) = request.from.as_ref().filter(|(_, until)| seq > 1 && seq <= *until) {
-            request = self.requests.get(origin)?;
+            request = self.requests.get(origin.as_ref()?)?;
         }
         Some(request)
     }
@@ -95,8 +101,11 @@ impl Read {
             if known.begun.get(path).is_some_and(|began| *began <= until) {
                 return true;
             }
-            let Some((origin, last)) = &known.from else { return false };
-            (request, until) = (origin, *last);
+            match &known.from {
+                None => return false,
+                Some((None, _)) => return true,
+                Some((Some(origin), last)) => (request, until) = (origin, *last),
+            }
         }
         // What is not in the file may have begun it.
         true

@@ -150,6 +150,17 @@ fn what_an_engine_records_is_taken() {
             slept(4, "root/a", 3),
             end(5),
         ],
+        // What is not in the file, or not before, may have begun anything.
+        vec![fork(3), slept(4, "root/a", 3), end(5)],
+        vec![
+            {
+                let mut of_itself = fork(3);
+                of_itself["event"]["forkedFrom"]["requestId"] = json!("r");
+                of_itself
+            },
+            slept(4, "root/a", 3),
+            end(5),
+        ],
         // What a file does when it is loaded is of no block.
         vec![
             begin(1),
