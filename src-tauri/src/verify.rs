@@ -1,5 +1,6 @@
 //! The commands about recorded runs as tests: `verify`, `keep`.
 
+use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -153,13 +154,14 @@ pub(crate) fn keep(workspace: &Workspace, keep: &Keep) -> Result<Outcome, Stop> 
 /// Writes the verdicts as JUnit's XML, if that is wanted.
 fn write_junit<'v>(workspace: &Workspace, verify: &Verify, verified: &'v Verified) -> Result<(), Fault> {
     let Some(file) = &verify.junit else { return Ok(()) };
-    let mut suites: Vec<(&str, TestSuite)> = Vec::new();
+    // In the order in which they are named.
+    let (mut suites, mut numbers): (Vec<TestSuite>, HashMap<&str, usize>) = (Vec::new(), HashMap::new());
     let mut add = |flow: &'v str, case: TestCase| {
-        let at = suites.iter().position(|(known, _)| *known == flow).unwrap_or(suites.len());
+        let at = *numbers.entry(flow).or_insert(suites.len());
         if at == suites.len() {
-            suites.push((flow, TestSuite::new(flow)));
+            suites.push(TestSuite::new(flow));
         }
-        suites[at].1.add_test_case(case);
+        suites[at].add_test_case(case);
     };
     for run in &verified.results {
         let flow = run.flow.as_deref().unwrap_or("unknown flow");
@@ -173,9 +175,9 @@ fn write_junit<'v>(workspace: &Workspace, verify: &Verify, verified: &'v Verifie
         add(NOT_RUN, case);
     }
     let mut report = Report::new("flowglass verify");
-    report.add_test_suites(suites.into_iter().map(|(_, suite)| suite));
+    report.add_test_suites(suites);
     let text = report.to_string().map_err(|error| Fault::Internal { message: error.to_string() })?;
-    // A report in the folder that is watched would be a change of it.
+    // Another process may watch the folder.
     if std::fs::read(file).is_ok_and(|written| written == text.as_bytes()) {
         return Ok(());
     }

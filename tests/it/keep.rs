@@ -202,7 +202,8 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
     place.write("empty.run", "");
     place.write("newer.run", whole.replacen("\"format\":1", "\"format\":2", 1));
     place.write("seq.run", whole.replacen("\"seq\":4}", "\"seq\":44}", 1));
-    place.write("gone.run", whole.replacen("\"flow\":\"chat\"", "\"flow\":\"gone\"", 1));
+    place.write("gone.run", whole.replace("\"flow\":\"chat\"", "\"flow\":\"gone\""));
+    place.write("flow.run", whole.replacen("\"flow\":\"chat\"", "\"flow\":\"gone\"", 1));
     place.write("older.run", whole.replacen("\"format\":1", "\"format\":0", 1));
     place.write("action.run", whole.replacen("\"action\":\"say\"", "\"action\":\"fail\"", 1));
     place.write("status.run", whole.replacen("\"status\":\"completed\"", "\"status\":\"failed\"", 1));
@@ -211,7 +212,7 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
     place.write("twice.run", whole.replacen(record, &format!("{record}\n{record}"), 1));
     std::fs::write(place.dir().join("bytes.run"), [0xff, 0xfe]).expect("the place is writable");
     let files = "cut.run empty.run newer.run seq.run gone.run bytes.run missing.run . older.run action.run status.run \
-                 nothing.run twice.run first.run";
+                 nothing.run twice.run first.run flow.run";
     let verified = place.ask(&format!("verify {files}"));
     assert_eq!(verified.code, Some(1), "{verified}");
     let results = verified.json()["results"].clone();
@@ -235,6 +236,8 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
         assert!(row["why"].as_str().is_some_and(|why| why.contains(what)), "{row}: {what}");
     }
     assert_eq!(results[13]["verdict"], "same");
+    let why = results[14]["why"].as_str().unwrap_or_default();
+    assert!(why.contains("line 1: the flow is \"gone\" here, and \"chat\" in the events"), "{}", results[14]);
     place.write("flowglass.json", r#"{ "limits": { "importBytes": 100 } }"#);
     let row = &place.get_any("verify first.run")["results"][0];
     assert!(row["why"].as_str().is_some_and(|why| why.contains("limits.importBytes")), "{row}");

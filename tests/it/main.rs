@@ -164,6 +164,7 @@ mod verify_edits;
 mod verify_files;
 mod verify_law;
 mod verify_reports;
+mod verify_stops;
 mod verify_window;
 mod warnings;
 mod why;

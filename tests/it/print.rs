@@ -134,6 +134,29 @@ fn the_recorded_effects_answer() {
     assert_eq!(drawn(&place), drawn(&place));
 }
 
+/// The bundler leaves out the calls whose results nothing uses: the run with probes must not take their values either.
+#[test]
+fn values_of_chance_are_those_of_their_calls() {
+    let place = Place::with_flow(
+        r#"const draws = handler({ name: "draws", inputSchema: z.any(), outputSchema: z.any(), execute: () => {
+  Math.random();
+  const unused = Math.random();
+  const roll = () => Math.random();
+  roll();
+  const kept = Math.random();
+  const all = [kept, roll()];
+  return all;
+} });
+export default defineFlow({ kind: "draws", actions: { go: { inputSchema: z.any(), block: draws } } });
+"#,
+    );
+    let output = place.get("run draws go --user u --request r --input 1")["output"].clone();
+    let found = hits(&place.print(&["flows/main.ts:10", "unused", "all[0]", "all[1]", "--request", "r"]));
+    let shown = |at: usize| found[0][2][at].as_str().and_then(|shown| shown.parse::<f64>().ok());
+    assert_eq!((shown(1), shown(2)), (output[0].as_f64(), output[1].as_f64()), "{found}");
+    assert_eq!(found[0][2][0], "NaN", "it was not drawn");
+}
+
 #[test]
 fn what_ran_is_asked_whatever_the_file_says_today() {
     let place = cart();

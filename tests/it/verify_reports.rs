@@ -195,3 +195,58 @@ fn a_kept_run_has_its_fields_in_the_order_of_their_names() {
     }
     assert!(text.contains("\"scope\":{\"id\":") && text.contains("\"operation\":{\"fields\":"), "{text}");
 }
+
+/// A report that lies in the folder that is watched is no save: each save is followed by one round.
+#[test]
+fn a_report_in_the_watched_folder_begins_no_round() {
+    const SAVES: usize = 4;
+    let place = place();
+    let watch = place.start("verify --watch --junit report.xml");
+    watch.until_it_prints("the first round", |round| round["unaffected"] == 2);
+    for nth in 0..SAVES {
+        // A round that the report began would be printed by now.
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        place.write("flows/helper.ts", HELPER.replace("* 2", &format!("* {}", nth + 3)));
+        let total = |round: &Value| round["results"][1]["found"]["total"].as_u64();
+        watch.until_it_prints("the round of the save", |round| total(round) == Some(2 * (nth as u64 + 3)));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1_500));
+    watch.signal("INT");
+    let ended = watch.ended();
+    assert!(text_of(&place, "report.xml").contains("failures=\"2\""), "it is of the last round");
+    let rounds = ended.stdout.lines().filter(|round| !round.contains("\"notRun\"")).count();
+    // Without that, the first report and each save would begin one more; the system may tell of one save twice.
+    assert!((SAVES + 1..=SAVES + 2).contains(&rounds), "{rounds} rounds of {SAVES} saves\n{ended}");
+}
+
+/// However many files differ for one reason, they are one line; and so are files that are wrong in the same way.
+#[test]
+fn files_that_differ_for_one_reason_are_one_line() {
+    let place = place();
+    place.get("keep one --as one.run");
+    place.get("keep two --as two.run");
+    place.write("flows/b.ts", flow("b", "walk").replace("got ${n}", "had ${n}"));
+    for half in [6, 12] {
+        let mut line = "verify".to_owned();
+        for nth in 0..half {
+            place.write(&format!("same-{nth}.run"), text_of(&place, "one.run"));
+            place.write(&format!("other-{nth}.run"), text_of(&place, "two.run"));
+            // Cut off after another line each.
+            let cut: String =
+                text_of(&place, "one.run").lines().take(3 + nth % 4).map(|line| line.to_owned() + "\n").collect();
+            place.write(&format!("cut-{nth}.run"), cut);
+            line += &format!(" same-{nth}.run other-{nth}.run cut-{nth}.run");
+        }
+        let found = place.ask(&line).json();
+        assert_eq!(
+            (&found["same"], &found["differs"], &found["notComparable"]),
+            (&json!(half), &json!(half), &json!(half))
+        );
+        let groups = found["groups"].as_array().cloned().unwrap_or_default();
+        let counted: Vec<_> = groups.iter().map(|group| (group["verdict"].clone(), group["count"].clone())).collect();
+        assert_eq!(counted.len(), 2, "{found:#}");
+        assert!(counted.iter().all(|(_, count)| *count == json!(half)), "{counted:?}");
+        let text = place.run(&line.split(' ').collect::<Vec<_>>()).stdout;
+        assert!(text.contains(&format!("{half:>5}  differ  b  root/step:sum")), "{text}");
+    }
+}

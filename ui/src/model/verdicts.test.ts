@@ -57,6 +57,20 @@ test('a reason that names each run is one reason, and no word of it is taken for
   expect(groupsOf([asks])[0]?.why).toBe('something that was not recorded');
 });
 
+test('files that are wrong in the same way at other lines are one group', () => {
+  const wrong = (file: string, line: number, what: string) =>
+    run('r', { file, verdict: 'not_comparable', path: null, field: null, why: `${file}, line ${line}: ${what}` });
+  const groups = groupsOf([
+    wrong('a.run', 3, 'not JSON'),
+    wrong('b.run', 44, 'not JSON'),
+    wrong('c.run', 3, 'too long'),
+  ]);
+  expect(groups.map(({ why, runs }) => [why, runs.length])).toEqual([
+    ['…, line …: not JSON', 2],
+    ['…, line 3: too long', 1],
+  ]);
+});
+
 test('newer verdicts take the place of older ones, and new runs come first', () => {
   const known = [run('a'), run('b'), run('x', { file: 'x.run' })];
   const newer = [run('c'), run('b', { verdict: 'same' }), run('x', { file: 'x.run', verdict: 'same' })];

@@ -81,11 +81,15 @@ export function groupsOf(runs: readonly VerifiedRun[]): RunGroup[] {
     const path = run.path == null ? null : withoutNumbers(run.path);
     const why = run.why == null ? null : withoutIds(run.why, run);
     const { verdict, flow = null, field = null } = run;
+    // The numbers of lines and events are those of each file.
+    const reason = verdict === 'not_comparable' ? (why?.replace(/\d+/g, '…') ?? null) : why;
     const owner = verdict === 'differs' ? null : flow;
-    const key = JSON.stringify([verdict, owner, path, field, why]);
+    const key = JSON.stringify([verdict, owner, path, field, reason]);
     const group = groups.get(key);
-    if (group) group.runs.push(run);
-    else groups.set(key, { key, verdict, flow, flows: [], path, field, why, runs: [run] });
+    if (group) {
+      group.runs.push(run);
+      if (group.why !== why) group.why = reason;
+    } else groups.set(key, { key, verdict, flow, flows: [], path, field, why, runs: [run] });
   }
   for (const group of groups.values()) {
     group.flows = [...new Set(group.runs.flatMap(({ flow }) => flow ?? []))].sort();

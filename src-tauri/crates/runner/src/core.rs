@@ -14,6 +14,7 @@ pub(crate) mod loopback;
 pub(crate) mod notice;
 pub(crate) mod ordinary_files;
 pub(crate) mod own_settings;
+pub(crate) mod own_writes;
 pub(crate) mod prices;
 pub(crate) mod progress;
 pub(crate) mod scratch;

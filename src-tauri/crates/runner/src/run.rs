@@ -2,6 +2,7 @@
 //!
 //! One QuickJS runtime per request, which never leaves its thread; nothing leaks from one request to the next.
 
+mod aborted_code;
 pub(crate) mod batch;
 mod closed_effects;
 mod example;
@@ -42,6 +43,7 @@ use crate::core::progress::run_to_end;
 use crate::effects::outside::{Dispatcher, World, live};
 use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::{MockModels, MockScript, recorded_calls};
+use crate::run::aborted_code::code_is_over;
 use crate::run::live_answers::take_answers;
 use crate::run::on_accept::OnAccept;
 use crate::run::owner::{AbortFlag, Lock};
@@ -278,6 +280,7 @@ async fn carry_out(
     });
     let awaited = effects.awaited();
     let stop = Abort::default();
+    loaded.stop_when(code_is_over(abort.clone(), stop.clone()));
     let earlier = PriorRun { events: &before.events, prior_status: before.prior_status, answers: &before.answers };
     let run = Run::after(earlier, flow, asked, log, effects, stop.clone());
     let result = async {

@@ -73,7 +73,7 @@ use store::{DataPlace, Liveness, OnBusy, Options, Owners, Store};
 use tokio::sync::watch;
 
 use crate::catalogue::trust::Consent;
-use crate::catalogue::watch::{Watch, watch};
+use crate::catalogue::watch::Watching;
 use crate::catalogue::{Catalogue, mock_file};
 use crate::core::config::{Config, Durability};
 use crate::core::fault::Fault;
@@ -209,7 +209,7 @@ pub struct Workspace {
     probed: inside::ProbedCodes,
     verdicts: verify::Verdicts,
     known_samples: known_samples::KnownSamples,
-    watching: Mutex<Option<Watch>>,
+    watching: Watching,
     /// What dispatchers have started, until somebody waits for it.
     dispatched: Mutex<VecDeque<Running>>,
     /// For dispatchers, which must not keep the workspace open.
@@ -272,7 +272,7 @@ impl Workspace {
             probed: inside::ProbedCodes::default(),
             verdicts: verify::Verdicts::default(),
             known_samples: known_samples::KnownSamples::default(),
-            watching: Mutex::default(),
+            watching: Watching::default(),
             dispatched: Mutex::default(),
             itself: OnceLock::default(),
         });
@@ -300,9 +300,7 @@ impl Workspace {
     /// Follows the files: a change is told as [`Notice::Flows`].
     pub fn watch_files(self: &Arc<Self>) -> Result<(), Fault> {
         let (notices, name) = (self.notices.clone(), self.name.clone());
-        *lock(&self.watching) =
-            Some(watch(&self.dir, move || notices.tell(&Notice::Flows { workspace: name.clone() }))?);
-        Ok(())
+        self.watching.begin(&self.dir, move || notices.tell(&Notice::Flows { workspace: name.clone() }))
     }
 
     /// Hears notices until [`unlisten`](Self::unlisten).

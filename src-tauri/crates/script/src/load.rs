@@ -311,6 +311,12 @@ impl Loaded {
         let _ = self.vm.enter(|_, host| host.get::<_, Function>("abort")?.call::<_, ()>(()));
     }
 
+    /// Ends the flow's code as soon as `is_over` says so, also where it does not yield: what runs and what is called later
+    /// fails as aborted.
+    pub fn stop_when(&self, is_over: impl Fn() -> bool + 'static) {
+        self.vm.shared.load_time.stop.when(is_over);
+    }
+
     /// Returns what a client sees of these states: an object with `request`, `session`, `user`, `project`, and
     /// `resources` by `<scope>/<path>`.
     pub fn client_data(&self, states: &Value) -> Result<Value, FlowError> {

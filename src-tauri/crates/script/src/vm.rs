@@ -15,6 +15,7 @@ mod natives;
 pub(crate) mod probe;
 pub(crate) mod probed;
 pub(crate) mod rejections;
+pub(crate) mod stop;
 pub(crate) mod time_zone;
 pub(crate) mod words;
 
@@ -160,10 +161,11 @@ impl Vm {
         let deadline: Rc<Cell<Option<Deadline>>> = Rc::default();
         let (watched, counted) = (deadline.clone(), memory.clone());
         let probe = asked.map(|(asked, follows)| Rc::new(Probe::new(asked, follows, memory.clone())));
-        let probes = probe.clone();
+        let (probes, stop) = (probe.clone(), load_time.stop.clone());
         runtime.set_interrupt_handler(Some(Box::new(move || {
             counted.is_exceeded()
                 || watched.get().is_some_and(Deadline::is_past)
+                || stop.is_set()
                 || probes.as_ref().is_some_and(|probe| probe.is_late() || probe.is_done())
         })));
         let context = Context::full(&runtime).map_err(internal)?;
@@ -292,6 +294,8 @@ impl Vm {
             Some(format!("used more than {} MB of memory (limits.memoryMb)", self.limits.memory_bytes >> 20))
         } else if self.deadline.get().is_some_and(Deadline::is_past) {
             Some(format!("ran for {} ms without yielding (limits.yieldMs)", self.limits.yield_ms))
+        } else if self.shared.load_time.stop.is_set() {
+            Some("was stopped".to_owned())
         } else {
             None
         }
@@ -315,7 +319,8 @@ impl Vm {
             },
             None => FlowError { code: Some("limit_exceeded".to_owned()), ..FlowError::new("LimitError", message) },
         };
-        let error = FlowError { location, ..error };
+        let is_stopped = self.shared.load_time.stop.is_set();
+        let error = if is_stopped { FlowError::aborted() } else { FlowError { location, ..error } };
         *self.failed.borrow_mut() = Some(error.clone());
         // Dropping the senders wakes every caller, which then reads `failure`.
         self.shared.calls.borrow_mut().clear();

@@ -12,6 +12,7 @@ use notify::{Config, EventKind, RecommendedWatcher, RecursiveMode};
 use notify_debouncer_full::{DebounceEventResult, DebouncedEvent, Debouncer, RecommendedCache, new_debouncer_opt};
 
 use crate::core::fault::Fault;
+use crate::core::own_writes::OwnWrites;
 use crate::core::sync::lock;
 
 /// How long a burst of writes may last before it is told once.
@@ -24,8 +25,24 @@ const SOURCES: [&str; 21] = [
     "xml", "csv", "sql", "hbs", "run",
 ];
 
+/// The watch of a workspace's files, if it is wanted.
+#[derive(Default)]
+pub(crate) struct Watching {
+    /// What this process writes there: it is told of no change by that.
+    pub(crate) own: Arc<OwnWrites>,
+    watch: Mutex<Option<Watch>>,
+}
+
+impl Watching {
+    /// Begins to watch a folder; `changed` is called when a file that flows are made of was changed by others.
+    pub(crate) fn begin(&self, root: &Path, changed: impl Fn() + Send + 'static) -> Result<(), Fault> {
+        *lock(&self.watch) = Some(watch(root, self.own.clone(), changed)?);
+        Ok(())
+    }
+}
+
 /// Ends the watch when dropped.
-pub(crate) struct Watch(#[cfg_attr(not(test), expect(dead_code, reason = "held for its drop"))] Shared);
+struct Watch(#[cfg_attr(not(test), expect(dead_code, reason = "held for its drop"))] Shared);
 
 type Shared = Arc<Mutex<Watched>>;
 
@@ -36,23 +53,24 @@ struct Watched {
     folders: BTreeSet<PathBuf>,
 }
 
-/// Watches a folder; `changed` hears of files that flows are made of.
-pub(crate) fn watch(root: &Path, changed: impl Fn() + Send + 'static) -> Result<Watch, Fault> {
+/// Watches a folder; `changed` hears of files that flows are made of, but not of what this process wrote itself.
+fn watch(root: &Path, own: Arc<OwnWrites>, changed: impl Fn() + Send + 'static) -> Result<Watch, Fault> {
     let watched = Shared::default();
-    let own = Arc::downgrade(&watched);
+    let itself = Arc::downgrade(&watched);
     let base = root.to_owned();
     let heard = move |result: DebounceEventResult| {
         // The system's queue overflowed, or the watch failed: any file may have changed.
         let events = match result {
             Ok(events) if !events.iter().any(|event| event.need_rescan()) => events,
             _ => {
-                follow_again(&own, &base);
+                follow_again(&itself, &base);
                 return changed();
             }
         };
         // Files inside a new folder produce no events of their own, so a new folder counts as a change.
-        let has_folder = follow_new(&own, &base, &events);
-        let is_source = |event: &DebouncedEvent| event.paths.iter().any(|path| is_source(&base, path));
+        let has_folder = follow_new(&itself, &base, &events);
+        let is_news = |path: &PathBuf| is_source(&base, path) && !own.is_own(path);
+        let is_source = |event: &DebouncedEvent| event.paths.iter().any(is_news);
         if has_folder || events.iter().any(|event| !event.kind.is_access() && is_source(event)) {
             changed();
         }
@@ -158,7 +176,8 @@ mod tests {
         std::fs::create_dir_all(dir.join("node_modules/a")).unwrap();
         std::fs::create_dir_all(dir.join("src/flows/chat")).unwrap();
         let (sender, news) = channel();
-        let watch = watch(&dir, move || _ = sender.send(())).unwrap();
+        let own = Arc::new(OwnWrites::default());
+        let watch = watch(&dir, own.clone(), move || _ = sender.send(())).unwrap();
         let write = |name: &str| std::fs::write(dir.join(name), "x").unwrap();
         assert!(heard(&news, || write("src/flows/chat/flow.ts")));
         assert!(heard(&news, || write("src/flows/chat/prompt.md")));
@@ -170,5 +189,9 @@ mod tests {
         assert!(heard(&news, || write("packages/new/src/flow.ts")));
         assert_eq!(lock(&watch.0).folders.len(), 7, "the root, src, flows, chat, packages, new, src");
         assert!(!heard(&news, || write("node_modules/a/index.ts")));
+        // What this process writes is no news, and what another writes there is.
+        own.note(&dir.join("src/report.xml"), b"x");
+        assert!(!heard(&news, || write("src/report.xml")));
+        assert!(heard(&news, || std::fs::write(dir.join("src/report.xml"), "y").unwrap()));
     }
 }

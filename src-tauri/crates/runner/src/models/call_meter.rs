@@ -82,7 +82,7 @@ impl CallMeter {
         Arc::new(CallMeter {
             budget,
             cost,
-            ledger: Mutex::new(Ledger { largest: expected.tokens, ..Ledger::default() }),
+            ledger: Mutex::new(Ledger::expecting(expected.tokens)),
             ended: Notify::new(),
             answers: SharedAnswers::default(),
             is_exhausted: AtomicBool::default(),

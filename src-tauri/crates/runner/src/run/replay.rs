@@ -99,6 +99,8 @@ pub(crate) struct Replayed {
     pub(crate) saw_earlier_requests: bool,
     /// Whether it asked for an effect that the log does not have.
     pub(crate) asks_new: bool,
+    /// Whether it was cancelled before its end: nothing of it is compared.
+    pub(crate) is_cancelled: bool,
 }
 
 /// Replays a request on a thread of its own and compares what it does with its log.
@@ -127,7 +129,11 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
     let load_time = LoadTime::after(load_effects(&events), SyncEffect::placeholder)
         .with_env(config.flow_env())
         .with_secret_names(config.secret_names())
-        .with_zone(asked.time_zone.clone());
+        .with_zone(asked.time_zone.clone())
+        .until({
+            let cancel = watch.cancel.clone();
+            move || cancel.is_cancelled()
+        });
     let mut limits = config.script_limits();
     if matches!(code, ReplayedCode::Probed { .. }) {
         limits.yield_ms = limits.yield_ms.saturating_mul(PROBED_TIME);
@@ -200,22 +206,24 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         run.flush();
         Ok::<_, Fault>(())
     })?;
-    let replayed = log.memory.events(&request);
-    let probed = loaded.probed();
-    let result = match loaded.unrecorded() {
+    // Events and values may be long. What ran holds them, too, so it goes before the comparison makes traces of them.
+    let replayed = log.memory.take_events(&request);
+    let (probed, unrecorded, is_cancelled) = (loaded.probed(), loaded.unrecorded(), cancel.is_cancelled());
+    let (missing, questions) = (effect_log.missing(), effect_log.questions());
+    let asks_new = missing.is_some();
+    drop((run, loaded, effect_log));
+    let result = match unrecorded {
         // Of a block alone its caller knows what it should do.
-        _ if probed.is_full || alone.is_some() || cancel.is_cancelled() => Comparison::default(),
+        _ if probed.is_full || alone.is_some() || is_cancelled => Comparison::default(),
         None => {
-            let (missing, questions) = (effect_log.missing(), effect_log.questions());
             let found = Found { events: &replayed, missing, questions, input };
-            Comparison::of(&events, &expectation, found, &config.redaction())
+            Comparison::of(&events, &expectation, &found, &config.redaction())
         }
         // What the file does when it is loaded comes before all else.
         Some((kind, ordinal)) => Comparison::at_load(kind, ordinal),
     };
     let saw_earlier_requests = log.saw_earlier_requests.load(Ordering::Relaxed);
-    let asks_new = effect_log.missing().is_some();
-    Ok(Replayed { result, events: replayed, probed, saw_earlier_requests, asks_new })
+    Ok(Replayed { result, events: replayed, probed, saw_earlier_requests, asks_new, is_cancelled })
 }
 
 /// Polls the work of a replay until it ends, or its probes have recorded all that was asked for.

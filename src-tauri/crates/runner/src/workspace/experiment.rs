@@ -40,7 +40,7 @@ use super::{At, Edits, Mock, Workspace, lock};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
-use crate::models::call_meter::{CallMeter, SampleCalls};
+use crate::models::call_meter::CallMeter;
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;

@@ -65,7 +65,7 @@ impl Workspace {
         }
     }
 
-    /// Writes a JUnit report: whole, or not at all.
+    /// Writes a JUnit report: whole, or not at all. It is no change to who watches the files of this workspace.
     pub fn write_report(&self, file: &Path, text: &str) -> Result<(), Fault> {
         // Another program may have put a file there while the runs were verified.
         self.check_report_file(file)?;
@@ -73,6 +73,7 @@ impl Workspace {
             return std::fs::write(file, text)
                 .map_err(|error| Fault::invalid(format!("{} cannot be written: {error}", file.display())));
         }
+        self.watching.own.note(file, text.as_bytes());
         export_format::put(file, true, text.as_bytes())
     }
 

@@ -283,7 +283,7 @@ impl Workspace {
     }
 
     /// The requests of a file that are here already, event by event.
-    fn known(&self, brought: &Brought) -> Result<HashSet<Arc<str>>, Fault> {
+    fn known(&self, brought: &Brought<'_>) -> Result<HashSet<Arc<str>>, Fault> {
         let mut here = HashSet::new();
         for (request, events) in &brought.requests {
             let mut known = self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?;
@@ -366,13 +366,13 @@ struct Importable {
 
 /// What a file brings.
 #[derive(Default)]
-struct Brought {
+struct Brought<'p> {
     sessions: Vec<String>,
-    requests: BTreeMap<Arc<str>, Vec<Event>>,
+    requests: BTreeMap<Arc<str>, Vec<&'p Event>>,
 }
 
-impl Brought {
-    fn of(pieces: &[BundleRecord]) -> Brought {
+impl<'p> Brought<'p> {
+    fn of(pieces: &'p [BundleRecord]) -> Brought<'p> {
         let mut brought = Brought::default();
         for piece in pieces {
             let BundleRecord::Event { request, event } = piece else { continue };
@@ -381,7 +381,7 @@ impl Brought {
             {
                 brought.sessions.push(session.to_string());
             }
-            brought.requests.entry(request.clone()).or_default().push((**event).clone());
+            brought.requests.entry(request.clone()).or_default().push(event);
         }
         brought
     }

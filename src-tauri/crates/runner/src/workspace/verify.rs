@@ -4,6 +4,7 @@
 //! Nothing is written but what is accepted. Must not ask a model or the network: a replay does not.
 
 mod differing;
+mod flows_of_batch;
 mod groups;
 mod judge;
 mod keep;
@@ -24,6 +25,7 @@ use crate::core::fault::Fault;
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::run::replay::comparison::Expectation;
 use crate::views::{Verdict, Verified, VerifiedRun, VerifyProgress};
+use flows_of_batch::{FindFlow, FlowsOfBatch};
 use judge::{Judged, failed};
 use resumable::Resumables;
 use run_file::Source;
@@ -145,13 +147,15 @@ impl Workspace {
         let (mut done, mut bad) = (0, 0);
         let workers = query.jobs.map_or_else(cores, |jobs| jobs as usize);
         let of = jobs.len() as u32;
+        // Once a batch: it looks at all files of the folder, and two runs are held against the same code.
+        let flows = FlowsOfBatch::new(|kind: &str| self.with_catalogue(|catalogue| catalogue.find_as_it_is(kind)));
         batch(
             &jobs,
             &Bounds { weight: &Job::weight, most_weight: MOST_BYTES_AT_ONCE, ..Bounds::workers(workers) },
             cancel,
-            |job| self.judge_job(job, cancel),
+            |job| self.judge_job(job, &flows, cancel),
             |number, judged: Option<Judged>| {
-                // One that was cancelled while its file was read has no verdict.
+                // One that was cancelled before its end has no verdict.
                 let Some(Judged { mut run, accepted, unacceptable, source }) = judged else { return };
                 if query.accept && run.verdict == Verdict::Differs {
                     match accepted {
@@ -178,12 +182,12 @@ impl Workspace {
     }
 
     /// Judges one run. What cannot be judged says why. `None` if it was cancelled before its verdict.
-    fn judge_job(&self, job: &Job, cancel: &Cancel) -> Option<Judged> {
+    fn judge_job(&self, job: &Job, flows: &FlowsOfBatch<impl FindFlow>, cancel: &Cancel) -> Option<Judged> {
         Some(match job {
             Job::Known(run) => Judged::settled((**run).clone()),
-            Job::File(file) => return self.judge_file(file, cancel),
+            Job::File(file) => return self.judge_file(file, |kind: &str| flows.find(kind), cancel),
             Job::Request { id, flow, expected_at } => match flow {
-                Ok(flow) => self.judge_request(id, flow, *expected_at),
+                Ok(flow) => return self.judge_request(id, flow, *expected_at, cancel),
                 Err(fault) => {
                     let run = failed(fault);
                     let about = self.request(id).ok();
@@ -198,21 +202,27 @@ impl Workspace {
         })
     }
 
-    fn judge_request(&self, id: &str, flow: &Arc<LoadedFlow>, expected_at: Option<i64>) -> Judged {
+    fn judge_request(
+        &self,
+        id: &str,
+        flow: &Arc<LoadedFlow>,
+        expected_at: Option<i64>,
+        cancel: &Cancel,
+    ) -> Option<Judged> {
         let row = match self.request(id) {
             Ok(row) => row,
             // Somebody has deleted it meanwhile.
             Err(fault) => {
                 let (request_id, verdict) = (Some(id.to_owned()), Verdict::NotComparable);
-                return Judged::settled(VerifiedRun { request_id, verdict, ..failed(&fault) });
+                return Some(Judged::settled(VerifiedRun { request_id, verdict, ..failed(&fault) }));
             }
         };
         let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq, expected_at };
-        let judged = self.judge(id, flow);
+        let judged = self.judge(id, flow, cancel)?;
         let request_id = Some(id.to_owned());
         let run = VerifiedRun { request_id, flow: Some(row.flow), action: Some(row.action), ..judged.run };
         self.verdicts.insert(id.to_owned(), basis, run.clone());
-        Judged { run, ..judged }
+        Some(Judged { run, ..judged })
     }
 
     /// Stores what a run does now as what is expected of it.

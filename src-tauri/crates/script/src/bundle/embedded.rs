@@ -275,7 +275,7 @@ fn beside(base: &str, specifier: &str) -> String {
 
 /// Returns a hash of the SDK, of zod and of the bundler's version. A cached bundle of another version is not used.
 pub fn version() -> String {
-    blake3::hash(format!("rolldown 1.2.5, 7, {SOURCES_HASH}").as_bytes()).to_hex().to_string()
+    blake3::hash(format!("rolldown 1.2.5, 8, {SOURCES_HASH}").as_bytes()).to_hex().to_string()
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! Only what is asked of a recording has them: what live runs execute is the plain text (ARCHITECTURE §8.10).
 
 mod expression;
+mod left_out;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -17,6 +18,8 @@ use crate::bundle::code::Code;
 use crate::bundle::marks::Lines;
 use crate::bundle::project_files::normal;
 use crate::bundle::statements::{Spot, Stops};
+
+use left_out::RanPlaces;
 
 pub use expression::{WrongExpression, check_expression};
 
@@ -87,6 +90,7 @@ pub(crate) struct Probes {
     table: Arc<SiteTable>,
     /// Without one the texts are bundled as they ran.
     question: Option<Question>,
+    ran: RanPlaces,
     workspace: PathBuf,
 }
 
@@ -161,12 +165,14 @@ impl Probes {
         // Data has no text in the source map: it is read from the disk.
         let stored = code.sources.iter().filter(|source| table.has_file(&source.file) && !source.text.is_empty());
         let texts = stored.map(|source| (workspace.join(&source.file), source.text.clone())).collect();
-        Probes { texts, table, question, workspace: workspace.to_owned() }
+        let ran = question.as_ref().map(|_| RanPlaces::of(&code.map)).unwrap_or_default();
+        Probes { texts, table, question, ran, workspace: workspace.to_owned() }
     }
 
     /// No probes, and texts in place of files on the disk.
     pub(crate) fn of_texts(workspace: &Path, texts: HashMap<PathBuf, String>) -> Probes {
-        Probes { texts, table: Arc::default(), question: None, workspace: workspace.to_owned() }
+        let (table, ran) = (Arc::default(), RanPlaces::default());
+        Probes { texts, table, question: None, ran, workspace: workspace.to_owned() }
     }
 
     /// Whether any probes are put in.
@@ -222,6 +228,15 @@ impl Probes {
             }
         }
         let mut made = MagicString::new(text.to_owned());
+        let mut texts = texts.into_iter().peekable();
+        // What the code that ran does not call is not called here either; nothing inside of it has probes.
+        for (span, instead) in self.ran.left_out(&file, text) {
+            while let Some((at, probe)) = texts.next_if(|(at, _)| *at <= span.start) {
+                made.append_left(at, probe).ok()?;
+            }
+            while texts.next_if(|(at, _)| *at < span.end).is_some() {}
+            made.update(span.start, span.end, instead).ok()?;
+        }
         for (at, probe) in texts {
             made.append_left(at, probe).ok()?;
         }

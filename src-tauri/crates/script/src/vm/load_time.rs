@@ -12,6 +12,7 @@ use engine::effects::{EffectKind, SyncEffect};
 use engine::request::Run;
 use serde_json::Value;
 
+use crate::vm::stop::Stop;
 use crate::vm::time_zone::own_time_zone;
 
 /// Values by kind and ordinal.
@@ -33,6 +34,8 @@ pub struct LoadTime {
     secret_names: Vec<String>,
     /// The time zone of its local times, if that is not this machine's.
     foreign_zone: Option<Arc<str>>,
+    /// What ends the file, and the blocks that run after it.
+    pub(crate) stop: Stop,
 }
 
 impl LoadTime {
@@ -54,6 +57,7 @@ impl LoadTime {
             env: Value::Object(serde_json::Map::new()),
             secret_names: Vec::new(),
             foreign_zone: None,
+            stop: Stop::default(),
         }
     }
 
@@ -70,6 +74,12 @@ impl LoadTime {
     /// Sets the time zone of the file's local times, by its name.
     pub fn with_zone(self, zone: Option<Arc<str>>) -> Self {
         LoadTime { foreign_zone: zone.filter(|zone| **zone != *own_time_zone()), ..self }
+    }
+
+    /// Ends the file, and the blocks that run after it, as soon as `is_over` says so, also in a loop without an end.
+    pub fn until(self, is_over: impl Fn() -> bool + 'static) -> Self {
+        self.stop.when(is_over);
+        self
     }
 
     /// Returns the time zone of its local times, if that is not this machine's.

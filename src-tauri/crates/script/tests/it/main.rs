@@ -1,6 +1,7 @@
 //! Bundling, running and limiting real TypeScript flows, with the log in memory.
 
 mod host;
+mod left_out;
 mod load;
 mod recorded_order;
 mod run;

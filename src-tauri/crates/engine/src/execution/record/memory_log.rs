@@ -68,6 +68,13 @@ impl MemoryLog {
         inner.requests.iter().find(|(id, _)| &**id == request).map(|(_, events)| events.clone()).unwrap_or_default()
     }
 
+    /// Takes the events of a request out, whose log is empty afterwards.
+    pub fn take_events(&self, request: &str) -> Vec<Event> {
+        let mut inner = self.lock();
+        let found = inner.requests.iter_mut().find(|(id, _)| &**id == request);
+        found.map(|(_, events)| std::mem::take(events)).unwrap_or_default()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 /// A contradiction between two schemas.
-pub struct Clash {
+pub(super) struct Clash {
     /// Where inside the value: `.a.b`, `[]`, or nothing for the value itself.
     pub path: String,
     /// What the first demands there.
@@ -16,7 +16,7 @@ pub struct Clash {
 }
 
 /// Returns the contradiction between two JSON Schemas, if there is one.
-pub fn clash(one: &Value, two: &Value) -> Option<Clash> {
+pub(super) fn clash(one: &Value, two: &Value) -> Option<Clash> {
     let here = || Some(Clash { path: String::new(), one: describe(one), two: describe(two) });
     if let Some(parts) = one["allOf"].as_array() {
         return parts.iter().find_map(|part| clash(part, two));

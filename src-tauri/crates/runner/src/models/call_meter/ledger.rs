@@ -47,6 +47,13 @@ pub(super) struct Ledger {
     pub(super) gates: HashMap<String, Gate>,
 }
 
+impl Ledger {
+    /// Of no calls yet, of which each is expected to take as much as this.
+    pub(super) fn expecting(largest: CallTokens) -> Ledger {
+        Ledger { largest, ..Ledger::default() }
+    }
+}
+
 /// How many calls of a model may be on their way: fewer after its provider has refused one because there were too many.
 #[derive(Debug)]
 pub(super) struct Gate {

@@ -7,6 +7,7 @@ mod entry;
 mod outside_of_blocks;
 mod questions;
 mod refused;
+mod shortened;
 mod unacceptable;
 
 use std::collections::{BTreeMap, HashSet};
@@ -25,6 +26,7 @@ use serde_json::{Value, json};
 
 use crate::views::{Divergence, Json, Replay};
 use outside_of_blocks::OUTSIDE;
+use shortened::hide;
 pub(crate) use unacceptable::Unacceptable;
 
 /// What the blocks of a request are expected to do where that is not what its events say: by path, in order; `None` of
@@ -71,12 +73,13 @@ pub(crate) struct Found<'r> {
 }
 
 impl Comparison {
-    /// Compares a replay with what was recorded, and with what is expected instead of that.
-    pub(crate) fn of(
+    /// Compares as [`of`](Self::of) does; `form` gives what each side did another form.
+    fn in_form(
         recorded: &[Event],
         expectation: &Expectation,
-        found: Found<'_>,
+        found: &Found<'_>,
         redaction: &Redaction,
+        form: impl Fn(&mut Trace),
     ) -> Comparison {
         let Found { events: replayed, missing, questions, input } = found;
         let (recorded, is_refused) = refused::as_waiting(recorded);
@@ -85,13 +88,13 @@ impl Comparison {
         let of_recorded = traces(recorded);
         let ended: HashSet<Arc<str>> = of_recorded.ended.keys().cloned().collect();
         let mut was = questions::with_waiting(of_recorded, recorded, came.waits);
+        form(&mut was);
         let mut is = questions::with_waiting(traces(replayed), replayed, Came::of(replayed).waits);
-        questions::add_answered(&mut was, &mut is, recorded, &questions);
+        form(&mut is);
+        questions::add_answered(&mut was, &mut is, recorded, questions);
         dispatches::add_dispatches(&mut was, &mut is, recorded, replayed);
-        // What was recorded has no secrets, and what is accepted must have none.
-        let hide = |trace: &mut Trace| trace.values_mut().flatten().for_each(|did| redaction.known(&mut did.what));
-        hide(&mut was);
-        hide(&mut is);
+        hide(&mut was, redaction);
+        hide(&mut is, redaction);
         let is_in_blocks = |path: &Arc<str>| was.contains_key(path) || is.contains_key(path);
         let is_compared = missing.is_none() && came.is_to_its_end;
         let question = || outside_of_blocks::first_question(recorded, replayed, redaction, is_in_blocks);
@@ -124,9 +127,9 @@ impl Comparison {
         let expected = expectation.on(was);
         let last = recorded.last().map_or(0, |event| event.seq);
         let sides = Sides { was: &expected, is: &is, ended: &ended, expectation, came, last };
-        let (compared, first) = sides.first_difference(missing);
+        let (compared, first) = sides.first_difference(missing.clone());
         let not_asked = |divergence| Difference { divergence, is_asked: false };
-        let first = input.map(not_asked).or(first).or(outside.or(question).map(not_asked));
+        let first = input.clone().map(not_asked).or(first).or(outside.or(question).map(not_asked));
         Comparison { compared, first, accepted, unacceptable }
     }
 

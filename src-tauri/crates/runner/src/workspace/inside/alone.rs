@@ -86,6 +86,7 @@ impl Workspace {
             probed: all,
             saw_earlier_requests: false,
             asks_new: false,
+            is_cancelled: false,
         };
         let total = match of {
             None if is_certain => Some(coverage.total(sites)),

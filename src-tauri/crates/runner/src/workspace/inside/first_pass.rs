@@ -80,10 +80,10 @@ impl Workspace {
         let (answer, cancel) = self.probed.following.run(events.len() as u64, |watch| {
             self.ask_whole(row, events.to_vec(), code, Question::default(), Asked::Coverage, watch)
         });
-        let mut answer = answer?;
         if cancel.is_cancelled() {
             return Err(Fault::refused("the question was cancelled before the request had run again"));
         }
+        let mut answer = answer?;
         let probed = std::mem::take(&mut answer.replayed.probed);
         if answer.note.is_some() || answer.replayed.result.first.is_some() || probed.spells.len() > MAX_SPELLS {
             return Ok(None);

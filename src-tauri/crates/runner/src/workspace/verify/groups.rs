@@ -16,6 +16,7 @@ struct Key {
     field: Option<DifferingField>,
     /// Where in the field. Values are left out: those of one reason differ by the input of each run.
     place: Option<String>,
+    /// Without ids, and of a file that cannot be compared without the numbers of its lines and events.
     why: Option<String>,
 }
 
@@ -31,6 +32,8 @@ pub(super) fn summary(results: Vec<VerifiedRun>, missing: Vec<String>) -> Verifi
         let path = run.path.as_deref().map(without_numbers);
         // A flow that does not load has one reason, and so has what was stopped by a limit.
         let why = run.why.as_deref().map(|why| without_ids(why, run));
+        let reason =
+            if run.verdict == Verdict::NotComparable { why.as_deref().map(without_digits) } else { why.clone() };
         // A flow that does not load has one reason for all its actions.
         let owner = || (run.flow.clone(), run.action.clone().filter(|_| run.path.is_some()));
         let key = Key {
@@ -39,7 +42,7 @@ pub(super) fn summary(results: Vec<VerifiedRun>, missing: Vec<String>) -> Verifi
             path: path.clone(),
             field: run.field,
             place: run.place.as_deref().map(without_numbers),
-            why: why.clone(),
+            why: reason.clone(),
         };
         let (group, flows) = groups.entry(key).or_insert_with(|| {
             let example = run.request_id.clone().filter(|_| run.file.is_none()).or_else(|| run.file.clone());
@@ -52,11 +55,14 @@ pub(super) fn summary(results: Vec<VerifiedRun>, missing: Vec<String>) -> Verifi
                 count: 0,
                 example: example.unwrap_or_default(),
                 example_index: index as u32,
-                why,
+                why: why.clone(),
             };
             (group, BTreeSet::new())
         });
         group.count += 1;
+        if group.why != why {
+            group.why = reason;
+        }
         flows.extend(&run.flow);
     }
     let with_flows = |(mut group, flows): (VerifiedGroup, BTreeSet<&String>)| {
@@ -100,6 +106,22 @@ fn without_numbers(path: &str) -> String {
     general
 }
 
+/// A text with `…` in place of each number.
+fn without_digits(text: &str) -> String {
+    let mut general = String::with_capacity(text.len());
+    let mut was_digit = false;
+    for letter in text.chars() {
+        let is_digit = letter.is_ascii_digit();
+        match (is_digit, was_digit) {
+            (false, _) => general.push(letter),
+            (true, false) => general.push('…'),
+            (true, true) => {}
+        }
+        was_digit = is_digit;
+    }
+    general
+}
+
 /// A reason without what names one run.
 fn without_ids(why: &str, run: &VerifiedRun) -> String {
     run.request_id.iter().chain(&run.file).fold(why.to_owned(), |why, id| without(&why, id))
@@ -125,7 +147,57 @@ fn without(text: &str, word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{without, without_numbers};
+    use super::{summary, without, without_digits, without_numbers};
+    use crate::views::{DifferingField, Verdict, VerifiedRun};
+
+    fn run(nth: usize, verdict: Verdict) -> VerifiedRun {
+        let text = |text: String| Some(text);
+        let is_odd = verdict == Verdict::Differs;
+        VerifiedRun {
+            request_id: text(format!("req_{nth}")),
+            file: text(format!("tests/{nth}.run")),
+            flow: text(format!("flow {}", nth % 7)),
+            action: text("go".to_owned()),
+            verdict,
+            path: is_odd.then(|| format!("root/forEach:all[{nth}]/step:sum")),
+            seq: is_odd.then_some(nth as u64),
+            field: is_odd.then_some(DifferingField::Output),
+            place: is_odd.then(|| format!("lines[{nth}].sum")),
+            recorded: None,
+            found: None,
+            why: (verdict == Verdict::NotComparable)
+                .then(|| format!("tests/{nth}.run, line {nth}: event {nth} of request \"req_{nth}\" is expected here")),
+            accepted: false,
+        }
+    }
+
+    /// What differs for one reason is one line, however many runs there are, and wherever in each it is.
+    #[test]
+    fn of_many_runs_those_that_differ_for_one_reason_are_one_group() {
+        for of in [200, 400, 10_000] {
+            let verdict = |nth| match nth % (of / 40) {
+                0 => Verdict::Differs,
+                1 => Verdict::NotComparable,
+                _ => Verdict::Same,
+            };
+            let found = summary((0..of).map(|nth| run(nth, verdict(nth))).collect(), Vec::new());
+            let groups: Vec<_> = found.groups.iter().map(|group| (group.verdict, group.count)).collect();
+            let differs: Vec<_> = groups.iter().filter(|(verdict, _)| *verdict == Verdict::Differs).collect();
+            assert_eq!(differs, [&(Verdict::Differs, 40)], "{groups:?}");
+            let other: u32 = groups.iter().filter(|(verdict, _)| *verdict != Verdict::Differs).map(|(_, n)| n).sum();
+            assert_eq!((other, found.results.len()), (40, of));
+        }
+    }
+
+    #[test]
+    fn numbers_of_lines_are_no_reason() {
+        let of_no_flow = |nth| VerifiedRun { flow: None, ..run(nth, Verdict::NotComparable) };
+        let found = summary([3, 44].map(of_no_flow).into(), Vec::new());
+        assert_eq!((found.groups.len(), found.groups[0].count), (1, 2));
+        let why = found.groups[0].why.as_deref();
+        assert_eq!(why, Some("…, line …: event … of request \"…\" is expected here"));
+        assert_eq!(without_digits("line 12, column 3"), "line …, column …");
+    }
 
     #[test]
     fn turns_of_a_loop_are_one_place() {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::super::{OpenOptions, Workspace};
 use super::differing::{FirstPlace, field, first_place};
+use super::flows_of_batch::FindFlow;
 use super::run_file::{RunFile, Source};
 use super::selection::is_running;
 use crate::catalogue::LoadedFlow;
@@ -16,7 +17,7 @@ use crate::core::fault::Fault;
 use crate::core::scratch::Scratch;
 use crate::run::batch::Cancel;
 use crate::run::replay::comparison::{Difference, Expectation, Unacceptable};
-use crate::run::replay::{ReplayInput, ReplayedCode, replay};
+use crate::run::replay::{ReplayInput, ReplayedCode, Watch, replay};
 use crate::views::{Json, RequestRow, Verdict, VerifiedRun};
 
 /// A verdict, and what follows from accepting it.
@@ -78,10 +79,10 @@ pub(super) fn failed(fault: &Fault) -> VerifiedRun {
 }
 
 impl Workspace {
-    /// Replays a request of this database with a flow.
-    pub(super) fn judge(&self, request: &str, flow: &Arc<LoadedFlow>) -> Judged {
-        let judged = self.expectation_of(request).and_then(|expected| self.compared(request, flow, expected));
-        judged.unwrap_or_else(|fault| Judged::settled(failed(&fault)))
+    /// Replays a request of this database with a flow. `None` if it was cancelled meanwhile.
+    pub(super) fn judge(&self, request: &str, flow: &Arc<LoadedFlow>, cancel: &Cancel) -> Option<Judged> {
+        let judged = self.expectation_of(request).and_then(|expected| self.compared(request, flow, expected, cancel));
+        judged.unwrap_or_else(|fault| Some(Judged::settled(failed(&fault))))
     }
 
     /// What a request is expected to do where that is not what its log says.
@@ -90,7 +91,13 @@ impl Workspace {
         stored.map_or_else(|| Ok(Expectation::default()), |stored| Expectation::read(stored).map_err(Fault::internal))
     }
 
-    fn compared(&self, request: &str, flow: &Arc<LoadedFlow>, expectation: Expectation) -> Result<Judged, Fault> {
+    fn compared(
+        &self,
+        request: &str,
+        flow: &Arc<LoadedFlow>,
+        expectation: Expectation,
+        cancel: &Cancel,
+    ) -> Result<Option<Judged>, Fault> {
         let (row, events) = self.whole_log_of(request).map_err(|fault| match fault {
             // Somebody has deleted it meanwhile: that is no matter of its flow.
             Fault::NotFound { message } => Fault::refused(message),
@@ -100,21 +107,27 @@ impl Workspace {
             return Err(Fault::refused("it is still running: verify it when it has ended"));
         }
         let input = self.replay_input(&row, events, ReplayedCode::Loaded(flow.clone()))?;
-        let compared = replay(&self.dir, ReplayInput { expectation, ..input })?.result;
+        let watch = Watch { cancel: cancel.clone(), progress: None };
+        let compared = match replay(&self.dir, ReplayInput { expectation, watch, ..input }) {
+            Ok(replayed) if replayed.is_cancelled => return Ok(None),
+            // Code that was ended while it was loaded fails.
+            Err(_) if cancel.is_cancelled() => return Ok(None),
+            replayed => replayed?.result,
+        };
         let run = compared.first.map_or_else(|| empty(Verdict::Same), differing);
         let (accepted, unacceptable) = (compared.accepted, compared.unacceptable);
-        Ok(Judged { run, accepted, unacceptable, source: None })
+        Ok(Some(Judged { run, accepted, unacceptable, source: None }))
     }
 
     /// Replays the run in a file, in a database of its own that is gone afterwards. `None` if it was cancelled: a large
     /// file takes long to read.
-    pub(super) fn judge_file(&self, file: &Path, cancel: &Cancel) -> Option<Judged> {
+    pub(super) fn judge_file(&self, file: &Path, find: impl FindFlow, cancel: &Cancel) -> Option<Judged> {
         let mut judged = match RunFile::read(file, &self.config.limits, cancel) {
             Ok(None) => return None,
             Ok(Some(read)) => {
                 let (flow, action) = (Some(read.label.flow.clone()), Some(read.label.action.clone()));
                 let request_id = Some(read.label.request.clone());
-                let judged = match self.compared_file(read, cancel) {
+                let judged = match self.compared_file(read, find, cancel) {
                     Ok(judged) => judged?,
                     Err(fault) => Judged::settled(failed(&fault)),
                 };
@@ -127,9 +140,9 @@ impl Workspace {
         Some(judged)
     }
 
-    fn compared_file(&self, read: RunFile, cancel: &Cancel) -> Result<Option<Judged>, Fault> {
+    fn compared_file(&self, read: RunFile, find: impl FindFlow, cancel: &Cancel) -> Result<Option<Judged>, Fault> {
         let RunFile { label, pieces, expectation, lines, source } = read;
-        let flow = self.with_catalogue(|catalogue| catalogue.find_as_it_is(&label.flow))?;
+        let flow = find(&label.flow)?;
         let folder = Scratch::new().map_err(Fault::internal)?;
         let apart = self.apart(folder.path())?;
         // From here on its events are in the database, and not in memory twice.
@@ -138,8 +151,8 @@ impl Workspace {
         if cancel.is_cancelled() {
             return Ok(None);
         }
-        let judged = apart.compared(&label.request, &flow, expectation)?;
-        Ok(Some(Judged { source: Some(source), ..judged }))
+        let judged = apart.compared(&label.request, &flow, expectation, cancel)?;
+        Ok(judged.map(|judged| Judged { source: Some(source), ..judged }))
     }
 
     /// This workspace with a database of its own in a folder.

@@ -14,6 +14,7 @@
 //! A long value stands where it belongs as `{"$long":2}`. The same run always gives the same bytes. Must not know the
 //! database, nor what an event means.
 
+mod contradictions;
 mod event_fields;
 mod field_order;
 mod line_reader;

@@ -3,6 +3,7 @@
 //!
 //! An inconsistent bundle is refused here. Must not use the database that the bundle is imported to.
 
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use crate::sql::Connection;
@@ -20,6 +21,7 @@ use crate::read::rebased_values;
 use crate::row::annotation::{Subject, row_of};
 use crate::row::error::Error;
 use crate::row::filter_block;
+use crate::row::measure;
 use crate::row::totals::{self, Sums};
 use crate::transfer::bundle::{BundleRecord, ImportError, Unfit};
 use crate::write::annotations;
@@ -29,6 +31,8 @@ use crate::write::writer_cache::WriterCache;
 
 /// How many events one batch has.
 const EVENTS_PER_BATCH: usize = 1_000;
+/// How many bytes of values it has, about: they are in memory once more as they are stored.
+const BYTES_PER_BATCH: usize = 1 << 20;
 /// The largest distance of a JavaScript date from 1970, in milliseconds.
 const LATEST_MS: u64 = 8_640_000_000_000_000;
 /// The highest attempt number that is accepted.
@@ -117,7 +121,8 @@ fn write(
     // Owners count as dead, so that no claim or lease of them refuses an event.
     let owners = Owners::new(|_| Liveness::Dead);
     let mut transaction = TransactionRows::new(connection, cache, &owners)?;
-    for group in groups(records)? {
+    let mut groups = Groups::new(records);
+    while let Some(group) = groups.next()? {
         let mut batch = match group {
             Group::Records(records) => {
                 transaction.put_records(&records)?;
@@ -166,55 +171,117 @@ enum Group {
     Events(AppendBatch),
 }
 
-/// Groups a bundle's entries: consecutive records, and consecutive events of one request.
-fn groups(records: Vec<BundleRecord>) -> Result<Vec<Group>, ImportError> {
-    let mut groups = Vec::new();
-    let mut run = Vec::new();
-    let mut events: Vec<Event> = Vec::new();
-    let mut whose: Arc<str> = "".into();
-    for record in records {
-        let ends = match &record {
-            BundleRecord::Record { .. } | BundleRecord::Code { .. } | BundleRecord::Annotation { .. } => true,
-            BundleRecord::Event { request, .. } => *request != whose || events.len() >= EVENTS_PER_BATCH,
+/// Groups a bundle's entries one group at a time: consecutive records, and consecutive events of one request. What was
+/// handed out is not held any more.
+struct Groups<I: Iterator<Item = BundleRecord>> {
+    records: Peekable<I>,
+}
+
+impl<I: Iterator<Item = BundleRecord>> Groups<I> {
+    fn new(records: impl IntoIterator<IntoIter = I>) -> Self {
+        Groups { records: records.into_iter().peekable() }
+    }
+
+    fn next(&mut self) -> Result<Option<Group>, ImportError> {
+        let mut run = Vec::new();
+        // Code and annotations are stored separately, see `copy_code` and `annotate`.
+        while let Some(record) = self.records.next_if(|record| !matches!(record, BundleRecord::Event { .. })) {
+            let BundleRecord::Record { scope, version, state } = record else { continue };
+            if version > MAX_VERSION {
+                let what = format!("record {scope} is at version {version}");
+                return Err(ImportError::Unfit(Unfit { what, event: None, record: Some((scope, version)) }));
+            }
+            run.push((scope, Record { version, state: Arc::new(State::from(state)) }));
+        }
+        let Some(BundleRecord::Event { request, .. }) = self.records.peek() else { return Ok(None) };
+        if !run.is_empty() {
+            return Ok(Some(Group::Records(run)));
+        }
+        let whose = request.clone();
+        let (mut events, mut bytes): (Vec<Event>, usize) = (Vec::new(), 0);
+        let is_its = |record: &BundleRecord| matches!(record, BundleRecord::Event { request, .. } if *request == whose);
+        // The first event of a fork is written together with the one that follows it.
+        while events.len() < 2 || events.len() < EVENTS_PER_BATCH && bytes < BYTES_PER_BATCH {
+            let Some(BundleRecord::Event { request, event }) = self.records.next_if(is_its) else { break };
+            check_range(&request, &event)?;
+            bytes += measure::value_bytes(&event.kind);
+            events.push(*event);
+        }
+        Ok(Some(Group::Events(AppendBatch::imported(&whose, events)?)))
+    }
+}
+
+/// Refuses an event with a number that the database cannot hold.
+fn check_range(request: &Arc<str>, event: &Event) -> Result<(), ImportError> {
+    let unfit = |what| Err(ImportError::Unfit(Unfit::at(request, event.seq, what)));
+    if event.at.unsigned_abs() > LATEST_MS {
+        return unfit(format!("event {} of \"{request}\" is at {} ms, which is no date", event.seq, event.at));
+    }
+    if event.attempt > MAX_ATTEMPT {
+        return unfit(format!("event {} of \"{request}\" is of attempt {}", event.seq, event.attempt));
+    }
+    let is_beyond = |commit: &&ScopeCommit| commit.version.max(commit.from) > MAX_VERSION;
+    if let Some(commit) = event.kind.commits().iter().find(is_beyond) {
+        let (scope, version) = (&commit.scope, commit.version);
+        return unfit(format!("event {} of \"{request}\" commits version {version} of {scope}", event.seq));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use std::cell::Cell;
+
+    use engine::scope::ScopeKind;
+    use serde_json::Map;
+
+    use super::*;
+
+    fn event(request: &str, seq: u64, bytes: usize) -> BundleRecord {
+        let kind = EventKind::Logged { level: "info".to_owned(), text: "x".repeat(bytes) };
+        BundleRecord::Event {
+            request: request.into(),
+            event: Box::new(Event { seq, at: 1, path: None, attempt: 0, kind }),
+        }
+    }
+
+    fn record() -> BundleRecord {
+        BundleRecord::Record { scope: ScopeKey::new(ScopeKind::Session, "s"), version: 1, state: Map::new() }
+    }
+
+    /// How many events each group has; 0 of records.
+    fn sizes(records: Vec<BundleRecord>) -> Vec<usize> {
+        let mut groups = Groups::new(records);
+        let size = |group| match group {
+            Group::Records(_) => 0,
+            Group::Events(batch) => batch.drafts.len(),
         };
-        if ends && !events.is_empty() {
-            groups.push(Group::Events(AppendBatch::imported(&whose, std::mem::take(&mut events))?));
-        }
-        match record {
-            BundleRecord::Record { scope, version, state } => {
-                if version > MAX_VERSION {
-                    let what = format!("record {scope} is at version {version}");
-                    return Err(ImportError::Unfit(Unfit { what, event: None, record: Some((scope, version)) }));
-                }
-                run.push((scope, Record { version, state: Arc::new(State::from(state)) }));
+        std::iter::from_fn(|| groups.next().unwrap().map(size)).collect()
+    }
+
+    #[test]
+    fn consecutive_entries_are_one_group() {
+        let records =
+            vec![record(), record(), event("a", 1, 1), event("a", 2, 1), event("b", 1, 1), record(), event("a", 3, 1)];
+        assert_eq!(sizes(records), [0, 2, 1, 0, 1]);
+        assert_eq!(sizes(vec![event("a", 1, 1), record()]), [1], "records after the last event are of no event");
+        assert_eq!(sizes((1..=2_500).map(|seq| event("a", seq, 1)).collect()), [1_000, 1_000, 500]);
+    }
+
+    /// However long a bundle is, no more of it is prepared at once than a group.
+    #[test]
+    fn no_more_entries_are_taken_than_a_group_has() {
+        for count in [20, 40] {
+            let taken = Cell::new(0_u64);
+            let records = (1..=count).map(|seq| event("a", seq, BYTES_PER_BATCH / 2));
+            let mut groups = Groups::new(records.inspect(|_| taken.set(taken.get() + 1)));
+            let mut done = 0;
+            while let Some(Group::Events(batch)) = groups.next().unwrap() {
+                done += batch.drafts.len() as u64;
+                assert!(batch.drafts.len() <= 2 && taken.get() <= done + 1, "{} of {done}", taken.get());
             }
-            // Stored separately, see `copy_code` and `annotate`.
-            BundleRecord::Code { .. } | BundleRecord::Annotation { .. } => {}
-            BundleRecord::Event { request, event } => {
-                if event.at.unsigned_abs() > LATEST_MS {
-                    let what = format!("event {} of \"{request}\" is at {} ms, which is no date", event.seq, event.at);
-                    return Err(ImportError::Unfit(Unfit::at(&request, event.seq, what)));
-                }
-                if event.attempt > MAX_ATTEMPT {
-                    let what = format!("event {} of \"{request}\" is of attempt {}", event.seq, event.attempt);
-                    return Err(ImportError::Unfit(Unfit::at(&request, event.seq, what)));
-                }
-                let is_beyond = |commit: &&ScopeCommit| commit.version.max(commit.from) > MAX_VERSION;
-                if let Some(commit) = event.kind.commits().iter().find(is_beyond) {
-                    let (scope, version) = (&commit.scope, commit.version);
-                    let what = format!("event {} of \"{request}\" commits version {version} of {scope}", event.seq);
-                    return Err(ImportError::Unfit(Unfit::at(&request, event.seq, what)));
-                }
-                if !run.is_empty() {
-                    groups.push(Group::Records(std::mem::take(&mut run)));
-                }
-                whose = request;
-                events.push(*event);
-            }
+            assert_eq!(done, count);
         }
     }
-    if !events.is_empty() {
-        groups.push(Group::Events(AppendBatch::imported(&whose, events)?));
-    }
-    Ok(groups)
 }

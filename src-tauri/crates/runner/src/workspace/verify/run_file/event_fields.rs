@@ -17,14 +17,41 @@ pub(super) fn kind(fields: Map<String, Value>) -> Result<EventKind, String> {
         return Err(format!("there is no event \"{name}\": one of {}", engine::event::KINDS.join(", ")));
     }
     let given = Value::Object(fields);
-    let shape = Shape::of(&given);
+    let (shape, light) = (Shape::of(&given), has_long_text(&given).then(|| without_long_texts(&given)));
     let kind: EventKind = from_value(given).map_err(|error| format!("this is no {name} event: {error}"))?;
-    let Ok(written) = export_format::with_kind(&kind, serde_json::value::Serializer) else { return Ok(kind) };
+    // Fields are compared with those of the event as it is written, for which a long text would be copied.
+    let light = light.and_then(|light| from_value(light).ok());
+    let light = light.as_ref().unwrap_or(&kind);
+    let Ok(written) = export_format::with_kind(light, serde_json::value::Serializer) else { return Ok(kind) };
     let mut left_out = Vec::new();
     shape.left_out(&written, &mut Vec::new(), &mut left_out);
     match left_out.into_iter().find(|place| is_unknown(&written, place)) {
         Some(place) => Err(format!("a {name} event has no field \"{}\"", shown(&place))),
         None => Ok(kind),
+    }
+}
+
+/// How many bytes a text has that is copied.
+const LONG_TEXT: usize = 4 << 10;
+
+fn has_long_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.len() > LONG_TEXT,
+        Value::Array(items) => items.iter().any(has_long_text),
+        Value::Object(fields) => fields.values().any(has_long_text),
+        _ => false,
+    }
+}
+
+/// A value with the same fields, whose long texts are empty.
+fn without_long_texts(value: &Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > LONG_TEXT => Value::String(String::new()),
+        Value::Array(items) => items.iter().map(without_long_texts).collect(),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, field)| (name.clone(), without_long_texts(field))).collect())
+        }
+        other => other.clone(),
     }
 }
 
@@ -145,6 +172,27 @@ mod tests {
         // A field that has the value that it would have without being there.
         assert!(read(commit(json!({ "rebased": [] }))).is_ok());
         assert!(read(json!({ "kind": "request_finished", "status": "completed", "output": null })).is_ok());
+    }
+
+    #[test]
+    fn a_long_text_is_read_and_not_copied_to_compare_fields() {
+        let text = "x".repeat(LONG_TEXT + 1);
+        let finished = |zz: Value| {
+            json!({ "kind": "request_finished", "status": "completed", "output": { "value": [text, { "a": text }] } })
+                .as_object()
+                .unwrap()
+                .clone()
+                .into_iter()
+                .chain(zz.as_object().unwrap().clone())
+                .collect::<Map<_, _>>()
+        };
+        for long in [1, 2] {
+            let value = json!({ "a": vec![text.as_str(); long], "b": 1 });
+            assert!(has_long_text(&value) && without_long_texts(&value).to_string().len() < 40);
+        }
+        let EventKind::RequestFinished { output, .. } = kind(finished(json!({}))).unwrap() else { panic!() };
+        assert_eq!(output, Some(engine::event::Recorded::Value(json!([text, { "a": text }]))));
+        assert!(kind(finished(json!({ "zz": text }))).unwrap_err().contains("has no field \"zz\""));
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::io::BufRead;
 /// The number of a line, from 1, and what is wrong there.
 pub(super) type Wrong = (usize, String);
 
+/// How many bytes are held for the next line, at most.
+const HELD: usize = 64 << 10;
+
 /// The lines of a file, and the hash of what was read.
 pub(super) struct LineReader<R> {
     input: R,
@@ -21,9 +24,10 @@ impl<R: BufRead> LineReader<R> {
         LineReader { input, line: Vec::new(), number: 0, read: 0, most, hash: blake3::Hasher::new() }
     }
 
-    /// The next line with its number, without its end.
+    /// The next line with its number, without its end. Of a long line nothing is held any more when the next one is read.
     pub(super) fn next(&mut self) -> Result<Option<(usize, &str)>, Wrong> {
         self.line.clear();
+        self.line.shrink_to(HELD);
         self.number += 1;
         let number = self.number;
         let bytes = self.input.read_until(b'\n', &mut self.line);
@@ -46,5 +50,26 @@ impl<R: BufRead> LineReader<R> {
     /// The hash of what was read so far.
     pub(super) fn hash(&self) -> blake3::Hash {
         self.hash.finalize()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_not_held_while_others_are_read() {
+        for longest in [1 << 20, 1 << 21] {
+            let text = format!("{}\nshort\n\nend", "x".repeat(longest));
+            let mut reader = LineReader::new(text.as_bytes(), u64::MAX);
+            assert_eq!(reader.next().unwrap().unwrap().1.len(), longest);
+            let mut read = Vec::new();
+            while let Some((number, line)) = reader.next().unwrap() {
+                read.push((number, line.to_owned()));
+                assert!(reader.line.capacity() <= HELD, "{} bytes after line {number}", reader.line.capacity());
+            }
+            assert_eq!(read, [(2, "short".to_owned()), (3, String::new()), (4, "end".to_owned())]);
+        }
     }
 }

@@ -168,6 +168,11 @@ impl Placed {
         self.put_at(value, 0)
     }
 
+    fn add(&mut self, value: Value) {
+        let size = Size::of(&value);
+        self.values.push(RefCell::new(Long { value, size, uses: 0, is_moved: false }));
+    }
+
     fn put_at(&self, value: Value, depth: usize) -> Result<Value, String> {
         match value {
             Value::Array(items) => {
@@ -274,7 +279,10 @@ impl Reading {
         let Some(Open { kind, number, text, .. }) = self.open.take() else { return Ok(()) };
         let named = self.placed.values.len() + 1;
         let value = match kind {
-            Kind::Text => Value::String(text),
+            Kind::Text => {
+                self.placed.add(Value::String(text));
+                return Ok(());
+            }
             Kind::Value => engine::json::parse_within(&text, self.placed.depth).map_err(|error| {
                 (number + 1, format!("the long value {named} is not JSON ({error}, counted from this line)"))
             })?,
@@ -283,10 +291,11 @@ impl Reading {
         let value = if value.get(REFERENCE).is_some() {
             value
         } else {
+            check_refers_back(&value, named)
+                .map_err(|(wrong, what)| (line_of_reference(&text, wrong, number), what))?;
             self.placed.put_into(value).map_err(|what| (number, what))?
         };
-        let size = Size::of(&value);
-        self.placed.values.push(RefCell::new(Long { value, size, uses: 0, is_moved: false }));
+        self.placed.add(value);
         Ok(())
     }
 
@@ -300,6 +309,39 @@ impl Reading {
         }
         Ok(self.placed)
     }
+}
+
+/// Checks that a long value refers only to those before it: so none names itself, directly or through others. The error
+/// has the number that it names.
+fn check_refers_back(value: &Value, named: usize) -> Result<(), (u64, String)> {
+    match value {
+        Value::Array(items) => items.iter().try_for_each(|inner| check_refers_back(inner, named)),
+        Value::Object(fields) => {
+            if let Some(other) = fields.get(REFERENCE).and_then(Value::as_u64).filter(|other| *other >= named as u64) {
+                let instead = "write its content there";
+                let what = if other == named as u64 {
+                    format!("the long value {named} names itself: {instead}")
+                } else {
+                    format!(
+                        "the long value {named} refers to {other}, and only those before it can be named: {instead}"
+                    )
+                };
+                return Err((other, what));
+            }
+            fields.values().try_for_each(|inner| check_refers_back(inner, named))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The line of a reference in the text of a long value whose head is in a line; that of the head if it is not found.
+fn line_of_reference(text: &str, named: u64, head: usize) -> usize {
+    let is_there = |line: &str| {
+        let line: String = line.chars().filter(|c| !c.is_whitespace()).collect();
+        let mut after = line.split("\"$long\":").skip(1);
+        after.any(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().is_some_and(|n| n == named.to_string()))
+    };
+    text.lines().position(is_there).map_or(head, |at| head + 1 + at)
 }
 
 /// The long values that a line refers to, where a reference is written as this program does it.

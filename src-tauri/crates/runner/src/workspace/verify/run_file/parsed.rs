@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use store::BundleRecord;
 
+use super::contradictions::Read;
 use super::event_fields::kind;
 use super::long_values::Placed;
 use super::{Lines, RunLabel};
@@ -43,8 +44,8 @@ pub(super) struct Parsed {
     pub(super) pieces: Vec<BundleRecord>,
     pub(super) expectation: Expectation,
     pub(super) lines: Lines,
-    /// The last event of each request.
-    last: HashMap<Arc<str>, Seq>,
+    /// What later events are held against.
+    read: Read,
     events: u64,
 }
 
@@ -92,6 +93,7 @@ impl Parsed {
                 "version {version} of the record of {scope} is in line {first} already: remove one of them"
             ));
         }
+        self.read.record(&scope, version, &state);
         self.pieces.push(BundleRecord::Record { scope, version, state });
         Ok(())
     }
@@ -105,9 +107,9 @@ impl Parsed {
     ) -> Result<(), String> {
         let EventHead { at, attempt, path, request, seq } = head;
         let request = request.unwrap_or_else(|| label.request.as_str().into());
-        follows(&mut self.last, &request, seq)?;
-        self.lines.events.insert((request.clone(), seq), number);
         let event = Box::new(Event { seq, at, path, attempt, kind: kind(event)? });
+        self.read.event(&request, &event)?;
+        self.lines.events.insert((request.clone(), seq), number);
         self.pieces.push(BundleRecord::Event { request, event });
         self.events += 1;
         Ok(())
@@ -127,7 +129,7 @@ impl Parsed {
         if self.events != label.events {
             return Err(format!("the file is to have {} events, and {} are there", label.events, self.events));
         }
-        if !self.last.contains_key(label.request.as_str()) {
+        if !self.read.has(&label.request) {
             return Err(format!("the file is of request \"{}\", and no event of it is there", label.request));
         }
         fits(label, &self.pieces)
@@ -153,14 +155,16 @@ fn unknown_of_line(value: &Value) -> Option<String> {
     Some(format!("the record of a line has no field \"{field}\""))
 }
 
-/// Checks that the first line says of the request what its events say; only its flow may have been renamed since. A
-/// request that failed and was resumed has ended twice: the last end counts.
+/// Checks that the first line says of the request what its events say. A request that failed and was resumed has ended
+/// twice: the last end counts.
 fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
-    let (mut began, mut ended) = (None, None);
+    let (mut flow_began, mut began, mut ended) = (None, None, None);
     for piece in pieces {
         match piece {
             BundleRecord::Event { request, event } if **request == *label.request => match &event.kind {
-                EventKind::RequestStarted { action, .. } => began = Some(&**action),
+                EventKind::RequestStarted { flow, action, .. } => {
+                    (flow_began, began) = (Some(&**flow), Some(&**action));
+                }
                 EventKind::RequestFinished { status, .. } => ended = Some(status.as_str()),
                 EventKind::RequestResumed { .. } => ended = None,
                 _ => {}
@@ -173,9 +177,12 @@ fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
     if ended.is_none() && !WITHOUT_END.iter().any(|status| status.as_str() == label.status) {
         return Err(format!("the status is \"{}\" here, and the request has no end in its events", label.status));
     }
-    for (name, said, is) in [("action", &label.action, began), ("status", &label.status, ended)] {
+    let said = [("flow", &label.flow, flow_began), ("action", &label.action, began), ("status", &label.status, ended)];
+    for (name, said, is) in said {
         if let Some(is) = is.filter(|is| is != said) {
-            return Err(format!("the {name} is \"{said}\" here, and \"{is}\" in the events of the request"));
+            return Err(format!(
+                "the {name} is \"{said}\" here, and \"{is}\" in the events of the request: write the same in both"
+            ));
         }
     }
     Ok(())
@@ -187,14 +194,4 @@ const LINES: &str = "a record {\"record\", \"state\", \"version\"}, an event {\"
 
 fn parse_line(line: &str, depth: usize) -> Result<Value, String> {
     engine::json::parse_within(line, depth).map_err(|error| format!("this is not JSON ({error})"))
-}
-
-/// Checks the number of an event: each request counts its events from 1, and a fork goes on from where it branched off.
-fn follows(last: &mut HashMap<Arc<str>, Seq>, request: &Arc<str>, seq: Seq) -> Result<(), String> {
-    let before = last.insert(request.clone(), seq).unwrap_or(0);
-    let goes_on = before == 1 && seq > 1;
-    if seq != before + 1 && !goes_on {
-        return Err(format!("event {} of request \"{request}\" is expected here, and this is event {seq}", before + 1));
-    }
-    Ok(())
 }

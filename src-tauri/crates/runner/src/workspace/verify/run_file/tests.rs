@@ -153,6 +153,26 @@ fn a_field_that_is_not_of_its_line_is_named() {
     parse(&text.replacen("\"events\":1", "\"events\":1,\"madeBy\":\"9.1\"", 1)).unwrap();
 }
 
+/// A value that names itself, or one below it, has no content: the line says where.
+#[test]
+fn a_long_value_that_names_itself_is_told_with_the_line_of_the_reference() {
+    let text = run(vec![event(1, output(json!(1)))], Expectation::default()).text().unwrap();
+    let text = text.replace("{\"value\":1}", "{\"value\":{\"$long\":1}}");
+    for (below, line, what) in [
+        ("{\"value\":1}\n[\n  1,\n  {\"$long\":1}\n]\n", 6, "the long value 1 names itself"),
+        ("{\"value\":1}\n[{ \"$long\" : 1 }]\n", 4, "the long value 1 names itself"),
+        (
+            "{\"value\":1}\n[{\"$long\":2}]\n{\"value\":2}\n[{\"$long\":1}]\n",
+            4,
+            "the long value 1 refers to 2, and only those before it can be named",
+        ),
+        ("{\"value\":1}\n{\n\"a\":{\"$long\":12}}\n", 5, "the long value 1 refers to 12"),
+    ] {
+        let (found, message) = parse(&format!("{text}{below}")).unwrap_err();
+        assert!(found == line && message.contains(what), "line {found}: {message}, not line {line}: {what}");
+    }
+}
+
 /// Each value is twice the one before: forty lines would be a terabyte.
 #[test]
 fn long_values_that_refer_to_each_other_without_end_are_refused() {

@@ -1,0 +1,52 @@
+//! Files that this process writes into a folder that it watches: what it wrote itself is no change to it.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use crate::core::sync::lock;
+
+/// The content of each such file, by its real path.
+#[derive(Default)]
+pub(crate) struct OwnWrites(Mutex<HashMap<PathBuf, blake3::Hash>>);
+
+impl OwnWrites {
+    /// Notes what is about to be written. The folder of the file must be there.
+    pub(crate) fn note(&self, file: &Path, content: &[u8]) {
+        if let Some(real) = real(file) {
+            lock(&self.0).insert(real, blake3::hash(content));
+        }
+    }
+
+    /// Whether a file is as this process wrote it.
+    pub(crate) fn is_own(&self, file: &Path) -> bool {
+        let Some(written) = real(file).and_then(|real| lock(&self.0).get(&real).copied()) else { return false };
+        std::fs::read(file).is_ok_and(|content| blake3::hash(&content) == written)
+    }
+}
+
+/// The path of a file in its real folder: the file itself may not be there.
+fn real(file: &Path) -> Option<PathBuf> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Some(std::fs::canonicalize(folder).ok()?.join(file.file_name()?))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_own_until_another_writes_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, writes) = (folder.path().join("report.xml"), OwnWrites::default());
+        std::fs::write(&file, "one").unwrap();
+        assert!(!writes.is_own(&file));
+        writes.note(&file, b"one");
+        assert!(writes.is_own(&file) && writes.is_own(&folder.path().join(".").join("report.xml")));
+        std::fs::write(&file, "another").unwrap();
+        assert!(!writes.is_own(&file));
+        std::fs::remove_file(&file).unwrap();
+        assert!(!writes.is_own(&file));
+    }
+}

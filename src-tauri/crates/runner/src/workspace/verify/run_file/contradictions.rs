@@ -1,0 +1,205 @@
+//! Events of a `.run` file that contradict other lines of it. A replay does not look at all of them, so the run would be
+//! the same whatever a hand has written there.
+//!
+//! Each rule is one function, which says what is wrong with an event and what would be right. Lines are read in order,
+//! so an event is held against those before it. Must not refuse what an engine has recorded: where the lines before do
+//! not say it for certain, a rule is silent.
+
+mod sums;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::effects::EffectKind;
+use engine::event::{Event, EventKind, Seq};
+use engine::loading::LOAD;
+use engine::operation::Operation;
+use engine::path::ROOT;
+use engine::scope::ScopeKey;
+use serde_json::{Map, Value};
+
+use sums::Sums;
+
+/// The events of a file, as far as they were read.
+#[derive(Default)]
+pub(super) struct Read {
+    requests: HashMap<Arc<str>, Request>,
+    sums: Sums,
+}
+
+/// What was read of one request.
+#[derive(Default)]
+struct Request {
+    last: Seq,
+    /// The last event that a fork has from another request, and that request if it stands before.
+    from: Option<(Option<Arc<str>>, Seq)>,
+    /// The effects that began, and their paths.
+    effects: HashMap<Seq, (EffectKind, Option<Arc<str>>)>,
+    /// The first event of each block and hook.
+    begun: HashMap<Arc<str>, Seq>,
+}
+
+type Rule = fn(&Read, &Arc<str>, &Event) -> Result<(), String>;
+
+/// In the order in which they are asked: numbers first, because the others look events up by them.
+const RULES: [Rule; 5] =
+    [follows_the_event_before, begins_once, ends_what_began, is_of_a_block_that_began, value_fits_its_operation];
+
+impl Read {
+    /// Reads a record.
+    pub(super) fn record(&mut self, scope: &ScopeKey, version: u64, state: &Map<String, Value>) {
+        self.sums.record(scope, version, state);
+    }
+
+    /// Holds the next event of a request against what was read, and reads it.
+    pub(super) fn event(&mut self, request: &Arc<str>, event: &Event) -> Result<(), String> {
+        RULES.iter().try_for_each(|rule| rule(self, request, event))?;
+        self.sums.event(event)?;
+        // Only what stands before is looked into, so no chain of origins leads back.
+        let known_origin = |origin: &str| self.requests.get_key_value(origin).map(|(origin, _)| origin.clone());
+        let from = match &event.kind {
+            EventKind::RequestStarted { forked_from: Some(from), .. } => {
+                Some((known_origin(&from.request_id), from.seq))
+            }
+            _ => None,
+        };
+        let known = self.requests.entry(request.clone()).or_default();
+        known.from = known.from.take().or(from);
+        known.last = event.seq;
+        match &event.kind {
+            EventKind::EffectStarted { effect, .. } => {
+                known.effects.insert(event.seq, (*effect, event.path.clone()));
+            }
+            EventKind::BlockStarted { .. } | EventKind::HookStarted { .. } => {
+                let path = event.path.clone().unwrap_or_default();
+                known.begun.entry(path).or_insert(event.seq);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether an event of a request was read.
+    pub(super) fn has(&self, request: &str) -> bool {
+        self.requests.contains_key(request)
+    }
+
+    /// The request in which an event of a request was recorded: a fork has its first part from another one. `None` if
+    /// that one is not in the file.
+    fn recorded_in(&self, request: &str, seq: Seq) -> Option<&Request> {
+        let mut request = self.requests.get(request)?;
+        while let Some((origin, _)) = request.from.as_ref().filter(|(_, until)| seq > 1 && seq <= *until) {
+            request = self.requests.get(origin.as_ref()?)?;
+        }
+        Some(request)
+    }
+
+    /// Whether a block began, as far as the file says it.
+    fn has_begun(&self, request: &str, path: &str) -> bool {
+        let (mut request, mut until) = (request, Seq::MAX);
+        while let Some(known) = self.requests.get(request) {
+            if known.begun.get(path).is_some_and(|began| *began <= until) {
+                return true;
+            }
+            match &known.from {
+                None => return false,
+                Some((None, _)) => return true,
+                Some((Some(origin), last)) => (request, until) = (origin, *last),
+            }
+        }
+        // What is not in the file may have begun it.
+        true
+    }
+}
+
+/// Each request counts its events from 1; a fork goes on from where it left the other request.
+fn follows_the_event_before(read: &Read, request: &Arc<str>, event: &Event) -> Result<(), String> {
+    let known = read.requests.get(request);
+    let last = known.map_or(0, |known| known.last);
+    let left_at = known.filter(|known| known.last == 1).and_then(|known| known.from.as_ref()).map(|(_, left)| *left);
+    let expected = last.max(left_at.unwrap_or(0)) + 1;
+    if event.seq == expected {
+        return Ok(());
+    }
+    Err(format!("event {expected} of request \"{request}\" is expected here, and this is event {}", event.seq))
+}
+
+/// No event but the first one begins a request.
+fn begins_once(_: &Read, request: &Arc<str>, event: &Event) -> Result<(), String> {
+    match (&event.kind, event.seq) {
+        (EventKind::RequestStarted { .. }, 1) => Ok(()),
+        (EventKind::RequestStarted { .. }, seq) => Err(format!(
+            "event {seq} of request \"{request}\" is a second request_started: only the first event of a request is one"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// `started` of an effect's end names the begin of that effect.
+fn ends_what_began(read: &Read, request: &Arc<str>, event: &Event) -> Result<(), String> {
+    let EventKind::EffectFinished { effect, started: Some(started), .. } = &event.kind else { return Ok(()) };
+    let right = || {
+        let at = event.path.as_deref().unwrap_or("the request");
+        format!("\"started\" names the effect_started event of this {} at {at}, which stands before", effect.as_str())
+    };
+    if *started >= event.seq {
+        return Err(format!("\"started\" is {started}, and this is event {}: {}", event.seq, right()));
+    }
+    let Some(known) = read.recorded_in(request, *started) else { return Ok(()) };
+    match known.effects.get(started) {
+        Some((began, path)) if began == effect && *path == event.path => Ok(()),
+        Some((began, path)) => Err(format!(
+            "\"started\" is {started}, which is the begin of a {} at {}: {}",
+            began.as_str(),
+            path.as_deref().unwrap_or("the request"),
+            right()
+        )),
+        None => Err(format!("\"started\" is {started}, and that is no effect_started event: {}", right())),
+    }
+}
+
+/// What has a path is of a block, or of a hook, that began before.
+fn is_of_a_block_that_began(read: &Read, request: &Arc<str>, event: &Event) -> Result<(), String> {
+    let begins = matches!(event.kind, EventKind::BlockStarted { .. } | EventKind::HookStarted { .. });
+    // The action's root may say something before it begins; what a file does when it is loaded is of no block.
+    let Some(path) = event.path.as_deref().filter(|path| !begins && *path != ROOT && *path != LOAD) else {
+        return Ok(());
+    };
+    if read.has_begun(request, path) {
+        return Ok(());
+    }
+    Err(format!("this is of the block {path}, which no line before this one begins: a block_started event of it does"))
+}
+
+/// Only an increment has a value, and that has a number for each of its fields.
+fn value_fits_its_operation(_: &Read, _: &Arc<str>, event: &Event) -> Result<(), String> {
+    let EventKind::StateChanged { operation, value: Some(value), .. } = &event.kind else { return Ok(()) };
+    let Operation::Increment { by } = operation else {
+        let op = operation_name(operation);
+        return Err(format!(
+            "a state_changed event with \"op\":\"{op}\" has no \"value\": only an increment has its sums"
+        ));
+    };
+    let Value::Object(sums) = value else {
+        return Err("the \"value\" of an increment is an object with the sum of each of its fields".to_owned());
+    };
+    if let Some(field) = sums.keys().find(|field| !by.contains_key(*field)) {
+        return Err(format!("\"value\" has the sum of \"{field}\", which the increment does not change"));
+    }
+    if let Some(field) = by.keys().find(|field| !sums.contains_key(*field)) {
+        return Err(format!("\"value\" has no sum of \"{field}\", which the increment changes"));
+    }
+    match sums.iter().find(|(_, sum)| !sum.is_number()) {
+        Some((field, sum)) => Err(format!("the sum of \"{field}\" is {sum} in \"value\": it is a number")),
+        None => Ok(()),
+    }
+}
+
+/// As the file names it.
+fn operation_name(operation: &Operation) -> String {
+    let written = serde_json::to_value(operation).unwrap_or_default();
+    written["op"].as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

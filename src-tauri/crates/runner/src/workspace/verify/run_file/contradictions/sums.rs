@@ -1,0 +1,145 @@
+//! The sums of increments: what an event says of them is what the operations before it make.
+//!
+//! A state is known from a record or its first state on. An operation continues it only if it made the next version: a
+//! block that saw another version makes other sums. After anything that may undo operations nothing is known.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use engine::event::{Event, EventKind, Outcome};
+use engine::operation::{Operation, equal};
+use engine::scope::ScopeKey;
+use serde_json::{Map, Value};
+
+/// The states that are known.
+#[derive(Default)]
+pub(super) struct Sums {
+    states: HashMap<ScopeKey, Known>,
+    /// How many requests run.
+    running: usize,
+}
+
+/// A state at a version: its numbers.
+struct Known {
+    version: u64,
+    /// The execution that writes it, if its writes are seen at once: of a second one it is not known what was undone.
+    writer: Option<Writer>,
+    fields: HashMap<String, Field>,
+}
+
+/// The path and the attempt of an execution.
+type Writer = (Option<Arc<str>>, u32);
+
+#[derive(Clone, Copy)]
+enum Field {
+    Number(f64),
+    Other,
+}
+
+impl Field {
+    fn of(value: &Value) -> Field {
+        match value {
+            // As an increment takes it.
+            Value::Null => Field::Number(0.0),
+            value => value.as_f64().map_or(Field::Other, Field::Number),
+        }
+    }
+}
+
+impl Sums {
+    /// Reads a record: its state before the next event.
+    pub(super) fn record(&mut self, scope: &ScopeKey, version: u64, state: &Map<String, Value>) {
+        if self.running > 0 {
+            // A block that runs may have seen the state before.
+            self.states.remove(scope);
+            return;
+        }
+        let fields = state.iter().map(|(name, value)| (name.clone(), Field::of(value))).collect();
+        self.states.insert(scope.clone(), Known { version, writer: None, fields });
+    }
+
+    /// Holds an event against what is known, and reads it.
+    pub(super) fn event(&mut self, event: &Event) -> Result<(), String> {
+        match &event.kind {
+            EventKind::RequestStarted { .. } => self.running += 1,
+            EventKind::RequestFinished { .. } => self.running = self.running.saturating_sub(1),
+            EventKind::BlockFinished { outcome: Outcome::Completed, .. } => {}
+            EventKind::CallbackReturned { superseded, memoized: false, .. } if superseded.is_empty() => {}
+            EventKind::BlockFinished { .. }
+            | EventKind::CallbackReturned { .. }
+            | EventKind::CommitRefused { .. }
+            | EventKind::RequestResumed { .. }
+            | EventKind::BlockResumed { .. } => self.states.clear(),
+            EventKind::StateInitialized { scope, state, .. } => self.first_state(scope, state),
+            EventKind::StateChanged { scope, operation, value, version } => {
+                let writer = (event.path.clone(), event.attempt);
+                return self.operation((scope, *version), operation, value.as_ref(), writer);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn first_state(&mut self, scope: &ScopeKey, state: &Value) {
+        let fields = state.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), Field::of(value)));
+        if !scope.kind.is_durable() {
+            self.states.insert(scope.clone(), Known { version: 0, writer: None, fields: fields.collect() });
+        } else if let Some(known) = self.states.get_mut(scope) {
+            // The defaults of fields that the record does not have.
+            fields.for_each(|(name, field)| _ = known.fields.entry(name).or_insert(field));
+        }
+    }
+
+    fn operation(
+        &mut self,
+        (scope, version): (&ScopeKey, u64),
+        operation: &Operation,
+        value: Option<&Value>,
+        writer: Writer,
+    ) -> Result<(), String> {
+        let is_continued = |known: &Known| {
+            let is_same = scope.kind.is_durable() || known.writer.as_ref().is_none_or(|known| *known == writer);
+            is_same && known.version + 1 == version && self.running < 2
+        };
+        if !self.states.get(scope).is_some_and(is_continued) {
+            self.states.remove(scope);
+            return Ok(());
+        }
+        let Some(known) = self.states.get_mut(scope) else { return Ok(()) };
+        (known.version, known.writer) = (version, Some(writer));
+        let mut put = |name: &str, value: &Value| _ = known.fields.insert(name.to_owned(), Field::of(value));
+        match operation {
+            Operation::Patch { fields } | Operation::Atomic { fields } => {
+                fields.iter().for_each(|(name, value)| put(name, value));
+            }
+            Operation::Update { field, value } => put(field, value),
+            Operation::Set { state } => {
+                known.fields.clear();
+                known.fields.extend(state.iter().map(|(name, value)| (name.clone(), Field::of(value))));
+            }
+            Operation::Push { field, .. }
+            | Operation::SetRecord { field, .. }
+            | Operation::DeleteRecord { field, .. } => _ = known.fields.insert(field.clone(), Field::Other),
+            Operation::Increment { by } => {
+                for (name, amount) in by {
+                    let said = value.and_then(|sums| sums.get(name));
+                    let before = known.fields.get(name).copied().unwrap_or(Field::Number(0.0));
+                    let (Some(said), Field::Number(before)) = (said, before) else {
+                        known.fields.insert(name.clone(), Field::Other);
+                        continue;
+                    };
+                    let sum = engine::json::number(before + amount.as_f64().unwrap_or(0.0));
+                    if !equal(&sum, said) {
+                        return Err(format!(
+                            "the sum of \"{name}\" is {said} in \"value\": it was {} before, and {amount} is added, so \
+                             it is {sum}",
+                            engine::json::number(before)
+                        ));
+                    }
+                    known.fields.insert(name.clone(), Field::of(said));
+                }
+            }
+        }
+        Ok(())
+    }
+}

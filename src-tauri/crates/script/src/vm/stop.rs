@@ -1,0 +1,20 @@
+//! Ends a script from outside in the middle of what it does, also where it does not yield.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+/// Says whether a script is to end; the interpreter asks while the script runs. Clones share what is asked.
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Rc<OnceCell<Box<dyn Fn() -> bool>>>);
+
+impl Stop {
+    /// Sets what is asked. Only the first one counts.
+    pub(crate) fn when(&self, is_over: impl Fn() -> bool + 'static) {
+        let _ = self.0.set(Box::new(is_over));
+    }
+
+    /// Whether the script is to end.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.get().is_some_and(|is_over| is_over())
+    }
+}
