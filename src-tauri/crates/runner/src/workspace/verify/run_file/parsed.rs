@@ -1,6 +1,5 @@
 //! The lines of a `.run` file between the first one and its long values: records, events, and what is expected.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, RequestStatus, Seq};
