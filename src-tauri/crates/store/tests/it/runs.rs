@@ -208,7 +208,10 @@ fn lists_leave_other_parts_of_an_experiment_out() {
     assert_eq!(ids(&bed, &RunQuery::default()), ["a"]);
     assert_eq!(filtered(&bed, RunCondition::IsSample, false), ["b", "c", "d"]);
     assert_eq!(["a", "b", "d"].map(|id| bed.is_sample(id).unwrap()), [false, true, true]);
-    assert_eq!((bed.samples("exp").unwrap().len(), bed.count_samples("exp", &[RequestStatus::Aborted]).unwrap()), (2, 2));
+    assert_eq!(
+        (bed.samples("exp").unwrap().len(), bed.count_samples("exp", &[RequestStatus::Aborted]).unwrap()),
+        (2, 2)
+    );
     let summary = bed.runs_by_day(&RunFilter::default()).unwrap();
     assert_eq!((summary.samples, summary.days[0].runs), (3, 1));
 }

@@ -47,13 +47,6 @@ pub(super) struct Ledger {
     pub(super) gates: HashMap<String, Gate>,
 }
 
-impl Ledger {
-    /// Of no calls yet, of which each is expected to take as much as this.
-    pub(super) fn expecting(largest: CallTokens) -> Ledger {
-        Ledger { largest, ..Ledger::default() }
-    }
-}
-
 /// How many calls of a model may be on their way: fewer after its provider has refused one because there were too many.
 #[derive(Debug)]
 pub(super) struct Gate {
@@ -79,6 +72,11 @@ enum Room {
 }
 
 impl Ledger {
+    /// Of no calls yet, of which each is expected to take as much as this.
+    pub(super) fn expecting(largest: CallTokens) -> Ledger {
+        Ledger { largest, ..Ledger::default() }
+    }
+
     /// Whether a budget has room for a call. `kept` is what is kept for others; `has_price` says whether the call has
     /// one.
     fn room(&self, budget: Option<Budget>, wanted: Spent, has_price: bool, kept: Spent) -> Room {
