@@ -874,6 +874,11 @@ export type ComparedRow = {
 	path: string,
 	/**  Its name. */
 	name: string,
+	/**
+	 *  Of a turn of a loop or an entry of a list: the id, the name or the title of what it was called with, or its
+	 *  first words.
+	 */
+	words?: string | null,
 	/**  Its kind. */
 	kind?: BlockKind | null,
 	/**  In what the two differ themselves. */
