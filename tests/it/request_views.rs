@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use runner::{
-    At, Audience, Edits, EventQuery, Fault, ItemRow, ItemsQuery, Mock, OpenOptions, RequestQuery, RowsQuery,
+    At, Audience, ComparedQuery, Edits, EventQuery, Fault, ItemRow, ItemsQuery, Mock, OpenOptions, RequestQuery, RowsQuery,
     RunOptions, Shape, Synthetic, ViewBatch, ViewUpdate, Workspace,
 };
 use serde_json::json;
@@ -315,4 +315,38 @@ fn turns_are_called_after_their_inputs_and_those_that_failed_come_first() {
     // The same where rows are asked for, also as of an instant before the failure.
     let query = RowsQuery { offset: 2, limit: 9, at: Some(head.page[3].seq_start) };
     assert_eq!(told(&workspace.view_rows(head.view, query).expect("they are read").page), [turn(2), turn(0), turn(1)]);
+}
+
+/// Rows of one name are told apart by what names the entry of the list, also where two requests are compared.
+#[test]
+fn compared_entries_of_a_list_have_their_words() {
+    let place = Place::with_flow(
+        r#"
+const price = handler({ name: "price", inputSchema: z.any(), execute: async (line) => ({ sum: line.price }) });
+export default defineFlow({
+  kind: "cart",
+  actions: { pay: { inputSchema: z.any(), block: sequencer({ name: "all", inputSchema: z.any() }).forEach(price) } },
+});
+"#,
+    );
+    for (request, cost) in [("cheap", 20), ("dear", 30)] {
+        let lines = json!([{ "title": "Lamp", "price": 5 }, { "title": "Red chair", "price": cost }]).to_string();
+        place.run(&["run", "cart", "pay", "--user", "ada", "--request", request, "--input", &lines]);
+    }
+    let options =
+        OpenOptions { dir: place.dir().to_owned(), data: Some(place.database().into()), ..OpenOptions::default() };
+    let workspace = Workspace::open(options).expect("the workspace opens");
+    for head in [workspace.open_comparison("cheap", "dear"), workspace.open_replay("cheap")] {
+        let head = head.expect("it opens");
+        let query = ComparedQuery { offset: 0, limit: 20, all: true };
+        let rows = workspace.comparison_rows(head.comparison, query).expect("it is open");
+        let words: Vec<_> = rows.iter().map(|row| (row.path.as_str(), row.words.as_deref())).collect();
+        let told = [
+            ("root", None),
+            ("root/forEach:price[0]", Some("Lamp")),
+            ("root/forEach:price[1]", Some("Red chair")),
+        ];
+        assert_eq!(words, told);
+        workspace.close_comparison(head.comparison);
+    }
 }

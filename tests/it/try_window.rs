@@ -97,7 +97,7 @@ fn models_are_tried_from_a_block_compared_and_adopted() {
     window.click(&hook("sample-row"));
     window.click(&hook("open-sample"));
     window.until_status("completed");
-    window.wait_for_text(&hook("request-origin"), "said");
+    window.wait_for(&format!("{} [title=\"Open said\"]", hook("request-origin")));
     window.script("history.back()", &[]);
 
     // The edit is shown before it is written.

@@ -1,25 +1,10 @@
-//! The window's commands about values: of blocks, events, states and differences. What is large is read in parts.
+//! The window's commands about values: events, whose large values are references, and what is read of such a value.
 
-use runner::{
-    BlockParts, ChangePage, EventParts, Fault, Json, PayloadHits, PayloadPage, PayloadQuery, PayloadReference,
-    PayloadSaved, ScopesPage, ScopesQuery,
-};
-use serde::Deserialize;
+use runner::{EventParts, Fault, Json, PayloadHits, PayloadPage, PayloadQuery, PayloadReference, PayloadSaved};
 use tauri::State;
 
 use super::off_the_main_thread;
 use crate::window::WindowState;
-
-/// Everything about one execution of a block.
-#[tauri::command]
-#[specta::specta]
-pub(super) async fn block_parts(
-    state: State<'_, WindowState>,
-    request_id: String,
-    instance_id: String,
-) -> Result<BlockParts, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.block_parts(&request_id, &instance_id)).await
-}
 
 /// Raw events, oldest first.
 #[tauri::command]
@@ -31,46 +16,6 @@ pub(super) async fn event_parts(
     limit: u32,
 ) -> Result<Vec<EventParts>, Fault> {
     off_the_main_thread(state, move |workspace| workspace.event_parts(&request_id, from, limit.into())).await
-}
-
-/// The scopes just after an event.
-#[tauri::command]
-#[specta::specta]
-pub(super) async fn state_scopes(
-    state: State<'_, WindowState>,
-    request_id: String,
-    query: ScopesQuery,
-) -> Result<ScopesPage, Fault> {
-    off_the_main_thread(state, move |workspace| workspace.state_scopes(&request_id, &query)).await
-}
-
-/// Which differences.
-#[derive(Debug, Deserialize, specta::Type)]
-pub(super) struct DiffQuery {
-    /// The earlier instant.
-    from: u64,
-    /// The later one.
-    to: u64,
-    /// The first difference, from 0.
-    offset: u64,
-    /// How many, at most 200.
-    limit: u64,
-    /// Of the `FlowState` of an agent, not of all scopes.
-    #[serde(default)]
-    flow: bool,
-}
-
-/// What differs between two instants of a request, from one difference on.
-#[tauri::command]
-#[specta::specta]
-pub(super) async fn diff_page(
-    state: State<'_, WindowState>,
-    request_id: String,
-    query: DiffQuery,
-) -> Result<ChangePage, Fault> {
-    let DiffQuery { from, to, offset, limit, flow } = query;
-    off_the_main_thread(state, move |workspace| workspace.diff_page(&request_id, (from, to), flow, (offset, limit)))
-        .await
 }
 
 /// A part of a large value.

@@ -243,14 +243,8 @@ export const commands = {
 	openWindow: (flags: string[]) => __TAURI_INVOKE<null>("open_window", { flags }),
 	/**  Keeps what the window shows, as the page's address: the next start opens it again if the program is quit or killed. */
 	keepWindow: (address: string) => __TAURI_INVOKE<null>("keep_window", { address }),
-	/**  Everything about one execution of a block. */
-	blockParts: (requestId: string, instanceId: string) => __TAURI_INVOKE<BlockParts>("block_parts", { requestId, instanceId }),
 	/**  Raw events, oldest first. */
 	eventParts: (requestId: string, from: number, limit: number) => __TAURI_INVOKE<EventParts[]>("event_parts", { requestId, from, limit }),
-	/**  The scopes just after an event. */
-	stateScopes: (requestId: string, query: ScopesQuery) => __TAURI_INVOKE<ScopesPage>("state_scopes", { requestId, query }),
-	/**  What differs between two instants of a request, from one difference on. */
-	diffPage: (requestId: string, query: DiffQuery) => __TAURI_INVOKE<ChangePage>("diff_page", { requestId, query }),
 	/**  A part of a large value. */
 	payload: (reference: PayloadReference, query: PayloadQuery) => __TAURI_INVOKE<PayloadPage>("payload", { reference, query }),
 	/**  Where a text is in a large value, from the hit with a number on. */
@@ -561,40 +555,6 @@ export type BlockPart =
 /**  A change's value after. */
 "new";
 
-/**  [`BlockDetail`](super::BlockDetail) as the window gets it. */
-export type BlockParts = {
-	/**  Its row, without the details of its error. */
-	block: BlockRow,
-	/**  What kept last what it had come to. */
-	keptBy?: KeptBy | null,
-	/**  What it got. */
-	input?: Payload | null,
-	/**  What it made. */
-	output?: Payload | null,
-	/**  What came with its error. */
-	details?: Payload | null,
-	/**  Of a foreign request, the span that the block is. */
-	span?: Payload | null,
-	/**  The first items that it emitted itself, long values cut. */
-	items: Item[],
-	/**  How many it emitted. */
-	itemCount: number,
-	/**  The first changes that it made. */
-	changes: ChangeParts[],
-	/**  How many it made. */
-	changeCount: number,
-	/**  The first lines that it wrote to the console, long ones cut. */
-	logs: LogLine[],
-	/**  How many it wrote. */
-	logCount: number,
-	/**  What it asked people, in any of its executions, oldest first; and what they answered. */
-	asked: SuspensionRow[],
-	/**  The first of what else it did outside of itself. */
-	effects: EffectParts[],
-	/**  The first models that it asked. */
-	modelCalls: EffectParts[],
-};
-
 /**  Which execution of a block: one by its instance, or the newest of a path. */
 export type BlockQuery = {
 	/**  `requestId:path:attempt`. */
@@ -761,34 +721,6 @@ export type Change = {
 	by?: string | null,
 };
 
-/**  A page of differences. */
-export type ChangePage = {
-	/**  How many there are in all. */
-	total: number,
-	/**  From the one that was asked for on. */
-	changes: ChangeParts[],
-};
-
-/**  [`Change`](super::Change) as the window gets it. */
-export type ChangeParts = {
-	/**  `request`, `session`, `user`, `project`, `sequencer`, `block` or `resource`. */
-	scope: string,
-	/**  Which sequencer or block; `<scope>/<path>` of a resource. */
-	instanceId?: string | null,
-	/**  Like `plan[2].title`; empty for the whole state. */
-	path: string,
-	/**  What happened. */
-	kind: DifferenceKind,
-	/**  Before; for a move, the old place. */
-	old?: Payload | null,
-	/**  After; for a move, the new place. */
-	new?: Payload | null,
-	/**  The newest event that touched the path, where one is known. */
-	seq?: number | null,
-	/**  The path of the block that wrote it. */
-	by?: string | null,
-};
-
 /**  The latest saved state of one sequencer instance (SEMANTICS §4.8). */
 export type CheckpointRow = {
 	/**  `requestId:path:attempt`. */
@@ -876,6 +808,11 @@ export type ComparedRow = {
 	path: string,
 	/**  Its name. */
 	name: string,
+	/**
+	 *  Of a turn of a loop or an entry of a list: the id, the name or the title of what it was called with, or its
+	 *  first words.
+	 */
+	words?: string | null,
 	/**  Its kind. */
 	kind?: BlockKind | null,
 	/**  In what the two differ themselves. */
@@ -1140,20 +1077,6 @@ export type Detail = {
 	message: string,
 };
 
-/**  Which differences. */
-export type DiffQuery = {
-	/**  The earlier instant. */
-	from: number,
-	/**  The later one. */
-	to: number,
-	/**  The first difference, from 0. */
-	offset: number,
-	/**  How many, at most 200. */
-	limit: number,
-	/**  Of the `FlowState` of an agent, not of all scopes. */
-	flow?: boolean,
-};
-
 /**  What happened to a path. */
 export type DifferenceKind = 
 /**  Only in the new value. */
@@ -1226,28 +1149,6 @@ export type EarlierWrite = {
 	action: string,
 	/**  What it wrote. */
 	write: WriteRow,
-};
-
-/**  [`EffectRow`](super::EffectRow) as the window gets it. */
-export type EffectParts = {
-	/**  The event that began it. */
-	seq: number,
-	/**  `model`, `fetch`, `sleep`, `clock`, `random`, `uuid` or `once`. */
-	effect: string,
-	/**  Counts those of its kind in one execution of the block, from 0. */
-	ordinal: number,
-	/**  Milliseconds since the epoch. */
-	startedAt: number,
-	/**  Milliseconds; absent while it runs, or where its process died. */
-	durationMs?: number | null,
-	/**  What was asked, where it is recorded. */
-	request?: Payload | null,
-	/**  What was answered. */
-	result?: Payload | null,
-	/**  The message of its error. */
-	error?: string | null,
-	/**  Taken from the log by a resume. */
-	memoized: boolean,
 };
 
 /**  One effect of a block. */
@@ -2854,20 +2755,6 @@ export type SampleView = {
 	differs: SampleDiffers,
 };
 
-/**  One scope at an instant. */
-export type ScopeParts = {
-	/**  Its kind, and a name where there may be several: `session`, `sequencer r:root:0`, `resource session/notes/a`. */
-	id: string,
-	/**  `request`, `session`, `user`, `project`, `sequencer` (of any block) or `resource`. */
-	scope: string,
-	/**  The block's instance, or the resource's name. */
-	name?: string | null,
-	/**  How often it changed. */
-	version?: number | null,
-	/**  What it holds; of a resource with a text, that is under `$content`. */
-	value: Payload,
-};
-
 /**  The state of a scope as a block sees it. */
 export type ScopeSeen = {
 	/**  `session`, `user`, `project`, `request` or `sequencer[PATH]`. */
@@ -2876,34 +2763,6 @@ export type ScopeSeen = {
 	value: Json,
 	/**  The fields that the block has written and that take effect when it ends. */
 	notInForce?: string[],
-};
-
-/**  The scopes of an instant. */
-export type ScopesPage = {
-	/**  The event it is at. */
-	seq: number,
-	/**  When that event was, in milliseconds since the epoch. */
-	at?: number | null,
-	/**  How many scopes there are. */
-	total: number,
-	/**  Those that were asked for. */
-	scopes: ScopeParts[],
-	/**  Of a request of an agent: its turns and its tool queue, long texts cut. */
-	agent?: AgentView | null,
-	/**  Of a request of an agent: its `FlowState`. */
-	flowState?: Payload | null,
-};
-
-/**  Which scopes of an instant. */
-export type ScopesQuery = {
-	/**  The instant. */
-	seq: number,
-	/**  The first scope, from 0. */
-	offset: number,
-	/**  How many, at most 200. */
-	limit: number,
-	/**  Ids of others that are wanted too, at most 200. */
-	also?: string[],
 };
 
 /**  What tells how good a sample is: a number, or whether it passes. */

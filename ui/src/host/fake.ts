@@ -181,6 +181,7 @@ export class FakeHost extends FakeFiles implements Host {
   async payloadWhole(): Promise<never> {
     throw notRecorded('a large value');
   }
+  payloadSave = this.payloadWhole;
   async watch(onNotice: (notice: Notice) => void) {
     this.#watchers.add(onNotice);
     return () => void this.#watchers.delete(onNotice);

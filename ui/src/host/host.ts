@@ -51,6 +51,7 @@ import type {
   PayloadHits,
   PayloadPage,
   PayloadQuery,
+  PayloadSaved,
   PayloadReference,
   PlanRow,
   Printed,
@@ -200,6 +201,8 @@ export interface Host extends ConversationHost, ExperimentHost, RunsHost, Settin
   payloadFind(reference: PayloadReference, text: string, from: number): Promise<PayloadHits>;
   /** Of a value, or of what stands at a path in it; at most 4 MB. */
   payloadWhole(reference: PayloadReference, path: string): Promise<unknown>;
+  /** Writes it to a new file, whatever its size. */
+  payloadSave(reference: PayloadReference, path: string, file: string): Promise<PayloadSaved>;
   openView(requestId: string): Promise<ViewHead>;
   closeView(view: number): Promise<void>;
   viewRows(view: number, query: RowsQuery): Promise<ViewRows>;

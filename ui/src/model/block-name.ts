@@ -4,6 +4,11 @@
 export const blockIcon = (kind: string, path: string | null | undefined): string =>
   /(?:^|\/)(?:tool|activity):[^/]*$/.test(path ?? '') ? 'tool' : kind;
 
+const TINTS: Record<string, string> = { generator: 'text-model', tool: 'text-tool', handler: 'text-handler' };
+
+/** A kind is a small tinted glyph, by its icon; what makes others run is the quietest. */
+export const tintOf = (icon: string): string => TINTS[icon] ?? 'text-chain';
+
 /** `root/step:approve~2` is `approve`; a path without an operation is its last part. */
 export function blockName(path: string): string {
   const last = path.split('/').at(-1) ?? path;

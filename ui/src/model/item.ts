@@ -134,9 +134,19 @@ export function payloadOf(item: Item): Record<string, unknown> {
   return payload;
 }
 
-/** The part of the payload that its text does not already say; null when nothing is left. */
+/** The model that said it, with the one that was asked for where that is another; null if no model did. */
+export function modelOf({ model }: Item): string | null {
+  if (!isRecord(model)) return null;
+  const { requested, actual, ...others } = model;
+  const said = word(actual) || word(requested);
+  if (!said || Object.keys(others).length > 0) return null;
+  return word(requested) && requested !== said ? `${said}, asked for ${word(requested)}` : said;
+}
+
+/** The part of the payload that its text and its head do not already say; null when nothing is left. */
 export function restOf(item: Item): Record<string, unknown> | null {
   const { content: _content, summary: _summary, role: _role, message: _message, ...rest } = payloadOf(item);
+  if (modelOf(item) !== null) delete rest.model;
   return Object.keys(rest).length > 0 ? rest : null;
 }
 

@@ -23,10 +23,11 @@ function listOf(count: number) {
   });
   const find = vi.fn(async (text: string) => ({ hits: [{ path: `/${text}`, around: text }], more: true }));
   const whole = vi.fn(() => Promise.reject({ kind: 'refused', message: 'at most 4 MB at once' }));
-  const source: LargeSource = { page, find, whole };
+  const save = vi.fn(async (path: string) => `/home/ada/value${path}.json`);
+  const source: LargeSource = { page, find, whole, save };
   const large = { kind: 'list' as const, bytes: count * 7, count, head: '[0, …' };
   render(LargeValue, { props: { large, source, label: 'output' } });
-  return { page, find };
+  return { page, find, save };
 }
 
 test('nothing is read before it is opened, and then a page at a time', async () => {
@@ -62,4 +63,11 @@ test('a text is found in it, and what fails is said in its place', async () => {
   expect(find).toHaveBeenCalledWith('.*');
   await fireEvent.click(screen.getByRole('button', { name: /^Copy output/ }));
   await waitFor(() => expect(screen.getByTestId('large-wrong').textContent).toBe('at most 4 MB at once'));
+});
+
+test('all of it is saved to a file that a person chose, and the file is named', async () => {
+  const { save } = listOf(3);
+  await fireEvent.click(screen.getByTestId('large-save'));
+  await waitFor(() => expect(screen.getByTestId('large-saved').textContent).toBe('Saved to /home/ada/value.json'));
+  expect(save).toHaveBeenCalledWith('');
 });

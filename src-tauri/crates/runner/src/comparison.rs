@@ -78,6 +78,11 @@ impl Comparison {
         (left, right)
     }
 
+    /// The requests of both sides; of a replay both are one.
+    pub(crate) fn requests(&self) -> (&str, &str) {
+        (&self.left.request, &self.right.request)
+    }
+
     /// The row of the difference that came first: others may follow from it.
     pub(crate) fn first(&self) -> Option<u64> {
         let when = |pair: &Pair| {
@@ -111,7 +116,7 @@ impl Comparison {
         }
     }
 
-    /// A part of the rows. `texts` resolves the numbers of paths.
+    /// A part of the rows, without their words. `texts` resolves the numbers of paths.
     pub(crate) fn rows(
         &self,
         (offset, limit): (u64, u32),
@@ -145,6 +150,7 @@ impl Comparison {
             depth: pair.depth,
             path: path.to_owned(),
             name,
+            words: None,
             kind,
             differs: BlockDifference::ALL.into_iter().filter(|one| pair.differs & one.bit() != 0).collect(),
             inside: pair.inside,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ComparedBlock, ComparedRow } from '../../host/host';
-import { executionOf, differsIn, longer, more, signOf } from './words';
+import { executionOf, differsIn, longer, more, namesOf, signOf, titleOf } from './words';
 
 const block = (fields: Partial<ComparedBlock>): ComparedBlock => ({
   instanceId: 'r:root:0',
@@ -57,4 +57,12 @@ test('differences have a sign', () => {
 test('an execution is named by its path and its attempt', () => {
   expect(executionOf({ instanceId: 'req-1:root/step:a~2/forEach:b[0]:3' })).toBe('root/step:a~2/forEach:b[0]#3');
   expect(executionOf({ instanceId: 'req-1:root:0' })).toBe('root#0');
+});
+
+test('turns and entries of a list are told apart by their index and their words', () => {
+  const entry = row({ path: 'root/forEach:price[1]', name: 'price', words: 'Red chair' });
+  expect(namesOf(entry)).toEqual({ name: 'price', turn: '[1]', words: 'Red chair' });
+  expect(titleOf(entry)).toBe('price [1] Red chair');
+  expect(titleOf(row({ path: 'root/loop[2]/step:ask', name: 'ask' }))).toBe('ask [2]');
+  expect(namesOf(row({ path: 'root/step:plan', name: 'plan', words: 'x' })).words).toBe('');
 });

@@ -4,10 +4,24 @@ import { plural } from '../../base/json';
 import { duration } from '../../base/time';
 import { isRecord } from '../../base/json';
 import type { ComparedBlock, ComparedRow, ComparisonHead, Replay } from '../../host/host';
+import { labelOf, nameOf, turnOf } from '../../model/row-name';
 import { lookOf } from '../../model/status';
 import { valueChanges } from '../../base/value-changes';
 
 type Divergence = NonNullable<Replay['divergence']>;
+
+/** How the blocks of a row are called, and what tells a turn from the others: its index and its words. */
+export function namesOf({ path, name, words }: ComparedRow): { name: string; turn: string; words: string } {
+  const named = { label: labelOf(path), name };
+  const turn = turnOf(named);
+  return { name: nameOf(named), turn, words: turn ? (words ?? '') : '' };
+}
+
+/** The same in one line, for a sentence. */
+export function titleOf(row: ComparedRow): string {
+  const { name, turn, words } = namesOf(row);
+  return [name, turn, words].filter(Boolean).join(' ');
+}
 
 /** In what two blocks differ. */
 export function differsIn({ differs, left, right, inside, equal }: ComparedRow): string {

@@ -44,6 +44,15 @@ test('a part is called after the block that made it, not after the one that was 
   expect(segmentsOf(text.slice(0, 10), parts).map((one) => one.text)).toEqual(['Angle: ', 'évi']);
 });
 
+test('the name of a tool that a model called is no origin of the same name in its prompt', () => {
+  const text = '- search-library: Finds articles';
+  const called = { where: 'model_answer' as const, path: OWN, pointer: '/toolCalls/0/name' };
+  const edges = [edge(0, prompt(2, 16), called)];
+  expect(partsOf(view(edges), text, OWN)).toEqual([]);
+  const said = { where: 'model_answer' as const, path: OWN, pointer: '/text' };
+  expect(partsOf(view([edge(0, prompt(2, 16), said)]), text, OWN)).toHaveLength(1);
+});
+
 test('where a value has several causes, the value itself is named', () => {
   const other = { where: 'output' as const, path: 'root/step:b', pointer: '' };
   const edges = [edge(0, prompt(), input), edge(1, input, angle), edge(1, input, other)];

@@ -9,10 +9,10 @@ export type Segment = { text: string; part: PartOrigin | null };
 
 /** In a longer request nothing is asked before a person does: its values are indexed for the first question. */
 export const MOST_EVENTS = 10_000;
-/** So many messages of a call are asked about by themselves. */
-export const MOST_MESSAGES = 24;
 /** Enough for the parts of a message with the steps back to where each entered. */
 export const EDGES = 60;
+
+const TOOL_NAME = /\/toolCalls\/\d+\/(?:name|id)$/;
 
 const FIELDS: Partial<Record<WhyPlace, string>> = {
   request_input: 'input',
@@ -53,6 +53,8 @@ export function partsOf(view: WhyView, text: string, own: string | null): PartOr
   const place = (byte: number) => decoder.decode(bytes.subarray(0, byte)).length;
   const found = view.edges.flatMap((edge, n): PartOrigin[] => {
     if (edge.depth !== 0 || !edge.of || edge.in.where !== 'prompt') return [];
+    // A model names the tools that its prompt listed: the same name in its answer is no origin.
+    if (!edge.proven && edge.of.where === 'model_answer' && TOOL_NAME.test(edge.of.pointer ?? '')) return [];
     const spots = chainOf(view.edges, n).flatMap(({ of }) => of ?? []);
     const spot = spots.find((one) => one.requestId !== view.requestId || one.path !== own) ?? edge.of;
     const [from, to] = [edge.in.from, edge.in.to].map((byte) => (byte == null ? null : place(byte)));

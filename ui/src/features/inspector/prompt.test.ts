@@ -35,6 +35,12 @@ test('messages are texts with where they come from', () => {
   expect(words).toEqual(['prompt of helper', 'earlier request, item #4', 'result for #5']);
 });
 
+test('where a text is whole is known, also if it came as a list of one part', () => {
+  const contents = ['a', [{ type: 'text', text: 'a' }], [{ type: 'text', text: 'a' }, { type: 'image' }], []];
+  const messages = contents.map((content) => ({ role: 'user', content }));
+  expect(messagesOf(call({ request: { messages } })).map((one) => one.textAt)).toEqual(['', '/0/text', null, null]);
+});
+
 test('a reply grows by its pieces until it is whole', () => {
   const streamed = [
     { ms: 3, text: 'Hm. ', reasoning: true },

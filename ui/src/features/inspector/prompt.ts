@@ -3,7 +3,14 @@
 import { isRecord, preview } from '../../base/json';
 import type { MessageSource, ModelCallRow } from '../../host/host';
 
-export type Message = { role: string; text: string; source: MessageSource | null; value: unknown };
+export type Message = {
+  role: string;
+  text: string;
+  source: MessageSource | null;
+  value: unknown;
+  /** Where in the value its text is whole, as a JSON pointer; null if it is made of several parts. */
+  textAt: string | null;
+};
 
 const records = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 const requestOf = (call: ModelCallRow) => (isRecord(call.request) ? call.request : {});
@@ -14,7 +21,15 @@ export function messagesOf(call: ModelCallRow): Message[] {
     text: textOf(message.content),
     source: call.sources[n] ?? null,
     value: message.content,
+    textAt: textPlace(message.content),
   }));
+}
+
+/** Most providers take a text as a list of one part. */
+function textPlace(content: unknown): string | null {
+  if (typeof content === 'string') return '';
+  const [part, ...others] = Array.isArray(content) ? content : [];
+  return others.length === 0 && isRecord(part) && typeof part.text === 'string' ? '/0/text' : null;
 }
 
 /** Parts that are no text show what they are: a call with its arguments, a result with what it holds. */

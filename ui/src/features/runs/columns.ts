@@ -8,6 +8,8 @@ export type ColumnId =
 export type Column = {
   id: ColumnId;
   label: string;
+  /** What the values are, where the label does not say it. */
+  about?: string;
   sort: RunSort;
   /** In pixels; the title takes what is left. */
   width: number;
@@ -25,7 +27,16 @@ export const COLUMNS: readonly Column[] = [
   { id: 'user', label: 'User', sort: 'user', width: 84, rank: 3 },
   { id: 'session', label: 'Session', sort: 'session', width: 100, rank: 2 },
   { id: 'from', label: 'Forked or retried from', sort: 'from', width: 116, isDescending: true, rank: 1 },
-  { id: 'duration', label: 'Took', sort: 'duration', width: 66, isRight: true, isDescending: true, rank: 6 },
+  {
+    id: 'duration',
+    label: 'Took',
+    about: 'From start to end, with the time that the run waited for an answer or a resume',
+    sort: 'duration',
+    width: 66,
+    isRight: true,
+    isDescending: true,
+    rank: 6,
+  },
   { id: 'tokens', label: 'Tokens', sort: 'tokens', width: 62, isRight: true, isDescending: true, rank: 5 },
   { id: 'cost', label: 'Cost', sort: 'cost', width: 74, isRight: true, isDescending: true, rank: 4 },
   { id: 'tags', label: 'Tags', sort: 'tags', width: 128, rank: 7 },

@@ -77,7 +77,11 @@ const isDuring = (rows: PageRows, row: number, seq: number) =>
 function figure(rows: PageRows, of: string, row: number): number {
   const value = (name: string) => Number(rows.table.get(name, row) ?? 0);
   // What has not ended took no time: no comparison holds.
-  if (of === 'dur') return Math.max(0, (rows.endedAt[row] ?? NaN) - (rows.startedAt[row] ?? 0));
+  if (of === 'dur') {
+    const gaps = (rows.table.get('gaps', row) ?? []) as { from: number; to: number }[];
+    const idle = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0);
+    return Math.max(0, (rows.endedAt[row] ?? NaN) - (rows.startedAt[row] ?? 0) - idle);
+  }
   if (of === 'tokens') return value('promptTokens') + value('completionTokens');
   return value(of === 'writes' ? 'changes' : of);
 }

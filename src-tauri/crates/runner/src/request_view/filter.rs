@@ -13,6 +13,7 @@ use engine::views::spans::{SpanIndex, Spans};
 
 use super::{RequestView, Source};
 use crate::core::fault::Fault;
+use crate::views::span_worked;
 
 /// Writes are read again after so many times as long as reading them took.
 const PAUSE: u32 = 20;
@@ -176,8 +177,9 @@ impl Filter {
             Test::Status(status) => view.status(index, None) == Some(*status),
             Test::Figure(figure, compare, wanted) => {
                 let value = match figure {
-                    Figure::Duration => match span.finished_at() {
-                        Some(end) => (end - span.started_at).max(0) as f64,
+                    // As its row says: without its gaps.
+                    Figure::Duration => match span_worked(&view.spans, index) {
+                        Some(took) => took as f64,
                         None => return false,
                     },
                     Figure::Attempt => span.attempt.into(),

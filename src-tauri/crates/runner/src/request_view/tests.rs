@@ -17,7 +17,7 @@ use fastrand::Rng;
 
 use super::{Edit, RequestView, Source};
 use crate::core::fault::Fault;
-use crate::views::{BlockQuery, FindQuery, GroupOf, RowsQuery, StepTo, ViewRow, span};
+use crate::views::{BlockQuery, FindQuery, GroupOf, RowsQuery, StepTo, ViewRow, span, worked};
 use made_up::MadeUp;
 use plain::{Key, Node, Plain, PlainRow, group_of, statuses};
 
@@ -99,7 +99,11 @@ const FILTERS: [(&str, Fits); 8] = [
     ("kind:generator -name:rank", |plain, at| {
         plain.blocks[at].kind.as_str() == "generator" && &*plain.blocks[at].name != "Rank"
     }),
-    ("dur>=20ms", |plain, at| plain.blocks[at].finished_at.is_some_and(|end| end - plain.blocks[at].started_at >= 20)),
+    ("dur>=20ms", |plain, at| {
+        let block = &plain.blocks[at];
+        let took = block.finished_at.map(|end| worked(block.started_at, end, block.gaps.iter().copied()));
+        took.is_some_and(|took| took >= 20)
+    }),
     ("\"foreach:ra\"", |plain, at| plain.blocks[at].path.to_lowercase().contains("foreach:ra")),
     ("path:root/*/* items>0", |plain, at| {
         plain.blocks[at].path.matches('/').count() == 2 && plain.blocks[at].items > 0

@@ -105,6 +105,10 @@ pub struct ComparedRow {
     pub path: String,
     /// Its name.
     pub name: String,
+    /// Of a turn of a loop or an entry of a list: the id, the name or the title of what it was called with, or its
+    /// first words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub words: Option<String>,
     /// Its kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<BlockKind>,

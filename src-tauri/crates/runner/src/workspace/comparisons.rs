@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use engine::event::{Event, EventKind};
+use engine::event::{Event, EventKind, Seq};
 use engine::views::Events;
 use engine::views::spans::{PathNumber, Spans};
 
@@ -184,11 +184,62 @@ impl Workspace {
     }
 
     fn rows_of(&self, opened: &Opened, query: ComparedQuery) -> Result<Vec<ComparedRow>, Fault> {
-        opened.comparison.rows((query.offset, query.limit), query.all, |numbers| match &opened.replayed {
+        let texts = |numbers: &[PathNumber]| match &opened.replayed {
             Some((_, texts)) => {
                 Ok(numbers.iter().map(|number| texts.get(number).cloned().unwrap_or_default()).collect())
             }
             None => self.store.path_texts(numbers).map_err(Fault::internal),
-        })
+        };
+        let mut rows = opened.comparison.rows((query.offset, query.limit), query.all, texts)?;
+        self.add_words(opened, &mut rows)?;
+        Ok(rows)
+    }
+
+    /// Adds the words that tell turns and entries of lists from each other: those of the left block, or of the right
+    /// one where there is no left one. A replay is in no log, so a block that only it has gets none.
+    fn add_words(&self, opened: &Opened, rows: &mut [ComparedRow]) -> Result<(), Fault> {
+        let (left, right) = opened.comparison.requests();
+        let right = Some(right).filter(|_| opened.replayed.is_none());
+        for (request, is_left) in [(Some(left), true), (right, false)] {
+            let Some(request) = request else { continue };
+            let shown = |row: &ComparedRow| match (&row.left, &row.right) {
+                (Some(block), _) if is_left => Some(block.seq_start),
+                (None, Some(block)) if !is_left => Some(block.seq_start),
+                _ => None,
+            };
+            let (turns, starts): (Vec<&mut ComparedRow>, Vec<Seq>) = rows
+                .iter_mut()
+                .filter(|row| is_turn(&row.path))
+                .filter_map(|row| shown(row).map(|start| (row, start)))
+                .unzip();
+            let words = self.store.block_words(request, &starts).map_err(Fault::internal)?;
+            for (row, words) in turns.into_iter().zip(words) {
+                row.words = words;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a path ends with an index: `forEach:read[0]`, `tool:cite[0.1]`, or `loop[1]/step:ask`.
+fn is_turn(path: &str) -> bool {
+    let mut segments = path.rsplit('/');
+    // What is before the segment of a block and has no name of its own belongs to that block.
+    segments.next().is_some_and(|own| own.contains('['))
+        || segments.take_while(|around| !around.contains(':')).any(|around| around.starts_with("loop"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_turn;
+
+    #[test]
+    fn turns_are_known_by_their_paths() {
+        for path in ["root/forEach:read~2[3]", "root/step:a/tool:cite[0.1]", "root/loop[1]/step:ask", "root/doUntil:a[0]"] {
+            assert!(is_turn(path), "{path}");
+        }
+        for path in ["root/loop[1]/step:ask/tap:note", "root/forEach:read[0]/step:look", "root/parallel/web", "root"] {
+            assert!(!is_turn(path), "{path}");
+        }
     }
 }

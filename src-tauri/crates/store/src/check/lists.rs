@@ -17,7 +17,7 @@ use crate::row::model_usage::DerivedUsage;
 pub(super) struct ListsCheck {
     words: Option<String>,
     /// The words as older versions derived them: their rows keep them.
-    words_before: Option<String>,
+    words_before: [Option<String>; 2],
     emitter: Option<String>,
     usage: DerivedUsage,
     /// The last event that a fork has in common with its origin, 0 if the request is no fork.
@@ -70,7 +70,7 @@ impl ListsCheck {
             let used = DerivedUsage::stored(connection, n)?;
             // A file of an older version has the letter that is replaced now.
             let words = words.map(without_nul);
-            let derived = if words == self.words_before { &self.words_before } else { &self.words };
+            let derived = self.words_before.iter().find(|before| **before == words).unwrap_or(&self.words);
             wrong("line of first words", "events", debug_difference(&words, derived));
             wrong("emitter", "events", debug_difference(&emitter, &self.emitter));
             wrong("number of tokens", "events", difference(&tokens, &self.usage.tokens()));

@@ -28,12 +28,14 @@ const MAX_DEPTH: usize = 4;
 const ID_CHARS: usize = 20;
 const ID_DIGITS: usize = 6;
 
-/// Who derives words of an object without telling fields.
-#[derive(Clone, Copy, PartialEq)]
+/// Which version of the program derives the words.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Version {
     /// `order 17`, `isDry true`, `tickets Where is my bill?`.
-    Before,
-    /// `Order 17`, `dry`, `Where is my bill?`.
+    First,
+    /// `Order 17`, `dry`, `Where is my bill?`; of any list of objects the words of the last one.
+    Second,
+    /// Only of a list of messages the words of the last one.
     Now,
 }
 
@@ -42,9 +44,9 @@ pub(crate) fn of_first_event(kind: &EventKind) -> Option<String> {
     first_event(kind, Version::Now)
 }
 
-/// As older versions derived them.
-pub(crate) fn of_first_event_before(kind: &EventKind) -> Option<String> {
-    first_event(kind, Version::Before)
+/// As older versions derived them, the newest of these first.
+pub(crate) fn of_first_event_before(kind: &EventKind) -> [Option<String>; 2] {
+    [Version::Second, Version::First].map(|version| first_event(kind, version))
 }
 
 /// The id, the name or the title of what a block was called with, or its first words. Large values are left out: the
@@ -83,15 +85,23 @@ fn words_of(value: &Value, depth: usize, version: Version) -> Option<String> {
         Value::String(text) => Some(first_chars(text)).filter(|text| !text.trim().is_empty()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
         // The newest message is at the end of a list of messages; other lists begin with their first words.
-        Value::Array(entries) if entries.iter().any(Value::is_object) => {
+        Value::Array(entries) if entries.iter().any(|entry| is_message(entry, version)) => {
             entries.iter().rev().find_map(|entry| words_of(entry, depth + 1, version))
         }
         Value::Array(entries) => entries.iter().find_map(|entry| words_of(entry, depth + 1, version)),
-        Value::Object(fields) => match body::reference(value).filter(|_| version == Version::Now) {
+        Value::Object(fields) => match body::reference(value).filter(|_| version > Version::First) {
             Some(Reference::Escaped(inner)) => words_of(inner, depth, version),
             Some(Reference::Elsewhere) => None,
             None => words_of_fields(fields, depth, version),
         },
+    }
+}
+
+/// Whether an entry of a list is what somebody said there.
+fn is_message(entry: &Value, version: Version) -> bool {
+    match version {
+        Version::First | Version::Second => entry.is_object(),
+        Version::Now => entry.get("role").is_some() || entry.get("content").is_some(),
     }
 }
 
@@ -103,15 +113,15 @@ fn words_of_fields(fields: &Map<String, Value>, depth: usize, version: Version) 
         }
     }
     match version {
-        Version::Before => {
+        Version::First => {
             let said = fields.iter().filter_map(|(name, value)| {
                 let words = words_of(value, depth + 1, version)?;
                 Some(if value.is_string() { words } else { format!("{name} {words}") })
             });
             joined(said)
         }
-        Version::Now => {
-            let say = |(name, value): (&String, &Value)| said_of_field(name, value, depth);
+        Version::Second | Version::Now => {
+            let say = |(name, value): (&String, &Value)| said_of_field(name, value, depth, version);
             // Ids of machines say nothing beside other words.
             let is_id = |value: &Value| value.as_str().is_some_and(is_machine_made);
             joined(fields.iter().filter(|(_, value)| !is_id(value)).filter_map(say))
@@ -127,8 +137,8 @@ fn joined(said: impl Iterator<Item = String>) -> Option<String> {
 }
 
 /// What a field says: a text alone, a number with its name, a yes as its name.
-fn said_of_field(name: &str, value: &Value, depth: usize) -> Option<String> {
-    let words = words_of(value, depth + 1, Version::Now)?;
+fn said_of_field(name: &str, value: &Value, depth: usize, version: Version) -> Option<String> {
+    let words = words_of(value, depth + 1, version)?;
     Some(match value {
         Value::Bool(true) => spoken(name),
         Value::Bool(false) => format!("not {}", spoken(name)),
@@ -222,6 +232,7 @@ mod tests {
             (json!({"thread": "ephemeral_1795780470326", "city": "Rome"}), Some("Rome")),
             (json!({"thread": "ephemeral_1795780470326"}), Some("ephemeral_1795780470326")),
             (json!({"messages": [{"role": "user", "content": "first"}, {"content": "last"}]}), Some("last")),
+            (json!({"lines": [{"sku": "A-1", "title": "Lamp"}, {"sku": "A-2", "title": "Chair"}]}), Some("Lamp")),
             (
                 json!({"customer": "Ada", "tickets": ["My lamp is broken", "Where is my bill?"]}),
                 Some("Ada · My lamp is broken"),
@@ -245,8 +256,11 @@ mod tests {
             (json!({"orderId": "A-200", "reason": "unwanted"}), Some("A-200 · unwanted")),
             (json!({}), None),
         ] {
-            assert_eq!(of_input(&input, Version::Before).as_deref(), told, "{input}");
+            assert_eq!(of_input(&input, Version::First).as_deref(), told, "{input}");
         }
+        let lines = json!({"lines": [{"title": "Lamp"}, {"title": "Chair"}]});
+        assert_eq!(of_input(&lines, Version::First).as_deref(), Some("lines Chair"));
+        assert_eq!(of_input(&lines, Version::Second).as_deref(), Some("Chair"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { ViewRow } from '../../host/host';
-import { nameOf, turnOf } from './names';
+import type { ViewRow } from '../host/host';
+import { labelOf, nameOf, turnOf } from './row-name';
 
 const named = (label: string, more: Partial<ViewRow> = {}) => {
   const row = { label, ...more } as ViewRow;
@@ -39,4 +39,14 @@ test('a place without a name has that of its block', () => {
   expect(named('root', { name: 'research-pipeline' })).toEqual(['research-pipeline', '']);
   expect(named('stepAll[1]', { name: 'search' })).toEqual(['search', '[1]']);
   expect(named('root')).toEqual(['root', '']);
+});
+
+test.each([
+  ['root/step:ask', 'step:ask'],
+  ['root/loop[1]/step:ask/tap:note', 'tap:note'],
+  ['root/loop~2[1]/loop[3]/step:ask~2', 'loop~2[1]/loop[3]/step:ask~2'],
+  ['root/parallel~2/web', 'parallel~2/web'],
+  ['root', 'root'],
+])('the end of a path names its block: %s', (path, label) => {
+  expect(labelOf(path)).toBe(label);
 });
