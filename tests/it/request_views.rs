@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use runner::{
-    At, Audience, ComparedQuery, Edits, EventQuery, Fault, ItemRow, ItemsQuery, Mock, OpenOptions, RequestQuery, RowsQuery,
-    RunOptions, Shape, Synthetic, ViewBatch, ViewUpdate, Workspace,
+    At, Audience, ComparedQuery, Edits, EventQuery, Fault, ItemRow, ItemsQuery, Mock, OpenOptions, RequestQuery,
+    RowsQuery, RunOptions, Shape, Synthetic, ViewBatch, ViewUpdate, Workspace,
 };
 use serde_json::json;
 use tests::bench::Place;
@@ -341,11 +341,8 @@ export default defineFlow({
         let query = ComparedQuery { offset: 0, limit: 20, all: true };
         let rows = workspace.comparison_rows(head.comparison, query).expect("it is open");
         let words: Vec<_> = rows.iter().map(|row| (row.path.as_str(), row.words.as_deref())).collect();
-        let told = [
-            ("root", None),
-            ("root/forEach:price[0]", Some("Lamp")),
-            ("root/forEach:price[1]", Some("Red chair")),
-        ];
+        let told =
+            [("root", None), ("root/forEach:price[0]", Some("Lamp")), ("root/forEach:price[1]", Some("Red chair"))];
         assert_eq!(words, told);
         workspace.close_comparison(head.comparison);
     }

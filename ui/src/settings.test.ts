@@ -93,3 +93,9 @@ test('own settings that cannot be written say so in words of their own', async (
     expect(app.faults.notes.map((note) => note.words.title)).toEqual(['Your own settings were not saved']),
   );
 });
+
+test("the program's log is opened from the section about data, which then says where it is", async () => {
+  await open('data');
+  await fireEvent.click(await screen.findByTestId('open-log'));
+  await screen.findByText(await host.openLog());
+});

@@ -235,7 +235,9 @@ mod tests {
 
     #[test]
     fn turns_are_known_by_their_paths() {
-        for path in ["root/forEach:read~2[3]", "root/step:a/tool:cite[0.1]", "root/loop[1]/step:ask", "root/doUntil:a[0]"] {
+        for path in
+            ["root/forEach:read~2[3]", "root/step:a/tool:cite[0.1]", "root/loop[1]/step:ask", "root/doUntil:a[0]"]
+        {
             assert!(is_turn(path), "{path}");
         }
         for path in ["root/loop[1]/step:ask/tap:note", "root/forEach:read[0]/step:look", "root/parallel/web", "root"] {
