@@ -13,8 +13,8 @@ use std::sync::mpsc::{Receiver, channel};
 
 use playing::{Asked, record};
 use runner::{
-    At, Audience, ComparedQuery, ComparisonHead, Fault, Mock, OpenOptions, RequestQuery, RunOptions, SessionQuery,
-    ViewBatch, Workspace,
+    At, Audience, ComparedQuery, ComparisonHead, Fault, Mock, OpenOptions, RequestQuery, RunOptions, Samples,
+    SessionQuery, ViewBatch, Workspace,
 };
 use serde_json::{Value, json};
 use shape::{shape, write_lines};
@@ -115,7 +115,7 @@ fn of_the_workspace(place: &Place, workspace: &Arc<Workspace>) -> Value {
         "sources": sources,
         "sessions": workspace.listed_sessions(SessionQuery::default()).expect("they are listed"),
         "requests": workspace.listed_requests(RequestQuery::default()).expect("they are listed"),
-        "suspensions": workspace.suspensions(None, None).expect("they are listed"),
+        "suspensions": workspace.suspensions(None, None, Samples::default()).expect("they are listed"),
         "stats": workspace.stats().expect("they are counted"),
         "checkData": workspace.check_own_data().expect("it is checked"),
         "compare": diff(None, None),
