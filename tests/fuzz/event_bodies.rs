@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use runner::{Audience, EventQuery, Mock, RequestQuery, SearchQuery, SessionQuery, Workspace};
+use runner::{Audience, EventQuery, Mock, RequestQuery, Samples, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 use tests::bench::Place;
 
@@ -246,7 +246,7 @@ fn ask_everything(workspace: &Arc<Workspace>, runs: bool) {
     let _ = workspace.sessions(SessionQuery::default());
     let _ = workspace.requests(RequestQuery::default());
     let _ = workspace.search(&SearchQuery { text: "said".to_owned(), ..SearchQuery::default() });
-    let _ = workspace.suspensions(None, None);
+    let _ = workspace.suspensions(None, None, Samples::default());
     let _ = workspace.stats();
     for session in ["one", "two"] {
         let _ = workspace.session_state(session);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use proptest::prelude::*;
-use runner::{Audience, EventQuery, RequestQuery, SearchQuery, SessionQuery, Workspace};
+use runner::{Audience, EventQuery, RequestQuery, Samples, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 use tests::bench::Place;
 
@@ -214,7 +214,11 @@ fn attempt((place, workspace): &mut (Place, Arc<Workspace>), input: &[u8]) -> Re
         .items(Some("one"), None, view.unwrap_or(Audience::All), None)
         .map_err(|fault| format!("items: {fault}"))?;
     let _ = workspace.journal("one", text("kind").as_deref());
-    let _ = workspace.suspensions(text("session").as_deref(), serde_json::from_value(asked["status"].clone()).ok());
+    let _ = workspace.suspensions(
+        text("session").as_deref(),
+        serde_json::from_value(asked["status"].clone()).ok(),
+        Samples::default(),
+    );
     let _ = workspace.source(&wanted).is_ok_and(|text| !text.is_empty());
     if asked["cli"] == true {
         command_line(place, &asked)?;

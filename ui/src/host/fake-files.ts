@@ -164,9 +164,7 @@ export abstract class FakeFiles extends FakeViews {
     return null;
   }
   writeFirstFlow = (): Promise<string> => noFile();
-  async search(_query: TextQuery): Promise<SearchPage> {
-    return { hits: [], requests: [], samples: 0 };
-  }
+  search = async (_query: TextQuery): Promise<SearchPage> => ({ hits: [], requests: [], samples: 0 });
   async history(requestId: string, place: string): Promise<WriteRow[]> {
     const found = this.find(requestId).recorded.answers.history[place];
     if (!found) throw notRecorded(`who wrote to ${place}`);
