@@ -36,6 +36,9 @@ const listens = handler({
   },
 });
 
+/** A chain is tried twice; the types of the framework do not know that yet. */
+const twice = { retry: { maxAttempts: 2, baseDelayMs: 1 } };
+
 /** Fails in the first try of its chain. */
 const onceMore = handler({
   name: "onceMore",
@@ -124,7 +127,7 @@ export default defineFlow({
     },
     raceAgain: {
       block: chain("raceAgain").step(
-        sequencer({ name: "tried", inputSchema: z.any(), retry: { maxAttempts: 2, baseDelayMs: 1 } })
+        sequencer({ name: "tried", inputSchema: z.any(), ...twice })
           .race([plus("fast", 1, 5), chain("around").step(listens)])
           .step(onceMore)
           .map((value, ctx) => ({ value, ran: ctx.request.state.ran })),

@@ -8,11 +8,11 @@ use serde_json::Value;
 /// A contradiction between two schemas.
 pub(super) struct Clash {
     /// Where inside the value: `.a.b`, `[]`, or nothing for the value itself.
-    pub path: String,
+    pub(super) path: String,
     /// What the first demands there.
-    pub one: String,
+    pub(super) one: String,
     /// What the second demands there.
-    pub two: String,
+    pub(super) two: String,
 }
 
 /// Returns the contradiction between two JSON Schemas, if there is one.
