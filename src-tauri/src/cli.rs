@@ -15,6 +15,7 @@ use engine::views::history::Limit;
 use runner::{Consent, Durability, Fault, OpenOptions, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
+use crate::terminal::{harmless, tell};
 use crate::{left_out, print, runs};
 pub use args::Cli;
 use args::{Command, Global, Run, Trigger};
@@ -89,7 +90,7 @@ pub(crate) fn answer(json: bool, result: Result<Outcome, Stop>) -> ExitCode {
             if json {
                 say(&outcome.json)
             } else {
-                print(&print::harmless(&outcome.text))
+                print(&harmless(&outcome.text))
             }
             ExitCode::from(outcome.code)
         }
@@ -103,11 +104,6 @@ pub(crate) fn answer(json: bool, result: Result<Outcome, Stop>) -> ExitCode {
     }
 }
 
-/// A line beside the result, on stderr.
-pub(crate) fn tell(line: &str) {
-    eprintln!("{}", print::harmless(line));
-}
-
 /// A reader that went away (a closed pipe) wants no more, and that is no failure.
 pub(crate) fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
@@ -115,7 +111,7 @@ pub(crate) fn print(text: &str) {
 
 /// A JSON document on a line of its own.
 pub(crate) fn say(document: &Value) {
-    print(&print::harmless(&format!("{document}\n")));
+    print(&harmless(&format!("{document}\n")));
 }
 
 /// Why a command ended early, and with which exit code.

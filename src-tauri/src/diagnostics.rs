@@ -42,7 +42,7 @@ pub(crate) fn to_file() -> Option<WorkerGuard> {
     let appender = match appender {
         Ok(appender) => appender,
         Err(error) => {
-            crate::cli::tell(&format!("flowglass: no log can be written: {error}"));
+            crate::terminal::tell(&format!("flowglass: no log can be written: {error}"));
             return None;
         }
     };
@@ -72,7 +72,9 @@ fn named() -> Option<EnvFilter> {
     match EnvFilter::try_new(&text) {
         Ok(filter) => Some(filter),
         Err(error) => {
-            crate::cli::tell(&format!("flowglass: {VARIABLE}=\"{text}\" is not understood ({error}); try \"info\""));
+            crate::terminal::tell(&format!(
+                "flowglass: {VARIABLE}=\"{text}\" is not understood ({error}); try \"info\""
+            ));
             None
         }
     }

@@ -8,8 +8,9 @@ use runner::{Cancel, ExperimentView, StoppedBy, TryProgress, Workspace};
 use serde_json::json;
 
 use crate::cli::args::{Adopt, Culprit, Experiments, Try};
-use crate::cli::{Outcome, Stop, exit, tell};
+use crate::cli::{Outcome, Stop, exit};
 use crate::print;
+use crate::terminal::tell;
 
 /// How often a terminal is told how far it is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);

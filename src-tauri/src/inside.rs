@@ -8,8 +8,9 @@ use runner::{PassProgress, Workspace};
 use serde_json::json;
 
 use crate::cli::args::{Print, Step};
-use crate::cli::{Outcome, Stop, tell};
+use crate::cli::{Outcome, Stop};
 use crate::print;
+use crate::terminal::tell;
 
 /// How often the line of a terminal is written that says how far a pass is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);

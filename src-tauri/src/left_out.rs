@@ -3,7 +3,7 @@
 use engine::suspension::SuspensionStatus;
 use runner::{Fault, HitRow, RunsQuery, Samples, SearchQuery, SessionQuery, SessionRow, SuspensionRow, Workspace};
 
-use crate::cli::tell;
+use crate::terminal::tell;
 
 /// What a list does with samples: it leaves them out, or has them `only`.
 pub(crate) fn samples(only: bool) -> Samples {

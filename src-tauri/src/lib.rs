@@ -24,6 +24,7 @@ mod run_list;
 mod runs;
 mod samples;
 mod signals;
+mod terminal;
 mod verify;
 mod window;
 mod working;

@@ -4,8 +4,9 @@ use runner::{EventQuery, LocalsQuery, SourceView, Workspace};
 use serde_json::{Value, json};
 
 use crate::cli::args::{Diff, Page, Tree, Why};
-use crate::cli::{Outcome, Stop, tell};
+use crate::cli::{Outcome, Stop};
 use crate::print;
+use crate::terminal::tell;
 
 /// The text of a request with more blocks shows them folded.
 const MANY_BLOCKS: u64 = 1_000;

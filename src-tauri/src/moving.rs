@@ -6,9 +6,10 @@ use engine::event::RequestStatus;
 use runner::{Audience, Fault, Workspace};
 use serde_json::json;
 
+use crate::cli::Outcome;
 use crate::cli::args::Export;
-use crate::cli::{Outcome, tell};
 use crate::print::counted;
+use crate::terminal::tell;
 
 /// The page that shows one request, as it was built. A request's data is put into it.
 pub(crate) const PAGE: &str = include_str!("../../ui/page/dist/page.html");

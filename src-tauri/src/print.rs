@@ -39,7 +39,6 @@ pub(crate) use tree::{shown_folded, tree};
 pub(crate) use verify::{both_sides, verdict_line, verified};
 pub(crate) use why::why;
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
@@ -47,31 +46,10 @@ use runner::{DispatchEnd, EventRow, FlowRow, Json, RunRow, SessionRow, SourceVie
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use crate::terminal::harmless;
+
 /// Longer values are cut where a line shows them.
 const WIDEST: usize = 100;
-
-/// A text of a flow's, as a terminal may have it: what would ring its bell, move its cursor or turn its letters
-/// around shows as its escape, which JSON reads as the same character.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    let acts = |c: char| match c {
-        '\n' | '\t' => false,
-        // Directions that reach beyond the letters between them.
-        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
-        _ => c.is_control(),
-    };
-    if !text.contains(acts) {
-        return text.into();
-    }
-    let mut shown = String::new();
-    for c in text.replace("\r\n", "\n").chars() {
-        if acts(c) {
-            let _ = write!(shown, "\\u{:04x}", u32::from(c));
-        } else {
-            shown.push(c);
-        }
-    }
-    shown.into()
-}
 
 /// Rows in columns as wide as their widest cell on a terminal, where a letter may take two places; the last column is
 /// free.

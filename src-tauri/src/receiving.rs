@@ -6,9 +6,10 @@ use std::sync::mpsc::channel;
 use runner::{Fault, Workspace};
 use serde_json::{Value, json};
 
-use crate::cli::{Outcome, exit, tell};
+use crate::cli::{Outcome, exit};
 use crate::print::counted;
 use crate::signals::Signals;
+use crate::terminal::tell;
 
 /// `flowglass serve`.
 pub(crate) fn serve(workspace: &Workspace, port: u16, is_json: bool) -> Result<Outcome, Fault> {

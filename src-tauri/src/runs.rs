@@ -12,9 +12,10 @@ use runner::{
 use serde_json::{Value, json};
 
 use crate::cli::args::{Fork, How, Models, Resume, Run, Trigger};
-use crate::cli::{Outcome, Stop, exit, say, tell};
+use crate::cli::{Outcome, Stop, exit, say};
 use crate::print;
 use crate::signals::Signals;
+use crate::terminal::tell;
 
 /// `flowglass run`.
 pub(crate) fn run(workspace: &Arc<Workspace>, run: Run, input: Option<Value>) -> Result<Outcome, Stop> {

@@ -11,8 +11,9 @@ use runner::{Cancel, Fault, Notice, Verdict, Verified, VerifiedRun, VerifyProgre
 use serde_json::json;
 
 use crate::cli::args::{Keep, Verify};
-use crate::cli::{Outcome, Stop, exit, say, tell};
+use crate::cli::{Outcome, Stop, exit, say};
 use crate::print;
+use crate::terminal::tell;
 
 /// How often a terminal is told how far it is.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
@@ -61,7 +62,7 @@ fn show(verified: &Verified, as_json: bool, after: &str) {
     if as_json {
         say(&json!(verified));
     } else {
-        crate::cli::print(&print::harmless(&format!("{}{after}", print::verified(verified))));
+        crate::cli::print(&crate::terminal::harmless(&format!("{}{after}", print::verified(verified))));
     }
 }
 

@@ -9,9 +9,10 @@ use runner::{Cancel, Fault, WorkerNews, WorkerOptions, Workspace};
 use serde_json::json;
 
 use crate::cli::args::Worker;
-use crate::cli::{self, Outcome, exit, tell};
+use crate::cli::{self, Outcome, exit};
 use crate::print::counted;
 use crate::signals::Signals;
+use crate::terminal::tell;
 
 /// How long a database may be silent once the worker is to end and nothing goes on here.
 const SILENCE: Duration = Duration::from_secs(1);

@@ -13,10 +13,10 @@ const CIRCLES: [(&str, usize); 9] = [
     ("src-tauri/crates/dialects/src", 7),
     ("src-tauri/crates/contract/src", 1),
     ("src-tauri/crates/store/src", 8),
-    ("src-tauri/crates/script/src", 24),
+    ("src-tauri/crates/script/src", 20),
     ("src-tauri/crates/runner/src", 23),
     ("src-tauri/crates/mcp/src", 17),
-    ("src-tauri/src", 29),
+    ("src-tauri/src", 28),
     ("ui/src", 10),
 ];
 

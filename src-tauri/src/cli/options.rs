@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use runner::{Consent, DataPlace, Fault, OpenOptions};
 
 use super::args::Global;
-use super::tell;
+use crate::terminal::tell;
 
 /// Names the database where `--data` does not: an address with a password is not shown to others there, as the words of
 /// a command line are.

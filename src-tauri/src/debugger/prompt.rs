@@ -135,7 +135,7 @@ impl Prompt {
 
     fn write(&self, text: &str) -> std::io::Result<()> {
         let mut out = std::io::stdout().lock();
-        out.write_all(print::harmless(text).as_bytes())?;
+        out.write_all(crate::terminal::harmless(text).as_bytes())?;
         out.flush()
     }
 }

@@ -6,7 +6,8 @@ use runner::{AgentView, Json, StateView, TurnRow};
 use serde_json::Value;
 
 use super::state::indented;
-use super::{cut, harmless, table};
+use super::{cut, table};
+use crate::terminal::harmless;
 
 /// The agent of a request, where it is one of an agent. Its state is shown with the names that authors know.
 pub(super) fn agent(state: &StateView) -> String {

@@ -27,7 +27,7 @@ pub(crate) fn flow_error(error: &ErrorInfo) {
     for cause in causes(error) {
         let _ = write!(text, "\n    {}", message(&cause, "    "));
     }
-    crate::cli::tell(&text);
+    crate::terminal::tell(&text);
 }
 
 /// The lines of an error below what came in and out.

@@ -4,7 +4,8 @@ use runner::SuspensionRow;
 
 use engine::suspension::SuspensionStatus;
 
-use super::{cut, harmless, table};
+use super::{cut, table};
+use crate::terminal::harmless;
 
 /// What somebody who answers has to know, in full: to agree to what was cut is to agree to anything.
 fn data(row: &SuspensionRow) -> String {

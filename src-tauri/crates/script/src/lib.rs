@@ -11,13 +11,14 @@ mod load;
 mod vm;
 
 pub use bundle::agent_project::listing;
-pub use bundle::bundler::{Bundler, PARSER_STACK};
+pub use bundle::bundler::Bundler;
 pub use bundle::code::{Code, Source};
 pub use bundle::definers::{is_host_settings, may_define_flow};
 pub use bundle::embedded::version;
 pub use bundle::error::{LoadError, LoadErrorKind};
 pub use bundle::makers::{Made, line_of};
 pub use bundle::option_edit::{NoDefinition, OptionValue};
+pub use bundle::parsed::PARSER_STACK;
 pub use bundle::probes::{Question, Site, SiteTable, WrongExpression, check_expression};
 pub use bundle::{Bundle, OnRead, bundle, check_nesting};
 pub use describe::actions::EntryDescription;

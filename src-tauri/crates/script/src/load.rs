@@ -311,8 +311,8 @@ impl Loaded {
         let _ = self.vm.enter(|_, host| host.get::<_, Function>("abort")?.call::<_, ()>(()));
     }
 
-    /// Ends the flow's code as soon as `is_over` says so, also where it does not yield: what runs and what is called later
-    /// fails as aborted.
+    /// Ends the flow's code as soon as `is_over` returns true, even if it does not yield: calls that run and later
+    /// calls fail as aborted.
     pub fn stop_when(&self, is_over: impl Fn() -> bool + 'static) {
         self.vm.shared.load_time.stop.when(is_over);
     }

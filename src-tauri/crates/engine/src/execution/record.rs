@@ -14,6 +14,7 @@ pub mod memory_log;
 pub(crate) mod note;
 pub(crate) mod position;
 pub(crate) mod prior_attempt;
+mod replayed_question;
 pub(crate) mod reuse;
 pub mod stored_messages;
 pub(crate) mod turns;

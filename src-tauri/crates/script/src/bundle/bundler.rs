@@ -9,11 +9,9 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::bundle::code::Code;
 use crate::bundle::error::{LoadError, LoadErrorKind};
+use crate::bundle::parsed::PARSER_STACK;
 use crate::bundle::probes::{Probes, Question, SiteTable};
 use crate::bundle::{Bundle, OnRead, bundle_form, shown};
-
-/// Bytes of stack of a thread that parses what an author wrote; only touched pages take memory.
-pub const PARSER_STACK: usize = 512 << 20;
 
 /// Bundles flow files, one after another.
 pub struct Bundler {

@@ -8,7 +8,7 @@ use oxc::ast::ast::{Argument, CallExpression, Expression, ObjectExpression, Obje
 use oxc::ast_visit::{Visit, walk};
 use oxc::span::{GetSpan, Span};
 
-use crate::bundle::sites::parsed;
+use crate::bundle::parsed::parsed;
 
 /// Finds the definitions of a name: the line, from 1, and the range from the start of that line to the end of the last
 /// call that is chained.

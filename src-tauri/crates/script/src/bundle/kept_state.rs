@@ -13,7 +13,7 @@ use oxc::semantic::{AstNodes, NodeId, Reference, SemanticBuilder};
 use oxc::span::{GetSpan, Span};
 
 use crate::bundle::code::Code;
-use crate::bundle::sites::parsed;
+use crate::bundle::parsed::parsed;
 use names::Names;
 use values::{Module, Value};
 

@@ -12,7 +12,7 @@ use oxc::ast_visit::{Visit, walk};
 use oxc::span::{GetSpan, Span};
 use oxc::syntax::scope::ScopeFlags;
 
-use crate::bundle::sites::parsed;
+use crate::bundle::parsed::parsed;
 
 /// What is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::bundle::code::{Code, Source};
 use crate::bundle::definition::{name_of, options_in};
-use crate::bundle::sites::parsed;
+use crate::bundle::parsed::parsed;
 
 /// Another value for an option.
 #[derive(Clone, Debug, PartialEq)]

@@ -15,7 +15,7 @@ use rolldown_plugin::{HookTransformOutput, HookTransformOutputMap};
 use string_wizard::{Hires, MagicString, SourceMapOptions};
 
 use crate::bundle::code::Code;
-use crate::bundle::marks::Lines;
+use crate::bundle::lines::Lines;
 use crate::bundle::project_files::normal;
 use crate::bundle::statements::{Spot, Stops};
 

@@ -5,15 +5,12 @@
 
 mod rows;
 
-use oxc::allocator::Allocator;
 use oxc::ast::ast::Program;
-use oxc::parser::Parser;
 use oxc::semantic::SemanticBuilder;
-use oxc::span::SourceType;
 use oxc::syntax::symbol::SymbolFlags;
 
-use crate::bundle::bundler::PARSER_STACK;
-use crate::bundle::marks::Lines;
+use crate::bundle::lines::Lines;
+use crate::bundle::parsed::parsed;
 
 /// What may fail at a site.
 #[derive(Clone, Debug, PartialEq)]
@@ -247,26 +244,4 @@ impl<'s> Here<'s> {
         let of_loop = of_loop.min_by_key(|(length, _)| *length).map(|(_, site)| site);
         self.only(is_here).or(of_loop)
     }
-}
-
-/// Parses a source on a thread with a large stack, because parsers recurse, and reads its tree.
-pub(crate) fn parsed<T: Send>(text: &str, file: &str, read: impl FnOnce(&Program<'_>) -> T + Send) -> Option<T> {
-    parsed_as(text, SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts()), read)
-}
-
-/// As [`parsed`], for a source of a kind.
-pub(crate) fn parsed_as<T: Send>(
-    text: &str,
-    kind: SourceType,
-    read: impl FnOnce(&Program<'_>) -> T + Send,
-) -> Option<T> {
-    std::thread::scope(|scope| {
-        let work = || {
-            let allocator = Allocator::default();
-            let parsed = Parser::new(&allocator, text, kind).parse();
-            if parsed.panicked { None } else { Some(read(&parsed.program)) }
-        };
-        let thread = std::thread::Builder::new().stack_size(PARSER_STACK).spawn_scoped(scope, work).ok()?;
-        thread.join().ok().flatten()
-    })
 }

@@ -18,7 +18,7 @@ use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::GetSpan;
 use oxc::syntax::scope::{ScopeFlags, ScopeId};
 
-use crate::bundle::sites::parsed;
+use crate::bundle::parsed::parsed;
 
 /// How many names a statement lists at most.
 const MAX_NAMES: usize = 1000;

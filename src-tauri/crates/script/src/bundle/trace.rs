@@ -10,7 +10,7 @@ use crate::bundle::Bundle;
 use crate::bundle::callsite::{Hint, refine};
 use crate::bundle::embedded::SCHEME;
 use crate::bundle::explained::{Explainer, Tables, Thrown};
-use crate::bundle::marks::Lines;
+use crate::bundle::lines::Lines;
 use crate::bundle::own_errors::is_of_bundler;
 
 /// The bundle's name in stacks.

@@ -14,7 +14,7 @@ use oxc::transformer::{TransformOptions, Transformer};
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Runtime, Value as Js};
 use serde_json::Value;
 
-use crate::bundle::bundler::PARSER_STACK;
+use crate::bundle::parsed::PARSER_STACK;
 use crate::bundle::probes::{WrongExpression, check_expression};
 use crate::vm::memory::Meter;
 

@@ -30,6 +30,7 @@ use crate::write::removal_queue;
 use crate::{Listeners, lock};
 
 use connection::{CommitVersion, WritingConnection};
+pub(crate) use handle::WriterHandle;
 use inbox::{Inbox, MAX_BATCH_BYTES, Message};
 use indexer::{Indexer, Unindexed};
 use wal_checkpoint::WalCheckpointer;
@@ -340,41 +341,6 @@ impl Writer {
     }
 }
 
-/// Runs work on the writing connection; see [`Writer::handle`].
-#[derive(Clone)]
-pub(crate) struct WriterHandle(Arc<CommitQueue>);
-
-impl WriterHandle {
-    /// Whether other processes may write to the database, too.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.0.is_shared
-    }
-
-    /// Runs work on the writing connection, between two transactions, and blocks until it is done.
-    /// [`Error::Closed`] after the writer was dropped.
-    pub(crate) fn run<T: Send + 'static>(
-        &self,
-        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        let (answer, receiver) = channel();
-        // Sending cannot fail: this thread holds the receiver.
-        let message = Message::Run(Box::new(move |connection| drop(answer.send(run(connection)))));
-        self.0.push_unless_closed(message)?;
-        receiver.recv().map_err(|_| Error::Closed)?
-    }
-
-    /// As [`run`](Self::run), for work with tables that nothing is cached of.
-    pub(crate) fn run_uncached<T: Send + 'static>(
-        &self,
-        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        let (answer, receiver) = channel();
-        let message = Message::RunUncached(Box::new(move |connection| drop(answer.send(run(connection)))));
-        self.0.push_unless_closed(message)?;
-        receiver.recv().map_err(|_| Error::Closed)?
-    }
-}
-
 /// What a mutex protects, or none if another thread holds it.
 fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
@@ -399,6 +365,7 @@ impl Drop for Writer {
 }
 
 mod connection;
+mod handle;
 mod inbox;
 mod indexer;
 #[cfg(test)]

@@ -29,6 +29,8 @@ use crate::model::operation::equal;
 use crate::model::path::{is_called, parent};
 use crate::model::scope::ScopeKey;
 use crate::model::suspension::SuspensionRequest;
+
+pub use super::replayed_question::ReplayedQuestion;
 use crate::views::edited_input;
 use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
@@ -45,17 +47,6 @@ pub(crate) struct RecordedEffect {
     pub(crate) request: Option<AskedWith>,
     pub(crate) result: Value,
     pub(crate) error: Option<FlowError>,
-}
-
-/// A question that a replay asked, and whose answer the log has.
-#[derive(Clone, Debug)]
-pub struct ReplayedQuestion {
-    /// The block that asked.
-    pub path: Arc<str>,
-    /// Which attempt of the block asked the recorded question that was answered: an answer may count for a later try.
-    pub place: u32,
-    /// What it asked.
-    pub asking: SuspensionRequest,
 }
 
 /// The effects of one attempt, by kind and ordinal.

@@ -100,7 +100,7 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             let names = scoping.root_unresolved_references().iter().filter(|(_, found)| is_value(found));
             Ok(names.map(|(name, _)| name.to_string()).collect())
         };
-        let stack = crate::bundle::bundler::PARSER_STACK;
+        let stack = crate::bundle::parsed::PARSER_STACK;
         let thread = std::thread::Builder::new().stack_size(stack).spawn_scoped(scope, work);
         let ended = thread.ok().and_then(|thread| thread.join().ok());
         ended.unwrap_or_else(|| Err(wrong("cannot be parsed", 1)))
@@ -231,7 +231,7 @@ impl Writes<'_> {
 /// Whether an expression calls something that may change what others have, and so must be watched.
 pub(crate) fn calls(text: &str, file: &str) -> bool {
     let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
-    crate::bundle::sites::parsed_as(&format!("({text}\n)"), kind, |program| {
+    crate::bundle::parsed::parsed_as(&format!("({text}\n)"), kind, |program| {
         let mut calls = Calls(false);
         calls.visit_program(program);
         calls.0

@@ -14,8 +14,8 @@ use oxc::syntax::scope::ScopeFlags;
 use oxc::syntax::symbol::SymbolId;
 use sourcemap::SourceMap;
 
-use crate::bundle::marks::Lines;
-use crate::bundle::sites::parsed;
+use crate::bundle::lines::Lines;
+use crate::bundle::parsed::parsed;
 
 /// Stands in place of a number that was not drawn.
 const NUMBER: &str = "NaN";

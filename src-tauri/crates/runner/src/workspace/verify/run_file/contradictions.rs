@@ -1,5 +1,5 @@
-//! Events of a `.run` file that contradict other lines of it. A replay does not look at all of them, so the run would be
-//! the same whatever a hand has written there.
+//! Events of a `.run` file that contradict other lines of it. A replay does not read all of them, so that it would
+//! find the run the same in spite of an edit there.
 //!
 //! Each rule is one function, which says what is wrong with an event and what would be right. Lines are read in order,
 //! so an event is held against those before it. Must not refuse what an engine has recorded: where the lines before do

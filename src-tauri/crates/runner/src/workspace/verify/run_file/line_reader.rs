@@ -24,7 +24,7 @@ impl<R: BufRead> LineReader<R> {
         LineReader { input, line: Vec::new(), number: 0, read: 0, most, hash: blake3::Hasher::new() }
     }
 
-    /// The next line with its number, without its end. Of a long line nothing is held any more when the next one is read.
+    /// Returns the next line with its number, without its end. Reading the next line drops a long one.
     pub(super) fn next(&mut self) -> Result<Option<(usize, &str)>, Wrong> {
         self.line.clear();
         self.line.shrink_to(HELD);

@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::event::{Event, EventKind, Outcome};
+use engine::event::{Event, EventKind};
 use engine::operation::{Operation, equal};
 use engine::scope::ScopeKey;
+use engine::views::attempts::{Verdict, verdict};
 use serde_json::{Map, Value};
 
 /// The states that are known.
@@ -46,6 +47,15 @@ impl Field {
     }
 }
 
+/// Returns whether operations before an event may be undone by it.
+fn may_undo(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::CallbackReturned { superseded, memoized, .. } => *memoized || !superseded.is_empty(),
+        EventKind::CommitRefused { .. } => true,
+        kind => verdict(kind).is_some_and(|verdict| !matches!(verdict, Verdict::Begins | Verdict::Counts)),
+    }
+}
+
 impl Sums {
     /// Reads a record: its state before the next event.
     pub(super) fn record(&mut self, scope: &ScopeKey, version: u64, state: &Map<String, Value>) {
@@ -63,18 +73,12 @@ impl Sums {
         match &event.kind {
             EventKind::RequestStarted { .. } => self.running += 1,
             EventKind::RequestFinished { .. } => self.running = self.running.saturating_sub(1),
-            EventKind::BlockFinished { outcome: Outcome::Completed, .. } => {}
-            EventKind::CallbackReturned { superseded, memoized: false, .. } if superseded.is_empty() => {}
-            EventKind::BlockFinished { .. }
-            | EventKind::CallbackReturned { .. }
-            | EventKind::CommitRefused { .. }
-            | EventKind::RequestResumed { .. }
-            | EventKind::BlockResumed { .. } => self.states.clear(),
             EventKind::StateInitialized { scope, state, .. } => self.first_state(scope, state),
             EventKind::StateChanged { scope, operation, value, version } => {
                 let writer = (event.path.clone(), event.attempt);
                 return self.operation((scope, *version), operation, value.as_ref(), writer);
             }
+            kind if may_undo(kind) => self.states.clear(),
             _ => {}
         }
         Ok(())

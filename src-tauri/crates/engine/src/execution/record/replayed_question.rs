@@ -1,0 +1,16 @@
+//! Questions that a replay asks again.
+
+use std::sync::Arc;
+
+use crate::model::suspension::SuspensionRequest;
+
+/// A question that a replay asked, and whose answer the log has.
+#[derive(Clone, Debug)]
+pub struct ReplayedQuestion {
+    /// The block that asked.
+    pub path: Arc<str>,
+    /// Which attempt of the block asked the recorded question that was answered: an answer may count for a later try.
+    pub place: u32,
+    /// What it asked.
+    pub asking: SuspensionRequest,
+}

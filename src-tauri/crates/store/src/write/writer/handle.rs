@@ -1,0 +1,44 @@
+//! Work on the writing connection from other threads, between two transactions.
+
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use super::CommitQueue;
+use super::inbox::Message;
+use crate::row::error::Error;
+use crate::sql::Connection;
+
+/// Runs work on the writing connection; see [`Writer::handle`](super::Writer::handle).
+#[derive(Clone)]
+pub(crate) struct WriterHandle(pub(super) Arc<CommitQueue>);
+
+impl WriterHandle {
+    /// Whether other processes may write to the database, too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.0.is_shared
+    }
+
+    /// Runs work on the writing connection, between two transactions, and blocks until it is done.
+    /// [`Error::Closed`] after the writer was dropped.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, receiver) = channel();
+        // Sending cannot fail: this thread holds the receiver.
+        let message = Message::Run(Box::new(move |connection| drop(answer.send(run(connection)))));
+        self.0.push_unless_closed(message)?;
+        receiver.recv().map_err(|_| Error::Closed)?
+    }
+
+    /// As [`run`](Self::run), for work with tables that nothing is cached of.
+    pub(crate) fn run_uncached<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, receiver) = channel();
+        let message = Message::RunUncached(Box::new(move |connection| drop(answer.send(run(connection)))));
+        self.0.push_unless_closed(message)?;
+        receiver.recv().map_err(|_| Error::Closed)?
+    }
+}
