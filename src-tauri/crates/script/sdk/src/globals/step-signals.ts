@@ -1,7 +1,10 @@
 // The signals that steps and races give to what they run, by the paths of their blocks (SEMANTICS §3.3, §3.7). One
 // runtime runs one request, so a path names one block.
 
+import { describeThrown } from '../base/inspect';
 import { requestSignal, Signal } from './web';
+
+declare const console: { warn(text: string): void };
 
 /** The last segment of the path of a branch of a race. */
 const BRANCH = /^race(~\d+)?\[\d+\]$/;
@@ -48,9 +51,15 @@ export function beginRace(branches: string[]): void {
   for (const path of [...signals.keys()]) if (isInside(path)) signals.delete(path);
 }
 
-/** Called by Rust when another branch has won: these are told, and end by themselves. */
+/** Called by Rust when another branch has won. Fires the signals of these branches; it does not stop them. */
 export function stopLosers(branches: string[]): void {
   const error = new Error('Another branch of the race has succeeded');
   error.name = 'AbortError';
-  for (const branch of branches) Signal.stopAsListeners(find(branch), error);
+  for (const branch of branches) {
+    try {
+      Signal.stopAsListeners(find(branch), error);
+    } catch (thrown) {
+      console.warn(`the signal of ${branch} could not be fired: ${describeThrown(thrown)}`);
+    }
+  }
 }
