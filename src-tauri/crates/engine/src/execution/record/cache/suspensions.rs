@@ -199,18 +199,16 @@ impl RecordedSuspensions {
         numbers.for_each(|of_number| of_number.retain(|one| one.resolved.is_none()));
     }
 
-    /// Removes the newest suspension of a failed block if it was rejected or has expired, so that the block asks anew
-    /// when it runs again. With the same answer it would only fail again, so those of earlier tries go with it.
-    pub(super) fn forget_refusal(&mut self, path: &str) {
+    /// Removes the suspensions of a failed block that were rejected or have expired, so that the block asks anew when it
+    /// runs again. Those of all tries go, because a later try may ask the question of an earlier one: with the same
+    /// answer it would only fail again.
+    pub(super) fn forget_refusals(&mut self, path: &str) {
         let Some(numbers) = self.by_path.get_mut(path) else { return };
-        let newest = numbers.iter().filter_map(|(number, of_number)| Some((number, of_number.last()?)));
-        let refused = newest.max_by_key(|(_, one)| one.seq).filter(|(_, one)| {
+        let is_refused = |one: &RecordedSuspension| {
             let resolution = one.resolved.as_ref().map(|resolved| resolved.resolution);
             matches!(resolution, Some(SuspensionStatus::Rejected | SuspensionStatus::Expired))
-        });
-        if let Some(number) = refused.map(|(number, _)| number.clone()) {
-            numbers.remove(&number);
-        }
+        };
+        numbers.values_mut().for_each(|of_number| of_number.retain(|one| !is_refused(one)));
     }
 }
 
