@@ -160,6 +160,14 @@ export default defineFlow({
         .race([plus("fast", 1, 5), chain("around").race([listens, chain("deep").step(listens)])])
         .map((value, ctx) => ({ value, ran: ctx.request.state.ran, mine: ctx.signal.aborted })),
     },
+    raceLate: {
+      block: chain("raceLate")
+        .race([
+          plus("fast", 1, 5),
+          handler({ name: "late", execute: async (value, ctx) => { await pause(40); await ctx.request.pushState("ran", `${ctx.signal.aborted} ${ctx.signal.reason.name}`); return value; } }),
+        ])
+        .map((value, ctx) => ({ value, ran: ctx.request.state.ran })),
+    },
     raceEmpty: { block: chain("raceEmpty").race([]) },
     raceOne: { block: chain("raceOne").race([plus("only", 1)]) },
     raceOneFails: { block: chain("raceOneFails").race([failing("only", "just this")]) },
